@@ -1,0 +1,26 @@
+# Debian's packages (packages.txt). Each is chosen for its field; docs/ARCHITECTURE.md says what it replaces.
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(Boost REQUIRED)
+
+# The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels.
+find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
+add_library(OpenBLAS::openblas INTERFACE IMPORTED)
+set_target_properties(OpenBLAS::openblas PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE}
+  INTERFACE_LINK_LIBRARIES ${OPENBLAS_LIBRARY})
+
+# Debian's dnnl-config.cmake demands OpenCL's development files, which the CPU engine does not use.
+find_path(DNNL_INCLUDE dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(DNNL::dnnl INTERFACE IMPORTED)
+set_target_properties(DNNL::dnnl PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE}
+  INTERFACE_LINK_LIBRARIES ${DNNL_LIBRARY})

@@ -1,0 +1,16 @@
+# warpmark_folder(NAME [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library warpmark_NAME. Files
+# under a folder named "module" belong to the CUDA module instead.
+function(warpmark_folder name)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/module/")
+  if(NOT sources)
+    add_library(warpmark_${name} INTERFACE)
+    return()
+  endif()
+  add_library(warpmark_${name} STATIC ${sources})
+  target_include_directories(warpmark_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  list(TRANSFORM ARG_FOLDERS PREPEND warpmark_)
+  target_link_libraries(warpmark_${name} PUBLIC ${ARG_FOLDERS} ${ARG_LIBRARIES} PRIVATE warpmark_flags)
+  set_target_properties(warpmark_${name} PROPERTIES LINKER_LANGUAGE CXX)
+endfunction()

@@ -1,0 +1,16 @@
+# version.h of the build folder: version, git sha, compiler. Regenerated at configure time and whenever HEAD moves.
+execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --short=12 HEAD
+  OUTPUT_VARIABLE WARPMARK_GIT_SHA OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} status --porcelain --untracked-files=no
+  OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT WARPMARK_GIT_SHA)
+  set(WARPMARK_GIT_SHA "unknown")
+endif()
+set(WARPMARK_GIT_DIRTY false)
+if(git_status)
+  set(WARPMARK_GIT_DIRTY true)
+endif()
+if(EXISTS ${CMAKE_SOURCE_DIR}/.git/logs/HEAD)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/.git/logs/HEAD)
+endif()
+configure_file(${CMAKE_SOURCE_DIR}/cmake/version.h.in ${CMAKE_BINARY_DIR}/generated/generated/version.h @ONLY)

@@ -1,0 +1,76 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+namespace warpmark {
+namespace {
+
+Error file_error(const char* verb, const std::filesystem::path& path, int code) {
+  std::string hint;
+  if (code == ENOENT) hint = "check the path";
+  if (code == EACCES || code == EROFS) hint = "choose a place you may write to, or change the permissions";
+  if (code == ENOSPC || code == EDQUOT) hint = "free some disk space or choose another place";
+  return environment_error(std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code), hint);
+}
+
+/// Closes on every path out.
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return file_error("read", path, errno);
+  std::string bytes;
+  std::string chunk(1 << 16, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error("read", path, errno);
+    if (got == 0) return bytes;
+    bytes.append(chunk.data(), static_cast<std::size_t>(got));
+    if (static_cast<std::int64_t>(bytes.size()) > cap_bytes) {
+      return data_error(path.string() + " is larger than " + std::to_string(cap_bytes) + " bytes",
+                        "is it the right file?");
+    }
+  }
+}
+
+Status write_file(const std::filesystem::path& path, std::string_view bytes) {
+  const auto temporary = path.string() + ".tmp" + std::to_string(::getpid());
+  Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+  if (file.fd < 0) return file_error("write", path, errno);
+  const auto fail = [&](int code) -> Status {
+    ::unlink(temporary.c_str());
+    return file_error("write", path, code);
+  };
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.fd) != 0) return fail(errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
+  return {};
+}
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace warpmark

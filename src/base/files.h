@@ -1,0 +1,23 @@
+// Whole files in and out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace warpmark {
+
+/// The file's bytes. Refuses files above `cap_bytes`, so that a wrong path cannot fill the memory.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes = 1 << 30);
+
+/// Writes to a temporary file beside `path`, syncs it and renames it: a reader sees the old content or the new one,
+/// also when the disk fills up or the program is killed.
+[[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// The first line of a small system file (/proc, /sys) without its newline; empty if it cannot be read.
+[[nodiscard]] std::string first_line(const std::filesystem::path& path);
+
+}  // namespace warpmark

@@ -1,0 +1,23 @@
+// JSON by nlohmann-json, with the two habits everything here keeps: parse errors name the place, and what is written is
+// strict JSON (a NaN or infinity is our bug, as it has no JSON form).
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace warpmark {
+
+/// Keeps the order in which keys were added, so that files read top-down.
+using Json = nlohmann::ordered_json;
+
+/// `name` is the file or source named in the error.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
+
+/// Indented by two, or on one line with indent -1. Invalid UTF-8 is replaced by U+FFFD.
+[[nodiscard]] std::string dump_json(const Json& json, int indent = 2);
+
+}  // namespace warpmark

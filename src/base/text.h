@@ -1,0 +1,32 @@
+// Plain text helpers without domain knowledge.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpmark {
+
+/// Fields between separators; an empty text has none.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// Shell-style match of a whole text: '*' any run of characters, '?' any one character.
+[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
+[[nodiscard]] bool is_glob(std::string_view pattern);
+
+/// Levenshtein distance, in edits.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate nearest to a misspelt word, or empty if none is near enough to be meant.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// A word that is safe to paste into a POSIX shell.
+[[nodiscard]] std::string shell_quote(std::string_view word);
+
+/// Number of terminal columns a UTF-8 text takes, one per code point.
+[[nodiscard]] std::size_t display_width(std::string_view utf8);
+
+}  // namespace warpmark

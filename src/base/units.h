@@ -1,0 +1,25 @@
+// Numbers with units as people type them. Printing is the business of report/.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace warpmark {
+
+/// Bytes from "4096", "4KiB", "1.5GiB", "64kB" (k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti powers of 1024; the B
+/// is optional). Usage error when it is no size or does not fit 63 bits.
+[[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
+
+/// Seconds from "60s", "500ms", "2m", "1h", "10us", or a bare number of seconds.
+[[nodiscard]] Result<double> parse_duration_s(std::string_view text);
+
+/// A ratio from "0.5%" (0.005) or "0.005".
+[[nodiscard]] Result<double> parse_ratio(std::string_view text);
+
+/// A whole decimal integer; a finite decimal number. The whole text must be the number.
+[[nodiscard]] Result<std::int64_t> parse_integer(std::string_view text);
+[[nodiscard]] Result<double> parse_number(std::string_view text);
+
+}  // namespace warpmark

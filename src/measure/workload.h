@@ -1,0 +1,61 @@
+// Workload: the descriptor of a benchmark. Adding one is a file in src/workloads that defines a const Workload, and a
+// line in src/workloads/catalog.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/catalog.h"
+#include "base/result.h"
+#include "device/device.h"
+#include "model/cost.h"
+#include "model/params.h"
+#include "model/run.h"
+
+namespace warpmark::measure {
+
+struct Workload;
+
+struct PrepareOptions {
+  device::Device& device;
+  const Params& params;
+  std::size_t sets = 1;    ///< input sets to make: launch(stream, set) is called with set < sets
+  std::uint64_t seed = 0;  ///< of the random inputs; the same seed gives the same inputs
+};
+
+/// A workload with its inputs made and its library handles created. prepare -> time -> check.
+class Prepared : public device::Launchable {
+ public:
+  /// Fills the outputs of all sets with a bit pattern that no correct result has (NaN), so that unwritten elements are
+  /// found. Called after the warm-up and before the timed launches.
+  virtual Status poison() = 0;
+  /// Compares the outputs of the timed launches on `set` with a reference in higher precision.
+  virtual Result<ErrorCheck> check(std::size_t set) = 0;
+  /// True where the quantity is the launch or the transfer as the host sees it, not the device's own time.
+  [[nodiscard]] virtual bool host_clock() const { return false; }
+  /// Facts about how it ran, known after prepare: {"algorithm", "..."}.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
+};
+
+struct Workload {
+  const char* id;
+  const char* summary;  ///< one line
+  std::span<const ParamSpec> params;
+  /// FLOPs, bytes and footprint of one launch. Usage error that names the numbers and the fix for parameters that make
+  /// no sense (a shape of 0, k > n, a budget too small). Pure.
+  Result<Cost> (*cost)(const Workload& self, const Params& params);
+  /// Whether this device can run it with these parameters. Cheap; does not allocate.
+  device::Support (*supports)(const Workload& self, const DeviceInfo& device, const Params& params);
+  Result<std::unique_ptr<Prepared>> (*prepare)(const Workload& self, const PrepareOptions& options);
+  /// What `run` measures on this device when no parameter is given: overrides of the defaults, one entry a case.
+  std::vector<Overrides> (*cases)(const Workload& self, const DeviceInfo& device);
+  Mode default_mode = Mode::cold;
+  const void* extension = nullptr;  ///< for workloads made at run time (plugins)
+};
+
+}  // namespace warpmark::measure

@@ -1,0 +1,55 @@
+// What a machine is: facts that do not change while a benchmark runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace warpmark {
+
+struct CacheLevel {
+  int level = 0;          ///< 1, 2, 3
+  std::string kind;       ///< "data", "unified"
+  std::int64_t bytes = 0; ///< of one instance
+  int shared_by = 1;      ///< hardware threads that share one instance
+};
+
+/// One place where work can run.
+struct DeviceInfo {
+  std::string id;       ///< "cpu", "cuda:0"
+  std::string backend;  ///< "cpu", "cuda"
+  std::string name;     ///< the vendor's name
+  std::string uuid;     ///< empty where there is none
+  std::int64_t memory_bytes = 0;
+  std::int64_t last_level_cache_bytes = 0;  ///< all instances that one launch can use, together
+  std::vector<CacheLevel> caches;           ///< smallest first
+  int compute_units = 0;                    ///< cores usable by this process, or multiprocessors
+  double max_clock_hz = 0;                  ///< 0 if unknown
+  std::string architecture;                 ///< "x86-64 avx512f amx_bf16", "sm_90"
+  std::vector<std::pair<std::string, std::string>> details;  ///< further facts, name and text
+};
+
+struct Machine {
+  std::string hostname;
+  std::string os;
+  std::string kernel;
+  std::string cpu;
+  std::string virtualization;  ///< "kvm", "docker", ... or "none"
+  std::int64_t memory_bytes = 0;
+  std::vector<DeviceInfo> devices;
+  std::vector<std::pair<std::string, std::string>> software;  ///< driver and library versions
+  std::string fingerprint;  ///< 16 hex digits over the facts that decide speed: GPU, driver, CUDA, CPU, kernel
+};
+
+/// How this executable was made.
+struct Build {
+  std::string version;
+  std::string git_sha;
+  bool git_dirty = false;
+  std::string compiler;
+  std::string type;
+  std::vector<std::string> features;  ///< "cuda 13.0", "onednn 2.6.3", ...
+};
+
+}  // namespace warpmark

@@ -1,0 +1,58 @@
+// A metric is all samples of one quantity, and what they support saying about it. docs/metrics.md tells what each
+// number means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpmark {
+
+enum class Better { lower, higher, neither };
+
+/// Closed interval that covers the true value with at least `confidence` (a ratio).
+struct Interval {
+  double low = 0;
+  double high = 0;
+  double confidence = 0;
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+/// A percentile, or the reason why this many samples cannot support it.
+struct Percentile {
+  double p = 0;  ///< 0.9, 0.95, 0.99
+  std::optional<double> value;
+  std::optional<Interval> interval;
+  std::string reason;
+  friend bool operator==(const Percentile&, const Percentile&) = default;
+};
+
+/// Statistics of the samples, in the metric's unit. Computed by stats::summarize.
+struct Summary {
+  std::int64_t n = 0;
+  double min = 0;
+  double max = 0;
+  double median = 0;
+  std::optional<Interval> median_interval;  ///< exact, from order statistics; absent with too few samples
+  double mean = 0;
+  double stdev = 0;  ///< Bessel-corrected; 0 for one sample
+  double mad = 0;    ///< median absolute deviation from the median, unscaled
+  double cv = 0;     ///< stdev / |mean|
+  std::optional<double> autocorrelation;  ///< lag 1, in sampling order; absent where undefined
+  std::vector<Percentile> percentiles;
+  std::vector<std::int64_t> outliers;  ///< indices of samples beyond 14.826 MAD; flagged, never removed
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+struct Metric {
+  std::string id;    ///< "time", "flop_rate", "bandwidth", "energy", ...
+  std::string unit;  ///< SI without prefix: "s", "FLOP/s", "B/s", "J"
+  Better better = Better::lower;
+  std::vector<double> samples;            ///< in the order taken
+  std::vector<std::int64_t> round_sizes;  ///< how many samples each round contributed, in order; sums to the count
+  Summary summary;
+  friend bool operator==(const Metric&, const Metric&) = default;
+};
+
+}  // namespace warpmark

@@ -1,0 +1,84 @@
+// A Report is what a person reads, before it has a format: sections of text, tables and plots. Reporters turn it into
+// terminal text, markdown or HTML; they know formats, not what a benchmark is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace warpmark {
+
+enum class Tone { plain, good, warning, bad, quiet };
+enum class Align { left, right };
+
+struct Cell {
+  std::string text;
+  Tone tone = Tone::plain;
+  std::optional<double> share = std::nullopt;  ///< 0..1: also drawn as a bar where the format can
+};
+
+struct Column {
+  std::string name;
+  Align align = Align::left;
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+struct Paragraph {
+  std::string text;
+  Tone tone = Tone::plain;
+};
+
+/// Points of one series, in the axes' base units.
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  bool line = true;  ///< joined by a line, else marks only
+};
+
+struct Axis {
+  std::string title;  ///< with the unit: "arithmetic intensity (FLOP/B)"
+  std::string unit;   ///< base unit for tick labels with SI prefixes; empty for plain numbers
+  bool logarithmic = false;
+};
+
+struct Plot {
+  std::string title;
+  Axis x;
+  Axis y;
+  std::vector<Series> series;
+};
+
+/// Distributions of samples side by side: one row a label.
+struct Distribution {
+  std::string title;
+  Axis x;
+  struct Group {
+    std::string name;
+    std::vector<double> samples;
+    double median = 0;
+    std::optional<std::pair<double, double>> interval;
+  };
+  std::vector<Group> groups;
+};
+
+using Block = std::variant<Paragraph, Table, Plot, Distribution>;
+
+struct Section {
+  std::string heading;
+  std::vector<Block> blocks;
+  bool detail = false;  ///< folded away where the format can
+};
+
+struct Report {
+  std::string title;
+  std::string subtitle;
+  std::vector<Section> sections;
+};
+
+}  // namespace warpmark

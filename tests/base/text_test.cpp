@@ -1,0 +1,35 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark {
+namespace {
+
+TEST(Glob, matches_whole_texts) {
+  EXPECT_TRUE(glob_match("gemm*", "gemm"));
+  EXPECT_TRUE(glob_match("*top*", "top_k_patches"));
+  EXPECT_TRUE(glob_match("c?py", "copy"));
+  EXPECT_TRUE(glob_match("a*b*c", "a_bb_bc"));
+  EXPECT_FALSE(glob_match("gemm", "gemm2"));
+  EXPECT_FALSE(glob_match("*x", "gemm"));
+}
+
+TEST(Nearest, suggests_a_typing_error_and_nothing_else) {
+  const std::vector<std::string> words{"gemm", "conv2d", "attention"};
+  EXPECT_EQ(nearest("gem", words), "gemm");
+  EXPECT_EQ(nearest("atention", words), "attention");
+  EXPECT_EQ(nearest("conv", words), "conv2d");
+  EXPECT_EQ(nearest("zzzzzzzz", words), "");
+}
+
+TEST(ShellQuote, keeps_any_text_one_word) {
+  EXPECT_EQ(shell_quote("m=1024"), "m=1024");
+  EXPECT_EQ(shell_quote("a b"), "'a b'");
+  EXPECT_EQ(shell_quote("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quote(""), "''");
+}
+
+TEST(DisplayWidth, counts_code_points) { EXPECT_EQ(display_width("±µs"), 3U); }
+
+}  // namespace
+}  // namespace warpmark

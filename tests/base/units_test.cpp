@@ -1,0 +1,40 @@
+#include "base/units.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark {
+namespace {
+
+TEST(ParseBytes, knows_binary_and_decimal_units) {
+  EXPECT_EQ(*parse_bytes("4096"), 4096);
+  EXPECT_EQ(*parse_bytes("4KiB"), 4096);
+  EXPECT_EQ(*parse_bytes("4K"), 4096);
+  EXPECT_EQ(*parse_bytes("2GB"), 2'000'000'000);
+  EXPECT_EQ(*parse_bytes("1.5 GiB"), 1'610'612'736);
+}
+
+TEST(ParseBytes, refuses_what_is_no_size) {
+  for (const char* text : {"", "abc", "-1", "1.3", "1XB", "nan", "inf", "1e30"}) {
+    const auto bytes = parse_bytes(text);
+    ASSERT_FALSE(bytes.ok()) << text;
+    EXPECT_EQ(bytes.error().kind, ErrorKind::usage);
+    EXPECT_NE(bytes.error().what.find(std::string("'") + text + "'"), std::string::npos);
+  }
+}
+
+TEST(ParseDuration, knows_units) {
+  EXPECT_DOUBLE_EQ(*parse_duration_s("60s"), 60);
+  EXPECT_DOUBLE_EQ(*parse_duration_s("500ms"), 0.5);
+  EXPECT_DOUBLE_EQ(*parse_duration_s("2m"), 120);
+  EXPECT_DOUBLE_EQ(*parse_duration_s("1.5"), 1.5);
+  EXPECT_FALSE(parse_duration_s("-1s").ok());
+  EXPECT_FALSE(parse_duration_s("1 parsec").ok());
+}
+
+TEST(ParseRatio, reads_percent) {
+  EXPECT_DOUBLE_EQ(*parse_ratio("0.5%"), 0.005);
+  EXPECT_DOUBLE_EQ(*parse_ratio("0.01"), 0.01);
+}
+
+}  // namespace
+}  // namespace warpmark
