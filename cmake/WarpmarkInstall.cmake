@@ -1,4 +1,29 @@
+# What a prefix gets: bin, lib/warpmark, include/warpmark, share. `./dev dist` installs into an empty folder and adds the
+# libraries the executable needs as lib/.
+
+# The loader looks beside the executable first. DT_RPATH and not DT_RUNPATH, as it also serves the libraries' own
+# dependencies and comes before LD_LIBRARY_PATH, where clusters keep other builds of the same libraries.
+target_link_options(warpmark PRIVATE -Wl,--disable-new-dtags)
+set_target_properties(warpmark PROPERTIES INSTALL_RPATH "$ORIGIN/../lib" INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS warpmark RUNTIME DESTINATION bin)
 if(WARPMARK_HAS_CUDA)
   install(TARGETS warpmark_cuda LIBRARY DESTINATION lib/warpmark)
 endif()
+
+install(DIRECTORY include/warpmark DESTINATION include OPTIONAL FILES_MATCHING PATTERN "*.h")
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/warpmark)
+install(DIRECTORY docs/ DESTINATION share/doc/warpmark/docs)
+install(DIRECTORY suites examples DESTINATION share/warpmark OPTIONAL)
+
+# The completions are printed by the tool that was just built.
+install(CODE "
+  foreach(pair \"bash:share/bash-completion/completions/warpmark\" \"zsh:share/zsh/site-functions/_warpmark\")
+    string(REPLACE \":\" \";\" pair \"\${pair}\")
+    list(GET pair 0 shell)
+    list(GET pair 1 destination)
+    execute_process(COMMAND \"$<TARGET_FILE:warpmark>\" completion \${shell} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+    if(NOT code EQUAL 0 OR text STREQUAL \"\")
+      message(FATAL_ERROR \"'warpmark completion \${shell}' printed nothing or failed\")
+    endif()
+    file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\${destination}\" \"\${text}\")
+  endforeach()")

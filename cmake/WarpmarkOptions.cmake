@@ -1,3 +1,4 @@
+# Compiler settings, the options of the build, and the warnings every target of ours is compiled with.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -9,18 +10,33 @@ endif()
 
 option(WARPMARK_TESTS "Build the tests" ON)
 option(WARPMARK_BENCH "Build the benchmarks in bench/" OFF)
-option(WARPMARK_WERROR "Warnings are errors" OFF)
 option(WARPMARK_CUDA "Build the CUDA module if nvcc is found" ON)
+option(WARPMARK_LIBFUZZER "Build fuzz/ with libFuzzer instead of the replay of its corpus (clang)" OFF)
 set(WARPMARK_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
+# A warning is an error with the compiler the project is checked with. Another one may know new warnings, and a newcomer's
+# build shall not fail for them; a sanitizer makes GCC see ghosts.
+set(werror_default OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND NOT WARPMARK_SANITIZE)
+  set(werror_default ON)
+endif()
+option(WARPMARK_WERROR "Warnings are errors" ${werror_default})
+
 add_library(warpmark_flags INTERFACE)
-target_compile_options(warpmark_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wsign-conversion)
+target_compile_options(warpmark_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wsign-conversion
+  -Wno-missing-field-initializers)  # designated initializers name what differs from the defaults
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+  target_compile_options(warpmark_flags INTERFACE -Wno-restrict)  # false alarm on "text" + std::string: GCC bug 105651
+endif()
 if(WARPMARK_WERROR)
   target_compile_options(warpmark_flags INTERFACE -Werror)
 endif()
 if(WARPMARK_SANITIZE)
   target_compile_options(warpmark_flags INTERFACE -fsanitize=${WARPMARK_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(warpmark_flags INTERFACE -fsanitize=${WARPMARK_SANITIZE})
+endif()
+if(WARPMARK_LIBFUZZER)
+  target_compile_options(warpmark_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 find_program(CCACHE ccache)

@@ -1,7 +1,9 @@
-# version.h of the build folder: version, git sha, compiler. Regenerated at configure time and whenever HEAD moves.
-execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --short=12 HEAD
+# generated/version.h in the build folder: version, git sha, compiler. Made at configure time and whenever HEAD moves. The
+# checkout may belong to another user than the one who builds it (a container, sudo), which git refuses unless told.
+set(git git -c safe.directory=* -C ${CMAKE_SOURCE_DIR})
+execute_process(COMMAND ${git} rev-parse --short=12 HEAD
   OUTPUT_VARIABLE WARPMARK_GIT_SHA OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} status --porcelain --untracked-files=no
+execute_process(COMMAND ${git} status --porcelain --untracked-files=no
   OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT WARPMARK_GIT_SHA)
   set(WARPMARK_GIT_SHA "unknown")

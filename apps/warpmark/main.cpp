@@ -1,1 +1,58 @@
-int main() { return 0; }
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include "warpmark/command.h"
+#include "warpmark/interrupt.h"
+
+namespace {
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+bool is_set(const char* name) {
+  const char* value = environment(name);
+  return value != nullptr && *value != '\0';
+}
+
+int columns_of_terminal() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(40, size.ws_col);
+  return 80;
+}
+
+bool speaks_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (!is_set(name)) continue;
+    const std::string_view value = environment(name);
+    return value.find("UTF-8") != std::string_view::npos || value.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::ios::sync_with_stdio(false);
+  warpmark::apps::handle_interrupts();
+  const bool out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  warpmark::apps::Context context{
+      .out = std::cout,
+      .err = std::cerr,
+      .out_is_terminal = out_is_terminal,
+      .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      // NO_COLOR: any value that is not empty (no-color.org).
+      .color = out_is_terminal && !is_set("NO_COLOR") && is_set("TERM") && std::string_view(environment("TERM")) != "dumb",
+      .unicode = speaks_utf8(),
+      .width = columns_of_terminal(),
+      .environment = environment,
+      .interrupted = warpmark::apps::interrupt_flag(),
+      .words = {words + 1, words + count},
+  };
+  const int code = warpmark::apps::run_command_line(context);
+  context.out.flush();
+  return code;
+}

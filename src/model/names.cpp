@@ -9,7 +9,8 @@ namespace {
 template <typename Value, std::size_t N>
 using Names = std::array<std::pair<Value, const char*>, N>;
 
-constexpr Names<Better, 3> kBetter{{{Better::lower, "lower"}, {Better::higher, "higher"}, {Better::neither, "neither"}}};
+constexpr Names<Better, 3> kBetter{
+    {{Better::lower, "lower"}, {Better::higher, "higher"}, {Better::neither, "neither"}}};
 constexpr Names<Outcome, 6> kOutcome{{{Outcome::passed, "passed"},
                                       {Outcome::failed, "failed"},
                                       {Outcome::mistrusted, "mistrusted"},
@@ -22,6 +23,11 @@ constexpr Names<Bound, 5> kBound{{{Bound::memory, "memory"},
                                   {Bound::latency, "latency"},
                                   {Bound::link, "link"},
                                   {Bound::unknown, "unknown"}}};
+constexpr Names<HealthState, 5> kHealth{{{HealthState::good, "good"},
+                                         {HealthState::info, "info"},
+                                         {HealthState::warning, "warning"},
+                                         {HealthState::bad, "bad"},
+                                         {HealthState::unknown, "unknown"}}};
 
 template <typename Value, std::size_t N>
 const char* find_name(const Names<Value, N>& names, Value value) {
@@ -45,10 +51,12 @@ const char* name_of(Better better) { return find_name(kBetter, better); }
 const char* name_of(Outcome outcome) { return find_name(kOutcome, outcome); }
 const char* name_of(Mode mode) { return find_name(kMode, mode); }
 const char* name_of(Bound bound) { return find_name(kBound, bound); }
+const char* name_of(HealthState state) { return find_name(kHealth, state); }
 
 std::optional<Better> better_from(std::string_view text) { return find_value(kBetter, text); }
 std::optional<Outcome> outcome_from(std::string_view text) { return find_value(kOutcome, text); }
 std::optional<Mode> mode_from(std::string_view text) { return find_value(kMode, text); }
 std::optional<Bound> bound_from(std::string_view text) { return find_value(kBound, text); }
+std::optional<HealthState> health_state_from(std::string_view text) { return find_value(kHealth, text); }
 
 }  // namespace warpmark

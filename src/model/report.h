@@ -22,28 +22,31 @@ struct Cell {
 struct Column {
   std::string name;
   Align align = Align::left;
+  int optional = 0;  ///< above 0: left out where there is no room for it, the highest first
 };
 
 struct Table {
-  std::vector<Column> columns;
+  std::vector<Column> columns;  ///< without a header if all names are empty
   std::vector<std::vector<Cell>> rows;
 };
 
 struct Paragraph {
   std::string text;
   Tone tone = Tone::plain;
+  bool code = false;  ///< a command: shown as it is, never wrapped
 };
 
 /// Points of one series, in the axes' base units.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
-  bool line = true;  ///< joined by a line, else marks only
+  bool line = true;    ///< joined by a line, else marks only
+  bool limit = false;  ///< a ceiling: drawn thin, without marks, with its name beside it
 };
 
 struct Axis {
   std::string title;  ///< with the unit: "arithmetic intensity (FLOP/B)"
-  std::string unit;   ///< base unit for tick labels with SI prefixes; empty for plain numbers
+  std::string unit;   ///< base unit for tick labels with prefixes; "%" for a ratio; empty for plain numbers
   bool logarithmic = false;
 };
 

@@ -1,0 +1,60 @@
+#include "warpmark/command.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "warpmark/help_text.h"
+
+namespace warpmark::apps {
+namespace {
+
+int print_error(Context& context, const Error& error) {
+  context.err << "warpmark: " << error.what << '\n';
+  if (!error.hint.empty()) context.err << "  " << error.hint << '\n';
+  return exit_code_of(error);
+}
+
+Error unknown_verb(const std::string& word) {
+  const auto ids = ids_of(commands());
+  const auto meant = nearest(word, ids);
+  return usage_error("there is no verb '" + word + "'",
+                     meant.empty() ? "verbs: " + join(ids, ", ") : "did you mean 'warpmark " + meant + "'?");
+}
+
+}  // namespace
+
+int exit_code_of(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::usage:
+    case ErrorKind::data: return kUsage;
+    case ErrorKind::environment:
+    case ErrorKind::unsupported: return kEnvironment;
+    case ErrorKind::internal: return kEnvironment;
+  }
+  return kEnvironment;
+}
+
+int run_command_line(Context& context) {
+  const auto& words = context.words;
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+    (words.empty() ? context.err : context.out) << general_help(context.width);
+    return words.empty() ? kUsage : kSuccess;
+  }
+  if (words[0] == "--version") {
+    context.out << version_text();
+    return kSuccess;
+  }
+  const Command* command = find_in(commands(), words[0]);
+  if (command == nullptr) return print_error(context, unknown_verb(words[0]));
+  const auto options = parse_options(command->options, command->positional, std::span(words).subspan(1));
+  if (!options.ok()) return print_error(context, options.error());
+  if (options->has("--help")) {
+    context.out << help_of(*command, context.width);
+    return kSuccess;
+  }
+  const auto code = command->run(context, *options);
+  return code.ok() ? *code : print_error(context, code.error());
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,60 @@
+// A verb of the command line: a descriptor whose tables parse, explain and complete. Adding a verb is a file that defines
+// a const Command, and a line in catalog.cpp.
+#pragma once
+
+#include <atomic>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/catalog.h"
+#include "base/options.h"
+#include "base/result.h"
+
+namespace warpmark::apps {
+
+/// Exit codes, the same in every verb (docs/cli/exit-codes.md).
+enum ExitCode : int {
+  kSuccess = 0,
+  kGateFailed = 1,
+  kUsage = 2,
+  kInconclusive = 3,
+  kAccuracyRejected = 4,
+  kEnvironment = 5,
+  kInterrupted = 130,  ///< as shells report SIGINT
+};
+
+[[nodiscard]] int exit_code_of(const Error& error);
+
+/// What a verb may know of the world; tests give their own.
+struct Context {
+  std::ostream& out;  ///< results
+  std::ostream& err;  ///< progress and errors
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool color = false;  ///< on `out`: a terminal, and NO_COLOR is not set
+  bool unicode = true;
+  int width = 80;  ///< columns of `out`
+  const char* (*environment)(const char* name);  ///< value, or nullptr
+  std::atomic<bool>& interrupted;
+  std::vector<std::string> words;  ///< the command line as given, without the program's name
+};
+
+struct Command {
+  const char* id;
+  const char* summary;   ///< one line
+  const char* details;   ///< paragraphs shown under the usage line
+  std::span<const OptionSpec> options;
+  PositionalSpec positional;
+  const char* examples;  ///< one command a line
+  /// Returns the exit code. Errors are returned and printed by main.
+  Result<int> (*run)(Context& context, const ParsedOptions& options);
+};
+
+[[nodiscard]] Catalog<Command> commands();
+
+/// Parses and runs a whole command line; prints errors to context.err. Returns the exit code.
+[[nodiscard]] int run_command_line(Context& context);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <ostream>
+
+#include "device/health.h"
+#include "device/machine.h"
+#include "model/json.h"
+#include "report/doctor.h"
+#include "report/text.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {{"--json", "", "print JSON (warpmark.doctor/1)"}};
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  const Machine machine = device::machine_facts();
+  const auto facts = device::gather_health_facts();
+  const auto checks = device::health_checks(facts);
+  if (options.has("--json")) {
+    Json json;
+    json["schema"] = kDoctorSchema;
+    json["machine"] = to_json(machine);
+    json["checks"] = Json::array();
+    for (const auto& check : checks) json["checks"].push_back(to_json(check));
+    context.out << dump_json(json) << '\n';
+    return kSuccess;
+  }
+  Report report = report::doctor_report(machine, checks);
+  if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
+    report.sections.push_back({"GPU topology", {std::move(topology)}});
+  }
+  context.out << report::render_text(report, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command doctor_command{
+    .id = "doctor",
+    .summary = "say what this machine is, and what will disturb measurements on it",
+    .details =
+        "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and says "
+        "how to fix each. Nothing is changed.",
+    .options = kOptions,
+    .positional = {},
+    .examples = "warpmark doctor\nwarpmark doctor --json",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,17 @@
+// Help texts from the verbs' tables: for the terminal, as docs/cli/<verb>.md, and as shell completions.
+#pragma once
+
+#include <string>
+
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+[[nodiscard]] std::string general_help(int width);
+[[nodiscard]] std::string help_of(const Command& command, int width);
+[[nodiscard]] std::string markdown_of(const Command& command);
+[[nodiscard]] std::string bash_completion();
+[[nodiscard]] std::string zsh_completion();
+[[nodiscard]] std::string version_text();
+
+}  // namespace warpmark::apps

@@ -1,0 +1,20 @@
+// Ctrl-C and crashes. The first SIGINT or SIGTERM asks the session to stop; what has been measured is kept. If the work
+// in progress does not come back within a second, the program ends all the same: results are committed as they finish.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace warpmark::apps {
+
+/// Set by SIGINT and SIGTERM once handle_interrupts() was called.
+[[nodiscard]] std::atomic<bool>& interrupt_flag();
+
+/// Installs the handlers and a watchdog thread. Call once, from main.
+void handle_interrupts();
+
+/// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text is
+/// used from signal handlers. Main thread only.
+void set_last_words(const std::string& on_interrupt, const std::string& on_crash);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+
+#include "device/device.h"
+#include "report/catalog.h"
+#include "report/format.h"
+#include "report/metric_list.h"
+#include "report/table.h"
+#include "warpmark/command.h"
+#include "warpmark/store_access.h"
+#include "workloads/catalog.h"
+#include "workloads/suite.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--ids", "", "ids only, one a line"},
+    {"--db", "FILE", "database, for runs", false, "<files>"},
+};
+
+/// One kind of thing that can be listed: a table whose first column is the id.
+struct Kind {
+  const char* id;
+  Result<Table> (*table)(Context& context, const ParsedOptions& options);
+};
+
+Result<Table> workloads_table(Context&, const ParsedOptions&) {
+  Table table{{{"workload"}, {"what it measures"}, {"parameters (defaults)"}}, {}};
+  for (const auto* workload : workloads::catalog()) {
+    std::string params;
+    for (const auto& spec : workload->params) {
+      params += fmt::format("{}{}={}", params.empty() ? "" : " ", spec.name, spec.default_text);
+    }
+    table.rows.push_back({{workload->id}, {workload->summary}, {params, Tone::quiet}});
+  }
+  return table;
+}
+
+Result<Table> suites_table(Context&, const ParsedOptions&) {
+  Table table{{{"suite"}, {"what it is"}, {"budget", Align::right}, {"rounds", Align::right}}, {}};
+  for (const auto& name : workloads::built_in_suite_names()) {
+    WM_ASSIGN(const auto suite, workloads::load_suite(name));
+    table.rows.push_back({{name},
+                          {suite.summary},
+                          {suite.budget_s > 0 ? report::format_duration(suite.budget_s) : "none"},
+                          {std::to_string(suite.rounds)}});
+  }
+  return table;
+}
+
+Result<Table> devices_table(Context&, const ParsedOptions&) {
+  Table table{{{"device"}, {"name"}, {"units", Align::right}, {"memory", Align::right}, {"cache", Align::right}, {"status"}},
+              {}};
+  for (const auto* backend : device::backends()) {
+    const auto support = backend->available();
+    if (!support.available) {
+      table.rows.push_back({{backend->id}, {backend->summary}, {}, {}, {}, {support.reason, Tone::warning}});
+      continue;
+    }
+    WM_ASSIGN(const auto devices, backend->devices());
+    for (const auto& info : devices) {
+      table.rows.push_back({{info.id},
+                            {info.name},
+                            {std::to_string(info.compute_units)},
+                            {report::format_bytes(static_cast<double>(info.memory_bytes))},
+                            {report::format_bytes(static_cast<double>(info.last_level_cache_bytes))},
+                            {"available", Tone::good}});
+    }
+  }
+  return table;
+}
+
+Result<Table> metrics_table(Context&, const ParsedOptions&) {
+  Table table{{{"metric"}, {"unit"}, {"better"}, {"what it tells"}}, {}};
+  for (const auto& metric : report::metric_list()) {
+    table.rows.push_back({{metric.id}, {metric.unit}, {metric.better}, {metric.meaning}});
+  }
+  return table;
+}
+
+Result<Table> reporters_table(Context&, const ParsedOptions&) {
+  Table table{{{"format"}, {"what it is"}}, {}};
+  for (const auto* reporter : report::reporters()) table.rows.push_back({{reporter->id}, {reporter->summary}});
+  return table;
+}
+
+Result<Table> runs_table(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto sessions, store->sessions({}));
+  Table table{{{"session"}, {"started"}, {"command"}}, {}};
+  for (const auto& session : sessions) table.rows.push_back({{session.id}, {session.started}, {session.command}});
+  return table;
+}
+
+constexpr std::array kKinds{Kind{"workloads", workloads_table}, Kind{"suites", suites_table},
+                            Kind{"devices", devices_table},     Kind{"metrics", metrics_table},
+                            Kind{"reporters", reporters_table}, Kind{"runs", runs_table}};
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
+  std::vector<std::string> ids;
+  for (const auto& kind : kKinds) {
+    ids.emplace_back(kind.id);
+    if (wanted != kind.id) continue;
+    WM_ASSIGN(const auto table, kind.table(context, options));
+    if (options.has("--ids")) {
+      for (const auto& row : table.rows) context.out << row[0].text << '\n';
+    } else {
+      context.out << report::render_table(
+          table, {.width = context.width, .color = context.color, .unicode = context.unicode});
+    }
+    return kSuccess;
+  }
+  const auto meant = nearest(wanted, ids);
+  return usage_error("there is no list of '" + wanted + "'",
+                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "lists: " + join(ids, ", "));
+}
+
+}  // namespace
+
+extern const Command list_command{
+    .id = "list",
+    .summary = "list workloads, suites, devices, metrics, reporters or runs",
+    .details = "Lists what can be asked for. Devices that cannot be used are listed with the reason.",
+    .options = kOptions,
+    .positional = {"WHAT", "workloads (default), suites, devices, metrics, reporters or runs", false,
+                   "workloads suites devices metrics reporters runs"},
+    .examples = "warpmark list\nwarpmark list devices",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/files.h"
+#include "model/json.h"
+#include "report/catalog.h"
+#include "warpmark/command.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--format", "FORMAT", "text (default), md, html, json or google-benchmark", false, "<reporters>"},
+    {"--output", "FILE", "write to a file instead of the terminal", false, "<files>"},
+    {"--details", "", "text: also show what other formats fold away"},
+    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+};
+
+/// A session from a results file, or from the store.
+Result<Session> session_of(Context& context, const ParsedOptions& options, const std::string& what) {
+  if (what.ends_with(".json")) {
+    WM_ASSIGN(const auto text, read_file(what));
+    WM_ASSIGN(const auto json, parse_json(text, what));
+    const auto session = session_from_json(json);
+    if (!session.ok()) return data_error(what + ": " + session.error().what, session.error().hint);
+    return session;
+  }
+  WM_ASSIGN(const auto store, open_store(context, options));
+  return load_session(*store, what);
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  const std::string format = options.get("--format", "text");
+  const auto* reporter = find_in(report::reporters(), format);
+  if (reporter == nullptr) {
+    return usage_error("there is no format '" + format + "'", "formats: " + join(ids_of(report::reporters()), ", "));
+  }
+  const auto& words = options.positionals();
+  WM_ASSIGN(const auto session, session_of(context, options, words.empty() ? "last" : words[0]));
+  const bool to_file = options.has("--output");
+  const auto text = reporter->render(session, {.width = to_file ? 100 : context.width,
+                                               .color = context.color && !to_file,
+                                               .unicode = context.unicode || to_file,
+                                               .details = options.has("--details")});
+  if (to_file) {
+    WM_TRY(write_file(options.get("--output"), text));
+  } else {
+    context.out << text;
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command report_command{
+    .id = "report",
+    .summary = "show a stored session again, in any format",
+    .details = "Shows the newest session, one by its id (or the beginning of it), or a results file written with --json.",
+    .options = kOptions,
+    .positional = {"RUN", "id of a session, last (default), or a .json file", false, "<runs>"},
+    .examples = "warpmark report\nwarpmark report last --format html --output report.html\nwarpmark report out.json --format md",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

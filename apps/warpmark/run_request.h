@@ -1,0 +1,31 @@
+// What `warpmark run` was asked for, from its options: pure, so that resuming can ask again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "warpmark/command.h"
+#include "warpmark/session.h"
+#include "workloads/suite.h"
+
+namespace warpmark::apps {
+
+struct RunRequest {
+  std::string suite_name;  ///< empty if workloads were named
+  std::vector<workloads::SuiteEntry> entries;
+  std::string device = "all";
+  std::vector<std::string> plugins;
+  SessionOptions session;
+  bool ceilings = true;
+};
+
+extern const std::span<const OptionSpec> kRunOptions;
+extern const PositionalSpec kRunPositional;
+
+/// Usage or data error for options, suites and units that make no sense.
+[[nodiscard]] Result<RunRequest> run_request(const ParsedOptions& options);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,31 @@
+#include "warpmark/store_access.h"
+
+#include <map>
+#include <vector>
+
+#include "measure/round.h"
+#include "store/sqlite/sqlite_store.h"
+#include "warpmark/session.h"
+
+namespace warpmark::apps {
+
+Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {
+  if (options.has("--db")) return store::open_sqlite(options.get("--db"));
+  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
+  return store::open_sqlite(path);
+}
+
+Result<Session> load_session(store::Store& store, const std::string& id) {
+  WM_ASSIGN(auto stored, store.load(id));
+  std::map<std::int64_t, std::vector<Run>> rounds;
+  for (auto& round : stored.unmerged_rounds) rounds[round.index].push_back(std::move(round));
+  for (const auto& [index, partial] : rounds) {
+    Run run = measure::merge_rounds(partial, {});
+    run.notes.emplace_back("rounds", "the session ended before all rounds were measured");
+    stored.session.runs.push_back(std::move(run));
+  }
+  attach_roofs(stored.session);
+  return std::move(stored.session);
+}
+
+}  // namespace warpmark::apps

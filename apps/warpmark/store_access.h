@@ -1,0 +1,19 @@
+// The database of a verb: --db, WARPMARK_DB or the default place.
+#pragma once
+
+#include <memory>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "model/run.h"
+#include "store/store.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+[[nodiscard]] Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options);
+
+/// A stored session with the unfinished rounds merged and ceilings and roofs attached: what it would have shown itself.
+[[nodiscard]] Result<Session> load_session(store::Store& store, const std::string& id);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,153 @@
+#include "analyze/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "model/names.h"
+
+namespace warpmark::analyze {
+namespace {
+
+constexpr std::array<std::string_view, 4> kBandwidthWorkloads{"copy", "triad", "read", "write"};
+
+const Metric* metric_of(const Run& run, std::string_view id) {
+  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
+  return found == run.metrics.end() ? nullptr : &*found;
+}
+
+const DeviceInfo* device_of(const Machine& machine, const std::string& id) {
+  const auto found =
+      std::find_if(machine.devices.begin(), machine.devices.end(), [&](const auto& d) { return d.id == id; });
+  return found == machine.devices.end() ? nullptr : &*found;
+}
+
+const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device, std::string_view id,
+                            std::string_view scope) {
+  const auto found = std::find_if(ceilings.begin(), ceilings.end(), [&](const Ceiling& ceiling) {
+    return ceiling.device == device && ceiling.id == id && ceiling.scope == scope;
+  });
+  return found == ceilings.end() ? nullptr : &*found;
+}
+
+/// Keeps the better of two measurements of one limit: rates are better high, launch times low.
+void offer(std::vector<Ceiling>& ceilings, Ceiling candidate) {
+  for (auto& known : ceilings) {
+    if (known.device != candidate.device || known.id != candidate.id || known.scope != candidate.scope) continue;
+    const bool better = candidate.unit == "s" ? candidate.value < known.value : candidate.value > known.value;
+    if (better) known = std::move(candidate);
+    return;
+  }
+  ceilings.push_back(std::move(candidate));
+}
+
+/// Which memory a run's bytes come from: in cold and graph mode always the device's memory, whatever the footprint.
+std::string memory_scope(const Run& run, const DeviceInfo& device) {
+  if (run.mode != Mode::hot) return "memory";
+  return level_of(device, static_cast<double>(run.cost.footprint_bytes));
+}
+
+std::string scope_name(const Ceiling& ceiling) {
+  return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
+}
+
+/// The best limits that runs of one outcome reached.
+std::vector<Ceiling> limits_of(std::span<const Run> runs, const Machine& machine, Outcome outcome) {
+  std::vector<Ceiling> ceilings;
+  for (const Run& run : runs) {
+    const DeviceInfo* device = device_of(machine, run.device);
+    if (run.outcome != outcome || device == nullptr) continue;
+    const std::string source = run.workload + " " + to_text(run.params);
+    const auto* bandwidth = metric_of(run, "bandwidth");
+    const bool streams = std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) !=
+                         kBandwidthWorkloads.end();
+    if (streams && bandwidth != nullptr) {
+      offer(ceilings, {"bandwidth", run.device, memory_scope(run, *device), bandwidth->summary.median, "B/s", source});
+    }
+    if (!run.cost.link.empty() && bandwidth != nullptr) {
+      offer(ceilings, {"link", run.device, run.cost.link, bandwidth->summary.median, "B/s", source});
+    }
+    if (const auto* rate = metric_of(run, "flop_rate"); rate != nullptr && run.workload == "gemm") {
+      offer(ceilings, {"flop_rate", run.device, run.cost.flop_type, rate->summary.median, "FLOP/s", source});
+    }
+    if (const auto* time = metric_of(run, "time"); time != nullptr && run.workload == "launch") {
+      offer(ceilings, {"launch", run.device, "", time->summary.median, "s", source});
+    }
+  }
+  return ceilings;
+}
+
+/// One roof: the time it alone would allow, or why it is not known.
+struct Term {
+  Bound bound;
+  double seconds;
+  const Ceiling* ceiling;
+};
+
+}  // namespace
+
+std::string level_of(const DeviceInfo& device, double footprint_bytes) {
+  for (const auto& cache : device.caches) {
+    const int instances = std::max(1, device.compute_units / std::max(1, cache.shared_by));
+    if (footprint_bytes <= static_cast<double>(cache.bytes) * instances) return fmt::format("L{}", cache.level);
+  }
+  return "memory";
+}
+
+std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine) {
+  std::vector<Ceiling> ceilings = limits_of(runs, machine, Outcome::passed);
+  // A disturbed run understates a limit; it stands in only where no quiet one reached it.
+  for (auto& ceiling : limits_of(runs, machine, Outcome::mistrusted)) {
+    if (find_ceiling(ceilings, ceiling.device, ceiling.id, ceiling.scope) != nullptr) continue;
+    ceiling.source += ", disturbed";
+    ceilings.push_back(std::move(ceiling));
+  }
+  return ceilings;
+}
+
+Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings) {
+  Roof roof;
+  const auto* time = metric_of(run, "time");
+  if (time == nullptr || time->summary.median <= 0) {
+    roof.reason = "no time was measured";
+    return roof;
+  }
+  const double seconds = time->summary.median;
+  roof.flops_per_second = run.cost.flops / seconds;
+  roof.bytes_per_second = run.cost.bytes / seconds;
+  roof.intensity = run.cost.bytes > 0 ? run.cost.flops / run.cost.bytes : 0;
+
+  std::vector<Term> terms;
+  std::string missing;
+  const auto add = [&](Bound bound, std::string_view id, const std::string& scope, double work) {
+    if (const auto* ceiling = find_ceiling(ceilings, device.id, id, scope)) {
+      terms.push_back({bound, work / ceiling->value, ceiling});
+    } else {
+      missing += fmt::format("{}no {} of {} was measured in this session", missing.empty() ? "" : "; ", id, scope);
+    }
+  };
+  if (run.cost.flops > 0) add(Bound::compute, "flop_rate", run.cost.flop_type, run.cost.flops);
+  if (run.cost.bytes > 0 && !run.cost.link.empty()) add(Bound::link, "link", run.cost.link, run.cost.bytes);
+  if (run.cost.bytes > 0 && run.cost.link.empty()) {
+    add(Bound::memory, "bandwidth", memory_scope(run, device), run.cost.bytes);
+  }
+  if (const auto* launch = find_ceiling(ceilings, device.id, "launch", "")) {
+    terms.push_back({Bound::latency, launch->value, launch});
+  }
+  if (!missing.empty() || terms.empty()) {
+    roof.reason = missing.empty() ? "no ceiling was measured in this session" : missing;
+    return roof;
+  }
+  const auto highest =
+      std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
+  roof.bound = highest->bound;
+  roof.share = highest->seconds / seconds;
+  roof.ceiling = fmt::format("{} of {:.4g} {} ({})", scope_name(*highest->ceiling), highest->ceiling->value,
+                             highest->ceiling->unit, highest->ceiling->source);
+  return roof;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,91 @@
+#include "base/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace warpmark {
+namespace {
+
+/// CLI11 says which words it did not expect; the suggestion is ours.
+Error unexpected_word(const std::string& word, std::span<const OptionSpec> options) {
+  if (!word.starts_with("-")) {
+    return usage_error("unexpected argument '" + word + "'", "see --help");
+  }
+  std::vector<std::string> names{"--help"};
+  for (const auto& option : options) names.emplace_back(option.name);
+  const auto given = word.substr(0, word.find('='));
+  const auto meant = nearest(given, names);
+  return usage_error("unknown option '" + given + "'",
+                     meant.empty() ? "see --help" : "did you mean '" + meant + "'? see --help");
+}
+
+}  // namespace
+
+std::string ParsedOptions::get(std::string_view name, std::string_view otherwise) const {
+  const auto found = values_.find(std::string(name));
+  return found == values_.end() ? std::string(otherwise) : found->second.back();
+}
+
+std::vector<std::string> ParsedOptions::all(std::string_view name) const {
+  const auto found = values_.find(std::string(name));
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
+}
+
+Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
+                                    std::span<const std::string> words) {
+  CLI::App app;
+  app.set_help_flag();  // our own --help is a flag like any other
+  app.allow_extras();
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, bool> flags;
+  std::vector<std::string> positionals;
+  flags["--help"] = false;
+  app.add_flag("--help,-h", flags["--help"]);
+  for (const auto& option : options) {
+    if (std::string_view(option.value).empty()) {
+      app.add_flag(option.name, flags[option.name]);
+    } else {
+      app.add_option(option.name, values[option.name])->expected(1)->allow_extra_args(false)->take_all();
+    }
+  }
+  if (!std::string_view(positional.name).empty()) {
+    auto* rest = app.add_option("words", positionals);
+    if (!positional.repeatable) rest->expected(0, 1);
+  }
+  try {
+    // CLI11 takes its words from the back.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ArgumentMismatch&) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const bool takes_value = std::any_of(options.begin(), options.end(), [&](const OptionSpec& option) {
+        return words[i] == option.name && !std::string_view(option.value).empty();
+      });
+      if (takes_value && (i + 1 == words.size() || words[i + 1].starts_with("--"))) {
+        return usage_error("option '" + words[i] + "' needs a value", "see --help");
+      }
+    }
+    return usage_error("an option has no value, or one too many", "see --help");
+  } catch (const CLI::Error& error) {
+    return usage_error(error.what(), "see --help");
+  }
+  if (const auto extras = app.remaining(); !extras.empty()) return unexpected_word(extras.front(), options);
+
+  ParsedOptions parsed;
+  for (const auto& [name, given] : flags) {
+    if (given) parsed.add(name, "");
+  }
+  for (const auto& option : options) {
+    const auto& given = values[option.name];
+    if (given.size() > 1 && !option.repeatable) {
+      return usage_error(std::string("option '") + option.name + "' is given twice", "give it once");
+    }
+    for (const auto& value : given) parsed.add(option.name, value);
+  }
+  for (auto& word : positionals) parsed.add_positional(std::move(word));
+  return parsed;
+}
+
+}  // namespace warpmark

@@ -1,0 +1,54 @@
+// Options of a verb as a table: the same rows parse the command line and make --help, the shell completions and
+// docs/cli. Parsing is CLI11's.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpmark {
+
+/// One option. `value` is the placeholder of its argument; an option without one is a flag.
+struct OptionSpec {
+  const char* name;   ///< "--suite"
+  const char* value;  ///< "NAME", or "" for a flag
+  const char* help;   ///< one line
+  bool repeatable = false;
+  /// What a shell can complete the value with: words separated by spaces, or "<workloads>", "<suites>", "<devices>",
+  /// "<files>", "<reporters>", "<runs>".
+  const char* completion = "";
+};
+
+/// What stands on the command line beside the options.
+struct PositionalSpec {
+  const char* name = "";  ///< "NAME|GLOB"; empty if the verb takes none
+  const char* help = "";
+  bool repeatable = false;
+  const char* completion = "";
+};
+
+class ParsedOptions {
+ public:
+  [[nodiscard]] bool has(std::string_view name) const { return values_.contains(std::string(name)); }
+  /// The last value given, or `otherwise`.
+  [[nodiscard]] std::string get(std::string_view name, std::string_view otherwise = "") const;
+  [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
+  [[nodiscard]] const std::vector<std::string>& positionals() const { return positionals_; }
+
+  void add(const std::string& name, std::string value) { values_[name].push_back(std::move(value)); }
+  void add_positional(std::string value) { positionals_.push_back(std::move(value)); }
+
+ private:
+  std::map<std::string, std::vector<std::string>> values_;
+  std::vector<std::string> positionals_;
+};
+
+/// Usage error naming the word and suggesting the nearest option. `--help` is always accepted and appears as "--help".
+[[nodiscard]] Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
+                                                  std::span<const std::string> words);
+
+}  // namespace warpmark

@@ -1,0 +1,134 @@
+#include "device/cpu/conditions.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "device/cpu/memory.h"
+#include "device/cpu/proc.h"
+#include "device/cpu/timer.h"
+
+namespace warpmark::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders like /sys/class/hwmon/hwmon0, in the order of their names.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+void raise(std::optional<double>& hottest, const fs::path& file) {
+  const auto millidegrees = leading_number(first_line(file));
+  if (millidegrees) hottest = std::max(hottest.value_or(-273.15), *millidegrees / 1e3);
+}
+
+/// Of the CPU the caller runs on; kHz in the file.
+std::optional<double> read_governor_clock(const fs::path& root) {
+  const int cpu = sched_getcpu();
+  if (cpu < 0) return std::nullopt;
+  const auto folder = root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) / "cpufreq";
+  const auto kilohertz = leading_number(first_line(folder / "scaling_cur_freq"));
+  if (!kilohertz) return std::nullopt;
+  return *kilohertz * 1e3;
+}
+
+std::optional<double> read_pressure(const fs::path& root) {
+  // A kernel booted with psi=0 has the file and refuses to read it.
+  const auto text = read_file(root / "proc/pressure/cpu", 1 << 16);
+  return text.ok() ? parse_pressure(*text) : std::nullopt;
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+/// Units of the timer's clock for a chain of dependent multiplications.
+constexpr int kChainLinks = 64 * 64;
+
+template <typename Clock>
+double time_chain(Clock start, Clock stop) {
+  unsigned value = 3;
+  int blocks = kChainLinks / 64;
+  const auto begin = start();
+  asm volatile(
+      "1:\n"
+      ".rept 64\n"
+      "imull %[value], %[value]\n"
+      ".endr\n"
+      "decl %[blocks]\n"
+      "jnz 1b\n"
+      : [value] "+r"(value), [blocks] "+r"(blocks)
+      :
+      : "cc");
+  return static_cast<double>(stop() - begin);
+}
+
+}  // namespace
+
+Conditions read_cpu_conditions(const fs::path& root) {
+  const auto stat = parse_proc_stat(first_line(root / "proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
+  rusage usage{};
+  const bool has_usage = getrusage(RUSAGE_SELF, &usage) == 0;
+  const MemoryState memory = read_memory(root);
+  const auto of_usage = [&](double value) { return has_usage ? std::optional(value) : std::nullopt; };
+
+  Conditions conditions;
+  conditions.sensors = {
+      {"steal_time", "s", stat ? std::optional(stat->steal_s) : std::nullopt},
+      {"busy_time", "s", stat ? std::optional(stat->busy_s) : std::nullopt},
+      {"process_time", "s", of_usage(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime))},
+      {"involuntary_switches", "1", of_usage(static_cast<double>(usage.ru_nivcsw))},
+      {"major_faults", "1", of_usage(static_cast<double>(usage.ru_majflt))},
+      {"load_average", "1", parse_load_average(first_line(root / "proc/loadavg"))},
+      {"core_clock", "Hz", measure_core_clock()},
+      {"governor_clock", "Hz", read_governor_clock(root)},
+      {"temperature", "degC", read_cpu_temperature(root)},
+      {"memory_available", "B",
+       memory.total_bytes > 0 ? std::optional(static_cast<double>(memory.available_bytes)) : std::nullopt},
+      {"pressure_cpu", "ratio", read_pressure(root)},
+  };
+  return conditions;
+}
+
+double measure_core_clock() {
+  constexpr int kChains = 8;
+  constexpr double kCyclesPerLink = 3;
+  const CpuTimer& timer = cpu_timer();
+  double fastest_s = 1;
+  for (int i = 0; i < kChains; ++i) {
+    const double seconds = timer.use_tsc ? time_chain(tsc_start, tsc_stop) * timer.rate.seconds_per_tick
+                                         : time_chain(monotonic_ns, monotonic_ns) * 1e-9;
+    fastest_s = std::min(fastest_s, seconds - timer.info.overhead_s);
+  }
+  return kChainLinks * kCyclesPerLink / fastest_s;
+}
+
+std::optional<double> read_cpu_temperature(const fs::path& root) {
+  std::optional<double> hottest;
+  for (const auto& sensor : entries_of(root / "sys/class/hwmon")) {
+    const auto name = first_line(sensor / "name");
+    // temp1 is the package on Intel and the control temperature on AMD.
+    if (name == "coretemp" || name == "k10temp" || name == "zenpower") raise(hottest, sensor / "temp1_input");
+  }
+  if (hottest) return hottest;
+  for (const auto& zone : entries_of(root / "sys/class/thermal")) {
+    if (first_line(zone / "type") == "x86_pkg_temp") raise(hottest, zone / "temp");
+  }
+  return hottest;
+}
+
+}  // namespace warpmark::device

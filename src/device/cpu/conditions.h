@@ -1,0 +1,28 @@
+// The state of the machine around a measurement on the CPU: what could slow it down or compete with it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "device/device.h"
+
+namespace warpmark::device {
+
+/// Sensors: "steal_time" s and "busy_time" s (of all CPUs, since boot), "process_time" s (CPU time of this process, all
+/// threads), "involuntary_switches" "1", "major_faults" "1" (of this process), "load_average" "1", "core_clock" Hz (see
+/// measure_core_clock), "governor_clock" Hz (what the kernel last asked for), "temperature" degC (of the package),
+/// "memory_available" B, "pressure_cpu" ratio (tasks waiting for a CPU, 10 s average). Takes about 0.2 ms.
+[[nodiscard]] Conditions read_cpu_conditions(const std::filesystem::path& root);
+
+/// The clock that the calling core runs at now, measured: a chain of 32-bit multiplications, each waiting for the one
+/// before, takes 3 cycles per link on Intel since Nehalem (2008) and on AMD since Zen (2017) (Fog, "Instruction
+/// tables"; uops.info, IMUL R32 R32), so cycles are known and the TSC gives the time. The fastest of several short
+/// chains counts: interrupts only lengthen one. Works in virtual machines, which hide the hardware's own counters.
+/// About 50 us.
+[[nodiscard]] double measure_core_clock();
+
+/// Degrees Celsius of the hottest CPU package, from /sys/class/hwmon (coretemp, k10temp, zenpower) or
+/// /sys/class/thermal (x86_pkg_temp).
+[[nodiscard]] std::optional<double> read_cpu_temperature(const std::filesystem::path& root);
+
+}  // namespace warpmark::device

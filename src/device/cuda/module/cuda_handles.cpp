@@ -1,0 +1,17 @@
+#include "device/cuda/module/cuda_handles.h"
+
+#include <fmt/format.h>
+
+namespace warpmark::device {
+
+Status PinnedMemory::create(std::size_t bytes) {
+  const cudaError_t code = cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
+  if (code == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return environment_error(fmt::format("not enough host memory to lock {} bytes of it", bytes),
+                             "choose a smaller size, or raise the memory limit of the container");
+  }
+  return cuda_status(code, "cudaHostAlloc");
+}
+
+}  // namespace warpmark::device

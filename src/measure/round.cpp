@@ -1,0 +1,237 @@
+#include "measure/round.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "measure/disturbance.h"
+#include "measure/energy.h"
+#include "model/names.h"
+#include "stats/summary.h"
+
+namespace warpmark::measure {
+namespace {
+
+constexpr double kResolutions = 100;      // a sample lasts at least this many timer steps
+constexpr std::size_t kMostSets = 65536;  // rotating over more costs more to prepare than it is worth
+constexpr std::int64_t kMostLaunchesPerSample = 1 << 20;
+
+/// Stands between the engine and a workload: remembers how far the rotation has come and stops on Ctrl-C.
+struct TimedPhase {
+  StoppingRule rule;
+  std::size_t next_set = 0;
+  std::size_t launches = 0;
+  bool interrupted = false;
+};
+
+Outcome outcome_of(const Error& error) {
+  return error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
+}
+
+Run failed_run(Run run, const Error& error) {
+  run.outcome = outcome_of(error);
+  run.reason = error.what;
+  run.hint = error.hint;
+  run.metrics.clear();
+  return run;
+}
+
+Result<TimedPhase> sample(device::TimedSequence& sequence, std::size_t sets, const Timing& timing,
+                          std::size_t first_set, const RoundOptions& options) {
+  TimedPhase phase{StoppingRule(options.stopping), first_set, 0, false};
+  const auto launches = static_cast<std::size_t>(timing.launches_per_sample);
+  const std::int64_t begin = monotonic_ns();
+  while (!phase.rule.done()) {
+    WM_ASSIGN(const double seconds, sequence.time(phase.next_set));
+    phase.next_set = (phase.next_set + launches) % sets;
+    phase.launches += launches;
+    phase.rule.add(seconds / static_cast<double>(launches), static_cast<double>(monotonic_ns() - begin) * 1e-9);
+    if (options.interrupted != nullptr && options.interrupted->load(std::memory_order_relaxed)) {
+      phase.interrupted = true;
+      return phase;
+    }
+  }
+  return phase;
+}
+
+Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples) {
+  Metric metric{std::move(id), std::move(unit), better, std::move(samples), {}, {}};
+  metric.round_sizes = {static_cast<std::int64_t>(metric.samples.size())};
+  metric.summary = stats::summarize(metric.samples);
+  return metric;
+}
+
+void add_time_metrics(Run& run, const std::vector<double>& seconds) {
+  const auto rate_of = [&](double work) {
+    std::vector<double> rates;
+    rates.reserve(seconds.size());
+    for (const double s : seconds) rates.push_back(work / s);
+    return rates;
+  };
+  run.metrics.push_back(metric_of("time", "s", Better::lower, seconds));
+  if (run.cost.flops > 0) {
+    run.metrics.push_back(metric_of("flop_rate", "FLOP/s", Better::higher, rate_of(run.cost.flops)));
+  }
+  if (run.cost.bytes > 0) {
+    run.metrics.push_back(metric_of("bandwidth", "B/s", Better::higher, rate_of(run.cost.bytes)));
+  }
+}
+
+/// Checks the outputs of the last timed launch and of one other that the timed launches wrote.
+Status check_outputs(Run& run, Prepared& prepared, std::size_t first_set, const TimedPhase& phase, std::size_t sets) {
+  const std::size_t last = (phase.next_set + sets - 1) % sets;
+  std::vector<std::size_t> chosen{last};
+  if (phase.launches >= 2 && sets > 1) chosen.push_back(first_set % sets);
+  for (const std::size_t set : chosen) {
+    WM_ASSIGN(const ErrorCheck check, prepared.check(set));
+    const bool worse = !run.error || !(check.value <= run.error->value);
+    if (worse) run.error = check;
+  }
+  if (!(run.error->value <= run.error->tolerance)) {
+    run.outcome = Outcome::failed;
+    run.reason = fmt::format("wrong output: {} is {:.3g}, tolerance {:.3g}", run.error->norm, run.error->value,
+                             run.error->tolerance);
+    run.hint = "the speed of a wrong result means nothing and is not shown";
+    run.metrics.clear();
+  }
+  return {};
+}
+
+struct Measured {
+  device::Conditions before;
+  device::Conditions after;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+void judge(Run& run, const device::Device& device, const Measured& measured, int host_cpus) {
+  run.environment = judge_environment({.device = device.info(),
+                                       .before = measured.before,
+                                       .after = measured.after,
+                                       .elapsed_s = static_cast<double>(measured.end_ns - measured.begin_ns) * 1e-9,
+                                       .host_cpus = host_cpus});
+  for (const auto& disturbance : run.environment.disturbances) {
+    if (!disturbance.invalidates || run.outcome != Outcome::passed) continue;
+    run.outcome = Outcome::mistrusted;
+    run.reason = disturbance.cause;
+    run.hint = "measure again on a quiet machine; `warpmark doctor` says what disturbs";
+  }
+}
+
+/// prepare -> warm up -> time -> check, filling `run`.
+Status measure(Run& run, const Case& what, device::Device& device, const RoundOptions& options) {
+  WM_ASSIGN(run.cost, what.workload->cost(*what.workload, what.params));
+  if (const auto support = what.workload->supports(*what.workload, device.info(), what.params); !support.available) {
+    return unsupported_error(support.reason, support.hint);
+  }
+  WM_ASSIGN(const std::size_t sets, sets_for(what.mode, run.cost, device.info()));
+  WM_ASSIGN(const auto prepared,
+            what.workload->prepare(*what.workload, {device, what.params, sets, options.seed}));
+
+  device::SequenceOptions sequence_options{.mode = what.mode, .sets = sets, .host_clock = prepared->host_clock()};
+  const device::TimerInfo timer = device.timer(sequence_options);
+  run.timing = {timer.method, timer.resolution_s, timer.overhead_s, 1, static_cast<std::int64_t>(sets)};
+
+  WM_ASSIGN(auto sequence, device.sequence(*prepared, sequence_options));
+  WM_ASSIGN(const WarmupResult warm, warm_up(device, *sequence, sets, options.warmup));
+  run.warmup = warm.warmup;
+  run.timing.launches_per_sample = launches_per_sample(warm.seconds_per_launch, timer);
+  if (run.timing.launches_per_sample > 1) {
+    sequence_options.launches = static_cast<std::size_t>(run.timing.launches_per_sample);
+    WM_ASSIGN(sequence, device.sequence(*prepared, sequence_options));
+    run.notes.emplace_back("batched", fmt::format("{} launches a sample, as one is shorter than {:.0f} timer steps",
+                                                  run.timing.launches_per_sample, kResolutions));
+  }
+
+  WM_TRY(prepared->poison());
+  WM_TRY(device.synchronize());
+  Measured measured;
+  WM_ASSIGN(measured.before, device.conditions());
+  measured.begin_ns = monotonic_ns();
+  WM_ASSIGN(const TimedPhase phase, sample(*sequence, sets, run.timing, warm.next_set, options));
+  measured.end_ns = monotonic_ns();
+  WM_ASSIGN(measured.after, device.conditions());
+  if (phase.interrupted) {
+    run.outcome = Outcome::skipped;
+    run.reason = "interrupted";
+    return {};
+  }
+
+  run.outcome = Outcome::passed;
+  run.stopped_because = phase.rule.reason();
+  run.converged = phase.rule.converged();
+  for (const auto& note : prepared->notes()) run.notes.push_back(note);
+  add_time_metrics(run, phase.rule.samples());
+  // A captured graph starts its rotation at set 0 every time.
+  const std::size_t first_set = what.mode == Mode::graph ? 0 : warm.next_set;
+  TimedPhase written = phase;
+  if (what.mode == Mode::graph) {
+    written.next_set = static_cast<std::size_t>(run.timing.launches_per_sample) % sets;
+  }
+  WM_TRY(check_outputs(run, *prepared, first_set, written, sets));
+  judge(run, device, measured, options.host_cpus);
+  if (options.energy_s > 0 && run.outcome != Outcome::failed) {
+    WM_ASSIGN(const auto energy, energy_per_launch(device, *prepared, sets, options.energy_s));
+    if (energy) run.metrics.push_back(metric_of("energy", "J", Better::lower, {*energy}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Run measure_round(const Case& what, device::Device& device, const RoundOptions& options) {
+  Run run;
+  run.workload = what.workload->id;
+  run.params = what.params;
+  run.device = device.info().id;
+  run.mode = what.mode;
+  run.seed = options.seed;
+  run.rounds = 1;
+  run.started = format_utc(wall_clock_s());
+  const Status status = measure(run, what, device, options);
+  return status.ok() ? run : failed_run(std::move(run), status.error());
+}
+
+Result<std::size_t> sets_for(Mode mode, const Cost& cost, const DeviceInfo& device) {
+  if (mode == Mode::hot || cost.footprint_bytes <= 0) return std::size_t{1};
+  const std::int64_t enough = 2 * device.last_level_cache_bytes;
+  if (cost.footprint_bytes > enough) return std::size_t{1};  // one launch evicts its own inputs
+  const auto sets = static_cast<std::size_t>(enough / cost.footprint_bytes) + 1;
+  if (sets > kMostSets) {
+    return unsupported_error(
+        fmt::format("{} mode needs {} input sets of {} bytes to exceed twice the {} bytes of last-level cache, more than {}",
+                    name_of(mode), sets, cost.footprint_bytes, device.last_level_cache_bytes, kMostSets),
+        "use --set mode=hot, or a larger shape");
+  }
+  return sets;
+}
+
+std::int64_t launches_per_sample(double seconds_per_launch, const device::TimerInfo& timer) {
+  const double shortest = kResolutions * timer.resolution_s;
+  if (seconds_per_launch >= shortest || shortest <= 0) return 1;
+  if (seconds_per_launch * static_cast<double>(kMostLaunchesPerSample) <= shortest) return kMostLaunchesPerSample;
+  return static_cast<std::int64_t>(std::ceil(shortest / seconds_per_launch));
+}
+
+Result<Mode> take_mode(Overrides& overrides, Mode default_mode) {
+  Mode mode = default_mode;
+  Overrides kept;
+  for (const auto& [name, text] : overrides) {
+    if (name != "mode") {
+      kept.emplace_back(name, text);
+      continue;
+    }
+    const auto parsed = mode_from(text);
+    if (!parsed) return usage_error("mode cannot be '" + text + "'", "allowed: cold, hot, graph");
+    mode = *parsed;
+  }
+  overrides = std::move(kept);
+  return mode;
+}
+
+}  // namespace warpmark::measure

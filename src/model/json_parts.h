@@ -1,0 +1,26 @@
+// Readers of the parts of a session, shared between the files that implement model/json.h: the fields carry the path of
+// the part, so that an error names the place in the whole document.
+#pragma once
+
+#include "model/json_fields.h"
+#include "model/machine.h"
+#include "model/run.h"
+
+namespace warpmark {
+
+void read_machine(JsonFields& fields, Machine& machine);
+void read_build(JsonFields& fields, Build& build);
+void read_run(JsonFields& fields, Run& run);
+
+/// The part alone, as its own document.
+template <typename Part>
+[[nodiscard]] Result<Part> read_document(const Json& json, void (*read)(JsonFields&, Part&)) {
+  std::optional<Error> error;
+  JsonFields fields(json, "", error);
+  Part part;
+  read(fields, part);
+  if (error) return *error;
+  return part;
+}
+
+}  // namespace warpmark

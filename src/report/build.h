@@ -1,0 +1,12 @@
+// What a person wants to read about a session, in that order: what is wrong, what the machine can do, how near each
+// result is to that, then plots, and for each workload everything else folded away. Pure.
+#pragma once
+
+#include "model/report.h"
+#include "model/run.h"
+
+namespace warpmark::report {
+
+[[nodiscard]] Report build_report(const Session& session);
+
+}  // namespace warpmark::report

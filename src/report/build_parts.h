@@ -1,0 +1,50 @@
+// The parts of build_report(), one file each.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/report.h"
+#include "model/run.h"
+#include "report/labels.h"
+
+namespace warpmark::report {
+
+// build_summary.cpp
+[[nodiscard]] Section summary_section(const Session& session);
+[[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
+/// Names and texts without a header.
+[[nodiscard]] Table machine_table(const Machine& machine);
+[[nodiscard]] Table device_table(const DeviceInfo& device);
+
+// build_problems.cpp
+/// Failed, errors, mistrusted, not converged: the worst first.
+[[nodiscard]] std::optional<Section> problems_section(const Session& session, const RunLabels& labels);
+/// Unsupported and skipped, by reason.
+[[nodiscard]] std::optional<Section> unmeasured_section(const Session& session, const RunLabels& labels);
+
+// build_results.cpp: a section a device.
+[[nodiscard]] std::vector<Section> results_sections(const Session& session, const RunLabels& labels);
+
+// build_plots.cpp: roofline and bandwidth curves of each device.
+[[nodiscard]] std::vector<Section> plot_sections(const Session& session, const RunLabels& labels);
+
+// build_details.cpp: a folded section a workload.
+[[nodiscard]] std::vector<Section> detail_sections(const Session& session, const RunLabels& labels);
+
+/// Has numbers that may be shown: measured, and not with a wrong result.
+[[nodiscard]] inline bool shows_speed(const Run& run) {
+  return (run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) && !run.metrics.empty() &&
+         run.metrics.front().summary.n > 0;
+}
+
+/// nullptr if the run has no such metric or no samples of it.
+[[nodiscard]] inline const Metric* metric_of(const Run& run, std::string_view id) {
+  for (const auto& metric : run.metrics) {
+    if (metric.id == id && metric.summary.n > 0) return &metric;
+  }
+  return nullptr;
+}
+
+}  // namespace warpmark::report

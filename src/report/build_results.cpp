@@ -1,0 +1,100 @@
+// The table most people came for: each benchmark's time, rate and share of its roof.
+#include <algorithm>
+
+#include "model/names.h"
+#include "report/build_parts.h"
+#include "report/format.h"
+
+namespace warpmark::report {
+namespace {
+
+constexpr double kNearTheRoof = 0.8;
+constexpr double kAboveTheRoof = 1.05;   // more than noise: the roof was measured too low
+constexpr double kComputeIntensity = 8;  // FLOP/B from which people think of a computation, not of a copy
+constexpr std::size_t kColumns = 7;
+constexpr const char* kNone = "–";
+
+/// FLOP/s where arithmetic limits, B/s where data does; short work by what it has more of.
+std::string rate_text(const Run& run) {
+  const auto* flops = metric_of(run, "flop_rate");
+  const auto* bytes = metric_of(run, "bandwidth");
+  const bool compute_bound = run.roof && run.roof->bound == Bound::compute;
+  const bool data_bound = run.roof && (run.roof->bound == Bound::memory || run.roof->bound == Bound::link);
+  const bool by_flops = compute_bound || (!data_bound && run.cost.flops >= kComputeIntensity * run.cost.bytes);
+  const auto* rate = (by_flops && flops != nullptr) || bytes == nullptr ? flops : bytes;
+  return rate == nullptr ? kNone : format_quantity(rate->summary.median, rate->unit);
+}
+
+Cell roof_cell(const Run& run) {
+  if (!run.roof || run.roof->bound == Bound::unknown) return {kNone, Tone::quiet};
+  const double share = run.roof->share;
+  const Tone tone = share > kAboveTheRoof ? Tone::warning : share >= kNearTheRoof ? Tone::good : Tone::plain;
+  return {format_percent(share), tone, share};
+}
+
+/// The label, and why its numbers are to be taken with care.
+Cell label_cell(const Run& run, const RunLabels& labels) {
+  const auto label = labels.of(run);
+  if (!shows_speed(run)) return {label, Tone::bad};
+  if (run.outcome == Outcome::mistrusted) return {label + " (mistrusted)", Tone::warning};
+  if (!run.converged) return {label + " (not converged)", Tone::warning};
+  return {label};
+}
+
+std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
+  std::vector<Cell> row{label_cell(run, labels), {name_of(run.mode)}};
+  if (!shows_speed(run)) {
+    row.push_back({run.outcome == Outcome::failed ? "wrong" : "error", Tone::bad});
+    while (row.size() < kColumns) row.push_back({kNone, Tone::quiet});
+    return row;
+  }
+  const Metric& primary = run.metrics.front();
+  const auto& interval = primary.summary.median_interval;
+  row.push_back({format_quantity(primary.summary.median, primary.unit)});
+  row.push_back({interval ? format_half_width(primary.summary.median, *interval) : kNone, Tone::quiet});
+  row.push_back({rate_text(run)});
+  row.push_back({run.roof ? name_of(run.roof->bound) : "unknown", Tone::quiet});
+  row.push_back(roof_cell(run));
+  return row;
+}
+
+std::string heading_of(const Session& session, const std::string& device) {
+  for (const auto& info : session.machine.devices) {
+    if (info.id == device && !info.name.empty()) return "Results on " + device + ", " + info.name;
+  }
+  return "Results on " + device;
+}
+
+/// Session order, without repeats.
+std::vector<std::string> devices_of(const Session& session) {
+  std::vector<std::string> devices;
+  for (const auto& run : session.runs) {
+    if (std::find(devices.begin(), devices.end(), run.device) == devices.end()) devices.push_back(run.device);
+  }
+  return devices;
+}
+
+}  // namespace
+
+std::vector<Section> results_sections(const Session& session, const RunLabels& labels) {
+  std::vector<Section> sections;
+  for (const auto& device : devices_of(session)) {
+    Table table{{{"benchmark"},
+                 {"mode"},
+                 {"median", Align::right},
+                 {"±", Align::right},
+                 {"rate", Align::right},
+                 {"bound", Align::left, 1},
+                 {"of roof", Align::right}},
+                {}};
+    for (const auto& run : session.runs) {
+      if (run.device != device || run.outcome == Outcome::unsupported || run.outcome == Outcome::skipped) continue;
+      table.rows.push_back(result_row(run, labels));
+    }
+    if (table.rows.empty()) continue;
+    sections.push_back({heading_of(session, device), {std::move(table)}});
+  }
+  return sections;
+}
+
+}  // namespace warpmark::report

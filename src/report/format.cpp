@@ -1,0 +1,187 @@
+#include "report/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace warpmark::report {
+namespace {
+
+constexpr const char* kNotAvailable = "n/a";
+
+/// Rounds to that many significant digits, so that 999.96 becomes 1000 before a prefix is chosen.
+double rounded(double value, int digits) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10.0, digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(value)))));
+  const double result = std::round(value * scale) / scale;
+  return std::isfinite(result) ? result : value;
+}
+
+struct Prefix {
+  double factor;
+  const char* name;
+};
+
+constexpr std::array<Prefix, 11> kDecimal{{{1e18, "E"},
+                                           {1e15, "P"},
+                                           {1e12, "T"},
+                                           {1e9, "G"},
+                                           {1e6, "M"},
+                                           {1e3, "k"},
+                                           {1, ""},
+                                           {1e-3, "m"},
+                                           {1e-6, "µ"},
+                                           {1e-9, "n"},
+                                           {1e-12, "p"}}};
+
+/// The largest prefix that leaves at least 1 before the decimal point.
+const Prefix& decimal_prefix(double magnitude) {
+  for (const auto& prefix : kDecimal) {
+    if (magnitude >= prefix.factor * (1 - 1e-12)) return prefix;
+  }
+  return kDecimal.back();
+}
+
+/// Units that take a prefix directly ("GB/s"); others are set apart from it ("1.2 M launches/s").
+bool takes_prefix(std::string_view unit) {
+  constexpr std::array<std::string_view, 12> kUnits{"s", "B", "B/s", "FLOP/s", "FLOP",     "Hz",
+                                                    "J", "W", "V",   "A",      "FLOP/s/W", "FLOP/J"};
+  return std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
+}
+
+}  // namespace
+
+std::string format_significant(double value, int digits) {
+  if (!std::isfinite(value)) return kNotAvailable;
+  if (value == 0) return "0";
+  const double shown = rounded(value, digits);
+  const double magnitude = std::abs(shown);
+  if (magnitude >= 1e7 || magnitude < 1e-4) return fmt::format("{:.{}e}", shown, digits - 1);
+  const int before_point = static_cast<int>(std::floor(std::log10(magnitude) + 1e-12)) + 1;
+  return fmt::format("{:.{}f}", shown, std::max(0, digits - before_point));
+}
+
+std::string format_si(double value, std::string_view unit, int digits) {
+  if (!std::isfinite(value)) return kNotAvailable;
+  const bool direct = takes_prefix(unit);
+  const auto spaced = [](const std::string& tail) { return tail.empty() ? tail : " " + tail; };
+  if (value == 0) return "0" + spaced(std::string(unit));
+  const double shown = rounded(value, digits);
+  const double magnitude = std::abs(shown);
+  if (!direct && magnitude < 1e4 && magnitude >= 1e-3) {
+    return format_significant(shown, digits) + spaced(std::string(unit));
+  }
+  const Prefix& prefix = decimal_prefix(magnitude);
+  const std::string tail = direct ? prefix.name + std::string(unit) : prefix.name + spaced(std::string(unit));
+  return format_significant(shown / prefix.factor, digits) + spaced(tail);
+}
+
+std::string format_seconds(double seconds) {
+  const double magnitude = std::abs(rounded(seconds, 4));
+  if (magnitude >= 1) return format_significant(seconds, 4) + (std::isfinite(seconds) ? " s" : "");
+  return format_si(seconds, "s", 4);
+}
+
+std::string format_duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return kNotAvailable;
+  if (seconds < 0.9995) return format_si(seconds, "s", 2);
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(std::min(seconds, 9e15)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string format_bytes(double bytes) {
+  if (!std::isfinite(bytes)) return kNotAvailable;
+  constexpr std::array<const char*, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  double value = bytes;
+  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  // Sizes people choose are short in binary: "4 KiB", "1.5 GiB". Others are rounded.
+  const bool short_form = value * 8 == std::floor(value * 8);
+  const std::string digits = short_form                ? fmt::format("{}", value)
+                             : std::abs(value) >= 1000 ? fmt::format("{:.0f}", value)
+                                                       : format_significant(value, 3);
+  return digits + " " + kUnits[unit];
+}
+
+std::string format_quantity(double value, std::string_view unit) {
+  if (unit == "s") return format_seconds(value);
+  if (unit == "B") return format_bytes(value);
+  if (unit == "%") return format_percent(value);
+  if (unit.empty()) {
+    const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+    return whole ? format_count(static_cast<std::int64_t>(value)) : format_significant(value, 3);
+  }
+  return format_si(value, unit, unit == "°C" ? 2 : 3);
+}
+
+std::string format_percent(double ratio) {
+  if (!std::isfinite(ratio)) return kNotAvailable;
+  const double percent = ratio * 100;
+  if (percent == 0) return "0 %";
+  if (std::abs(percent) < 0.05) return percent > 0 ? "< 0.1 %" : "> -0.1 %";
+  if (std::abs(percent) >= 99.95) return fmt::format("{:.0f} %", percent);
+  return fmt::format("{:.1f} %", percent);
+}
+
+std::string format_half_width(double median, const Interval& interval) {
+  if (median == 0) return kNotAvailable;
+  const double half = std::max(interval.high - median, median - interval.low) / std::abs(median);
+  if (!std::isfinite(half)) return kNotAvailable;
+  if (half == 0) return "±0 %";
+  if (half < 0.00005) return "±<0.01 %";
+  if (half < 0.01) return fmt::format("±{:.2f} %", half * 100);
+  return "±" + (half < 0.1 ? fmt::format("{:.1f}", half * 100) : fmt::format("{:.0f}", half * 100)) + " %";
+}
+
+std::string format_count(std::int64_t count) {
+  const std::string digits = std::to_string(count);
+  const std::size_t start = count < 0 ? 1 : 0;
+  if (digits.size() - start <= 4) return digits;
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > start && (digits.size() - i) % 3 == 0) text += "\u202f";
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string format_scientific(double value) {
+  if (!std::isfinite(value)) return kNotAvailable;
+  return value == 0 ? "0" : fmt::format("{:.1e}", value);
+}
+
+std::string format_plural(std::size_t count, std::string_view one, std::string_view many) {
+  return format_count(static_cast<std::int64_t>(count)) + " " + std::string(count == 1 ? one : many);
+}
+
+std::string to_ascii(std::string_view utf8) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kLikeness{
+      {{"µ", "u"},  {"μ", "u"},  {"±", "+-"}, {"…", "..."}, {"–", "-"},      {"—", "-"},      {"×", "x"},  {"·", "."},
+       {"→", "->"}, {"≤", "<="}, {"≥", ">="}, {"°", " "},   {"\u202f", " "}, {"\u00a0", " "}, {"²", "^2"}, {"³", "^3"},
+       {"▁", "_"},  {"▂", ","},  {"▃", "-"},  {"▄", "="},   {"▅", "+"},      {"▆", "*"},      {"▇", "%"},  {"█", "#"}}};
+  std::string text;
+  for (std::size_t i = 0; i < utf8.size();) {
+    if (static_cast<unsigned char>(utf8[i]) < 0x80) {
+      text += utf8[i++];
+      continue;
+    }
+    const auto rest = utf8.substr(i);
+    const auto* found = std::find_if(kLikeness.begin(), kLikeness.end(),
+                                     [&](const auto& pair) { return rest.starts_with(pair.first); });
+    text += found == kLikeness.end() ? std::string_view("?") : found->second;
+    ++i;
+    while (i < utf8.size() && (static_cast<unsigned char>(utf8[i]) & 0xC0U) == 0x80) ++i;
+  }
+  return text;
+}
+
+}  // namespace warpmark::report

@@ -1,0 +1,17 @@
+// A session in the JSON format of Google Benchmark (schema version 1), for tools that read it, such as its
+// tools/compare.py: one "iteration" entry a sample with the run's name, then the aggregates. See the format's own
+// documentation, "User Guide", and src/json_reporter.cc of github.com/google/benchmark.
+//
+// cpu_time repeats real_time, which the format demands to be there: CPU time is not measured, and the context says so.
+// A failed run, and one that could not be run, has an entry with error_message and no times; its name ends in "/error"
+// so that a comparison does not pair it with times.
+#pragma once
+
+#include "base/json.h"
+#include "model/run.h"
+
+namespace warpmark::report {
+
+[[nodiscard]] Json google_benchmark_json(const Session& session);
+
+}  // namespace warpmark::report

@@ -1,0 +1,17 @@
+// A report as one self-contained HTML file: inline style and SVG, no scripts, nothing loaded from elsewhere. Follows
+// the reader's light or dark scheme, and fits a phone: wide tables and plots scroll inside their own box.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/report.h"
+
+namespace warpmark::report {
+
+[[nodiscard]] std::string render_html(const Report& report);
+
+/// The page's style sheet.
+[[nodiscard]] std::string_view html_style();
+
+}  // namespace warpmark::report

@@ -1,0 +1,31 @@
+// Short names of runs for people: "gemm m=n=k=1024 f32". Only parameters that tell runs of a workload apart are named,
+// and the data type; all of them where a workload ran with one set of parameters only.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "model/run.h"
+
+namespace warpmark::report {
+
+class RunLabels {
+ public:
+  explicit RunLabels(const Session& session);
+
+  /// Workload and parameters.
+  [[nodiscard]] std::string of(const Run& run) const;
+  /// Also the mode, and the device where the session used several: unique within a session.
+  [[nodiscard]] std::string full(const Run& run) const;
+  /// The same without the workload, for places that are about one workload.
+  [[nodiscard]] std::string within_workload(const Run& run) const;
+  /// The parameters alone; `without` is left out.
+  [[nodiscard]] std::string params(const Run& run, std::string_view without = {}) const;
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>> shown_;  // by workload
+  bool several_devices_ = false;
+};
+
+}  // namespace warpmark::report

@@ -1,0 +1,24 @@
+// Plots as inline SVG without scripts, fonts or colours of their own: classes (s0 .. s7, grid, axis, limit, ...) take
+// their colours from the page's CSS, so that one drawing serves light and dark. Series differ by colour and by mark.
+// Names from the outside are escaped; points that an axis cannot show (not finite, or not positive on a logarithmic
+// axis) are left out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/report.h"
+
+namespace warpmark::report {
+
+/// Lines and marks with axes, ticks, grid and legend. Limits are thin lines named beside them.
+[[nodiscard]] std::string render_svg(const Plot& plot);
+
+/// One row a group: samples as dots in the order taken (first on top), quartile box, median and its interval. At most
+/// 150 dots a group, evenly chosen; samples beyond the axis sit at its edge.
+[[nodiscard]] std::string render_svg(const Distribution& distribution);
+
+/// & < > " ' as entities; control characters and bytes that are not UTF-8, which XML forbids, as U+FFFD.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+}  // namespace warpmark::report

@@ -1,0 +1,23 @@
+// Which session is meant by what a person typed. Shared by all stores, so that they answer alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpmark::store {
+
+/// Matches shown in an error, at most.
+inline constexpr std::size_t kShownMatches = 10;
+
+/// The word that means the newest session.
+inline constexpr const char* kLast = "last";
+
+/// `matches`: ids that begin with `typed`, newest first, at least kShownMatches + 1 of them if there are so many.
+/// `newest`: the id of the newest session, empty if there is none.
+[[nodiscard]] Result<std::string> choose_session(const std::string& typed, std::span<const std::string> matches,
+                                                 const std::string& newest);
+
+}  // namespace warpmark::store

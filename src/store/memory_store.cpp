@@ -1,0 +1,194 @@
+#include "store/memory_store.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "store/lookup.h"
+
+namespace warpmark::store {
+namespace {
+
+struct Kept {
+  Session session;
+  std::map<std::pair<std::int64_t, std::int64_t>, Run> rounds;  ///< by index and round
+};
+
+bool matches_text(const std::string& wanted, const std::string& text) { return wanted.empty() || wanted == text; }
+
+bool matches(const RunQuery& query, const Run& run) {
+  if (!query.workload.empty() && !glob_match(query.workload, run.workload)) return false;
+  if (!matches_text(query.device, run.device) || (query.mode && *query.mode != run.mode)) return false;
+  return std::all_of(query.params.begin(), query.params.end(), [&](const auto& wanted) {
+    const auto& items = run.params.items();
+    return std::any_of(items.begin(), items.end(), [&](const auto& item) {
+      return item.first == wanted.first && to_text(item.second) == wanted.second;
+    });
+  });
+}
+
+const Metric* metric_of(const Run& run, const std::string& id) {
+  if (run.outcome == Outcome::failed) return nullptr;
+  for (const auto& metric : run.metrics) {
+    if (!id.empty() && metric.id != id) continue;
+    return metric.summary.n > 0 && std::isfinite(metric.summary.median) ? &metric : nullptr;
+  }
+  return nullptr;
+}
+
+RunPoint to_point(const Session& session, const Run& run, const Metric& metric) {
+  return {.session = session.id,
+          .index = run.index,
+          .started = run.started.empty() ? session.started : run.started,
+          .commit = session.commit,
+          .fingerprint = session.machine.fingerprint,
+          .workload = run.workload,
+          .params = to_text(run.params),
+          .device = run.device,
+          .mode = run.mode,
+          .outcome = run.outcome,
+          .metric = metric.id,
+          .unit = metric.unit,
+          .better = metric.better,
+          .n = metric.summary.n,
+          .median = metric.summary.median,
+          .interval = metric.summary.median_interval};
+}
+
+SessionSummary to_summary(const Kept& kept) {
+  const Session& session = kept.session;
+  SessionSummary summary{.id = session.id,
+                         .started = session.started,
+                         .command = session.command,
+                         .hostname = session.machine.hostname,
+                         .fingerprint = session.machine.fingerprint,
+                         .commit = session.commit,
+                         .branch = session.branch,
+                         .dirty = session.dirty,
+                         .complete = session.complete,
+                         .outcomes = {},
+                         .unmerged_rounds = static_cast<std::int64_t>(kept.rounds.size())};
+  for (const Run& run : session.runs) ++summary.outcomes[run.outcome];
+  return summary;
+}
+
+class MemoryStore final : public Store {
+ public:
+  Status begin(const Session& header) override {
+    if (kept_of(header.id) != nullptr) return internal_error("session '" + header.id + "' is already stored");
+    Kept kept{header, {}};
+    kept.session.runs.clear();
+    kept.session.ceilings.clear();
+    kept.session.complete = false;
+    sessions_.push_back(std::move(kept));
+    return {};
+  }
+
+  Status append_round(const std::string& session_id, const Run& partial, std::int64_t round) override {
+    WM_ASSIGN(Kept* const kept, begun(session_id));
+    if (has_run(*kept, partial.index) || !kept->rounds.emplace(std::pair(partial.index, round), partial).second) {
+      return internal_error("round " + std::to_string(round) + " of run " + std::to_string(partial.index) +
+                            " is already stored");
+    }
+    return {};
+  }
+
+  Status append_run(const std::string& session_id, const Run& run) override {
+    WM_ASSIGN(Kept* const kept, begun(session_id));
+    if (has_run(*kept, run.index)) {
+      return internal_error("run " + std::to_string(run.index) + " of session '" + session_id + "' is already stored");
+    }
+    auto& runs = kept->session.runs;
+    const auto after =
+        std::find_if(runs.begin(), runs.end(), [&](const Run& other) { return other.index > run.index; });
+    runs.insert(after, run);
+    std::erase_if(kept->rounds, [&](const auto& item) { return item.first.first == run.index; });
+    return {};
+  }
+
+  Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) override {
+    WM_ASSIGN(Kept* const kept, begun(session_id));
+    if (kept->session.complete) return internal_error("session '" + session_id + "' is already finished");
+    kept->session.complete = true;
+    kept->session.ceilings.assign(ceilings.begin(), ceilings.end());
+    return {};
+  }
+
+  Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) override {
+    std::vector<SessionSummary> found;
+    for (const Kept* kept : newest_first()) {
+      if (static_cast<std::int64_t>(found.size()) >= query.limit) break;
+      const Session& session = kept->session;
+      if (matches_text(query.hostname, session.machine.hostname) &&
+          matches_text(query.fingerprint, session.machine.fingerprint) && session.commit.starts_with(query.commit)) {
+        found.push_back(to_summary(*kept));
+      }
+    }
+    return found;
+  }
+
+  Result<StoredSession> load(const std::string& id) override {
+    std::vector<std::string> candidates;
+    const auto newest = newest_first();
+    for (const Kept* kept : newest) {
+      if (kept->session.id.starts_with(id)) candidates.push_back(kept->session.id);
+    }
+    WM_ASSIGN(const std::string chosen,
+              choose_session(id, candidates, newest.empty() ? "" : newest.front()->session.id));
+    const Kept& kept = *kept_of(chosen);
+    StoredSession stored{kept.session, {}};
+    for (const auto& [position, run] : kept.rounds) stored.unmerged_rounds.push_back(run);
+    return stored;
+  }
+
+  Result<std::vector<RunPoint>> find(const RunQuery& query) override {
+    std::vector<RunPoint> points;
+    for (const Kept& kept : sessions_) {
+      if (!matches_text(query.fingerprint, kept.session.machine.fingerprint)) continue;
+      if (!kept.session.commit.starts_with(query.commit)) continue;
+      for (const Run& run : kept.session.runs) {
+        const Metric* metric = metric_of(run, query.metric);
+        if (metric != nullptr && matches(query, run)) points.push_back(to_point(kept.session, run, *metric));
+      }
+    }
+    std::reverse(points.begin(), points.end());
+    std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.started > b.started; });
+    if (static_cast<std::int64_t>(points.size()) > query.limit) points.resize(static_cast<std::size_t>(query.limit));
+    return points;
+  }
+
+ private:
+  Kept* kept_of(const std::string& id) {
+    const auto found =
+        std::find_if(sessions_.begin(), sessions_.end(), [&](const Kept& kept) { return kept.session.id == id; });
+    return found == sessions_.end() ? nullptr : &*found;
+  }
+
+  Result<Kept*> begun(const std::string& id) {
+    Kept* kept = kept_of(id);
+    if (kept == nullptr) return internal_error("session '" + id + "' was not begun");
+    return kept;
+  }
+
+  static bool has_run(const Kept& kept, std::int64_t index) {
+    const auto& runs = kept.session.runs;
+    return std::any_of(runs.begin(), runs.end(), [&](const Run& run) { return run.index == index; });
+  }
+
+  std::vector<const Kept*> newest_first() const {
+    std::vector<const Kept*> order;
+    for (auto kept = sessions_.rbegin(); kept != sessions_.rend(); ++kept) order.push_back(&*kept);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Kept* a, const Kept* b) { return a->session.started > b->session.started; });
+    return order;
+  }
+
+  std::vector<Kept> sessions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace warpmark::store

@@ -1,0 +1,172 @@
+#include "store/sqlite/run_query.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "model/names.h"
+
+namespace warpmark::store {
+namespace {
+
+/// glob_match's pattern for SQLite's GLOB, which also knows [sets].
+std::string to_sqlite_glob(std::string_view pattern) {
+  std::string glob;
+  for (const char c : pattern) glob += c == '[' ? std::string("[[]") : std::string(1, c);
+  return glob;
+}
+
+struct Condition {
+  std::string sql;
+  SqlValues values;
+
+  void add(const char* condition, std::string value) {
+    sql += condition;
+    values.emplace_back(std::move(value));
+  }
+};
+
+/// On cases c: what a series is made of.
+Condition case_condition(const RunQuery& query) {
+  Condition condition;
+  if (is_glob(query.workload)) {
+    condition.add(" AND c.workload GLOB ?", to_sqlite_glob(query.workload));
+  } else if (!query.workload.empty()) {
+    condition.add(" AND c.workload = ?", query.workload);
+  }
+  if (!query.device.empty()) condition.add(" AND c.device = ?", query.device);
+  if (query.mode) condition.add(" AND c.mode = ?", name_of(*query.mode));
+  for (const auto& [name, value] : query.params) {
+    condition.add(" AND EXISTS (SELECT 1 FROM case_params p WHERE p.case_key = c.key AND p.name = ?", name);
+    condition.add(" AND p.value = ?)", value);
+  }
+  return condition;
+}
+
+/// On sessions s.
+Condition session_condition(const RunQuery& query) {
+  Condition condition;
+  if (!query.fingerprint.empty()) condition.add(" AND s.fingerprint = ?", query.fingerprint);
+  if (!query.commit.empty()) condition.add(kCommitBeginsWith, query.commit);
+  return condition;
+}
+
+constexpr const char* kColumns =
+    "SELECT s.id, p.position, p.started, s.commit_id, s.fingerprint, c.workload, c.params, c.device, c.mode, "
+    "p.outcome, "
+    "p.metric, p.unit, p.better, p.n, p.median, p.ci_low, p.ci_high, p.ci_confidence, p.run FROM ";
+
+Status read_point(const Row& row, RunPoint& point) {
+  point.session = row.text(0);
+  point.index = row.integer(1);
+  point.started = row.text(2);
+  point.commit = row.text(3);
+  point.fingerprint = row.text(4);
+  point.workload = row.text(5);
+  point.params = row.text(6);
+  point.device = row.text(7);
+  const auto mode = mode_from(row.text(8));
+  const auto outcome = outcome_from(row.text(9));
+  const auto better = better_from(row.text(12));
+  if (!mode || !outcome || !better) {
+    return data_error("run " + point.session + "." + std::to_string(point.index) +
+                      " has an unknown mode, outcome or "
+                      "direction: " +
+                      row.text(8) + ", " + row.text(9) + ", " + row.text(12));
+  }
+  point.mode = *mode;
+  point.outcome = *outcome;
+  point.metric = row.text(10);
+  point.unit = row.text(11);
+  point.better = *better;
+  point.n = row.integer(13);
+  point.median = row.number(14);
+  if (!row.null(15)) point.interval = Interval{row.number(15), row.number(16), row.number(17)};
+  return {};
+}
+
+/// A point with the key of its run, which orders points of the same second.
+struct Found {
+  std::int64_t run = 0;
+  RunPoint point;
+};
+
+bool newer(const Found& a, const Found& b) {
+  return a.point.started != b.point.started ? a.point.started > b.point.started : a.run > b.run;
+}
+
+Status append_found(Database& database, const std::string& sql, const SqlValues& values, std::vector<Found>& found) {
+  return database.each(sql, values, [&](const Row& row) {
+    auto& next = found.emplace_back();
+    next.run = row.integer(18);
+    return read_point(row, next.point);
+  });
+}
+
+/// One stretch of `points` for each case, newest first. CROSS JOIN fixes the order of the loops.
+Result<std::vector<Found>> find_by_case(Database& database, const RunQuery& query,
+                                        std::span<const std::int64_t> cases) {
+  const Condition on_sessions = session_condition(query);
+  const std::string sql =
+      std::string(kColumns) +
+      "cases c CROSS JOIN points p ON p.case_key = c.key CROSS JOIN sessions s ON s.key = p.session "
+      "WHERE c.key = ? AND p.metric = iif(? = '', c.metric, ?) AND p.started >= ?" +
+      on_sessions.sql + " ORDER BY p.started DESC, p.run DESC LIMIT ?";
+  const auto limit = static_cast<std::size_t>(query.limit);
+  std::vector<Found> found;
+  std::string oldest;  // points before this cannot be among the newest `limit` any more
+  for (const std::int64_t key : cases) {
+    SqlValues values = {key, query.metric, query.metric, oldest};
+    values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
+    values.emplace_back(query.limit);
+    WM_TRY(append_found(database, sql, values, found));
+    if (found.size() <= limit) continue;
+    std::nth_element(found.begin(), found.begin() + query.limit - 1, found.end(), newer);
+    found.resize(limit);
+    oldest = found.back().point.started;
+  }
+  std::sort(found.begin(), found.end(), newer);
+  return found;
+}
+
+/// All runs from the newest on, until the limit is reached.
+Result<std::vector<Found>> find_by_time(Database& database, const RunQuery& query, const Condition& on_cases) {
+  const Condition on_sessions = session_condition(query);
+  const std::string sql = std::string(kColumns) +
+                          "runs r CROSS JOIN cases c ON c.key = r.case_key CROSS JOIN points p ON p.case_key = c.key "
+                          "AND p.metric = iif(? = '', c.metric, ?) AND p.started = r.started AND p.run = r.key "
+                          "CROSS JOIN sessions s ON s.key = p.session WHERE 1" +
+                          on_cases.sql + on_sessions.sql + " ORDER BY r.started DESC, r.key DESC LIMIT ?";
+  SqlValues values = {query.metric, query.metric};
+  values.insert(values.end(), on_cases.values.begin(), on_cases.values.end());
+  values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
+  values.emplace_back(query.limit);
+  std::vector<Found> found;
+  WM_TRY(append_found(database, sql, values, found));
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<RunPoint>> find_points(Database& database, const RunQuery& query, std::int64_t many_cases) {
+  if (query.limit <= 0) return std::vector<RunPoint>();
+  const Condition on_cases = case_condition(query);
+  WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
+  std::vector<std::int64_t> cases;
+  WM_TRY(database.each("SELECT c.key FROM cases c WHERE 1" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
+                       on_cases.values, [&](const Row& row) {
+                         cases.push_back(row.integer(0));
+                         return Status();
+                       }));
+  WM_ASSIGN(auto found, static_cast<std::int64_t>(cases.size()) < many_cases ? find_by_case(database, query, cases)
+                                                                             : find_by_time(database, query, on_cases));
+  WM_TRY(transaction.commit());
+  std::vector<RunPoint> points;
+  points.reserve(found.size());
+  for (auto& item : found) points.push_back(std::move(item.point));
+  return points;
+}
+
+}  // namespace warpmark::store

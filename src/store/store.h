@@ -1,0 +1,115 @@
+// Store: every session and run ever measured on this account, appended and never rewritten. An edge with two
+// implementations: SQLite (sqlite/sqlite_store.h) and memory (memory_store.h) for tests and for runs that keep nothing.
+//
+// The cases of a session are measured in rounds. After each round its partial Run is appended, so that a killed program
+// loses at most the round in progress; when a case has all its rounds, its merged Run is appended and stands for them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/params.h"
+#include "model/run.h"
+
+namespace warpmark::store {
+
+/// Empty texts match everything.
+struct SessionQuery {
+  std::string hostname;
+  std::string fingerprint;  ///< Machine::fingerprint
+  std::string commit;       ///< or the beginning of one
+  std::int64_t limit = 20;
+};
+
+struct SessionSummary {
+  std::string id;
+  std::string started;  ///< UTC
+  std::string command;
+  std::string hostname;
+  std::string fingerprint;
+  std::string commit;
+  std::string branch;
+  bool dirty = false;
+  bool complete = false;
+  std::map<Outcome, std::int64_t> outcomes;  ///< number of runs by outcome; those without any are absent
+  std::int64_t unmerged_rounds = 0;          ///< rounds of cases whose run is not there yet
+};
+
+struct StoredSession {
+  Session session;                   ///< runs by index; complete and ceilings as finish() left them
+  std::vector<Run> unmerged_rounds;  ///< partial runs of cases without a merged one, by index, then by round
+};
+
+/// Which points of which series. Empty texts match everything.
+struct RunQuery {
+  std::string workload;  ///< glob: "gemm", "conv*"
+  std::string device;
+  Overrides params;  ///< all of these must match; values as to_text(ParamValue) writes them
+  std::optional<Mode> mode;
+  std::string metric;  ///< empty: the primary metric of each run
+  std::string fingerprint;
+  std::string commit;  ///< or the beginning of one
+  std::int64_t limit = 1000;
+};
+
+/// One metric of one run, for series over time.
+struct RunPoint {
+  std::string session;
+  std::int64_t index = 0;  ///< Run::index
+  std::string started;     ///< of the run, UTC
+  std::string commit;
+  std::string fingerprint;
+  std::string workload;
+  std::string params;  ///< as to_text(Params) writes them
+  std::string device;
+  Mode mode = Mode::hot;
+  Outcome outcome = Outcome::passed;
+  std::string metric;
+  std::string unit;
+  Better better = Better::lower;
+  std::int64_t n = 0;
+  double median = 0;
+  std::optional<Interval> interval;  ///< of the median
+};
+
+/// Calls come from one thread at a time. A call that returned without error has been committed: it survives kill -9.
+/// Errors: environment (locked beyond the timeout, disk full, not writable), data (damaged file), internal (a session
+/// that was not begun, a run or round that is there already).
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Starts a session: everything of it but its runs and ceilings, which are ignored.
+  virtual Status begin(const Session& header) = 0;
+  /// Keeps a partial run (rounds == 1) of the case with its index.
+  virtual Status append_round(const std::string& session_id, const Run& partial, std::int64_t round) = 0;
+  /// Keeps a case's merged run. Its rounds are in it, and are dropped in the same transaction.
+  virtual Status append_run(const std::string& session_id, const Run& run) = 0;
+  /// Marks the session complete.
+  virtual Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) = 0;
+
+  /// Newest first.
+  virtual Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) = 0;
+  /// By id, by an unambiguous beginning of one, or "last" for the newest. Usage error that lists the matches if there
+  /// are several, or says what there is if there is none.
+  virtual Result<StoredSession> load(const std::string& id) = 0;
+  /// Newest first. Runs that do not have the metric (failed, skipped, ...) have no point.
+  virtual Result<std::vector<RunPoint>> find(const RunQuery& query) = 0;
+};
+
+/// getenv, or a test's replacement: nullptr for a variable that is not set.
+using EnvironmentLookup = std::function<const char*(const char* name)>;
+
+/// $WARPMARK_DB, else $XDG_DATA_HOME/warpmark/warpmark.db, else ~/.local/share/warpmark/warpmark.db. Environment error
+/// if HOME is not set either. A relative XDG_DATA_HOME is ignored, as the XDG base directory specification demands.
+[[nodiscard]] Result<std::filesystem::path> default_store_path(const EnvironmentLookup& environment);
+
+}  // namespace warpmark::store

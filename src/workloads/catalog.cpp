@@ -1,0 +1,34 @@
+#include "workloads/catalog.h"
+
+#include <array>
+
+namespace warpmark::workloads {
+
+// One line a workload: its descriptor, defined in a file of its own. The list is expanded twice, to declarations and to
+// the array.
+#define WARPMARK_WORKLOADS(item) \
+  item(kCopy)                    \
+  item(kTriad)                   \
+  item(kRead)                    \
+  item(kWrite)                   \
+  item(kTransfer)                \
+  item(kLaunch)                  \
+  item(kGemm)                    \
+  item(kConv2d)                  \
+  item(kAttention)               \
+  item(kFusedTexture)            \
+  item(kTopKPatches)             \
+  item(kOpponentBalance)
+
+#define WARPMARK_DECLARE(name) extern const measure::Workload name;
+WARPMARK_WORKLOADS(WARPMARK_DECLARE)
+#undef WARPMARK_DECLARE
+
+Catalog<measure::Workload> catalog() {
+#define WARPMARK_POINTER(name) &(name),
+  static constexpr std::array kWorkloads{WARPMARK_WORKLOADS(WARPMARK_POINTER)};
+#undef WARPMARK_POINTER
+  return kWorkloads;
+}
+
+}  // namespace warpmark::workloads

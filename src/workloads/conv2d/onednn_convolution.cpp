@@ -1,0 +1,149 @@
+#include "workloads/conv2d/onednn_convolution.h"
+
+#include <array>
+
+#include "workloads/conv2d/conv2d_cpu.h"
+
+namespace warpmark::workloads {
+namespace {
+
+using Desc = dnnl::memory::desc;
+using Tag = dnnl::memory::format_tag;
+constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+
+/// The three tensors as the user has them, in the order of ConvArray.
+std::array<Desc, 3> user_layouts(const ConvShape& shape) {
+  const auto type = shape.dtype == "bf16" ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  const Tag activations = shape.channels_last ? Tag::nhwc : Tag::nchw;
+  const Tag weights = shape.channels_last ? Tag::ohwi : Tag::oihw;
+  return {Desc({shape.n, shape.c, shape.h, shape.w}, type, activations),
+          Desc({shape.k, shape.c, shape.r, shape.r}, type, weights),
+          Desc({shape.n, shape.k, shape.p, shape.q}, type, activations)};
+}
+
+Desc any_layout(const Desc& layout) { return {layout.dims(), layout.data_type(), Tag::any}; }
+
+struct Geometry {
+  dnnl::memory::dims strides;
+  dnnl::memory::dims pad_low;
+  dnnl::memory::dims pad_high;
+};
+
+/// The high side is padded just enough for the last output: oneDNN demands sizes that match exactly.
+Geometry geometry_of(const ConvShape& shape) {
+  const auto high = [&](std::int64_t out, std::int64_t in) {
+    return (out - 1) * shape.stride + shape.r - in - shape.pad;
+  };
+  return {{shape.stride, shape.stride},
+          {shape.pad, shape.pad},
+          {high(shape.p, shape.h), high(shape.q, shape.w)}};
+}
+
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+
+}  // namespace
+
+struct OneDnnConvolution::Tensor {
+  ConvArray array;
+  int argument;
+  bool result;
+  Desc user;
+  Desc kernel;
+};
+
+OneDnnConvolution::OneDnnConvolution(const ConvShape& shape, const SetMemory& memory, ConvActivations activations)
+    : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+  const auto [input, weights, output] = user_layouts(shape);
+  const bool plain = activations == ConvActivations::plain;
+  const Desc x = plain ? input : any_layout(input);
+  const Desc w = any_layout(weights);
+  const Desc y = plain ? output : any_layout(output);
+  const auto [strides, low, high] = geometry_of(shape);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else execute() allocates it
+
+  if (shape.pass == ConvPass::forward) {
+    const Forward::primitive_desc pd(
+        Forward::desc(dnnl::prop_kind::forward_inference, kAlgorithm, x, w, y, strides, low, high), attributes,
+        engine_);
+    kernel_ = pd.impl_info_str();
+    bind(memory,
+         {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
+          {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
+          {kConvOutput, DNNL_ARG_DST, true, output, pd.dst_desc()}},
+         Forward(pd), pd.scratchpad_desc());
+    return;
+  }
+  const Forward::primitive_desc forward(
+      Forward::desc(dnnl::prop_kind::forward_training, kAlgorithm, x, w, y, strides, low, high), engine_);
+  if (shape.pass == ConvPass::backward_data) {
+    const BackwardData::primitive_desc pd(BackwardData::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
+                                          engine_, forward);
+    kernel_ = pd.impl_info_str();
+    bind(memory,
+         {{kConvInput, DNNL_ARG_DIFF_SRC, true, input, pd.diff_src_desc()},
+          {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
+          {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
+         BackwardData(pd), pd.scratchpad_desc());
+    return;
+  }
+  const BackwardWeights::primitive_desc pd(BackwardWeights::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
+                                           engine_, forward);
+  kernel_ = pd.impl_info_str();
+  bind(memory,
+       {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
+        {kConvWeights, DNNL_ARG_DIFF_WEIGHTS, true, weights, pd.diff_weights_desc()},
+        {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
+       BackwardWeights(pd), pd.scratchpad_desc());
+}
+
+void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors,
+                             const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad) {
+  constexpr std::array kNames{"input", "weights", "output"};
+  const dnnl::memory scratch(scratchpad, engine_);
+  std::map<int, dnnl::memory> between;  // activations in the kernel's layout; sets share them, as each run fills them
+  for (const Tensor& tensor : tensors) {
+    if (tensor.user == tensor.kernel) continue;
+    const bool before_timing = tensor.array == kConvWeights && !tensor.result;
+    if (!before_timing) reordered_ += (reordered_.empty() ? "" : ", ") + std::string(kNames[tensor.array]);
+    if (!before_timing) between.emplace(tensor.argument, dnnl::memory(tensor.kernel, engine_));
+  }
+  for (std::size_t set = 0; set < memory.sets(); ++set) {
+    std::vector<BoundPrimitive> before;
+    std::vector<BoundPrimitive> after;
+    std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SCRATCHPAD, scratch}};
+    for (const Tensor& tensor : tensors) {
+      dnnl::memory user(tensor.user, engine_, memory.bytes(set, tensor.array).data());
+      if (tensor.user == tensor.kernel) {
+        arguments.emplace_back(tensor.argument, user);
+        continue;
+      }
+      const auto shared = between.find(tensor.argument);
+      if (shared == between.end()) {
+        dnnl::memory own(tensor.kernel, engine_);
+        dnnl::reorder(user, own).execute(stream_, user, own);
+        arguments.emplace_back(tensor.argument, own);
+        continue;
+      }
+      dnnl::memory from = tensor.result ? shared->second : user;
+      dnnl::memory to = tensor.result ? user : shared->second;
+      auto& steps = tensor.result ? after : before;
+      steps.emplace_back(dnnl::reorder(from, to),
+                         std::vector<std::pair<int, dnnl::memory>>{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+      arguments.emplace_back(tensor.argument, shared->second);
+    }
+    before.emplace_back(primitive, std::move(arguments));
+    for (auto& step : after) before.push_back(std::move(step));
+    runs_.push_back(std::move(before));
+  }
+  stream_.wait();
+}
+
+Status OneDnnConvolution::run(std::size_t set) const {
+  for (const auto& step : runs_[set]) WM_TRY(step.execute(stream_));
+  return {};
+}
+
+}  // namespace warpmark::workloads

@@ -1,0 +1,54 @@
+// Host memory for the arrays of all input sets, in one allocation. For CPU implementations: the device's buffers are
+// ordinary memory there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "device/device.h"
+
+namespace warpmark::workloads {
+
+/// Every array starts on a cache line, and arrays of one set start at different offsets within a 4 KiB page: loads that
+/// follow stores with the same low 12 address bits would otherwise wait for them ("4K aliasing", Intel Optimization
+/// Reference Manual, section on memory disambiguation).
+class SetMemory {
+ public:
+  SetMemory() = default;
+  /// `array_bytes` are the sizes of one set's arrays. Uninitialized. Environment error naming the sizes if there is not
+  /// enough memory.
+  [[nodiscard]] static Result<SetMemory> make(device::Device& device, std::size_t sets,
+                                              std::span<const std::size_t> array_bytes);
+
+  [[nodiscard]] std::size_t sets() const { return sets_; }
+
+  /// Array `index` of set `set`, as elements of T.
+  template <typename T>
+  [[nodiscard]] std::span<T> array(std::size_t set, std::size_t index) const {
+    const std::span<std::byte> raw = bytes(set, index);
+    return {reinterpret_cast<T*>(raw.data()), raw.size() / sizeof(T)};
+  }
+  [[nodiscard]] std::span<std::byte> bytes(std::size_t set, std::size_t index) const {
+    WM_CHECK(set < sets_ && index < places_.size());
+    return {static_cast<std::byte*>(buffer_->data()) + set * set_bytes_ + places_[index].offset, places_[index].bytes};
+  }
+
+  /// Fills array `index` of every set with bytes 0xFF: NaN in every floating format, -1 in integers.
+  void poison(std::size_t index) const;
+
+ private:
+  struct Place {
+    std::size_t offset;
+    std::size_t bytes;
+  };
+  std::unique_ptr<device::Buffer> buffer_;
+  std::vector<Place> places_;
+  std::size_t set_bytes_ = 0;
+  std::size_t sets_ = 0;
+};
+
+}  // namespace warpmark::workloads

@@ -1,0 +1,115 @@
+#include "analyze/roofline.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark::analyze {
+namespace {
+
+DeviceInfo cpu() {
+  DeviceInfo device;
+  device.id = device.backend = "cpu";
+  device.compute_units = 2;
+  device.caches = {{1, "data", 32 << 10, 1}, {2, "unified", 1 << 20, 1}, {3, "unified", 32 << 20, 2}};
+  return device;
+}
+
+Metric median_of(const char* id, const char* unit, double value) {
+  Metric metric;
+  metric.id = id;
+  metric.unit = unit;
+  metric.summary.median = value;
+  return metric;
+}
+
+Run run_of(const char* workload, double seconds, double flops, double bytes, Mode mode = Mode::cold) {
+  Run run;
+  run.workload = workload;
+  run.device = "cpu";
+  run.mode = mode;
+  run.outcome = Outcome::passed;
+  run.cost.flops = flops;
+  run.cost.bytes = bytes;
+  run.cost.flop_type = "f32";
+  run.metrics.push_back(median_of("time", "s", seconds));
+  if (flops > 0) run.metrics.push_back(median_of("flop_rate", "FLOP/s", flops / seconds));
+  if (bytes > 0) run.metrics.push_back(median_of("bandwidth", "B/s", bytes / seconds));
+  return run;
+}
+
+std::vector<Ceiling> ceilings() {
+  Machine machine;
+  machine.devices = {cpu()};
+  const std::vector<Run> runs{run_of("copy", 1, 0, 10e9), run_of("triad", 1, 0, 12e9), run_of("gemm", 1, 100e9, 1e6),
+                              run_of("launch", 1e-6, 0, 0)};
+  return ceilings_from(runs, machine);
+}
+
+TEST(Ceilings, are_the_best_of_what_was_measured) {
+  const auto found = ceilings();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].id, "bandwidth");
+  EXPECT_EQ(found[0].scope, "memory");
+  EXPECT_DOUBLE_EQ(found[0].value, 12e9);
+  EXPECT_EQ(found[1].scope, "f32");
+  EXPECT_EQ(found[2].id, "launch");
+}
+
+TEST(Ceilings, come_from_disturbed_runs_only_where_nothing_else_reached_them) {
+  Machine machine;
+  machine.devices = {cpu()};
+  Run disturbed = run_of("copy", 1, 0, 99e9);
+  disturbed.outcome = Outcome::mistrusted;
+  const auto alone = ceilings_from(std::vector<Run>{disturbed}, machine);
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_NE(alone[0].source.find("disturbed"), std::string::npos);
+  const auto both = ceilings_from(std::vector<Run>{disturbed, run_of("triad", 1, 0, 12e9)}, machine);
+  ASSERT_EQ(both.size(), 1U);
+  EXPECT_DOUBLE_EQ(both[0].value, 12e9);
+}
+
+TEST(Ceilings, are_not_set_by_failed_runs) {
+  Machine machine;
+  machine.devices = {cpu()};
+  Run failed = run_of("copy", 1, 0, 99e9);
+  failed.outcome = Outcome::failed;
+  EXPECT_TRUE(ceilings_from(std::vector<Run>{failed}, machine).empty());
+}
+
+TEST(Roofline, names_the_largest_of_the_three_terms) {
+  const auto memory = place_under_roof(run_of("x", 2.0, 1e9, 12e9), cpu(), ceilings());
+  EXPECT_EQ(memory.bound, Bound::memory);
+  EXPECT_DOUBLE_EQ(memory.share, 0.5);
+  const auto compute = place_under_roof(run_of("x", 4.0, 100e9, 1e9), cpu(), ceilings());
+  EXPECT_EQ(compute.bound, Bound::compute);
+  EXPECT_DOUBLE_EQ(compute.share, 0.25);
+  EXPECT_DOUBLE_EQ(compute.intensity, 100);
+  const auto latency = place_under_roof(run_of("x", 5e-6, 100, 100), cpu(), ceilings());
+  EXPECT_EQ(latency.bound, Bound::latency);
+  EXPECT_NEAR(latency.share, 0.2, 1e-12);
+}
+
+TEST(Roofline, does_not_guess_without_the_ceiling_it_needs) {
+  Run run = run_of("x", 1, 1e9, 1e9);
+  run.cost.flop_type = "bf16";
+  const auto roof = place_under_roof(run, cpu(), ceilings());
+  EXPECT_EQ(roof.bound, Bound::unknown);
+  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+}
+
+TEST(Roofline, sets_a_hot_result_against_the_cache_it_fits_in) {
+  Run run = run_of("x", 1, 0, 1e9, Mode::hot);
+  run.cost.footprint_bytes = 1 << 20;
+  const auto roof = place_under_roof(run, cpu(), ceilings());
+  EXPECT_EQ(roof.reason, "no bandwidth of L2 was measured in this session");
+}
+
+TEST(LevelOf, counts_all_instances_that_a_launch_can_use) {
+  EXPECT_EQ(level_of(cpu(), 64 << 10), "L1");
+  EXPECT_EQ(level_of(cpu(), 65 << 10), "L2");
+  EXPECT_EQ(level_of(cpu(), 2 << 20), "L2");
+  EXPECT_EQ(level_of(cpu(), 32 << 20), "L3");
+  EXPECT_EQ(level_of(cpu(), 33 << 20), "memory");
+}
+
+}  // namespace
+}  // namespace warpmark::analyze

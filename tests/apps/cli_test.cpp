@@ -1,0 +1,223 @@
+// The executable as a person uses it: exit codes, messages, files. Runs build/.../warpmark itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kExecutable = std::string(WARPMARK_BINARY_DIR) + "/warpmark";
+
+std::string plugin(const std::string& name) { return std::string(WARPMARK_BINARY_DIR) + "/plugins/" + name + ".so"; }
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    setenv("WARPMARK_DB", (folder_ / "test.db").c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("WARPMARK_DB");
+    std::filesystem::remove_all(folder_);
+  }
+
+  ProcessOutput warpmark(std::vector<std::string> words) {
+    words.insert(words.begin(), kExecutable);
+    auto output = run_process(words, {.deadline_s = 200});
+    EXPECT_TRUE(output.ok()) << output.error().what;
+    return output.ok() ? *output : ProcessOutput{};
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+const std::vector<std::string> kShort{"--device", "cpu", "--rounds", "1", "--budget", "2s", "--no-ceilings"};
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST_F(Cli, prints_its_version_and_what_is_built_in) {
+  const auto output = warpmark({"--version"});
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_THAT(output.out, HasSubstr("warpmark 0."));
+  EXPECT_THAT(output.out, HasSubstr("OpenBLAS"));
+  EXPECT_THAT(output.out, HasSubstr("oneDNN"));
+  EXPECT_THAT(output.out, HasSubstr("CUDA module"));
+}
+
+TEST_F(Cli, explains_every_verb) {
+  for (const char* verb : {"run", "list", "doctor", "report", "history", "completion", "help"}) {
+    const auto output = warpmark({verb, "--help"});
+    EXPECT_EQ(output.exit_code, 0) << verb;
+    EXPECT_THAT(output.out, HasSubstr(std::string("usage: warpmark ") + verb));
+    EXPECT_EQ(output.err, "") << verb;
+  }
+}
+
+TEST_F(Cli, suggests_what_was_meant) {
+  const auto verb = warpmark({"runn"});
+  EXPECT_EQ(verb.exit_code, 2);
+  EXPECT_THAT(verb.err, HasSubstr("did you mean 'warpmark run'?"));
+  const auto workload = warpmark({"run", "gem", "--device", "cpu"});
+  EXPECT_EQ(workload.exit_code, 2);
+  EXPECT_THAT(workload.err, HasSubstr("there is no workload 'gem'"));
+  EXPECT_THAT(workload.err, HasSubstr("did you mean 'gemm'?"));
+  const auto parameter = warpmark({"run", "gemm", "--device", "cpu", "--set", "dtyp=f32"});
+  EXPECT_EQ(parameter.exit_code, 2);
+  EXPECT_THAT(parameter.err, HasSubstr("did you mean 'dtype'?"));
+  const auto device = warpmark({"run", "gemm", "--device", "gpu"});
+  EXPECT_NE(device.exit_code, 0);
+  EXPECT_THAT(device.err, HasSubstr("cpu"));
+}
+
+TEST_F(Cli, writes_no_colour_into_a_pipe) {
+  EXPECT_THAT(warpmark({"list"}).out, Not(HasSubstr("\x1b[")));
+}
+
+TEST_F(Cli, names_the_line_of_a_bad_suite) {
+  std::ofstream(path("bad.yaml")) << "cases:\n  - workload: gemm\n    sett: {m: 1}\n";
+  const auto output = warpmark({"run", "--suite", path("bad.yaml")});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("bad.yaml line 3: unknown key 'sett'"));
+  EXPECT_THAT(output.err, HasSubstr("did you mean 'set'?"));
+}
+
+TEST_F(Cli, measures_stores_and_shows_again) {
+  const auto run = warpmark(with({"run", "opponent_balance", "--json", path("out.json")}, kShort));
+  ASSERT_EQ(run.exit_code, 0) << run.err << run.out;
+  const auto json = parse_json(*read_file(path("out.json")), "out.json");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["schema"], "warpmark.results/1");
+  ASSERT_EQ((*json)["runs"].size(), 1U);
+  EXPECT_GE((*json)["runs"][0]["metrics"][0]["samples"].size(), 6U);
+  EXPECT_TRUE((*json)["runs"][0]["error"].contains("tolerance"));
+
+  const auto history = warpmark({"history"});
+  EXPECT_THAT(history.out, HasSubstr((*json)["id"].get<std::string>()));
+  for (const char* format : {"text", "md", "html", "json", "google-benchmark"}) {
+    const auto report = warpmark({"report", "last", "--format", format});
+    EXPECT_EQ(report.exit_code, 0) << format << report.err;
+    EXPECT_THAT(report.out, HasSubstr("opponent_balance")) << format;
+  }
+  EXPECT_EQ(warpmark({"report", path("out.json")}).exit_code, 0);
+}
+
+TEST_F(Cli, goes_on_after_a_case_that_makes_no_sense_and_says_why) {
+  const auto output = warpmark(with({"run", "top_k_patches", "--sweep", "k=64,500", "--set", "dtype=f32", "--json", path("o.json")}, kShort));
+  EXPECT_EQ(output.exit_code, 2);
+  const auto json = parse_json(*read_file(path("o.json")), "o.json");
+  ASSERT_TRUE(json.ok());
+  int passed = 0, refused = 0;
+  for (const auto& run : (*json)["runs"]) {
+    passed += run["outcome"] == "passed" || run["outcome"] == "mistrusted" ? 1 : 0;
+    refused += run["outcome"] == "error" ? 1 : 0;
+  }
+  EXPECT_EQ(passed, 1);
+  EXPECT_EQ(refused, 1);
+  EXPECT_THAT(output.out, HasSubstr("500"));
+  EXPECT_THAT(output.out, HasSubstr("196"));
+}
+
+TEST_F(Cli, refuses_a_database_it_cannot_write_before_measuring) {
+  const auto output = warpmark(with({"run", "opponent_balance", "--db", "/proc/nowhere/w.db"}, kShort));
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.err, HasSubstr("/proc/nowhere"));
+}
+
+TEST_F(Cli, runs_a_users_plugin) {
+  const auto output = warpmark(with({"run", "dot", "--plugin", plugin("dot"), "--json", path("o.json")}, kShort));
+  EXPECT_EQ(output.exit_code, 0) << output.err << output.out;
+  EXPECT_THAT(output.out, HasSubstr("dot"));
+}
+
+TEST_F(Cli, refuses_plugins_that_return_garbage) {
+  const auto abi = warpmark(with({"run", "broken", "--plugin", plugin("wrong_abi")}, kShort));
+  EXPECT_EQ(abi.exit_code, 2);
+  EXPECT_THAT(abi.err, HasSubstr("another plugin interface (abi 99"));
+  const auto cost = warpmark(with({"run", "broken", "--plugin", plugin("garbage_cost")}, kShort));
+  EXPECT_EQ(cost.exit_code, 2);
+  EXPECT_THAT(cost.out, HasSubstr("nan FLOPs"));
+  const auto prepare = warpmark(with({"run", "broken", "--plugin", plugin("failing_prepare")}, kShort));
+  EXPECT_EQ(prepare.exit_code, 2);
+  EXPECT_THAT(prepare.out, HasSubstr("prepare: xxx"));
+  const auto check = warpmark(with({"run", "broken", "--plugin", plugin("nan_check")}, kShort));
+  EXPECT_EQ(check.exit_code, 1);
+  const auto missing = warpmark(with({"run", "broken", "--plugin", path("none.so")}, kShort));
+  EXPECT_EQ(missing.exit_code, 5);
+}
+
+TEST_F(Cli, names_the_plugin_workload_that_crashed_and_keeps_what_was_finished) {
+  std::ofstream(path("suite.yaml")) << "rounds: 1\ncases:\n  - {workload: opponent_balance}\n  - {workload: broken}\n";
+  const auto output = warpmark({"run", "--suite", path("suite.yaml"), "--plugin", plugin("crash"), "--device", "cpu",
+                                "--budget", "4s", "--no-ceilings"});
+  EXPECT_EQ(output.exit_code, 128 + SIGSEGV);
+  EXPECT_THAT(output.err, HasSubstr("broken, round 1 of 1 crashed"));
+  EXPECT_THAT(output.err, HasSubstr("warpmark report "));
+  const auto kept = warpmark({"report", "last"});
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("opponent_balance"));
+}
+
+/// Starts a session, sends it `signal` after `delay`, and returns its output and how long it lived after the signal.
+std::pair<ProcessOutput, double> interrupted_run(const std::vector<std::string>& words, const char* signal) {
+  std::string command = "exec 3>&1; '" + kExecutable + "'";
+  for (const auto& word : words) command += " '" + word + "'";
+  command += " & child=$!; sleep 1.5; date +%s%N >&3; kill -" + std::string(signal) + " $child; wait $child; code=$?; date +%s%N >&3; exit $code";
+  auto output = run_process({"bash", "-c", command}, {.deadline_s = 100});
+  EXPECT_TRUE(output.ok());
+  const auto first = output->out.find('\n');
+  const double begin = std::stod(output->out.substr(0, first));
+  const auto last = output->out.rfind('\n', output->out.size() - 2);
+  const double end = std::stod(output->out.substr(last == std::string::npos ? 0 : last + 1));
+  return {*output, (end - begin) * 1e-9};
+}
+
+TEST_F(Cli, ends_on_ctrl_c_keeps_what_is_finished_and_resumes) {
+  const std::vector<std::string> words{"run",  "copy", "triad", "--set", "mode=hot", "--sweep", "size=16KiB,32KiB,64KiB",
+                                       "--device", "cpu", "--rounds", "2", "--budget", "6s", "--no-ceilings"};
+  const auto [output, seconds] = interrupted_run(words, "INT");
+  EXPECT_EQ(output.exit_code, 130) << output.err;
+  EXPECT_LT(seconds, 1.5);  // a second, and the shell's own time on a busy machine
+  EXPECT_THAT(output.err, HasSubstr("warpmark run --resume "));
+  const auto resumed = warpmark({"run", "--resume", "last", "--json", path("o.json")});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err << resumed.out;
+  const auto json = parse_json(*read_file(path("o.json")), "o.json");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["runs"].size(), 6U);
+  for (const auto& run : (*json)["runs"]) EXPECT_EQ(run["metrics"][0]["round_sizes"].size(), 2U) << run["id"];
+  EXPECT_EQ(warpmark({"run", "--resume", "last"}).exit_code, 2);
+}
+
+TEST_F(Cli, loses_at_most_the_measurement_in_progress_to_kill_9) {
+  const std::vector<std::string> words{"run", "copy", "--set", "mode=hot", "--sweep", "size=16KiB,32KiB,64KiB,128KiB",
+                                       "--device", "cpu", "--rounds", "1", "--budget", "6s", "--no-ceilings"};
+  const auto [output, seconds] = interrupted_run(words, "KILL");
+  EXPECT_EQ(output.exit_code, 137);
+  const auto report = warpmark({"report", "last", "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto json = parse_json(report.out, "report");
+  ASSERT_TRUE(json.ok());
+  EXPECT_FALSE((*json)["complete"].get<bool>());
+}
+
+}  // namespace
+}  // namespace warpmark::apps

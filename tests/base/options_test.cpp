@@ -1,0 +1,52 @@
+#include "base/options.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--suite", "NAME", "suite to run"},
+    {"--set", "K=V", "parameter", true},
+    {"--no-store", "", "do not store"},
+};
+constexpr PositionalSpec kNames{"NAME", "workloads", true};
+
+Result<ParsedOptions> parse(std::vector<std::string> words, PositionalSpec positional = kNames) {
+  return parse_options(kOptions, positional, words);
+}
+
+TEST(Options, parses_values_flags_and_words) {
+  const auto parsed = parse({"gemm", "--set", "m=1", "--set=n=2", "--no-store", "copy"});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().what;
+  EXPECT_EQ(parsed->all("--set"), (std::vector<std::string>{"m=1", "n=2"}));
+  EXPECT_TRUE(parsed->has("--no-store"));
+  EXPECT_FALSE(parsed->has("--suite"));
+  EXPECT_EQ(parsed->positionals(), (std::vector<std::string>{"gemm", "copy"}));
+}
+
+TEST(Options, suggests_for_an_unknown_option) {
+  const auto parsed = parse({"--suit=quick"});
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().what, "unknown option '--suit'");
+  EXPECT_EQ(parsed.error().hint, "did you mean '--suite'? see --help");
+}
+
+TEST(Options, names_the_option_without_its_value) {
+  const auto parsed = parse({"--suite"});
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().what, "option '--suite' needs a value");
+}
+
+TEST(Options, refuses_a_second_value_and_words_nobody_takes) {
+  EXPECT_EQ(parse({"--suite", "a", "--suite", "b"}).error().what, "option '--suite' is given twice");
+  EXPECT_EQ(parse({"gemm"}, {}).error().what, "unexpected argument 'gemm'");
+}
+
+TEST(Options, accepts_help_everywhere) {
+  EXPECT_TRUE(parse({"--help"})->has("--help"));
+  EXPECT_TRUE(parse({"-h"})->has("--help"));
+}
+
+}  // namespace
+}  // namespace warpmark

@@ -1,0 +1,50 @@
+// What the GPU tests share: the device, or the reason why there is none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/module_api.h"
+#include "device/device.h"
+#include "measure/workload.h"
+#include "workloads/cuda_bridge.h"
+
+namespace warpmark::cuda_tests {
+
+/// Opens cuda:0 once; tests on a machine without a GPU, or without the module, are skipped.
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto module = device::cuda_module();
+    if (!module.ok()) GTEST_SKIP() << module.error().what;
+    const device::Support support = (*module)->available();
+    if (!support.available) GTEST_SKIP() << support.reason;
+    auto opened = (*module)->open(0);
+    ASSERT_TRUE(opened.ok()) << opened.error().what;
+    device_ = std::move(opened).value();
+  }
+
+  std::unique_ptr<device::Device> device_;
+};
+
+/// Parameters as the descriptors would give them.
+[[nodiscard]] inline Params params_of(std::vector<std::pair<std::string, ParamValue>> items) {
+  Params params;
+  for (auto& [name, value] : items) params.set(name, std::move(value));
+  return params;
+}
+
+/// The implementation in the module.
+[[nodiscard]] inline const workloads::CudaImplementation& implementation(const char* id) {
+  const auto module = device::cuda_module();
+  WM_CHECK(module.ok());
+  const void* found = (*module)->workload(id);
+  WM_CHECK(found != nullptr);
+  return *static_cast<const workloads::CudaImplementation*>(found);
+}
+
+}  // namespace warpmark::cuda_tests

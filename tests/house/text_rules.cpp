@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "base/text.h"
+#include "house/rules.h"
+
+namespace warpmark::house {
+namespace {
+
+constexpr std::size_t kFileLines = 400;
+constexpr std::size_t kHeaderLines = 150;
+constexpr std::size_t kFunctionLines = 75;  // "about 70"
+constexpr std::size_t kKernelLines = 100;   // a GPU kernel keeps its tiles in the registers of one function
+constexpr std::size_t kColumns = 120;
+
+struct Ban {
+  const char* pattern;
+  const char* instead;
+  bool (*applies)(const std::string& path);
+};
+
+bool everywhere(const std::string&) { return true; }
+bool in_product(const std::string& path) { return path.starts_with("src/") || path.starts_with("apps/"); }
+bool below_apps(const std::string& path) { return path.starts_with("src/"); }
+bool may_not_branch_on_the_build(const std::string& path) {
+  return in_product(path) && path.find("/module/") == std::string::npos && !path.ends_with(".cu") &&
+         !path.ends_with(".cuh");
+}
+
+// Searched in code, that is without comments and literals.
+constexpr std::array kCodeBans{
+    Ban{R"(\b(class|struct|union|enum|using|namespace)\s+(class\s+)?\w*([mM]anager|[hH]elpers?|[uU]tils?|[iI]mpl)\b)",
+        "name what it is or does; these words say nothing", everywhere},
+    Ban{R"(\b(std::)?(exit|quick_exit)\s*\()", "return an error; only apps/ decides how the process ends", below_apps},
+    Ban{R"(\bstd::(cout|cerr|clog)\b|\b(printf|puts|putchar)\s*\()",
+        "return the text or write to a sink; only apps/ prints", below_apps},
+    Ban{R"(\busing\s+namespace\s+std\b)", "write std::", everywhere},
+    Ban{R"(\bcatch\s*\(\s*\.\.\.\s*\))", "catch what the library documents", in_product},
+    Ban{R"(\bthrow\b)", "return a Result or a Status", in_product},
+    Ban{R"(^\s*#\s*(if|ifdef|ifndef|elif)\b)",
+        "choose the file in cmake/; an absent part is a descriptor that says why", may_not_branch_on_the_build},
+};
+
+// Searched in the whole text. Each pattern is spelled so that it does not find itself.
+constexpr std::array kTextBans{
+    Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},
+    Ban{R"((^|[\s"'`(=])/(work|root)/)", "no paths of somebody's machine", everywhere},
+    Ban{R"(\b[\w-]+\.pkg\.dev\b|registry\.npmjs)", "no package registry's host", everywhere},
+};
+
+std::string place(const SourceFile& file, std::size_t line) { return file.path + ":" + std::to_string(line) + ": "; }
+
+template <std::size_t N>
+Violations find_bans(const SourceFile& file, const std::string& text, const std::array<Ban, N>& bans) {
+  Violations violations;
+  for (const auto& ban : bans) {
+    if (!ban.applies(file.path)) continue;
+    const std::regex pattern(ban.pattern);
+    std::size_t number = 0;
+    for (const auto& line : lines_of(text)) {
+      ++number;
+      std::smatch match;
+      if (std::regex_search(line, match, pattern)) {
+        violations.push_back(place(file, number) + "'" + match.str() + "': " + ban.instead);
+      }
+    }
+  }
+  return violations;
+}
+
+bool is_public_header(const std::string& path) { return path.ends_with(".h") && !path.starts_with("tests/"); }
+
+std::size_t function_limit(const std::string& path) {
+  return path.ends_with(".cu") || path.ends_with(".cuh") ? kKernelLines : kFunctionLines;
+}
+
+/// Blanks preprocessor lines, whose braces need not match.
+std::string without_preprocessor(const std::string& code) {
+  std::string result;
+  bool continued = false;
+  for (const auto& line : lines_of(code)) {
+    const auto first = line.find_first_not_of(" \t");
+    const bool directive = continued || (first != std::string::npos && line[first] == '#');
+    continued = directive && line.ends_with('\\');
+    result += (directive ? std::string() : line) + "\n";
+  }
+  return result;
+}
+
+/// "template <typename T>" says nothing about whether a function or a class follows.
+std::string without_template_head(std::string head) {
+  while (head.starts_with("template")) {
+    int depth = 0;
+    std::size_t at = head.find('<');
+    if (at == std::string::npos) break;
+    for (; at < head.size(); ++at) {
+      if (head[at] == '<') ++depth;
+      if (head[at] == '>' && --depth == 0) break;
+    }
+    head = std::string(trim(head.substr(std::min(at + 1, head.size()))));
+  }
+  return head;
+}
+
+/// Whether the block after `head` is a function's body. Namespaces and types are looked into, initializers are data.
+enum class Block { function, scope, data };
+Block kind_of(const std::string& raw_head) {
+  static const std::regex scope(
+      R"(^(inline\s+)?(namespace|class|struct|union|enum|extern|public|private|protected)\b)");
+  static const std::regex access(R"(^(public|private|protected)\s*:\s*)");
+  std::string head = std::regex_replace(std::string(trim(raw_head)), access, "");
+  head = without_template_head(head);
+  if (std::regex_search(head, scope) && head.find(")") == std::string::npos) return Block::scope;
+  if (head.find('(') == std::string::npos) return Block::data;
+  return Block::function;
+}
+
+}  // namespace
+
+Violations check_lengths(const SourceFile& file) {
+  Violations violations;
+  const auto lines = lines_of(file.text);
+  const std::size_t limit = is_public_header(file.path) ? kHeaderLines : kFileLines;
+  if (lines.size() > limit) {
+    violations.push_back(file.path + ": " + std::to_string(lines.size()) + " lines, more than " +
+                         std::to_string(limit) + "; it holds two ideas, make two files");
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (display_width(lines[i]) > kColumns) violations.push_back(place(file, i + 1) + "longer than 120 columns");
+  }
+  return violations;
+}
+
+Violations check_function_lengths(const SourceFile& file) {
+  Violations violations;
+  const std::string code = without_preprocessor(code_only(file.text));
+  struct Open {
+    Block kind;
+    std::size_t line;
+  };
+  std::vector<Open> open;
+  std::string head;
+  std::size_t line = 1, head_line = 1;
+  int inside_function = 0;
+  for (const char c : code) {
+    if (c == '\n') ++line;
+    if (c == '{') {
+      const Block kind = inside_function > 0 ? Block::function : kind_of(head);
+      if (kind == Block::function) ++inside_function;
+      open.push_back({kind, head_line});
+    } else if (c == '}' && !open.empty()) {
+      const Open block = open.back();
+      open.pop_back();
+      if (block.kind == Block::function && --inside_function == 0 &&
+          line - block.line + 1 > function_limit(file.path)) {
+        violations.push_back(place(file, block.line) + "a function of " + std::to_string(line - block.line + 1) +
+                             " lines; push ifs up and loops down into named steps");
+      }
+    }
+    if (c == '{' || c == '}' || c == ';') {
+      head.clear();
+    } else {
+      if (trim(head).empty()) head_line = line;
+      head += c;
+    }
+  }
+  return violations;
+}
+
+Violations check_banned_code(const SourceFile& file) { return find_bans(file, code_only(file.text), kCodeBans); }
+
+Violations check_banned_text(const SourceFile& file) { return find_bans(file, file.text, kTextBans); }
+
+Violations check_header_opening(const SourceFile& file) {
+  if (file.text.starts_with("//") || file.text.starts_with("/*")) return {};
+  return {place(file, 1) + "open with a few lines: what it is, which method, its source"};
+}
+
+}  // namespace warpmark::house

@@ -1,0 +1,61 @@
+#include "report/google_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "report/sample_session.h"
+#include "support/golden.h"
+
+namespace warpmark::report {
+namespace {
+
+TEST(GoogleBenchmark, looks_like_its_golden_file) {
+  testing_support::expect_golden("report/golden/google_benchmark.json",
+                                 dump_json(google_benchmark_json(small_session())) + "\n");
+}
+
+TEST(GoogleBenchmark, has_the_keys_that_its_readers_need) {
+  const Json json = google_benchmark_json(sample_session());
+  for (const char* key :
+       {"date", "host_name", "executable", "num_cpus", "mhz_per_cpu", "caches", "library_build_type"}) {
+    EXPECT_TRUE(json["context"].contains(key)) << key;
+  }
+  ASSERT_FALSE(json["benchmarks"].empty());
+  for (const auto& entry : json["benchmarks"]) {
+    for (const char* key : {"name", "run_name", "run_type", "repetitions", "family_index", "threads"}) {
+      EXPECT_TRUE(entry.contains(key)) << key;
+    }
+    const bool failed = entry.contains("error_occurred");
+    EXPECT_EQ(entry.contains("real_time"), !failed);
+    EXPECT_EQ(entry.contains("time_unit"), !failed);
+  }
+}
+
+TEST(GoogleBenchmark, has_one_entry_a_sample_and_four_aggregates) {
+  SampleSession sample;
+  sample.measured("copy", "cpu", {{"size", std::int64_t{4096}}}, {0, 8192, 8192, "f32", ""}, 2e-6, {5, 0.01, 0});
+  const Session session = sample.finish();
+  const Json entries = google_benchmark_json(session)["benchmarks"];
+  ASSERT_EQ(entries.size(), 9U);
+  EXPECT_EQ(entries[0]["name"], "copy/size:4096/cold/cpu");
+  EXPECT_DOUBLE_EQ(entries[2]["real_time"].get<double>(), session.runs[0].metrics[0].samples[2] * 1e9);
+  EXPECT_DOUBLE_EQ(entries[2]["bytes_per_second"].get<double>(), session.runs[0].metrics[1].samples[2]);
+  EXPECT_EQ(entries[6]["name"], "copy/size:4096/cold/cpu_median");
+  EXPECT_DOUBLE_EQ(entries[6]["real_time"].get<double>(), session.runs[0].metrics[0].summary.median * 1e9);
+  EXPECT_DOUBLE_EQ(entries[8]["real_time"].get<double>(), session.runs[0].metrics[0].summary.cv) << "a ratio";
+}
+
+TEST(GoogleBenchmark, never_pairs_a_failure_with_a_time) {
+  const Json json = google_benchmark_json(small_session());
+  std::set<std::string> timed;
+  std::set<std::string> failed;
+  for (const auto& entry : json["benchmarks"]) {
+    (entry.contains("error_occurred") ? failed : timed).insert(entry["name"].get<std::string>());
+  }
+  EXPECT_EQ(failed.size(), 2U);
+  for (const auto& name : failed) EXPECT_FALSE(timed.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace warpmark::report

@@ -1,0 +1,243 @@
+// Whole reports, in every format, on good days and bad ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/json.h"
+#include "report/build.h"
+#include "report/catalog.h"
+#include "report/doctor.h"
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/sample_session.h"
+#include "report/text.h"
+#include "report/well_formed.h"
+#include "support/golden.h"
+#include "support/schema_check.h"
+
+namespace warpmark::report {
+namespace {
+
+using testing_support::expect_golden;
+
+std::string rendered(const Session& session, const char* format, const RenderOptions& options = {}) {
+  const Reporter* reporter = find_in(reporters(), format);
+  EXPECT_NE(reporter, nullptr) << format;
+  return reporter == nullptr ? "" : reporter->render(session, options);
+}
+
+/// Without what is not worth a golden file: the style sheet and the coordinates of drawings.
+std::string normalized_html(std::string html) {
+  const auto erase_all = [&](const std::string& from, const std::string& to, const std::string& instead) {
+    for (auto at = html.find(from); at != std::string::npos; at = html.find(from, at + from.size() + instead.size())) {
+      const auto end = html.find(to, at + from.size());
+      if (end == std::string::npos) return;
+      html.replace(at + from.size(), end - at - from.size(), instead);
+    }
+  };
+  erase_all("<style>", "</style>", "...");
+  erase_all(" d=\"", "\"", "...");
+  return html;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+bool has_section(const Report& report, std::string_view heading) {
+  return std::any_of(report.sections.begin(), report.sections.end(),
+                     [&](const auto& section) { return section.heading.starts_with(heading); });
+}
+
+Session bare_session() {
+  Session session;
+  session.id = "s";
+  session.started = "2026-03-01T00:00:00Z";
+  session.build.version = "0.1.0";
+  session.complete = true;
+  return session;
+}
+
+Session session_of(Outcome outcome, std::size_t count) {
+  Session session = bare_session();
+  for (std::size_t i = 0; i < count; ++i) {
+    warpmark::Run run;
+    run.id = "s." + std::to_string(i);
+    run.workload = "workload" + std::to_string(i % 7);
+    run.params.set("size", static_cast<std::int64_t>(i) * 4096);
+    run.device = "cpu";
+    run.outcome = outcome;
+    run.reason = "it is like that";
+    session.runs.push_back(std::move(run));
+  }
+  return session;
+}
+
+TEST(Reporters, have_unique_ids_and_texts) {
+  EXPECT_EQ(ids_of(reporters()), (std::vector<std::string>{"text", "markdown", "html", "json", "google-benchmark"}));
+  for (const Reporter* reporter : reporters()) {
+    EXPECT_FALSE(std::string(reporter->summary).empty());
+    EXPECT_FALSE(std::string(reporter->extension).starts_with("."));
+  }
+}
+
+TEST(TextReport, looks_like_its_golden_files) {
+  const auto session = sample_session();
+  expect_golden("report/golden/text_80.txt", rendered(session, "text", {.width = 80}));
+  expect_golden("report/golden/text_120.txt", rendered(session, "text", {.width = 120, .unicode = true}));
+  expect_golden("report/golden/text_details.txt",
+                rendered(small_session(), "text", {.width = 100, .unicode = true, .details = true}));
+}
+
+TEST(MarkdownReport, looks_like_its_golden_file) {
+  expect_golden("report/golden/report.md", rendered(small_session(), "markdown"));
+}
+
+TEST(HtmlReport, looks_like_its_golden_file) {
+  expect_golden("report/golden/report.html", normalized_html(rendered(small_session(), "html")));
+}
+
+TEST(HtmlReport, is_one_well_formed_file_that_loads_nothing) {
+  const auto html = rendered(sample_session(), "html");
+  EXPECT_EQ(markup_error(html), "");
+  for (const char* request : {"<script", "<link", "<img", "src=", "href=", "url(", "@import"}) {
+    EXPECT_EQ(html.find(request), std::string::npos) << request;
+  }
+  auto elsewhere = html;  // the name of SVG's namespace is no request
+  for (auto at = elsewhere.find("http://www.w3.org/2000/svg"); at != std::string::npos;
+       at = elsewhere.find("http://www.w3.org/2000/svg")) {
+    elsewhere.erase(at, 26);
+  }
+  EXPECT_EQ(elsewhere.find("http"), std::string::npos);
+  EXPECT_NE(html.find("prefers-color-scheme: dark"), std::string::npos);
+  EXPECT_NE(html.find("width=device-width"), std::string::npos);
+}
+
+TEST(HtmlReport, escapes_every_name) {
+  Session session = small_session();
+  const std::string nasty = "</style><script>alert(\"1\")</script>&|`*_ \xff";
+  session.machine.hostname = session.command = nasty;
+  for (auto& run : session.runs) {
+    run.workload = run.reason = run.hint = run.stopped_because = run.repro = nasty;
+    run.params.set("text", nasty);
+    run.notes = {{nasty, nasty}};
+  }
+  const auto html = rendered(session, "html");
+  EXPECT_EQ(markup_error(html), "");
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(rendered(session, "markdown").find("<script"), std::string::npos);
+}
+
+TEST(JsonReport, fits_its_schema_and_comes_back) {
+  const auto session = sample_session();
+  const auto json = parse_json(rendered(session, "json"), "report");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(testing_support::schema_errors(*json, "results.schema.json"), "");
+  const auto again = session_from_json(*json);
+  ASSERT_TRUE(again.ok()) << again.error().what;
+  EXPECT_EQ(rendered(*again, "json"), rendered(session, "json"));
+  EXPECT_EQ(rendered(*again, "html"), rendered(session, "html"));
+}
+
+TEST(BuildReport, shows_no_speed_of_a_wrong_result) {
+  SampleSession sample;
+  sample.measured("copy", "cpu", {{"size", std::int64_t{4096}}}, {0, 8192, 8192, "f32", ""}, 1.2345e-3);
+  Session session = sample.finish();
+  session.runs[0].outcome = Outcome::failed;
+  session.runs[0].reason = "wrong output";
+  session.ceilings.clear();
+  for (const char* format : {"text", "markdown", "html", "google-benchmark"}) {
+    const auto text = rendered(session, format, {.details = true});
+    EXPECT_EQ(text.find("1.23"), std::string::npos) << format;
+    EXPECT_EQ(text.find("GB/s"), std::string::npos) << format;
+    EXPECT_NE(text.find("wrong output"), std::string::npos) << format;
+  }
+}
+
+TEST(BuildReport, puts_problems_before_results) {
+  const auto report = build_report(sample_session());
+  std::vector<std::string> headings;
+  for (const auto& section : report.sections) headings.push_back(section.heading);
+  EXPECT_EQ(headings[0], "Summary");
+  EXPECT_EQ(headings[1], "Problems");
+  EXPECT_EQ(headings[2], "What this machine can do");
+  EXPECT_EQ(headings[3], "Results on cpu, Intel(R) Xeon(R) Platinum 8480+");
+}
+
+TEST(BuildReport, groups_problems_with_one_cause) {
+  const auto text = render_text(build_report(session_of(Outcome::error, 300)), {.width = 80});
+  EXPECT_NE(text.find("and 296 more"), std::string::npos);
+}
+
+TEST(BuildReport, says_so_when_nothing_was_measured) {
+  const auto report = build_report(bare_session());
+  EXPECT_NE(render_text(report, {}).find("Nothing was measured."), std::string::npos);
+  EXPECT_FALSE(has_section(report, "Results"));
+  EXPECT_FALSE(has_section(report, "Problems"));
+}
+
+TEST(BuildReport, says_so_when_it_was_interrupted) {
+  Session session = small_session();
+  session.complete = false;
+  EXPECT_NE(render_text(build_report(session), {}).find("Interrupted"), std::string::npos);
+}
+
+TEST(BuildReport, fits_any_terminal_on_any_day) {
+  SampleSession long_names;
+  long_names.measured("copy", "cpu", {{"text", std::string(400, 'x')}}, {0, 1e6, 1000000, "", ""}, 1e-3, {1, 0, 0});
+  long_names.unmeasured("gemm", "cpu", {{"text", "one word after another " + std::string(90, 'y')}}, Outcome::error,
+                        "because " + std::string(500, 'z'), "do " + std::string(100, 'w'));
+  std::vector<Session> days{bare_session(), sample_session(), small_session(), long_names.finish()};
+  for (const auto outcome : {Outcome::failed, Outcome::unsupported, Outcome::skipped, Outcome::passed}) {
+    days.push_back(session_of(outcome, 1));
+    days.push_back(session_of(outcome, 300));
+  }
+  for (const auto& day : days) {
+    for (const int width : {60, 80, 120}) {
+      for (const bool details : {false, true}) {
+        const auto text = rendered(day, "text", {.width = width, .unicode = true, .details = details});
+        EXPECT_LE(widest_line(text), static_cast<std::size_t>(width));
+      }
+    }
+    EXPECT_EQ(markup_error(rendered(day, "html")), "");
+    EXPECT_FALSE(rendered(day, "markdown").empty());
+    EXPECT_FALSE(rendered(day, "google-benchmark").empty());
+    EXPECT_EQ(rendered(day, "text").find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(BuildReport, is_quick_and_small_for_many_runs) {
+  SampleSession sample;
+  for (int i = 0; i < 300; ++i) {
+    sample.measured("gemm", "cpu", {{"m", std::int64_t{i}}}, {1e9, 1e6, 1000000, "f32", ""}, 1e-3, {1000, 0.01, 0.01});
+  }
+  EXPECT_LT(rendered(sample.finish(), "html").size(), 3U << 20);
+}
+
+TEST(EscapeMarkdown, leaves_nothing_to_interpret) {
+  EXPECT_EQ(escape_markdown("a|b*c_d`e<f>&[g]\n"), "a\\|b\\*c\\_d\\`e&lt;f&gt;&amp;\\[g\\] ");
+}
+
+TEST(DoctorReport, names_what_to_fix_first) {
+  const HealthCheck checks[] = {
+      {"swap", "Swap", HealthState::good, "none in use", "", ""},
+      {"cpu_governor", "CPU frequency governor", HealthState::warning, "powersave on 8 of 8 CPUs",
+       "clocks rise late, so the first samples are slow", "cpupower frequency-set -g performance"},
+      {"cuda_driver", "NVIDIA driver", HealthState::bad, "not loaded", "the GPU cannot be used", "modprobe nvidia"},
+      {"numa", "NUMA", HealthState::info, "one node", "", ""},
+      {"clock", "GPU clocks", HealthState::unknown, "NVML is missing", "", ""}};
+  const auto report = doctor_report(sample_machine(), checks);
+  const auto text = render_text(report, {.width = 80});
+  expect_golden("report/golden/doctor.txt", text);
+  EXPECT_LT(text.find("modprobe"), text.find("cpupower"));
+  EXPECT_EQ(markup_error(render_html(report)), "");
+  EXPECT_LE(widest_line(text), 80U);
+  const auto healthy = doctor_report(sample_machine(), std::span(checks, 1));
+  EXPECT_NE(render_text(healthy, {}).find("Nothing was found"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpmark::report
