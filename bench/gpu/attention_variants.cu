@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "workloads/module/attention/flash_hopper.cuh"
+#include "workloads/module/attention/flash_portable.cuh"
 #include "workloads/module/attention/kernels.h"
 
 using namespace warpmark::workloads;
@@ -255,29 +256,32 @@ void variant(const char* name, const Problem& p, const std::vector<Set>& sets, b
   report(name, p, sets, launcher, expected_ms);
 }
 
+template <typename Shape>
+void portable_variant(const char* name, const Problem& p, const std::vector<Set>& sets, double expected_ms) {
+  CHECK(cudaFuncSetAttribute(portable::flash_portable<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             Shape::shared_bytes));
+  const int blocks = p.matrices * ((p.sequence + Shape::rows - 1) / Shape::rows);
+  report_simple(name, p, sets, [&](const AttentionArguments& a) {
+    portable::flash_portable<Shape><<<blocks, Shape::threads, Shape::shared_bytes>>>(a);
+    return cudaGetLastError();
+  }, expected_ms);
+}
+
 template <bool kCausal>
 void variants_64(const Problem& p, const std::vector<Set>& sets, double ms) {
-  using hopper::FlashShape;
-  using hopper::Turns;
-  for (const bool persistent : {true, false}) {
-    std::printf("persistent %d\n", persistent);
-    variant<FlashShape<__half, 64, 3, 128, 2, kCausal, Turns::none>>("3wg none", p, sets, persistent, ms);
-    variant<FlashShape<__half, 64, 3, 128, 2, kCausal, Turns::after_issue>>("3wg issue", p, sets, persistent, ms);
-    variant<FlashShape<__half, 64, 3, 128, 2, kCausal, Turns::after_scores>>("3wg scores", p, sets, persistent, ms);
-    variant<FlashShape<__half, 64, 2, 128, 2, kCausal, Turns::after_issue>>("2wg issue", p, sets, persistent, ms);
-  }
+  portable_variant<portable::FlashShape<__half, 64, 8, 1, 64, kCausal>>("portable 8x1x64", p, sets, ms);
+  portable_variant<portable::FlashShape<__half, 64, 4, 2, 32, kCausal>>("portable 4x2x32", p, sets, ms);
+  variant<hopper::FlashShape<__half, 64, 3, 128, 2, kCausal>>("hopper persistent", p, sets, true, ms);
+  variant<hopper::FlashShape<__half, 64, 3, 128, 2, kCausal>>("hopper a block a tile", p, sets, false, ms);
+  variant<hopper::FlashShape<__half, 64, 3, 128, 3, kCausal>>("hopper 3 stages", p, sets, !kCausal, ms);
 }
 
 template <bool kCausal>
 void variants_128(const Problem& p, const std::vector<Set>& sets, double ms) {
-  using hopper::FlashShape;
-  using hopper::Turns;
-  for (const bool persistent : {true, false}) {
-    std::printf("persistent %d\n", persistent);
-    variant<FlashShape<__half, 128, 2, 128, 2, kCausal, Turns::none>>("2wg none", p, sets, persistent, ms);
-    variant<FlashShape<__half, 128, 2, 128, 2, kCausal, Turns::after_issue>>("2wg issue", p, sets, persistent, ms);
-    variant<FlashShape<__half, 128, 2, 128, 2, kCausal, Turns::after_scores>>("2wg scores", p, sets, persistent, ms);
-  }
+  portable_variant<portable::FlashShape<__half, 128, 4, 2, 32, kCausal>>("portable 4x2x32", p, sets, ms);
+  portable_variant<portable::FlashShape<__half, 128, 4, 1, 64, kCausal>>("portable 4x1x64", p, sets, ms);
+  variant<hopper::FlashShape<__half, 128, 2, 128, 2, kCausal>>("hopper persistent", p, sets, true, ms);
+  variant<hopper::FlashShape<__half, 128, 2, 128, 2, kCausal>>("hopper a block a tile", p, sets, false, ms);
 }
 
 void time_shape(Problem p, int set_count, double ms) {

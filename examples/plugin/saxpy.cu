@@ -4,9 +4,12 @@
 //   warpmark run saxpy --plugin ./saxpy.so --device cuda:0
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "warpmark/plugin.h"

@@ -66,7 +66,10 @@ double Scale::place(double value) const {
 }
 
 std::vector<double> Scale::ticks(std::size_t most) const {
-  if (axis_.logarithmic) return logarithmic_ticks(most);
+  if (axis_.logarithmic) {
+    const auto ticks = logarithmic_ticks(most);
+    if (ticks.size() >= 2) return ticks;  // a range without two of them is so short that even steps serve it
+  }
   const double step = round_step((range_.high - range_.low) / static_cast<double>(std::max<std::size_t>(most, 1)));
   std::vector<double> ticks;
   for (double k = std::ceil(range_.low / step - 1e-9); k * step <= range_.high + step * 1e-9; ++k) {

@@ -108,7 +108,17 @@ std::vector<std::string> further_metrics(const Runs& runs) {
   return ids;
 }
 
-Table achieved_table(const Runs& runs, const RunLabels& labels) {
+/// The roof's ceiling with units for people, where the session has it; else as the analysis put it.
+std::string ceiling_text(const Session& session, const Run& run, const std::string& text) {
+  for (const auto& ceiling : session.ceilings) {
+    const auto name = ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
+    if (ceiling.device != run.device || !text.starts_with(name + " of ")) continue;
+    return ceiling_name(ceiling) + ", " + format_quantity(ceiling.value, ceiling.unit) + " by " + ceiling.source;
+  }
+  return text;
+}
+
+Table achieved_table(const Session& session, const Runs& runs, const RunLabels& labels) {
   Table table{{{"achieved"},
                {"compute", Align::right},
                {"bandwidth", Align::right},
@@ -131,7 +141,7 @@ Table achieved_table(const Runs& runs, const RunLabels& labels) {
                           {name_of(roof.bound)},
                           {placed ? format_percent(roof.share) : std::string(), Tone::plain,
                            placed ? std::optional(roof.share) : std::nullopt},
-                          {placed ? roof.ceiling : roof.reason, Tone::quiet}};
+                          {placed ? ceiling_text(session, *run, roof.ceiling) : roof.reason, Tone::quiet}};
     for (const auto& id : further) {
       const auto* metric = metric_of(*run, id);
       row.push_back({metric != nullptr ? format_quantity(metric->summary.median, metric->unit) : std::string()});
@@ -247,7 +257,7 @@ std::vector<Section> detail_sections(const Session& session, const RunLabels& la
     Section section{"Details of " + workload + ", " + format_plural(runs.size(), "run", "runs"), {}, true};
     for (auto& plot : distributions(runs, labels)) section.blocks.push_back(std::move(plot));
     add_table(section, statistics_table(runs, labels));
-    add_table(section, achieved_table(runs, labels));
+    add_table(section, achieved_table(session, runs, labels));
     add_table(section, method_table(runs, labels));
     add_table(section, environment_table(runs, labels));
     add_table(section, repro_table(runs, labels));

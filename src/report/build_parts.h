@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace warpmark::report {
 // build_summary.cpp
 [[nodiscard]] Section summary_section(const Session& session);
 [[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
+/// "memory bandwidth", "bf16 compute", "h2d link", "launch".
+[[nodiscard]] std::string ceiling_name(const Ceiling& ceiling);
 /// Names and texts without a header.
 [[nodiscard]] Table machine_table(const Machine& machine);
 [[nodiscard]] Table device_table(const DeviceInfo& device);
@@ -32,6 +35,9 @@ namespace warpmark::report {
 
 // build_details.cpp: a folded section a workload.
 [[nodiscard]] std::vector<Section> detail_sections(const Session& session, const RunLabels& labels);
+
+/// A share of the roof above this is more than noise: the roof was measured too low.
+inline constexpr double kAboveTheRoof = 1.05;
 
 /// Has numbers that may be shown: measured, and not with a wrong result.
 [[nodiscard]] inline bool shows_speed(const Run& run) {

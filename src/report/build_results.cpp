@@ -9,9 +9,11 @@ namespace warpmark::report {
 namespace {
 
 constexpr double kNearTheRoof = 0.8;
-constexpr double kAboveTheRoof = 1.05;   // more than noise: the roof was measured too low
 constexpr double kComputeIntensity = 8;  // FLOP/B from which people think of a computation, not of a copy
-constexpr std::size_t kColumns = 7;
+constexpr std::size_t kColumns = 8;
+constexpr const char* kWrong = "x";
+constexpr const char* kMistrusted = "?";
+constexpr const char* kNotConverged = "!";
 constexpr const char* kNone = "–";
 
 /// FLOP/s where arithmetic limits, B/s where data does; short work by what it has more of.
@@ -32,17 +34,17 @@ Cell roof_cell(const Run& run) {
   return {format_percent(share), tone, share};
 }
 
-/// The label, and why its numbers are to be taken with care.
-Cell label_cell(const Run& run, const RunLabels& labels) {
-  const auto label = labels.of(run);
-  if (!shows_speed(run)) return {label, Tone::bad};
-  if (run.outcome == Outcome::mistrusted) return {label + " (mistrusted)", Tone::warning};
-  if (!run.converged) return {label + " (not converged)", Tone::warning};
-  return {label};
+/// Why the numbers of a row are to be taken with care; explained below the table.
+Cell mark_cell(const Run& run) {
+  if (!shows_speed(run)) return {kWrong, Tone::bad};
+  if (run.outcome == Outcome::mistrusted) return {kMistrusted, Tone::warning};
+  if (!run.converged) return {kNotConverged, Tone::warning};
+  return {};
 }
 
 std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
-  std::vector<Cell> row{label_cell(run, labels), {name_of(run.mode)}};
+  const Cell mark = mark_cell(run);
+  std::vector<Cell> row{mark, {labels.of(run), mark.tone}, {name_of(run.mode)}};
   if (!shows_speed(run)) {
     row.push_back({run.outcome == Outcome::failed ? "wrong" : "error", Tone::bad});
     while (row.size() < kColumns) row.push_back({kNone, Tone::quiet});
@@ -56,6 +58,24 @@ std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
   row.push_back({run.roof ? name_of(run.roof->bound) : "unknown", Tone::quiet});
   row.push_back(roof_cell(run));
   return row;
+}
+
+/// Explains the marks of a table; drops their column if there are none.
+std::string settle_marks(Table& table) {
+  const auto has = [&](std::string_view mark) {
+    return std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row.front().text == mark; });
+  };
+  std::string text;
+  const auto explain = [&](const char* mark, const char* meaning) {
+    if (has(mark)) text += (text.empty() ? "" : "  ") + std::string(mark) + " " + meaning;
+  };
+  explain(kWrong, "no result, see Problems.");
+  explain(kMistrusted, "mistrusted: the machine was disturbed.");
+  explain(kNotConverged, "not converged: the median is less certain than asked for.");
+  if (!text.empty()) return text;
+  table.columns.erase(table.columns.begin());
+  for (auto& row : table.rows) row.erase(row.begin());
+  return text;
 }
 
 std::string heading_of(const Session& session, const std::string& device) {
@@ -79,7 +99,8 @@ std::vector<std::string> devices_of(const Session& session) {
 std::vector<Section> results_sections(const Session& session, const RunLabels& labels) {
   std::vector<Section> sections;
   for (const auto& device : devices_of(session)) {
-    Table table{{{"benchmark"},
+    Table table{{{""},
+                 {"benchmark"},
                  {"mode"},
                  {"median", Align::right},
                  {"±", Align::right},
@@ -92,7 +113,9 @@ std::vector<Section> results_sections(const Session& session, const RunLabels& l
       table.rows.push_back(result_row(run, labels));
     }
     if (table.rows.empty()) continue;
+    const auto marks = settle_marks(table);
     sections.push_back({heading_of(session, device), {std::move(table)}});
+    if (!marks.empty()) sections.back().blocks.push_back(Paragraph{marks, Tone::quiet});
   }
   return sections;
 }

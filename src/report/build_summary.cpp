@@ -30,7 +30,7 @@ Paragraph outcome_paragraph(const Session& session) {
     }
   }
   const auto loose = std::count_if(session.runs.begin(), session.runs.end(),
-                                   [](const Run& run) { return shows_speed(run) && !run.converged; });
+                                   [](const Run& run) { return run.outcome == Outcome::passed && !run.converged; });
   if (loose > 0) text += "; " + format_count(loose) + " did not converge";
   return {text + ".", tone};
 }
@@ -38,16 +38,27 @@ Paragraph outcome_paragraph(const Session& session) {
 /// How near the results of a device are to their roofs; no text where none has a roof.
 std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   std::vector<double> shares;
+  std::size_t above = 0;
   for (const auto& run : session.runs) {
-    if (run.device == device.id && shows_speed(run) && run.roof && run.roof->bound != Bound::unknown) {
+    if (run.device != device.id || !shows_speed(run) || !run.roof || run.roof->bound == Bound::unknown) continue;
+    if (run.roof->share > kAboveTheRoof) {
+      ++above;
+    } else {
       shares.push_back(run.roof->share);
     }
   }
-  if (shares.empty()) return {};
-  if (shares.size() == 1) return device.id + ": the one result reached " + format_percent(shares[0]) + " of its roof.";
-  const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
-  return device.id + ": results reached " + format_percent(*low) + " to " + format_percent(*high) +
-         " of their roofs, half of them " + format_percent(stats::median(shares)) + " or more.";
+  std::string text;
+  if (shares.size() == 1) text = "one result reached " + format_percent(shares[0]) + " of its roof";
+  if (shares.size() > 1) {
+    const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
+    text = "results reached " + format_percent(*low) + " to " + format_percent(*high) +
+           " of their roofs, half of them " + format_percent(stats::median(shares)) + " or more";
+  }
+  if (above > 0) {
+    text += (text.empty() ? "" : "; ") + format_plural(above, "result is", "results are") +
+            " above the roof, which was thus measured too low";
+  }
+  return text.empty() ? text : device.id + ": " + text + ".";
 }
 
 void append(std::string& text, const std::string& part, const char* separator = ", ") {
@@ -109,6 +120,8 @@ std::size_t rank_of(const Session& session, const std::string& device) {
   return static_cast<std::size_t>(found - devices.begin());
 }
 
+}  // namespace
+
 std::string ceiling_name(const Ceiling& ceiling) {
   if (ceiling.id == "bandwidth") return ceiling.scope + " bandwidth";
   if (ceiling.id == "flop_rate") return ceiling.scope + " compute";
@@ -116,8 +129,6 @@ std::string ceiling_name(const Ceiling& ceiling) {
   if (ceiling.id == "launch") return "launch";
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
 }
-
-}  // namespace
 
 Section summary_section(const Session& session) {
   Section section{"Summary", {outcome_paragraph(session)}};

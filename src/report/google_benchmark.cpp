@@ -37,6 +37,7 @@ Json context_json(const Session& session) {
   context["json_schema_version"] = 1;
   context["warpmark_session"] = session.id;
   context["warpmark_cpu_time"] = "repeats real_time: the CPU time is not measured";
+  context["warpmark_failed"] = Json::array();
   return context;
 }
 
@@ -109,13 +110,8 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
   }
 }
 
-void add_error(Json& benchmarks, const Run& run, const Family& family) {
-  Json json = entry(run_name(run) + "/error", family, "iteration", 1);
-  json["repetition_index"] = 0;
-  json["threads"] = 1;
-  json["error_occurred"] = true;
-  json["error_message"] = std::string(name_of(run.outcome)) + ": " + run.reason;
-  benchmarks.push_back(std::move(json));
+Json failure_json(const Run& run) {
+  return {{"name", run_name(run)}, {"outcome", name_of(run.outcome)}, {"reason", run.reason}};
 }
 
 }  // namespace
@@ -129,13 +125,11 @@ Json google_benchmark_json(const Session& session) {
     if (is_new) family.index = families.size() - 1;
     const auto* time = metric_of(run, "time");
     if (run.outcome == Outcome::failed || run.outcome == Outcome::error) {
-      add_error(json["benchmarks"], run, family);
-    } else if (shows_speed(run) && time != nullptr) {
-      add_samples(json["benchmarks"], run, *time, family);
-      if (time->samples.size() > 1) add_aggregates(json["benchmarks"], run, *time, family);
-    } else {
-      continue;
+      json["context"]["warpmark_failed"].push_back(failure_json(run));
     }
+    if (!shows_speed(run) || time == nullptr) continue;
+    add_samples(json["benchmarks"], run, *time, family);
+    if (time->samples.size() > 1) add_aggregates(json["benchmarks"], run, *time, family);
     ++family.instances;
   }
   return json;

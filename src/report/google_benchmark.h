@@ -3,8 +3,9 @@
 // documentation, "User Guide", and src/json_reporter.cc of github.com/google/benchmark.
 //
 // cpu_time repeats real_time, which the format demands to be there: CPU time is not measured, and the context says so.
-// A failed run, and one that could not be run, has an entry with error_message and no times; its name ends in "/error"
-// so that a comparison does not pair it with times.
+// Runs without a time (wrong result, error) are named in the context as "warpmark_failed": compare.py's geometric mean
+// takes a time from every entry, so that one without any stops it and the format's own 0 would count as infinitely
+// fast.
 #pragma once
 
 #include "base/json.h"

@@ -1,5 +1,8 @@
 #include "report/labels.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include "model/names.h"
@@ -11,6 +14,12 @@ namespace {
 /// Texts that say nothing without the name of their parameter.
 bool needs_name(const std::string& value) {
   return value == "yes" || value == "no" || value == "auto" || value == "none" || value == "true" || value == "false";
+}
+
+/// The size of the work and its data type: a rate without them says little, even where all runs share them.
+bool is_always_named(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames{"dtype", "size", "m", "n", "k", "seq"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 std::string item_text(const std::string& names, const ParamValue& value) {
@@ -38,7 +47,7 @@ RunLabels::RunLabels(const Session& session) {
     }
     const bool one_set = names.empty();
     for (const auto& [name, texts] : params) {
-      if (one_set || name == "dtype") names.insert(name);
+      if (one_set || is_always_named(name)) names.insert(name);
     }
   }
 }

@@ -1,5 +1,5 @@
 // Short names of runs for people: "gemm m=n=k=1024 f32". Only parameters that tell runs of a workload apart are named,
-// and the data type; all of them where a workload ran with one set of parameters only.
+// and the size and data type; all of them where a workload ran with one set of parameters only.
 #pragma once
 
 #include <map>

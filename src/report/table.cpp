@@ -145,19 +145,15 @@ void append_row(std::string& out, const Table& table, const std::vector<Cell>& r
 }
 
 void append_header(std::string& out, const Table& table, const Layout& layout, const RenderOptions& options) {
-  std::string names;
+  std::vector<Cell> names;
+  for (const auto& column : table.columns) names.push_back({column.name, Tone::quiet});
+  append_row(out, table, names, layout, options);
   std::string rule;
   for (std::size_t i = 0; i < layout.shown.size(); ++i) {
-    const auto& column = table.columns[layout.shown[i]];
-    const std::size_t bar = has_bar(table, layout.shown[i]) && layout.bar > 0 ? layout.bar + 1 : 0;
-    const std::string gap(i > 0 ? kGap : 0, ' ');
-    names += gap + padded(shown_text(column.name, options), layout.widths[i] - bar, column.align, Tone::plain, {}) +
-             std::string(bar, ' ');
-    rule += gap;
+    rule += std::string(i > 0 ? kGap : 0, ' ');
     for (std::size_t dash = 0; dash < layout.widths[i]; ++dash) rule += options.unicode ? "─" : "-";
   }
-  trim_right(names);
-  out += paint(names, Tone::quiet, options) + "\n" + paint(rule, Tone::quiet, options) + "\n";
+  out += paint(rule, Tone::quiet, options) + "\n";
 }
 
 }  // namespace

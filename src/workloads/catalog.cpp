@@ -6,6 +6,7 @@ namespace warpmark::workloads {
 
 // One line a workload: its descriptor, defined in a file of its own. The list is expanded twice, to declarations and to
 // the array.
+// clang-format off
 #define WARPMARK_WORKLOADS(item) \
   item(kCopy)                    \
   item(kTriad)                   \
@@ -19,6 +20,7 @@ namespace warpmark::workloads {
   item(kFusedTexture)            \
   item(kTopKPatches)             \
   item(kOpponentBalance)
+// clang-format on
 
 #define WARPMARK_DECLARE(name) extern const measure::Workload name;
 WARPMARK_WORKLOADS(WARPMARK_DECLARE)

@@ -29,8 +29,8 @@ BoundPrimitive::BoundPrimitive(dnnl::primitive primitive, std::vector<std::pair<
 }
 
 Status BoundPrimitive::execute(const dnnl::stream& stream) const {
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream.get(),
-                                                      static_cast<int>(handles_.size()), handles_.data());
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(handles_.size()), handles_.data());
   if (status == dnnl_success) return {};
   return environment_error(fmt::format("oneDNN failed to run a primitive: {}", dnnl_status2str(status)));
 }

@@ -22,13 +22,13 @@ void in_blocks(std::span<T> values, Fill fill) {
   }
 }
 
-/// As in_blocks, by converting floats in [-1, 1).
+/// As in_blocks, by converting floats in [-bound, bound).
 template <typename T, typename Convert>
-void converted(std::span<T> values, std::uint64_t seed, Convert convert) {
+void converted(std::span<T> values, std::uint64_t seed, float bound, Convert convert) {
   in_blocks(values, [&](std::span<T> part, std::size_t first) {
     std::array<float, kBlock> floats;
     const auto source = std::span(floats).first(part.size());
-    stats::fill_uniform(source, seed, -1.0F, 1.0F, first);
+    stats::fill_uniform(source, seed, -bound, bound, first);
     std::transform(source.begin(), source.end(), part.begin(), convert);
   });
 }
@@ -47,12 +47,12 @@ void fill_random(std::span<double> values, std::uint64_t seed, double low, doubl
   in_blocks(values, [&](auto part, std::size_t first) { stats::fill_uniform(part, seed, low, high, first); });
 }
 
-void fill_random_bf16(std::span<std::uint16_t> values, std::uint64_t seed) {
-  converted(values, seed, [](float value) { return float_to_bf16(value); });
+void fill_random_bf16(std::span<std::uint16_t> values, std::uint64_t seed, float bound) {
+  converted(values, seed, bound, [](float value) { return float_to_bf16(value); });
 }
 
-void fill_random_f16(std::span<std::uint16_t> values, std::uint64_t seed) {
-  converted(values, seed, [](float value) { return float_to_f16(value); });
+void fill_random_f16(std::span<std::uint16_t> values, std::uint64_t seed, float bound) {
+  converted(values, seed, bound, [](float value) { return float_to_f16(value); });
 }
 
 void fill_random(std::span<std::int8_t> values, std::uint64_t seed) {

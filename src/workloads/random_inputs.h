@@ -15,9 +15,9 @@ namespace warpmark::workloads {
 void fill_random(std::span<float> values, std::uint64_t seed, float low = -1, float high = 1);
 void fill_random(std::span<double> values, std::uint64_t seed, double low = -1, double high = 1);
 
-/// Uniform in [-1, 1), rounded to the nearest bf16 or f16.
-void fill_random_bf16(std::span<std::uint16_t> values, std::uint64_t seed);
-void fill_random_f16(std::span<std::uint16_t> values, std::uint64_t seed);
+/// Uniform in [-bound, bound), rounded to the nearest bf16 or f16.
+void fill_random_bf16(std::span<std::uint16_t> values, std::uint64_t seed, float bound = 1);
+void fill_random_f16(std::span<std::uint16_t> values, std::uint64_t seed, float bound = 1);
 
 /// Uniform over the integers -127 .. 127.
 void fill_random(std::span<std::int8_t> values, std::uint64_t seed);

@@ -16,8 +16,7 @@ std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1
 
 }  // namespace
 
-Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets,
-                                  std::span<const std::size_t> array_bytes) {
+Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets, std::span<const std::size_t> array_bytes) {
   WM_CHECK(sets > 0);
   SetMemory memory;
   memory.sets_ = sets;
@@ -31,9 +30,9 @@ Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets,
   memory.set_bytes_ = std::max<std::size_t>(round_up(end, 64), 64);
   std::size_t total = 0;
   if (__builtin_mul_overflow(memory.set_bytes_, sets, &total) || total > static_cast<std::size_t>(INT64_MAX)) {
-    return environment_error(fmt::format("{} input sets of {} bytes do not fit a 64-bit address space", sets,
-                                         memory.set_bytes_),
-                             "choose a smaller shape with --set");
+    return environment_error(
+        fmt::format("{} input sets of {} bytes do not fit a 64-bit address space", sets, memory.set_bytes_),
+        "choose a smaller shape with --set");
   }
   WM_ASSIGN(memory.buffer_, device.allocate(total));
   return memory;

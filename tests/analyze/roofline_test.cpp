@@ -57,12 +57,12 @@ TEST(Ceilings, are_the_best_of_what_was_measured) {
 TEST(Ceilings, come_from_disturbed_runs_only_where_nothing_else_reached_them) {
   Machine machine;
   machine.devices = {cpu()};
-  Run disturbed = run_of("copy", 1, 0, 99e9);
+  auto disturbed = run_of("copy", 1, 0, 99e9);
   disturbed.outcome = Outcome::mistrusted;
-  const auto alone = ceilings_from(std::vector<Run>{disturbed}, machine);
+  const auto alone = ceilings_from(std::vector<warpmark::Run>{disturbed}, machine);
   ASSERT_EQ(alone.size(), 1U);
   EXPECT_NE(alone[0].source.find("disturbed"), std::string::npos);
-  const auto both = ceilings_from(std::vector<Run>{disturbed, run_of("triad", 1, 0, 12e9)}, machine);
+  const auto both = ceilings_from(std::vector<warpmark::Run>{disturbed, run_of("triad", 1, 0, 12e9)}, machine);
   ASSERT_EQ(both.size(), 1U);
   EXPECT_DOUBLE_EQ(both[0].value, 12e9);
 }
@@ -70,9 +70,9 @@ TEST(Ceilings, come_from_disturbed_runs_only_where_nothing_else_reached_them) {
 TEST(Ceilings, are_not_set_by_failed_runs) {
   Machine machine;
   machine.devices = {cpu()};
-  Run failed = run_of("copy", 1, 0, 99e9);
+  auto failed = run_of("copy", 1, 0, 99e9);
   failed.outcome = Outcome::failed;
-  EXPECT_TRUE(ceilings_from(std::vector<Run>{failed}, machine).empty());
+  EXPECT_TRUE(ceilings_from(std::vector<warpmark::Run>{failed}, machine).empty());
 }
 
 TEST(Roofline, names_the_largest_of_the_three_terms) {
@@ -89,7 +89,7 @@ TEST(Roofline, names_the_largest_of_the_three_terms) {
 }
 
 TEST(Roofline, does_not_guess_without_the_ceiling_it_needs) {
-  Run run = run_of("x", 1, 1e9, 1e9);
+  auto run = run_of("x", 1, 1e9, 1e9);
   run.cost.flop_type = "bf16";
   const auto roof = place_under_roof(run, cpu(), ceilings());
   EXPECT_EQ(roof.bound, Bound::unknown);
@@ -97,7 +97,7 @@ TEST(Roofline, does_not_guess_without_the_ceiling_it_needs) {
 }
 
 TEST(Roofline, sets_a_hot_result_against_the_cache_it_fits_in) {
-  Run run = run_of("x", 1, 0, 1e9, Mode::hot);
+  auto run = run_of("x", 1, 0, 1e9, Mode::hot);
   run.cost.footprint_bytes = 1 << 20;
   const auto roof = place_under_roof(run, cpu(), ceilings());
   EXPECT_EQ(roof.reason, "no bandwidth of L2 was measured in this session");

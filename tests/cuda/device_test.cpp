@@ -78,8 +78,8 @@ TEST_F(CudaDevice, names_the_sizes_when_memory_is_short) {
 }
 
 TEST_F(CudaDevice, measures_its_timers) {
-  for (const SequenceOptions& options :
-       {SequenceOptions{.mode = Mode::cold}, SequenceOptions{.mode = Mode::graph}, SequenceOptions{.host_clock = true}}) {
+  const std::vector<SequenceOptions> methods{{.mode = Mode::cold}, {.mode = Mode::graph}, {.host_clock = true}};
+  for (const SequenceOptions& options : methods) {
     const device::TimerInfo timer = device_->timer(options);
     EXPECT_FALSE(timer.method.empty());
     EXPECT_GT(timer.resolution_s, 0) << timer.method;

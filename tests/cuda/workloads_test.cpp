@@ -54,7 +54,8 @@ Params gemm_params(const std::string& dtype, std::int64_t m, std::int64_t n, std
 
 TEST_F(CudaWorkload, memory_operations_are_exact_at_every_size) {
   for (const char* id : {"copy", "triad", "read", "write"}) {
-    for (const std::int64_t size : {4LL, 4096LL, 4100LL, 16384LL, 65540LL, (1LL << 20) + 12, 64LL << 20, (128LL << 20) + 4}) {
+    for (const std::int64_t size :
+         {4LL, 4096LL, 4100LL, 16384LL, 65540LL, (1LL << 20) + 12, 64LL << 20, (128LL << 20) + 4}) {
       expect_right(id, params_of({{"size", size}}));
     }
   }

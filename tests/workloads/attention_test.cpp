@@ -15,7 +15,8 @@ namespace {
 
 Overrides attention(const char* batch, const char* heads, const char* seq, const char* dim, const char* causal,
                     const char* impl, const char* dtype = "f32") {
-  return {{"batch", batch}, {"heads", heads}, {"seq", seq}, {"dim", dim}, {"causal", causal}, {"impl", impl}, {"dtype", dtype}};
+  return {{"batch", batch},   {"heads", heads}, {"seq", seq},    {"dim", dim},
+          {"causal", causal}, {"impl", impl},   {"dtype", dtype}};
 }
 
 TEST(AttentionOnCpu, tells_right_from_wrong_for_both_implementations) {
@@ -70,9 +71,10 @@ TEST(AttentionCost, counts_visible_pairs_and_each_tensor_once) {
 TEST(AttentionCost, refuses_shapes_that_make_no_sense) {
   EXPECT_EQ(test::cost_error("attention", {{"seq", "0"}}),
             "seq is 0, but must be at least 1 | set seq to 1 or more: --set seq=...");
-  EXPECT_EQ(test::cost_error("attention", {{"seq", "2147483648"}, {"dim", "1073741824"}}),
-            "the product batch=8 * heads=16 * seq=2147483648 * dim=1073741824 * bytes=16 is above 2^62 | choose a smaller "
-            "shape with --set");
+  EXPECT_EQ(
+      test::cost_error("attention", {{"seq", "2147483648"}, {"dim", "1073741824"}}),
+      "the product batch=8 * heads=16 * seq=2147483648 * dim=1073741824 * bytes=16 is above 2^62 | choose a smaller "
+      "shape with --set");
 }
 
 // The kernels of all instruction sets that this CPU has.
@@ -208,8 +210,10 @@ TEST(CheckAttention, finds_wrong_elements_in_rows_it_does_not_compute) {
   const std::vector<float> v(count, 2.0F);
   std::vector<float> o(count, 2.0F);
   const auto check = [&] {
-    return check_attention(shape, {std::as_bytes(std::span(q)), std::as_bytes(std::span(q)), std::as_bytes(std::span(v)),
-                                   std::as_bytes(std::span(o))}, 9);
+    return check_attention(shape,
+                           {std::as_bytes(std::span(q)), std::as_bytes(std::span(q)), std::as_bytes(std::span(v)),
+                            std::as_bytes(std::span(o))},
+                           9);
   };
   EXPECT_LE(check().value, check().tolerance);
   EXPECT_NE(check().reference.find("rows"), std::string::npos) << "the shape is meant to be sampled";

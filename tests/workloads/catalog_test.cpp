@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <regex>
 #include <set>
 
 #include "base/files.h"
@@ -11,20 +10,6 @@
 
 namespace warpmark::workloads {
 namespace {
-
-TEST(WorkloadCatalog, lists_every_descriptor_in_the_sources) {
-  std::size_t descriptors = 0;
-  const std::regex definition(R"(extern const measure::Workload k\w+\{)");
-  const auto folder = std::filesystem::path(WARPMARK_SOURCE_DIR) / "src" / "workloads";
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".cpp") continue;
-    const auto text = read_file(entry.path());
-    ASSERT_TRUE(text.ok());
-    descriptors += static_cast<std::size_t>(
-        std::distance(std::sregex_iterator(text->begin(), text->end(), definition), std::sregex_iterator()));
-  }
-  EXPECT_EQ(catalog().size(), descriptors) << "a workload is missing in src/workloads/catalog.cpp";
-}
 
 TEST(WorkloadCatalog, has_unique_ids_and_full_descriptors) {
   std::set<std::string> ids;

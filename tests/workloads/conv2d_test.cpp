@@ -69,7 +69,8 @@ TEST(Conv2dCost, counts_every_product_and_every_tensor_once) {
     EXPECT_EQ(cost->flop_type, "f32");
   }
   const auto strided = test::cost_of(
-      "conv2d", {{"n", "1"}, {"c", "1"}, {"h", "9"}, {"w", "9"}, {"k", "1"}, {"r", "3"}, {"stride", "2"}, {"pad", "0"}});
+      "conv2d",
+      {{"n", "1"}, {"c", "1"}, {"h", "9"}, {"w", "9"}, {"k", "1"}, {"r", "3"}, {"stride", "2"}, {"pad", "0"}});
   ASSERT_TRUE(strided.ok());
   EXPECT_EQ(strided->flops, 2.0 * 16 * 9);  // 4 x 4 outputs
 }
@@ -97,8 +98,9 @@ struct Problem {
 };
 
 Problem forward_problem(std::int64_t images) {
-  const auto params = resolve_params(test::workload("conv2d").params, {{"n", std::to_string(images)}, {"c", "16"}, {"h", "14"},
-                                                                       {"w", "14"}, {"k", "24"}, {"r", "3"}});
+  const auto params =
+      resolve_params(test::workload("conv2d").params,
+                     {{"n", std::to_string(images)}, {"c", "16"}, {"h", "14"}, {"w", "14"}, {"k", "24"}, {"r", "3"}});
   Problem problem{*conv_shape(*params), {}, {}, {}};
   const ConvShape& s = problem.shape;
   for (std::int64_t i = 0; i < s.input_elements(); ++i) problem.x.push_back(static_cast<float>(i * 7 % 19) - 9);
@@ -124,8 +126,10 @@ Problem forward_problem(std::int64_t images) {
 }
 
 ErrorCheck checked(const Problem& problem) {
-  return check_conv2d(problem.shape, {std::as_bytes(std::span(problem.x)), std::as_bytes(std::span(problem.w)),
-                                      std::as_bytes(std::span(problem.y))}, 3);
+  return check_conv2d(
+      problem.shape,
+      {std::as_bytes(std::span(problem.x)), std::as_bytes(std::span(problem.w)), std::as_bytes(std::span(problem.y))},
+      3);
 }
 
 TEST(CheckConv2d, finds_a_single_wrong_element_by_projection_or_among_all) {

@@ -55,7 +55,8 @@ TEST(GemmOnCpu, names_the_library_that_lacks_a_type) {
             onednn + " has no tf32 matrix product on the CPU");
   EXPECT_EQ(test::support_on_cpu("gemm", gemm("8", "8", "8", "int8", "openblas")).reason,
             "OpenBLAS multiplies f32 and f64, not int8");
-  EXPECT_EQ(test::support_on_cpu("gemm", gemm("8", "8", "8", "f32", "cublaslt")).reason, "cuBLASLt runs on NVIDIA GPUs");
+  EXPECT_EQ(test::support_on_cpu("gemm", gemm("8", "8", "8", "f32", "cublaslt")).reason,
+            "cuBLASLt runs on NVIDIA GPUs");
 }
 
 TEST(GemmCost, is_two_mnk_and_each_matrix_once) {
@@ -92,7 +93,8 @@ std::vector<float> product(const GemmShape& shape, const std::vector<float>& a, 
   std::vector<float> c(static_cast<std::size_t>(shape.m) * n);
   for (std::size_t i = 0; i < c.size(); ++i) {
     double sum = 0;
-    for (std::size_t t = 0; t < k; ++t) sum += static_cast<double>(a[i / n * k + t]) * static_cast<double>(b[t * n + i % n]);
+    for (std::size_t t = 0; t < k; ++t)
+      sum += static_cast<double>(a[i / n * k + t]) * static_cast<double>(b[t * n + i % n]);
     c[i] = static_cast<float>(sum);
   }
   return c;
@@ -100,7 +102,8 @@ std::vector<float> product(const GemmShape& shape, const std::vector<float>& a, 
 
 std::vector<float> ramp(std::int64_t count, int period) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(i % period) / static_cast<float>(period) - 0.4F);
+  for (std::int64_t i = 0; i < count; ++i)
+    values.push_back(static_cast<float>(i % period) / static_cast<float>(period) - 0.4F);
   return values;
 }
 
@@ -152,7 +155,8 @@ TEST(CheckGemm, counts_wrong_integers_exactly) {
   const std::vector<std::int8_t> ones(16, 1);
   std::vector<std::int32_t> c(16, 4);
   const auto check = [&] {
-    return check_gemm(shape, {std::as_bytes(std::span(ones)), std::as_bytes(std::span(ones)), std::as_bytes(std::span(c))}, 5);
+    return check_gemm(shape,
+                      {std::as_bytes(std::span(ones)), std::as_bytes(std::span(ones)), std::as_bytes(std::span(c))}, 5);
   };
   EXPECT_EQ(check().value, 0);
   EXPECT_EQ(check().tolerance, 0);

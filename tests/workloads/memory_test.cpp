@@ -87,7 +87,10 @@ TEST(StreamCases, cover_every_cache_level_and_the_memory) {
       const bool hot = overrides.at(1).second == "hot";
       EXPECT_EQ(hot, arrays * size <= 2 * device.last_level_cache_bytes);
       const std::int64_t footprint = arrays * size;
-      levels.insert(footprint <= 48 << 10 ? "L1" : footprint <= 512 << 10 ? "L2" : footprint <= 1 << 20 ? "L3" : "memory");
+      levels.insert(footprint <= 48 << 10    ? "L1"
+                    : footprint <= 512 << 10 ? "L2"
+                    : footprint <= 1 << 20   ? "L3"
+                                             : "memory");
     }
     EXPECT_EQ(levels.size(), 4U) << id;
     EXPECT_EQ(largest, 8 << 20) << id;

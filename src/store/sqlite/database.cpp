@@ -176,7 +176,7 @@ Error Database::error(int code) const {
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return environment_error(fmt::format("the database {} is locked by {}, for longer than {:g} s", file,
+      return environment_error(fmt::format("the database {} is locked by {}; gave up after {:g} s", file,
                                            describe_lock_holders(path_), options_.busy_timeout_s),
                                "end that process or wait for it; --db FILE or WARPMARK_DB names another database");
     case SQLITE_IOERR:

@@ -21,8 +21,8 @@ constexpr ParamSpec kParams[] = {
 };
 
 /// flops = 4 * dim for each pair of a query and a key it sees: a product and a sum in Q K^T and in P V. There are seq^2
-/// pairs a head, seq (seq + 1) / 2 with causal=yes. The softmax' operations are not counted. bytes: Q, K and V read once,
-/// O written once, whatever the implementation moves besides.
+/// pairs a head, seq (seq + 1) / 2 with causal=yes. The softmax' operations are not counted. bytes: Q, K and V read
+/// once, O written once, whatever the implementation moves besides.
 Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const AttentionShape shape, attention_shape(params));
   const double seq = static_cast<double>(shape.seq);
@@ -40,7 +40,8 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
   const std::vector<const char*> lengths =
       gpu ? std::vector{"512", "1024", "2048", "4096"} : std::vector{"512", "1024"};
   const std::vector<const char*> types = gpu ? std::vector{"f16", "bf16", "f32"} : std::vector{"f32"};
-  const std::vector<const char*> ways = gpu ? std::vector{"standard", "flash", "cudnn"} : std::vector{"standard", "flash"};
+  const std::vector<const char*> ways =
+      gpu ? std::vector{"standard", "flash", "cudnn"} : std::vector{"standard", "flash"};
   std::vector<Overrides> cases;
   for (const char* type : types) {
     for (const char* way : ways) {

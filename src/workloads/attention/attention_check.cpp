@@ -121,7 +121,8 @@ std::vector<std::int64_t> choose_rows(const AttentionShape& shape, std::int64_t 
 }
 
 /// f32 accumulates over dim, then over seq, numbers of one sign mostly; the exponential is good to 1e-7. 16-bit types:
-/// the result's own rounding, up to 2^-9 (bf16) or 2^-11 (f16), and the rounding of P where an implementation stores it.
+/// the result's own rounding, up to 2^-9 (bf16) or 2^-11 (f16), and the rounding of P where an implementation stores
+/// it.
 double tolerance_of(const std::string& dtype) {
   if (dtype == "f32") return 1e-5;
   return dtype == "bf16" ? 1e-2 : 2e-3;
@@ -131,8 +132,8 @@ double tolerance_of(const std::string& dtype) {
 
 ErrorCheck check_attention(const AttentionShape& shape, const AttentionTensors& tensors, std::uint64_t seed) {
   const char type = shape.dtype == "f32" ? 'f' : shape.dtype == "bf16" ? 'b' : 'h';
-  const Problem problem{shape, {tensors.q.data(), type}, {tensors.k.data(), type}, {tensors.v.data(), type},
-                        {tensors.o.data(), type}};
+  const Problem problem{
+      shape, {tensors.q.data(), type}, {tensors.k.data(), type}, {tensors.v.data(), type}, {tensors.o.data(), type}};
   const std::int64_t all = shape.matrices() * shape.seq;
   const std::int64_t count = std::min(all, std::max<std::int64_t>(16, kRowWork / (2 * shape.seq * shape.dim)));
   const double tolerance = tolerance_of(shape.dtype);

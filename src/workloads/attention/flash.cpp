@@ -1,7 +1,7 @@
 // Flash attention on the CPU: scores exist for one tile of queries and keys at a time (Dao et al., 2022), softmax is
-// computed online. A thread takes a head, or a part of its queries where there are fewer heads than threads, and keeps an
-// f32 copy of the head's keys (transposed in panels, so that the inner loop reads them in order) and values:
-// 2 * seq * dim numbers, not seq * seq. 16-bit inputs are widened in that copy and all arithmetic is f32.
+// computed online. A thread takes a head, or a part of its queries where there are fewer heads than threads, and keeps
+// an f32 copy of the head's keys (transposed in panels, so that the inner loop reads them in order) and values: 2 * seq
+// * dim numbers, not seq * seq. 16-bit inputs are widened in that copy and all arithmetic is f32.
 #include <omp.h>
 
 #include <algorithm>
@@ -17,7 +17,16 @@ namespace {
 std::size_t round_up(std::size_t count, std::size_t to) { return (count + to - 1) / to * to; }
 
 /// A thread's memory.
-enum Workspace : std::size_t { kPackedKeys, kPackedValues, kBlockQueries, kBlockAttended, kScores, kHighest, kTotal, kRow };
+enum Workspace : std::size_t {
+  kPackedKeys,
+  kPackedValues,
+  kBlockQueries,
+  kBlockAttended,
+  kScores,
+  kHighest,
+  kTotal,
+  kRow
+};
 
 class FlashAttention final : public AttentionMethod {
  public:
@@ -35,8 +44,14 @@ class FlashAttention final : public AttentionMethod {
 
   Status allocate(device::Device& device) {
     const std::size_t block = kernels_.queries_per_block;
-    std::array sizes{padded_keys_ * dim_,         padded_keys_ * padded_dim_, block * dim_, block * padded_dim_,
-                     kernels_.rows_per_group * kernels_.keys_per_tile, block, block, round_up(dim_, kernels_.panel)};
+    std::array sizes{padded_keys_ * dim_,
+                     padded_keys_ * padded_dim_,
+                     block * dim_,
+                     block * padded_dim_,
+                     kernels_.rows_per_group * kernels_.keys_per_tile,
+                     block,
+                     block,
+                     round_up(dim_, kernels_.panel)};
     for (std::size_t& size : sizes) size *= sizeof(float);
     WM_ASSIGN(workspace_, SetMemory::make(device, threads_, sizes));
     workspace_bytes_ = 0;
@@ -47,7 +62,7 @@ class FlashAttention final : public AttentionMethod {
 
   Status attend(std::size_t set) override {
     const std::size_t items = static_cast<std::size_t>(shape_.matrices()) * parts_;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(threads_))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast <int>(threads_))
     for (std::size_t item = 0; item < items; ++item) {
       attend_part(set, item / parts_, item % parts_, static_cast<std::size_t>(omp_get_thread_num()));
     }

@@ -1,6 +1,7 @@
 // Standard attention: S = Q K^T / sqrt(dim) of all heads, then the softmax of its rows, then O = P V; three passes over
-// batch * heads * seq * seq numbers in memory, as a framework without a fused kernel does. With causal=yes the upper half
-// is computed and masked. One head a thread, or the library's own threads where there are fewer heads than threads.
+// batch * heads * seq * seq numbers in memory, as a framework without a fused kernel does. With causal=yes the upper
+// half is computed and masked. One head a thread, or the library's own threads where there are fewer heads than
+// threads.
 #include <cblas.h>
 #include <omp.h>
 
@@ -89,8 +90,7 @@ Result<std::unique_ptr<AttentionMethod>> make_standard_attention(const Attention
   const auto bytes = static_cast<std::size_t>(shape.matrices() * shape.seq * shape.seq) * sizeof(float);
   WM_ASSIGN(auto scores, SetMemory::make(device, 1, std::array{bytes}));
   scores.poison(0);  // touches the pages
-  return std::unique_ptr<AttentionMethod>(
-      std::make_unique<StandardAttention>(shape, memory, std::move(scores)));
+  return std::unique_ptr<AttentionMethod>(std::make_unique<StandardAttention>(shape, memory, std::move(scores)));
 }
 
 }  // namespace warpmark::workloads

@@ -28,12 +28,18 @@ constexpr ParamSpec kParams[] = {
 };
 
 /// flops = 2 n k p q c r r for every pass: each product of an output, an input and a weight counts as a multiplication
-/// and an addition, those with padding zeros included, as is usual. bytes: of the three tensors, each pass reads two and
-/// writes the third.
+/// and an addition, those with padding zeros included, as is usual. bytes: of the three tensors, each pass reads two
+/// and writes the third.
 Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const ConvShape shape, conv_shape(params));
-  WM_ASSIGN(const std::int64_t flops, product_of({{"2", 2}, {"n", shape.n}, {"k", shape.k}, {"p", shape.p},
-                                                  {"q", shape.q}, {"c", shape.c}, {"r", shape.r}, {"r", shape.r}}));
+  WM_ASSIGN(const std::int64_t flops, product_of({{"2", 2},
+                                                  {"n", shape.n},
+                                                  {"k", shape.k},
+                                                  {"p", shape.p},
+                                                  {"q", shape.q},
+                                                  {"c", shape.c},
+                                                  {"r", shape.r},
+                                                  {"r", shape.r}}));
   const std::int64_t elements = shape.input_elements() + shape.weight_elements() + shape.output_elements();
   WM_ASSIGN(const std::int64_t bytes, product_of({{"elements", elements}, {"bytes", element_bytes(shape.dtype)}}));
   return Cost{.flops = static_cast<double>(flops),
@@ -56,8 +62,15 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
     for (const auto& layer : kLayers) {
       for (const char* layout : {"nchw", "nhwc"}) {
         for (const char* pass : {"forward", "backward_data", "backward_weights"}) {
-          cases.push_back({{"n", "64"}, {"c", layer.c}, {"h", layer.size}, {"w", layer.size}, {"k", layer.k},
-                           {"r", layer.r}, {"layout", layout}, {"pass", pass}, {"dtype", type}});
+          cases.push_back({{"n", "64"},
+                           {"c", layer.c},
+                           {"h", layer.size},
+                           {"w", layer.size},
+                           {"k", layer.k},
+                           {"r", layer.r},
+                           {"layout", layout},
+                           {"pass", pass},
+                           {"dtype", type}});
         }
       }
     }
@@ -76,16 +89,22 @@ Result<ConvShape> conv_shape(const Params& params) {
   WM_TRY(require_at_least(params, 1, {"n", "c", "h", "w", "k", "r", "stride"}));
   WM_TRY(require_at_least(params, -1, {"pad"}));
   const auto value = [&](const char* name) { return params.integer(name); };
-  ConvShape shape{.n = value("n"), .c = value("c"), .h = value("h"), .w = value("w"), .k = value("k"),
-                  .r = value("r"), .stride = value("stride"), .pad = value("pad")};
+  ConvShape shape{.n = value("n"),
+                  .c = value("c"),
+                  .h = value("h"),
+                  .w = value("w"),
+                  .k = value("k"),
+                  .r = value("r"),
+                  .stride = value("stride"),
+                  .pad = value("pad")};
   shape.channels_last = params.text("layout") == "nhwc";
   shape.pass = pass_of(params.text("pass"));
   shape.dtype = params.text("dtype");
   if (shape.pad < 0) shape.pad = shape.r / 2;
   if (shape.pad >= shape.r) {
-    return usage_error(fmt::format("pad is {}, but must be below r={}: outputs would see only padding", shape.pad,
-                                   shape.r),
-                       fmt::format("set pad to {} or less", shape.r - 1));
+    return usage_error(
+        fmt::format("pad is {}, but must be below r={}: outputs would see only padding", shape.pad, shape.r),
+        fmt::format("set pad to {} or less", shape.r - 1));
   }
   if (shape.r > shape.h + 2 * shape.pad || shape.r > shape.w + 2 * shape.pad) {
     return usage_error(fmt::format("a kernel of r={} does not fit an image of h={} w={} with pad={}", shape.r, shape.h,

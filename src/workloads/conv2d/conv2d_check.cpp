@@ -51,8 +51,8 @@ struct Problem {
 
 View view_of(const ConvShape& shape, std::span<const std::byte> bytes, std::array<std::int64_t, 4> size) {
   const auto [a, b, c, d] = size;
-  const std::array<std::int64_t, 4> stride =
-      shape.channels_last ? std::array{b * c * d, std::int64_t{1}, d * b, b} : std::array{b * c * d, c * d, d, std::int64_t{1}};
+  const std::array<std::int64_t, 4> stride = shape.channels_last ? std::array{b * c * d, std::int64_t{1}, d * b, b}
+                                                                 : std::array{b * c * d, c * d, d, std::int64_t{1}};
   return {bytes.data(), shape.dtype == "bf16", size, stride};
 }
 
@@ -237,7 +237,8 @@ Plane reference_sum(const Problem& problem, const std::vector<Plane>& summed, st
   Plane padded(static_cast<std::size_t>((s.h + 2 * s.pad) * width), 0.0);
   Plane y(static_cast<std::size_t>(s.p * s.q));
   for (std::int64_t k = 0; k < s.k; ++k) {
-    for (std::int64_t i = 0; i < s.p * s.q; ++i) y[static_cast<std::size_t>(i)] = problem.y.at(unit, k, i / s.q, i % s.q);
+    for (std::int64_t i = 0; i < s.p * s.q; ++i)
+      y[static_cast<std::size_t>(i)] = problem.y.at(unit, k, i / s.q, i % s.q);
     for_kernel_rows(s, [&](std::int64_t weight, std::int64_t out, std::int64_t in) {
       const double factor = summed[static_cast<std::size_t>(k)][static_cast<std::size_t>(weight)];
       for (std::int64_t q = 0; q < s.q; ++q) {
@@ -272,7 +273,7 @@ ErrorNorm compare_sums(const Problem& problem, const std::vector<std::int64_t>& 
   const auto pass = problem.shape.pass;
   // The axis of the result's channels in the result, and in the factor that has it.
   const std::size_t result_axis = pass == ConvPass::backward_weights ? 0 : 1;
-  const std::vector<Plane> summed = pass == ConvPass::forward          ? signed_sums(problem.w, 0, seed)
+  const std::vector<Plane> summed = pass == ConvPass::forward         ? signed_sums(problem.w, 0, seed)
                                     : pass == ConvPass::backward_data ? signed_sums(problem.w, 1, seed)
                                                                       : signed_sums(problem.y, 1, seed);
   ErrorNorm total;
@@ -298,7 +299,8 @@ bool all_finite(const View& view) {
   return bad == 0;
 }
 
-/// f32 sums of a few thousand products; backward_weights sums some 100 000. bf16: the result's own rounding, up to 2^-9.
+/// f32 sums of a few thousand products; backward_weights sums some 100 000. bf16: the result's own rounding, up to
+/// 2^-9.
 double tolerance_of(const ConvShape& shape) {
   if (shape.dtype == "bf16") return 4e-3;
   return shape.pass == ConvPass::backward_weights ? 1e-4 : 1e-5;
@@ -321,8 +323,8 @@ ErrorCheck check_conv2d(const ConvShape& shape, const ConvTensors& tensors, std:
   const std::vector<std::int64_t> units = choose_units(shape, stats::derive_seed(seed, 1));
   const double sums = compare_sums(problem, units, stats::derive_seed(seed, 2)).value();
   check.value = all_finite(problem.result()) ? std::max(check.value, sums) : stats::kFailedError;
-  check.reference = fmt::format("fp64: {} random elements; all elements of {} of {} {} in one random +-1 projection", count,
-                                units.size(), units_of(shape),
+  check.reference = fmt::format("fp64: {} random elements; all elements of {} of {} {} in one random +-1 projection",
+                                count, units.size(), units_of(shape),
                                 shape.pass == ConvPass::backward_weights ? "input channels" : "images");
   return check;
 }

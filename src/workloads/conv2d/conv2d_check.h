@@ -25,8 +25,8 @@ struct ConvTensors {
 }
 
 /// Small shapes: every element. Larger ones: random elements one by one; random images (input channels for
-/// backward_weights) whole, summed over the result's channels with random signs (the idea of Freivalds, 1977: it costs as
-/// much as one channel and sees an error in any); and every other element must be finite.
+/// backward_weights) whole, summed over the result's channels with random signs (the idea of Freivalds, 1977: it costs
+/// as much as one channel and sees an error in any); and every other element must be finite.
 [[nodiscard]] ErrorCheck check_conv2d(const ConvShape& shape, const ConvTensors& tensors, std::uint64_t seed);
 
 }  // namespace warpmark::workloads

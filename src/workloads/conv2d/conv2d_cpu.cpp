@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "base/clock.h"
 #include "workloads/conv2d/conv2d_check.h"
@@ -52,16 +51,25 @@ class ConvOnCpu final : public measure::Prepared {
   Notes notes_;
 };
 
-/// Seconds of the faster of two runs, after one that is not counted.
-Result<double> trial_seconds(const OneDnnConvolution& convolution) {
+Result<double> run_seconds(const OneDnnConvolution& convolution) {
+  const std::int64_t start = monotonic_ns();
   WM_TRY(convolution.run(0));
-  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  return static_cast<double>(monotonic_ns() - start) * 1e-9;
+}
+
+/// Seconds of one run of each, the first ones where they already differ twofold, the second ones else.
+struct Trial {
+  double plain = 0;
+  double reordered = 0;
+};
+Result<Trial> try_both(const OneDnnConvolution& plain, const OneDnnConvolution& reordered) {
+  Trial trial;
   for (int i = 0; i < 2; ++i) {
-    const std::int64_t start = monotonic_ns();
-    WM_TRY(convolution.run(0));
-    best = std::min(best, monotonic_ns() - start);
+    WM_ASSIGN(trial.reordered, run_seconds(reordered));
+    WM_ASSIGN(trial.plain, run_seconds(plain));
+    if (std::max(trial.plain, trial.reordered) > 2 * std::min(trial.plain, trial.reordered)) break;
   }
-  return static_cast<double>(best) * 1e-9;
+  return trial;
 }
 
 Status ConvOnCpu::choose() {
@@ -73,11 +81,10 @@ Status ConvOnCpu::choose() {
   WM_ASSIGN(auto reordered, make(ConvActivations::reordered));
   auto plain = make(ConvActivations::plain);
   if (plain.ok() && (*plain)->kernel() != reordered->kernel()) {
-    WM_ASSIGN(const double plain_seconds, trial_seconds(**plain));
-    WM_ASSIGN(const double reordered_seconds, trial_seconds(*reordered));
-    notes_.emplace_back("tried", fmt::format("plain activations {:.3g} s, reordered {:.3g} s", plain_seconds,
-                                             reordered_seconds));
-    convolution_ = plain_seconds <= reordered_seconds ? std::move(plain).value() : std::move(reordered);
+    WM_ASSIGN(const Trial trial, try_both(**plain, *reordered));
+    notes_.emplace_back("tried",
+                        fmt::format("plain activations {:.3g} s, reordered {:.3g} s", trial.plain, trial.reordered));
+    convolution_ = trial.plain <= trial.reordered ? std::move(plain).value() : std::move(reordered);
   } else {
     convolution_ = plain.ok() ? std::move(plain).value() : std::move(reordered);
   }

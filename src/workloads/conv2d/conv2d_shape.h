@@ -12,16 +12,16 @@ namespace warpmark::workloads {
 enum class ConvPass { forward, backward_data, backward_weights };
 
 struct ConvShape {
-  std::int64_t n = 0;       ///< images
-  std::int64_t c = 0;       ///< input channels
+  std::int64_t n = 0;  ///< images
+  std::int64_t c = 0;  ///< input channels
   std::int64_t h = 0;
   std::int64_t w = 0;
-  std::int64_t k = 0;       ///< output channels
-  std::int64_t r = 0;       ///< kernel height and width
+  std::int64_t k = 0;  ///< output channels
+  std::int64_t r = 0;  ///< kernel height and width
   std::int64_t stride = 0;
-  std::int64_t pad = 0;     ///< zeros on each side
-  std::int64_t p = 0;       ///< output height
-  std::int64_t q = 0;       ///< output width
+  std::int64_t pad = 0;        ///< zeros on each side
+  std::int64_t p = 0;          ///< output height
+  std::int64_t q = 0;          ///< output width
   bool channels_last = false;  ///< activations NHWC and weights KRRC; else NCHW and KCRR
   ConvPass pass = ConvPass::forward;
   std::string dtype;

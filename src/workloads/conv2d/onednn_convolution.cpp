@@ -34,9 +34,7 @@ Geometry geometry_of(const ConvShape& shape) {
   const auto high = [&](std::int64_t out, std::int64_t in) {
     return (out - 1) * shape.stride + shape.r - in - shape.pad;
   };
-  return {{shape.stride, shape.stride},
-          {shape.pad, shape.pad},
-          {high(shape.p, shape.h), high(shape.q, shape.w)}};
+  return {{shape.stride, shape.stride}, {shape.pad, shape.pad}, {high(shape.p, shape.h), high(shape.q, shape.w)}};
 }
 
 using Forward = dnnl::convolution_forward;
@@ -99,8 +97,8 @@ OneDnnConvolution::OneDnnConvolution(const ConvShape& shape, const SetMemory& me
        BackwardWeights(pd), pd.scratchpad_desc());
 }
 
-void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors,
-                             const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad) {
+void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive,
+                             const dnnl::memory::desc& scratchpad) {
   constexpr std::array kNames{"input", "weights", "output"};
   const dnnl::memory scratch(scratchpad, engine_);
   std::map<int, dnnl::memory> between;  // activations in the kernel's layout; sets share them, as each run fills them

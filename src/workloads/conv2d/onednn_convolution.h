@@ -35,8 +35,8 @@ class OneDnnConvolution {
 
  private:
   struct Tensor;
-  void bind(const SetMemory& memory, std::vector<Tensor> tensors,
-            const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad);
+  void bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive,
+            const dnnl::memory::desc& scratchpad);
 
   dnnl::engine engine_;
   dnnl::stream stream_;

@@ -34,9 +34,9 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const std::int64_t c, product_of({m, n, {"bytes", gemm_output_bytes(dtype)}}));
   const double bytes = static_cast<double>(a) + static_cast<double>(b) + static_cast<double>(c);
   if (bytes > static_cast<double>(kMostElements)) {
-    return usage_error(fmt::format("the matrices of m={} n={} k={} take {:.3g} bytes, above 2^62", m.value, n.value,
-                                   k.value, bytes),
-                       "choose a smaller shape with --set");
+    return usage_error(
+        fmt::format("the matrices of m={} n={} k={} take {:.3g} bytes, above 2^62", m.value, n.value, k.value, bytes),
+        "choose a smaller shape with --set");
   }
   return Cost{.flops = static_cast<double>(flops),
               .bytes = bytes,

@@ -146,8 +146,8 @@ ErrorCheck check_gemm(const GemmShape& shape, const GemmArrays& arrays, std::uin
   const Matrix b{arrays.b, k, n, shape.dtype};
   const Matrix c{arrays.c, m, n, output_type(shape.dtype)};
   const bool exact = shape.dtype == "int8";
-  const bool whole = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <=
-                     static_cast<double>(kWholeProduct);
+  const bool whole =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= static_cast<double>(kWholeProduct);
 
   std::vector<std::size_t> rows(whole ? m : std::min(m, kRows));
   for (std::size_t i = 0; i < rows.size(); ++i) {

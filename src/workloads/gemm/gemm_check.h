@@ -17,7 +17,8 @@ struct GemmArrays {
   std::span<const std::byte> c;
 };
 
-/// Up to m * n * k = 2^24 the whole product is computed in fp64. Above, E = C - A B is multiplied by 8 random vectors of
+/// Up to m * n * k = 2^24 the whole product is computed in fp64. Above, E = C - A B is multiplied by 8 random vectors
+/// of
 /// +-1, at the cost of a few matrix-vector products: the mean of |E x|^2 is |E|_F^2 (Freivalds, "Probabilistic machines
 /// can use less running time", IFIP 1977), and a NaN or a wrong element anywhere shows; in addition 8 whole rows are
 /// compared element by element. int8 is exact: fp64 holds every intermediate sum, and what differs is counted.

@@ -1,5 +1,5 @@
-// gemm by oneDNN's matmul: f32, bf16 (bf16 output) and int8 (int32 output). A, B and C keep their plain row-major layout:
-// what the library rearranges for itself is inside the timed region.
+// gemm by oneDNN's matmul: f32, bf16 (bf16 output) and int8 (int32 output). A, B and C keep their plain row-major
+// layout: what the library rearranges for itself is inside the timed region.
 #include <fmt/format.h>
 
 #include <vector>
@@ -50,9 +50,7 @@ class OneDnnGemm final : public GemmLibrary {
 
   Status multiply(std::size_t set) override { return runs_[set].execute(stream_); }
   [[nodiscard]] std::string name() const override { return "onednn"; }
-  [[nodiscard]] std::string details() const override {
-    return fmt::format("oneDNN {}, {}", onednn_version(), kernel_);
-  }
+  [[nodiscard]] std::string details() const override { return fmt::format("oneDNN {}, {}", onednn_version(), kernel_); }
 
  private:
   dnnl::engine engine_;
@@ -66,8 +64,9 @@ class OneDnnGemm final : public GemmLibrary {
 device::Support onednn_supports(const GemmShape& shape) {
   if (shape.dtype == "bf16") return cpu_multiplies_bf16();
   if (shape.dtype == "f32" || shape.dtype == "int8") return device::Support::yes();
-  return device::Support::no(fmt::format("oneDNN {} has no {} matrix product on the CPU", onednn_version(), shape.dtype),
-                             "use dtype=f32, bf16 or int8");
+  return device::Support::no(
+      fmt::format("oneDNN {} has no {} matrix product on the CPU", onednn_version(), shape.dtype),
+      "use dtype=f32, bf16 or int8");
 }
 
 Result<std::unique_ptr<GemmLibrary>> make_onednn_gemm(const GemmShape& shape, const SetMemory& memory) {

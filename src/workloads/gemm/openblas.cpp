@@ -20,13 +20,12 @@ class OpenBlasGemm final : public GemmLibrary {
 
   Status multiply(std::size_t set) override {
     if (double_) {
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0,
-                  memory_.array<double>(set, kGemmA).data(), k_, memory_.array<double>(set, kGemmB).data(), n_, 0.0,
-                  memory_.array<double>(set, kGemmC).data(), n_);
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0, memory_.array<double>(set, kGemmA).data(),
+                  k_, memory_.array<double>(set, kGemmB).data(), n_, 0.0, memory_.array<double>(set, kGemmC).data(),
+                  n_);
     } else {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0F,
-                  memory_.array<float>(set, kGemmA).data(), k_, memory_.array<float>(set, kGemmB).data(), n_, 0.0F,
-                  memory_.array<float>(set, kGemmC).data(), n_);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0F, memory_.array<float>(set, kGemmA).data(),
+                  k_, memory_.array<float>(set, kGemmB).data(), n_, 0.0F, memory_.array<float>(set, kGemmC).data(), n_);
     }
     return {};
   }

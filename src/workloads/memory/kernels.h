@@ -8,8 +8,8 @@ namespace warpmark::workloads {
 /// Elements that one call of `sum` adds up at most; longer arrays are read block by block.
 inline constexpr std::size_t kSumBlock = 16 * 1024;
 
-/// Pointers are 64-byte aligned; counts are of elements. The `_past_cache` variants use non-temporal stores, which do not
-/// read the destination's cache lines first, and end with a store fence.
+/// Pointers are 64-byte aligned; counts are of elements. The `_past_cache` variants use non-temporal stores, which do
+/// not read the destination's cache lines first, and end with a store fence.
 struct StreamKernels {
   const char* instructions;
   void (*copy)(float* to, const float* from, std::size_t count);

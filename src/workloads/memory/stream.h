@@ -1,6 +1,6 @@
-// What copy, triad, read and write share. They follow STREAM (McCalpin, "Memory Bandwidth and Machine Balance in Current
-// High Performance Computers", 1995): the bytes counted are those the loop names, so lines that a cache reads before they
-// are written, or writes back later, do not count.
+// What copy, triad, read and write share. They follow STREAM (McCalpin, "Memory Bandwidth and Machine Balance in
+// Current High Performance Computers", 1995): the bytes counted are those the loop names, so lines that a cache reads
+// before they are written, or writes back later, do not count.
 #pragma once
 
 #include <omp.h>
@@ -31,8 +31,8 @@ struct StreamWork {
 /// bytes = arrays * size, flops = flops_per_element * size / 4, footprint = arrays * size.
 [[nodiscard]] Result<Cost> stream_cost(const Params& params, const StreamWork& work);
 
-/// Sizes from 4 KiB to 8 times the last-level cache, about eightfold apart, and sizes that fill half of each cache level.
-/// Footprints of at most twice the last-level cache run hot (their level is what is measured), larger ones cold.
+/// Sizes from 4 KiB to 8 times the last-level cache, about eightfold apart, and sizes that fill half of each cache
+/// level. Footprints of at most twice the last-level cache run hot (their level is what is measured), larger ones cold.
 [[nodiscard]] std::vector<Overrides> stream_cases(const DeviceInfo& device, int arrays);
 
 /// How one launch is done on this CPU, decided before timing from the sizes alone.
@@ -43,9 +43,9 @@ struct StreamPlan {
   std::size_t elements = 0;
 };
 
-/// One thread for each 128 KiB of a launch's footprint, up to all cores: below, starting a thread team takes longer than
-/// the work. Non-temporal stores where the sets together exceed the last-level cache: there a written line is gone before
-/// it is used again, and reading it first is waste.
+/// One thread for each 128 KiB of a launch's footprint, up to all cores: below, starting a thread team takes longer
+/// than the work. Non-temporal stores where the sets together exceed the last-level cache: there a written line is gone
+/// before it is used again, and reading it first is waste.
 [[nodiscard]] StreamPlan plan_stream(const measure::PrepareOptions& options, int arrays);
 
 /// {"threads", "2"}, {"stores", "non-temporal"}, {"instructions", "avx512f"}.

@@ -58,15 +58,13 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) { ret
 
 Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, kWork.arrays);
-  WM_ASSIGN(auto memory,
-            SetMemory::make(options.device, options.sets, std::array{plan.elements * sizeof(float)}));
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, std::array{plan.elements * sizeof(float)}));
   std::vector<float> values;
   for (std::size_t set = 0; set < options.sets; ++set) {
     values.push_back(static_cast<float>(stats::random_unit(array_seed(options.seed, set, kTo), 0)));
   }
   memory.poison(kTo);
-  return std::unique_ptr<measure::Prepared>(
-      std::make_unique<WriteOnCpu>(plan, std::move(memory), std::move(values)));
+  return std::unique_ptr<measure::Prepared>(std::make_unique<WriteOnCpu>(plan, std::move(memory), std::move(values)));
 }
 
 std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {

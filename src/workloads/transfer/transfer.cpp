@@ -14,8 +14,8 @@ constexpr ParamSpec kParams[] = {
     {"memory", ParamKind::text, "pinned", "host memory: page-locked or ordinary", "pinned|pageable"},
 };
 
-/// bytes over the link: size, or 2 * size for both directions. Footprint in device memory: size, or 2 * size where there
-/// are two device buffers (both, d2d).
+/// bytes over the link: size, or 2 * size for both directions. Footprint in device memory: size, or 2 * size where
+/// there are two device buffers (both, d2d).
 Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"size"}));
   const std::string& direction = params.text("direction");
@@ -44,11 +44,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
   if (device.backend != "cuda") return {{{"size", "64MiB"}}};
   constexpr std::array kSizes{"4KiB", "64KiB", "1MiB", "16MiB", "256MiB", "1GiB"};
   constexpr std::array<std::pair<const char*, const char*>, 6> kPaths{{{"h2d", "pinned"},
-                                                                        {"h2d", "pageable"},
-                                                                        {"d2h", "pinned"},
-                                                                        {"d2h", "pageable"},
-                                                                        {"both", "pinned"},
-                                                                        {"d2d", "pinned"}}};
+                                                                       {"h2d", "pageable"},
+                                                                       {"d2h", "pinned"},
+                                                                       {"d2h", "pageable"},
+                                                                       {"both", "pinned"},
+                                                                       {"d2d", "pinned"}}};
   std::vector<Overrides> cases;
   for (const auto& [direction, memory] : kPaths) {
     for (const char* size : kSizes) cases.push_back({{"size", size}, {"direction", direction}, {"memory", memory}});

@@ -49,7 +49,8 @@ Status CudaDevice::create_stream() {
   WM_CUDA(cudaSetDevice(index_));
   // Spinning finds completed work a few microseconds earlier than sleeping, and more evenly.
   WM_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleSpin));
-  // Of highest priority: a workload's own helper streams must not overtake it. Non-blocking: the legacy stream stays out.
+  // Of highest priority: a workload's own helper streams must not overtake it. Non-blocking: not ordered after the
+  // legacy stream.
   int least = 0;
   int greatest = 0;
   WM_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));

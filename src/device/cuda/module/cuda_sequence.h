@@ -21,8 +21,8 @@ struct SequencePlace {
   double overhead_s = 0;  ///< subtracted from each time
 };
 
-/// Launches `work` once (input set 0) and waits, so that its kernels are loaded: loading lazily behind a blocking kernel
-/// would wait for that kernel. Unsupported error if mode graph cannot capture the work.
+/// Launches `work` once (input set 0) and waits, so that its kernels are loaded: loading lazily behind a blocking
+/// kernel would wait for that kernel. Unsupported error if mode graph cannot capture the work.
 [[nodiscard]] Result<std::unique_ptr<TimedSequence>> make_cuda_sequence(Launchable& work,
                                                                         const SequenceOptions& options,
                                                                         const SequencePlace& place);

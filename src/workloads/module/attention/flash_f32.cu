@@ -1,6 +1,6 @@
 // Fused attention in f32 on the FMA units: the same walk over tiles of keys as the matrix-unit kernels, with the
-// multiplications as register tiles. A block of 16 x 16 threads owns 64 queries; a thread owns 4 of them, every 16th key
-// of a tile, and 4 of every 64 output columns.
+// multiplications as register tiles. A block of 16 x 16 threads owns 64 queries; a thread owns 4 of them, every 16th
+// key of a tile, and 4 of every 64 output columns.
 #include "workloads/module/attention/fragments.cuh"
 #include "workloads/module/attention/kernels.h"
 

@@ -1,9 +1,9 @@
 // Fused attention for Hopper (sm_90a): softmax(Q K^T / sqrt(dim)) V without the S x S matrix in memory.
 //
 // One warpgroup copies tiles of K and V into a ring in shared memory (TMA); the others each own 64 query rows and
-// multiply with wgmma. While the tensor cores compute the scores of the next tile and the output of the last, the same
-// warps do the softmax of the current one; named barriers let the warpgroups take turns, so that one multiplies while
-// another exponentiates. Method: Shah et al., "FlashAttention-3", 2024 (arXiv:2407.08608).
+// multiply with wgmma. The output of the last tile is still being multiplied while a warpgroup does the softmax of
+// the next; named barriers let the warpgroups take turns, so that one multiplies while another exponentiates. Method:
+// Shah et al., "FlashAttention-3", 2024 (arXiv:2407.08608).
 #pragma once
 
 #include "workloads/module/attention/fragments.cuh"
@@ -11,11 +11,7 @@
 
 namespace warpmark::workloads::hopper {
 
-/// When a warpgroup lets the next one issue its multiplies.
-enum class Turns { none, after_issue, after_scores };
-
-template <typename T, int kDimension, int kWarpgroups, int kKeys, int kStages, bool kCausal,
-          Turns kTurns = Turns::after_issue>
+template <typename T, int kDimension, int kWarpgroups, int kKeys, int kStages, bool kCausal>
 struct FlashShape {
   using Element = T;
   static constexpr int dimension = kDimension;
@@ -24,7 +20,6 @@ struct FlashShape {
   static constexpr int keys = kKeys;              ///< keys of a tile
   static constexpr int stages = kStages;
   static constexpr bool causal = kCausal;
-  static constexpr Turns turns = kTurns;
   static constexpr int threads = 128 * (kWarpgroups + 1);
   static constexpr int panels = kDimension / 64;  ///< 128-byte wide columns of a tile
   static constexpr int producer_registers = kWarpgroups == 3 ? 32 : 24;
@@ -77,8 +72,8 @@ struct Tile {
   int matrix, first_row, key_tiles;
 };
 
-/// The tiles of one block, in turn. Blocks take tiles round by round, every other round backwards, so that long and short
-/// tiles spread evenly.
+/// The tiles of one block, in turn. Blocks take tiles round by round, every other round backwards, so that long and
+/// short tiles spread evenly.
 template <typename Shape>
 class TileWalk {
  public:
@@ -135,8 +130,8 @@ __device__ void produce(FlashStorage<Shape>& shared, const CUtensorMap* query_ma
         query_parity ^= 1;
         barrier_expect(&shared.query_full, Shape::query_elements * 2);
         for (int panel = 0; panel < Shape::panels; ++panel) {
-          tensor_load(shared.query + panel * Shape::rows * 64, query_map, &shared.query_full, panel * 64, tile.first_row,
-                      tile.matrix);
+          tensor_load(shared.query + panel * Shape::rows * 64, query_map, &shared.query_full, panel * 64,
+                      tile.first_row, tile.matrix);
         }
       }
       barrier_wait(&shared.value_empty[at.stage], at.parity ^ 1);
@@ -189,28 +184,18 @@ __device__ __forceinline__ void multiply_values(float (&output)[Shape::dimension
   hold(output);
 }
 
-/// One warpgroup may issue its multiplies; the next gets its turn when this one passes it on.
-template <typename Shape>
-struct Turn {
-  static constexpr bool exists = Shape::turns != Turns::none;
-  int mine, next;
-  __device__ __forceinline__ explicit Turn(int warpgroup)
-      : mine(1 + warpgroup), next(1 + (warpgroup + 1) % Shape::warpgroups) {
-    if (exists && warpgroup == Shape::warpgroups - 1) named_arrive(next, 256);
+/// The warpgroups issue their multiplies in turn, so that one multiplies while another exponentiates.
+class Turns {
+ public:
+  __device__ __forceinline__ Turns(int warpgroup, int warpgroups)
+      : own_(1 + warpgroup), next_(1 + (warpgroup + 1) % warpgroups) {
+    if (warpgroup == warpgroups - 1) pass();
   }
-  __device__ __forceinline__ void take() const {
-    if constexpr (exists) named_sync(mine, 256);
-  }
-  __device__ __forceinline__ void issued() const {
-    if constexpr (Shape::turns == Turns::after_issue) named_arrive(next, 256);
-  }
-  __device__ __forceinline__ void scored() const {
-    if constexpr (Shape::turns == Turns::after_scores) named_arrive(next, 256);
-  }
-  __device__ __forceinline__ void skip() const {
-    take();
-    if constexpr (exists) named_arrive(next, 256);
-  }
+  __device__ __forceinline__ void take() const { named_sync(own_, 256); }
+  __device__ __forceinline__ void pass() const { named_arrive(next_, 256); }
+
+ private:
+  int own_, next_;  ///< named barriers
 };
 
 /// One warpgroup's 64 rows: tile after tile.
@@ -221,7 +206,7 @@ class Consumer {
   __device__ __forceinline__ Consumer(FlashStorage<Shape>& shared, const FlashArguments& arguments, int warpgroup)
       : shared_(shared),
         arguments_(arguments),
-        turn_(warpgroup),
+        turns_(warpgroup, Shape::warpgroups),
         query_(matrix_descriptor(shared.query + warpgroup * 64 * 64, 1024, 16)),
         own_row_(warpgroup * 64) {}
 
@@ -238,7 +223,8 @@ class Consumer {
   /// Passes a tile of keys that none of the own rows sees.
   __device__ __forceinline__ void skip() {
     barrier_wait(&shared_.key_full[at_.stage], at_.parity);
-    turn_.skip();
+    turns_.take();
+    turns_.pass();
     arrive(&shared_.key_empty[at_.stage]);
     barrier_wait(&shared_.value_full[at_.stage], at_.parity);
     arrive(&shared_.value_empty[at_.stage]);
@@ -271,11 +257,10 @@ class Consumer {
     };
 
     barrier_wait(&shared_.key_full[at_.stage], at_.parity);
-    turn_.take();
+    turns_.take();
     multiply_scores<Shape>(scores, query_, shared_.key[at_.stage]);
-    turn_.issued();
+    turns_.pass();
     wgmma_wait<0>();
-    turn_.scored();
     hold(scores);
     arrive(&shared_.key_empty[at_.stage]);
     masked();
@@ -286,13 +271,12 @@ class Consumer {
       const RingPosition<Shape::stages> before = at_;
       at_.advance();
       barrier_wait(&shared_.key_full[at_.stage], at_.parity);
-      turn_.take();
+      turns_.take();
       multiply_scores<Shape>(scores, query_, shared_.key[at_.stage]);
       barrier_wait(&shared_.value_full[before.stage], before.parity);
       multiply_values<Shape>(output, weights, shared_.value[before.stage]);
-      turn_.issued();
+      turns_.pass();
       wgmma_wait<1>();
-      turn_.scored();
       hold(scores);
       arrive(&shared_.key_empty[at_.stage]);
       masked();
@@ -321,7 +305,7 @@ class Consumer {
 
   FlashStorage<Shape>& shared_;
   const FlashArguments& arguments_;
-  Turn<Shape> turn_;
+  Turns turns_;
   std::uint64_t query_;
   int own_row_;
   RingPosition<Shape::stages> at_;

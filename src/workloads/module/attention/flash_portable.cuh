@@ -1,8 +1,9 @@
-// Fused attention for compute capability 8.0 and newer: softmax(Q K^T / sqrt(dim)) V without the S x S matrix in memory.
+// Fused attention for compute capability 8.0 and newer: softmax(Q K^T / sqrt(dim)) V without the S x S matrix in
+// memory.
 //
-// A block owns `rows` queries; its warps keep scores, weights and outputs in registers (mma.sync m16n8k16) and walk over
-// tiles of keys. One buffer for K and one for V: while a tile's scores are computed its V arrives, and while its output
-// is accumulated the next K does (cp.async). Method: Dao, "FlashAttention-2", 2023 (arXiv:2307.08691).
+// A block owns `rows` queries; its warps keep scores, weights and outputs in registers (mma.sync m16n8k16) and walk
+// over tiles of keys. One buffer for K and one for V: while a tile's scores are computed its V arrives, and while its
+// output is accumulated the next K does (cp.async). Method: Dao, "FlashAttention-2", 2023 (arXiv:2307.08691).
 #pragma once
 
 #include "workloads/module/attention/fragments.cuh"
@@ -21,6 +22,7 @@ struct FlashShape {
   static constexpr bool causal = kCausal;
   static constexpr int threads = 32 * kWarps;
   static constexpr int chunks = kDimension / 8;  ///< of 16 bytes, a row
+  static constexpr int blocks = 8 / kWarps;      ///< that share a multiprocessor, at 255 registers a thread
   static constexpr int shared_bytes = (rows + 2 * keys) * kDimension * 2;
 };
 
@@ -135,7 +137,7 @@ __device__ __forceinline__ void multiply_values(Output<Shape>& output, const Sco
 }
 
 template <typename Shape>
-__global__ void __launch_bounds__(Shape::threads) flash_portable(const AttentionArguments arguments) {
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks) flash_portable(const AttentionArguments arguments) {
   using Element = typename Shape::Element;
   extern __shared__ __align__(128) unsigned char bytes[];
   auto* const query = reinterpret_cast<Element*>(bytes);

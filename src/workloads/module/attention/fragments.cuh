@@ -1,7 +1,7 @@
 // What the fused attention kernels share: the online softmax on matrix-multiply accumulators, conversions and stores.
 // An accumulator holds, for two rows of each thread (r = 0, 1), columns 8 j + 2 (lane % 4) + {0, 1} at
-// [4 j + 2 r + {0, 1}]: the layout of both mma.sync m16n8 and wgmma (PTX ISA, matrix fragments). Online softmax: Milakov
-// and Gimelshein, 2018 (arXiv:1805.02867).
+// [4 j + 2 r + {0, 1}]: the layout of both mma.sync m16n8 and wgmma (PTX ISA, matrix fragments). Online softmax:
+// Milakov and Gimelshein, 2018 (arXiv:1805.02867).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -46,9 +46,8 @@ __device__ __forceinline__ float quad_sum(float x) {
 }
 
 /// The running maximum and sum of two rows. The maximum moves only when a score exceeds it by more than kHeadroom (as a
-/// power of two): until then weights may be up to 2^kHeadroom, which costs no precision in floating point, and earlier
-/// outputs need no correction. (The conditional
-/// rescaling of FlashAttention-4.)
+/// power of two), as in FlashAttention-4: until then weights may be up to 2^kHeadroom, which costs no precision in
+/// floating point, and earlier outputs need no correction.
 struct Softmax {
   static constexpr float kHeadroom = 8;
   static constexpr float kNothing = -1e30F;     ///< less than any score: nothing seen yet

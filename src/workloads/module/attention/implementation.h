@@ -1,4 +1,5 @@
-// What the implementations of attention share. Each is made for a problem and its input sets and launches on one of them.
+// What the implementations of attention share. Each is made for a problem and its input sets and launches on one of
+// them.
 #pragma once
 
 #include <cstddef>

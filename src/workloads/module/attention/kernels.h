@@ -1,5 +1,5 @@
-// Launchers of the attention kernels. Tensors are [batch, heads, sequence, dim], contiguous; `matrices` is batch * heads.
-// Each launcher only enqueues on `stream` and returns the launch's error.
+// Launchers of the attention kernels. Tensors are [batch, heads, sequence, dim], contiguous; `matrices` is batch *
+// heads. Each launcher only enqueues on `stream` and returns the launch's error.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +29,8 @@ cudaError_t launch_flash_portable(AttentionType type, const AttentionArguments& 
 /// Fused attention in f32 on the FMA units: dim 64 or 128.
 cudaError_t launch_flash_f32(const AttentionArguments& arguments, cudaStream_t stream);
 
-/// Boxes of the tensor maps that the Hopper kernel wants: rank 3 {dim, sequence, matrices}, 128-byte swizzle, 64 columns.
+/// Boxes of the tensor maps that the Hopper kernel wants: rank 3 {dim, sequence, matrices}, 128-byte swizzle, 64
+/// columns.
 struct HopperBoxes {
   int query_rows;
   int key_rows;

@@ -1,6 +1,6 @@
 // For the inputs and the check of attention. The reference: every product, exponential and sum in fp64, straight from
-// the definition. A block takes one query row at a time: scores to scratch, maximum and sum over them, then the weighted
-// sum of the values.
+// the definition. A block takes one query row at a time: scores to scratch, maximum and sum over them, then the
+// weighted sum of the values.
 #include "workloads/module/attention/fragments.cuh"
 #include "workloads/module/attention/kernels.h"
 

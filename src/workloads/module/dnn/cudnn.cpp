@@ -244,9 +244,10 @@ Result<std::vector<Plan>> make_plans(const Cudnn& cudnn, const Descriptor& graph
     }
   }
   if (!plans.empty()) return plans;
-  return unsupported_error(fmt::format("cuDNN {} offers no engine for this: {} configurations proposed, none usable; {}",
-                                       cudnn.version(), seen.size(), last_failure),
-                           "try another data type, layout or shape");
+  return unsupported_error(
+      fmt::format("cuDNN {} offers no engine for this: {} configurations proposed, none usable; {}", cudnn.version(),
+                  seen.size(), last_failure),
+      "try another data type, layout or shape");
 }
 
 Result<Descriptor> make_variant_pack(const Cudnn& cudnn, const Bindings& bindings) {

@@ -1,6 +1,6 @@
-// cuDNN, loaded at run time, and its graph API ("backend descriptors") as values. A computation is a graph of operations
-// on tensors; heuristics propose engine configurations for it; a configuration becomes an execution plan. Attribute names
-// and types: cudnn_graph.h.
+// cuDNN, loaded at run time, and its graph API ("backend descriptors") as values. A computation is a graph of
+// operations on tensors; heuristics propose engine configurations for it; a configuration becomes an execution plan.
+// Attribute names and types: cudnn_graph.h.
 #pragma once
 
 #include <cudnn_graph.h>
@@ -61,7 +61,8 @@ class Descriptor {
 
   [[nodiscard]] cudnnBackendDescriptor_t get() const { return raw_; }
 
-  Status set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values);
+  Status set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+             const void* values);
   Status set(cudnnBackendAttributeName_t name, const Descriptor& value);
   Status set(cudnnBackendAttributeName_t name, std::int64_t value);
   Status set(cudnnBackendAttributeName_t name, std::span<const std::int64_t> values);

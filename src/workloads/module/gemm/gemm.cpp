@@ -1,12 +1,14 @@
 // gemm on the GPU: C = A B, row-major, by cuBLASLt. The library's heuristic proposes algorithms, each is timed on the
 // inputs in the rotation of the mode, the best is kept and measured anew by the engine (the best of noisy times is too
-// good: the winner's curse). Large products run at the power limit, where what an algorithm draws decides its clock: the
-// finalists are therefore timed in runs long enough to feel it, not one launch in turn.
+// good: the winner's curse). Large products run into the power limit, where the clock that one algorithm gets depends
+// on what ran before it: the finalists are therefore timed in short bursts, each after a rest.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "workloads/cuda_bridge.h"
@@ -23,7 +25,8 @@ constexpr std::size_t kMostLaunches = 32;
 constexpr double kFinalist = 1.1;      ///< of the best time of the first stage
 constexpr std::size_t kFinalists = 3;
 constexpr int kFinalRuns = 3;
-constexpr double kFinalRun_s = 30e-3;
+constexpr double kFinalRun_s = 10e-3;
+constexpr auto kRest = std::chrono::milliseconds(30);
 constexpr std::size_t kLeastFinalSamples = 3;
 constexpr double kTie = 1.005;         ///< times closer than this are noise: the library's own order decides
 
@@ -112,7 +115,7 @@ class PreparedGemm final : public measure::Prepared {
 
     Status launch(device::Stream stream, std::size_t set) override { return gemm_.enqueue(stream, set, index_); }
 
-    /// Finds how many launches make a sample. The heuristic may propose what this GPU does not run: then runs() is false.
+    /// Finds how many launches make a sample. What the heuristic proposed may not run on this GPU: see runs().
     Status start() {
       auto made = make_sequence();
       if (!made.ok()) return made.error().kind == ErrorKind::unsupported ? Status{} : made.error();
@@ -132,16 +135,15 @@ class PreparedGemm final : public measure::Prepared {
       return {};
     }
 
-    /// Samples for kFinalRun_s; their second half counts, by when the clock has met this algorithm's power.
-    Status sample_run(bool first) {
-      std::vector<double> kept = first ? std::vector<double>{} : samples_;
-      samples_.clear();
-      for (double elapsed = 0; elapsed < kFinalRun_s || samples_.size() < kLeastFinalSamples;) {
+    /// Samples for kFinalRun_s, after a rest. What the first stage measured is forgotten.
+    Status sample_burst(bool first) {
+      if (first) samples_.clear();
+      std::this_thread::sleep_for(kRest);
+      double elapsed = 0;
+      for (std::size_t taken = 0; elapsed < kFinalRun_s || taken < kLeastFinalSamples; ++taken) {
         WM_TRY(sample());
         elapsed += samples_.back() * static_cast<double>(launches_) + kLeastStep_s;
       }
-      kept.insert(kept.end(), samples_.begin() + static_cast<std::ptrdiff_t>(samples_.size() / 2), samples_.end());
-      samples_ = std::move(kept);
       return {};
     }
 
@@ -169,13 +171,14 @@ class PreparedGemm final : public measure::Prepared {
     if (candidates.size() > kFinalists) candidates.resize(kFinalists);
     if (candidates.size() == 1) return {};
     for (int run = 0; run < kFinalRuns; ++run) {
-      for (const auto& candidate : candidates) WM_TRY(candidate->sample_run(run == 0));
+      for (const auto& candidate : candidates) WM_TRY(candidate->sample_burst(run == 0));
       std::reverse(candidates.begin(), candidates.end());
     }
     const double best = (*std::min_element(candidates.begin(), candidates.end(), faster))->seconds();
     const auto is_slower = [&](const auto& candidate) { return candidate->seconds() > best * kTie; };
     std::erase_if(candidates, is_slower);
-    std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a->index() < b->index(); });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const auto& a, const auto& b) { return a->index() < b->index(); });
     return {};
   }
 

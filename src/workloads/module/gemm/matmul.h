@@ -41,8 +41,8 @@ struct MatmulOperands {
 
 class Matmul {
  public:
-  /// Asks the library's heuristic for up to `candidates` algorithms, best first by its own estimate. Unsupported error if
-  /// it has none for this shape and type.
+  /// Asks the library's heuristic for up to `candidates` algorithms, best first by its own estimate. Unsupported error
+  /// if it has none for this shape and type.
   [[nodiscard]] static Result<Matmul> make(device::Device& device, const MatmulType& type, const MatmulShape& shape,
                                            std::size_t candidates);
 
@@ -60,7 +60,8 @@ class Matmul {
   Status create_layouts(const MatmulType& type, const MatmulShape& shape);
   Status create_workspace(device::Device& device);
   Status ask_heuristic(std::size_t candidates);
-  [[nodiscard]] std::uint32_t configuration(std::size_t candidate, cublasLtMatmulAlgoConfigAttributes_t attribute) const;
+  [[nodiscard]] std::uint32_t configuration(std::size_t candidate,
+                                            cublasLtMatmulAlgoConfigAttributes_t attribute) const;
 
   const CublasLt* library_;
   CublasLtOwner<cublasLtHandle_t> handle_;

@@ -1,5 +1,5 @@
-// copy, triad, read and write: bandwidth of GPU memory, or of the L2 cache where the arrays fit it. f32 arrays of `size`
-// bytes each. Results are exact, so the checks count elements that differ and tolerate none.
+// copy, triad, read and write: bandwidth of GPU memory, or of the L2 cache where the arrays fit it. f32 arrays of
+// `size` bytes each. Results are exact, so the checks count elements that differ and tolerate none.
 #include <fmt/format.h>
 
 #include <array>

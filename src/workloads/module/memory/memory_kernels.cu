@@ -1,10 +1,13 @@
-// STREAM's kernels (McCalpin, 1995) for GPU memory: 16-byte accesses, coalesced over the warp. On an H100, blocks of 1024
-// threads with one access each kept more of the memory busy than smaller blocks with several, or than a persistent grid
-// (copy of 1 GiB: 3.02, 2.99 and 2.87 TB/s).
+// STREAM's kernels (McCalpin, 1995) for GPU memory: 16-byte accesses, coalesced over the warp. On an H100, blocks of
+// 1024 threads with one access each kept more of the memory busy than smaller blocks with several, or than a persistent
+// grid (copy of 1 GiB: 3.02, 2.99 and 2.87 TB/s).
 #include "workloads/module/memory/memory_kernels.h"
 
 namespace warpmark::workloads {
 namespace {
+
+__device__ std::int64_t first_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 constexpr int kThreads = 256;         // of the checks
 constexpr int kStreamThreads = 1024;
@@ -105,8 +108,7 @@ __global__ void __launch_bounds__(kReadThreads) read_kernel(MemoryArrays arrays)
 
 __global__ void count_mismatches_kernel(MemoryCheck check, MemoryArrays arrays, unsigned long long* mismatches) {
   unsigned long long mine = 0;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < arrays.count; i += stride) {
+  for (std::int64_t i = first_index(); i < arrays.count; i += index_stride()) {
     float expected = arrays.scalar;
     if (check == MemoryCheck::copy) expected = arrays.in[i];
     if (check == MemoryCheck::triad) expected = __fmaf_rn(arrays.scalar, arrays.more[i], arrays.in[i]);
@@ -117,8 +119,7 @@ __global__ void count_mismatches_kernel(MemoryCheck check, MemoryArrays arrays, 
 
 __global__ void whole_sum_kernel(const float* in, std::int64_t count, unsigned long long* sum) {
   long long mine = 0;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+  for (std::int64_t i = first_index(); i < count; i += index_stride()) {
     mine += static_cast<long long>(in[i]);
   }
   atomicAdd(sum, static_cast<unsigned long long>(mine));  // two's complement: the sum of signed numbers

@@ -7,7 +7,7 @@
 namespace warpmark::workloads::vision {
 namespace {
 
-constexpr int kTileRows = 14;
+constexpr int kTileRows = 8;
 constexpr int kThreadRows = 2;  // rows of one thread, halo included
 constexpr int kBlockRows = (kTileRows + 2) / kThreadRows;
 constexpr int kMaxBlockColumns = 64;  // vectors

@@ -10,70 +10,74 @@
 namespace warpmark::workloads::vision {
 namespace {
 
-constexpr int kThreads = 1024;
+constexpr unsigned kThreads = 1024;
+constexpr unsigned kWarp = 32;
 constexpr int kMaxSliceRanks = 4096;  // of one block, in shared memory
 
 struct Slices {
-  int per_image;
-  int ranks;  ///< of one slice; the last may have fewer
+  unsigned per_image;
+  unsigned ranks;  ///< of one slice; the last may have fewer
 };
 
 struct Sizes {
-  int n;
-  int keys;  ///< n rounded up to a multiple of 4
-  int k;
-  int vectors;  ///< of a row
-  int lanes;    ///< threads that rank one patch together, a power of two up to 32
+  unsigned n;
+  unsigned k;
+  unsigned vectors;  ///< of a row
 };
 
+/// A warp a row, four loads a lane in flight before the first store.
 template <typename Vector>
-__device__ __forceinline__ void gather(const Vector* __restrict__ features, Vector* __restrict__ out, const int* picks,
-                                       int count, int vectors) {
-  constexpr int kInFlight = 4;
-  const int total = count * vectors;
-  for (int base = static_cast<int>(threadIdx.x); base < total; base += kInFlight * kThreads) {
-    Vector value[kInFlight];
+__device__ __forceinline__ void gather(const Vector* __restrict__ features, Vector* __restrict__ out,
+                                       const unsigned* picks, unsigned count, unsigned vectors) {
+  constexpr unsigned kInFlight = 4;
+  const unsigned lane = threadIdx.x % kWarp;
+  for (unsigned rank = threadIdx.x / kWarp; rank < count; rank += kThreads / kWarp) {
+    const Vector* from = features + static_cast<std::size_t>(picks[rank]) * vectors;
+    Vector* to = out + static_cast<std::size_t>(rank) * vectors;
+    for (unsigned base = lane; base < vectors; base += kInFlight * kWarp) {
+      Vector value[kInFlight];
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const int at = base + i * kThreads;
-      if (at >= total) break;
-      const int rank = at / vectors;
-      value[i] = __ldg(features + static_cast<std::size_t>(picks[rank]) * vectors + (at - rank * vectors));
-    }
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        if (base + i * kWarp < vectors) value[i] = __ldg(from + base + i * kWarp);
+      }
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const int at = base + i * kThreads;
-      if (at < total) out[at] = value[i];
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        if (base + i * kWarp < vectors) to[base + i * kWarp] = value[i];
+      }
     }
   }
 }
 
-template <typename Vector>
+/// kLanes threads rank one patch together.
+template <typename Vector, unsigned kLanes>
 __global__ void __launch_bounds__(kThreads)
     top_k_kernel(const float* __restrict__ scores, const Vector* __restrict__ features,
                  std::int32_t* __restrict__ indices_out, Vector* __restrict__ features_out, Sizes sizes, Slices slices) {
-  extern __shared__ __align__(16) std::uint32_t shared[];
-  std::uint32_t* keys = shared;
-  int* picks = reinterpret_cast<int*>(shared + sizes.keys);
-  const std::size_t image = blockIdx.x / slices.per_image;
-  const int slice = static_cast<int>(blockIdx.x - image * slices.per_image);
-  const int first = slice * slices.ranks;
-  const int count = min(slices.ranks, sizes.k - first);
-  for (int i = static_cast<int>(threadIdx.x); i < sizes.keys; i += kThreads) {
-    keys[i] = i < sizes.n ? descending_key(__ldg(scores + image * sizes.n + i)) : kNoKey;
+  extern __shared__ __align__(16) std::uint32_t keys[];
+  const unsigned chunks = chunks_of(sizes.n);
+  unsigned* picks = keys + chunks * kChunk;
+  const unsigned image_index = blockIdx.x / slices.per_image;
+  const std::size_t image = image_index;
+  const unsigned first = (blockIdx.x - image_index * slices.per_image) * slices.ranks;
+  const unsigned count = min(slices.ranks, sizes.k - first);
+  scores += image * sizes.n;
+#pragma unroll 1
+  for (unsigned i = threadIdx.x; i < chunks * kChunk; i += kThreads) {
+    keys[i] = i < sizes.n ? descending_key(__ldg(scores + i)) : kNoKey;
   }
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) % sizes.lanes;
-  const int step = kThreads / sizes.lanes;
-  // All lanes of a group, and so of a warp, make the same number of rounds: the sum needs them together.
-  for (int base = 0; base < sizes.n; base += step) {
-    const int patch = base + static_cast<int>(threadIdx.x) / sizes.lanes;
-    int rank = 0;
-    if (patch < sizes.n) rank = keys_before(keys, sizes.keys, patch, keys[patch], lane, sizes.lanes);
-    for (int offset = sizes.lanes / 2; offset > 0; offset /= 2) rank += __shfl_xor_sync(~0U, rank, offset);
-    if (lane == 0 && patch < sizes.n && rank >= first && rank < first + count) {
-      picks[rank - first] = patch;
-      indices_out[image * sizes.k + rank] = patch;
+  const unsigned lane = threadIdx.x % kLanes;
+  // All lanes of a warp make the same number of rounds: the sum needs them together.
+#pragma unroll 1
+  for (unsigned base = 0; base < sizes.n; base += kThreads / kLanes) {
+    const unsigned patch = base + threadIdx.x / kLanes;
+    unsigned rank = 0;
+    if (patch < sizes.n) rank = keys_before<kLanes>(keys, chunks, patch, keys[patch], lane);
+    rank = lanes_sum<kLanes>(rank);
+    const unsigned place = rank - first;  // wraps, and so is too large, below the slice
+    if (lane == 0 && patch < sizes.n && place < count) {
+      picks[place] = patch;
+      indices_out[image * sizes.k + rank] = static_cast<std::int32_t>(patch);
     }
   }
   __syncthreads();
@@ -86,24 +90,30 @@ Slices slices_of(const PatchShape& shape, int multiprocessors) {
   const std::int64_t wanted = std::max<std::int64_t>(multiprocessors / shape.batch, 1);
   const std::int64_t useful = std::max<std::int64_t>(shape.k / kLeastRanks, 1);
   const std::int64_t needed = (shape.k + kMaxSliceRanks - 1) / kMaxSliceRanks;
-  const std::int64_t ranks = (shape.k + std::max(std::min(wanted, useful), needed) - 1) /
-                             std::max(std::min(wanted, useful), needed);
-  return {.per_image = static_cast<int>((shape.k + ranks - 1) / ranks), .ranks = static_cast<int>(ranks)};
+  const std::int64_t slices = std::max(std::min(wanted, useful), needed);
+  const std::int64_t ranks = (shape.k + slices - 1) / slices;
+  return {.per_image = static_cast<unsigned>((shape.k + ranks - 1) / ranks), .ranks = static_cast<unsigned>(ranks)};
 }
 
 template <typename Vector>
 void launch(cudaStream_t stream, const PatchShape& shape, const PatchBuffers& buffers, const Slices& slices) {
-  Sizes sizes{.n = static_cast<int>(shape.n),
-              .keys = static_cast<int>((shape.n + 3) / 4 * 4),
-              .k = static_cast<int>(shape.k),
-              .vectors = static_cast<int>(shape.row_bytes() / sizeof(Vector)),
-              .lanes = 1};
-  while (sizes.lanes < 32 && 2 * sizes.lanes * sizes.n <= kThreads) sizes.lanes *= 2;
-  const auto blocks = static_cast<unsigned>(shape.batch * slices.per_image);
-  const std::size_t shared_bytes = static_cast<std::size_t>(sizes.keys + slices.ranks) * sizeof(std::uint32_t);
-  top_k_kernel<Vector><<<blocks, kThreads, shared_bytes, stream>>>(
-      buffers.scores, static_cast<const Vector*>(buffers.features), buffers.indices_out,
-      static_cast<Vector*>(buffers.features_out), sizes, slices);
+  const Sizes sizes{.n = static_cast<unsigned>(shape.n),
+                    .k = static_cast<unsigned>(shape.k),
+                    .vectors = static_cast<unsigned>(shape.row_bytes() / sizeof(Vector))};
+  const auto start = [&](auto kernel) {
+    const std::size_t words = chunks_of(sizes.n) * kChunk + slices.ranks;
+    const auto blocks = static_cast<unsigned>(shape.batch) * slices.per_image;
+    kernel<<<blocks, kThreads, words * sizeof(std::uint32_t), stream>>>(
+        buffers.scores, static_cast<const Vector*>(buffers.features), buffers.indices_out,
+        static_cast<Vector*>(buffers.features_out), sizes, slices);
+  };
+  if (sizes.n <= kThreads / 16) {
+    start(top_k_kernel<Vector, 16>);
+  } else if (sizes.n <= kThreads / 4) {
+    start(top_k_kernel<Vector, 4>);
+  } else {
+    start(top_k_kernel<Vector, 1>);
+  }
 }
 
 }  // namespace
