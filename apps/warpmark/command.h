@@ -1,5 +1,5 @@
-// A verb of the command line: a descriptor whose tables parse, explain and complete. Adding a verb is a file that defines
-// a const Command, and a line in catalog.cpp.
+// A verb of the command line: a descriptor whose tables parse, explain and complete. Adding a verb is a file that
+// defines a const Command, and a line in catalog.cpp.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ struct Context {
   bool err_is_terminal = false;
   bool color = false;  ///< on `out`: a terminal, and NO_COLOR is not set
   bool unicode = true;
-  int width = 80;  ///< columns of `out`
+  int width = 80;                                ///< columns of `out`
   const char* (*environment)(const char* name);  ///< value, or nullptr
   std::atomic<bool>& interrupted;
   std::vector<std::string> words;  ///< the command line as given, without the program's name
@@ -43,8 +43,8 @@ struct Context {
 
 struct Command {
   const char* id;
-  const char* summary;   ///< one line
-  const char* details;   ///< paragraphs shown under the usage line
+  const char* summary;  ///< one line
+  const char* details;  ///< paragraphs shown under the usage line
   std::span<const OptionSpec> options;
   PositionalSpec positional;
   const char* examples;  ///< one command a line

@@ -30,7 +30,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
     report.sections.push_back({"GPU topology", {std::move(topology)}});
   }
-  context.out << report::render_text(report, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_text(report,
+                                     {.width = context.width, .color = context.color, .unicode = context.unicode});
   return kSuccess;
 }
 
@@ -40,7 +41,8 @@ extern const Command doctor_command{
     .id = "doctor",
     .summary = "say what this machine is, and what will disturb measurements on it",
     .details =
-        "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and says "
+        "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and "
+        "says "
         "how to fix each. Nothing is changed.",
     .options = kOptions,
     .positional = {},

@@ -29,8 +29,7 @@ extern const Command help_command{
     .summary = "explain warpmark or one of its verbs",
     .details = "",
     .options = kOptions,
-    .positional = {"VERB", "the verb to explain", false,
-                   "run list doctor report history completion help"},
+    .positional = {"VERB", "the verb to explain", false, "run list doctor report history completion help"},
     .examples = "warpmark help run",
     .run = run,
 };

@@ -79,7 +79,8 @@ std::string bash_words(const std::string& completion) {
 
 std::string bash_case(const std::string& option, const std::string& completion) {
   if (completion.empty()) return {};
-  if (completion == "<files>") return fmt::format("      {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option);
+  if (completion == "<files>")
+    return fmt::format("      {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option);
   return fmt::format("      {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n", option,
                      bash_words(completion));
 }
@@ -169,9 +170,8 @@ std::string zsh_completion() {
       text += fmt::format(" \\\n      '{}{}[{}]", option.repeatable ? "*" : "", option.name, help);
       if (const std::string value = option.value; !value.empty()) {
         const std::string completion = option.completion;
-        text += completion == "<files>" || completion.empty()
-                    ? fmt::format(":{}:_files", value)
-                    : fmt::format(":{}:({})", value, bash_words(completion));
+        text += completion == "<files>" || completion.empty() ? fmt::format(":{}:_files", value)
+                                                              : fmt::format(":{}:({})", value, bash_words(completion));
       }
       text += "'";
     }
@@ -184,7 +184,8 @@ std::string zsh_completion() {
 
 std::string version_text() {
   const Build build = build_info();
-  std::string text = fmt::format("warpmark {} ({}{})\n", build.version, build.git_sha, build.git_dirty ? ", modified" : "");
+  std::string text =
+      fmt::format("warpmark {} ({}{})\n", build.version, build.git_sha, build.git_dirty ? ", modified" : "");
   text += fmt::format("built with {}, {}\n", build.compiler, build.type);
   text += "built in: " + join(build.features, ", ") + "\n";
   return text;

@@ -46,14 +46,13 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
     context.out << "nothing is stored yet; measure with: warpmark run\n";
     return kSuccess;
   }
-  Table table{{{"session"}, {"started"}, {"commit"}, {"results"}, {"command"}}, {}};
+  Table table{{{"session"}, {"results"}, {"command"}}, {}};
   for (const auto& session : sessions) {
-    const std::string commit = session.commit.substr(0, 10) + (session.dirty ? "*" : "");
+    std::string command = session.command;
+    if (!session.commit.empty()) command += "  @" + session.commit.substr(0, 10) + (session.dirty ? "*" : "");
     table.rows.push_back({{session.id},
-                          {session.started},
-                          {commit, Tone::quiet},
                           {outcomes_text(session), session.complete ? Tone::plain : Tone::warning},
-                          {session.command, Tone::quiet}});
+                          {command, Tone::quiet}});
   }
   context.out << report::render_table(table, render_options(context));
   return kSuccess;
@@ -119,7 +118,11 @@ Result<int> diff(Context& context, const ParsedOptions& options, store::Store& s
                                          {.better = pair.before->better, .alpha = alpha}));
   }
   stats::decide_together(comparisons, alpha);
-  Table table{{{"case"}, {"before", Align::right}, {"after", Align::right}, {"ratio", Align::right}, {"p", Align::right},
+  Table table{{{"case"},
+               {"before", Align::right},
+               {"after", Align::right},
+               {"ratio", Align::right},
+               {"p", Align::right},
                {"verdict"}},
               {}};
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -159,7 +162,8 @@ extern const Command history_command{
     .details =
         "list shows the newest sessions, show one of them, diff sets two against each other.\n"
         "\n"
-        "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout and "
+        "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
+        "and "
         "one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
         "different stays below --alpha.",
     .options = kOptions,

@@ -13,8 +13,8 @@ namespace warpmark::apps {
 /// Installs the handlers and a watchdog thread. Call once, from main.
 void handle_interrupts();
 
-/// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text is
-/// used from signal handlers. Main thread only.
+/// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text
+/// is used from signal handlers. Main thread only.
 void set_last_words(const std::string& on_interrupt, const std::string& on_crash);
 
 }  // namespace warpmark::apps

@@ -52,8 +52,9 @@ Result<Table> suites_table(Context&, const ParsedOptions&) {
 }
 
 Result<Table> devices_table(Context&, const ParsedOptions&) {
-  Table table{{{"device"}, {"name"}, {"units", Align::right}, {"memory", Align::right}, {"cache", Align::right}, {"status"}},
-              {}};
+  Table table{
+      {{"device"}, {"name"}, {"units", Align::right}, {"memory", Align::right}, {"cache", Align::right}, {"status"}},
+      {}};
   for (const auto* backend : device::backends()) {
     const auto support = backend->available();
     if (!support.available) {
@@ -109,8 +110,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     if (options.has("--ids")) {
       for (const auto& row : table.rows) context.out << row[0].text << '\n';
     } else {
-      context.out << report::render_table(
-          table, {.width = context.width, .color = context.color, .unicode = context.unicode});
+      context.out << report::render_table(table,
+                                          {.width = context.width, .color = context.color, .unicode = context.unicode});
     }
     return kSuccess;
   }

@@ -45,7 +45,8 @@ int main(int count, char** words) {
       .out_is_terminal = out_is_terminal,
       .err_is_terminal = isatty(STDERR_FILENO) == 1,
       // NO_COLOR: any value that is not empty (no-color.org).
-      .color = out_is_terminal && !is_set("NO_COLOR") && is_set("TERM") && std::string_view(environment("TERM")) != "dumb",
+      .color =
+          out_is_terminal && !is_set("NO_COLOR") && is_set("TERM") && std::string_view(environment("TERM")) != "dumb",
       .unicode = speaks_utf8(),
       .width = columns_of_terminal(),
       .environment = environment,

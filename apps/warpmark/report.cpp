@@ -57,10 +57,13 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 extern const Command report_command{
     .id = "report",
     .summary = "show a stored session again, in any format",
-    .details = "Shows the newest session, one by its id (or the beginning of it), or a results file written with --json.",
+    .details =
+        "Shows the newest session, one by its id (or the beginning of it), or a results file written with --json.",
     .options = kOptions,
     .positional = {"RUN", "id of a session, last (default), or a .json file", false, "<runs>"},
-    .examples = "warpmark report\nwarpmark report last --format html --output report.html\nwarpmark report out.json --format md",
+    .examples =
+        "warpmark report\nwarpmark report last --format html --output report.html\nwarpmark report out.json --format "
+        "md",
     .run = run,
 };
 

@@ -123,9 +123,12 @@ Result<ParsedOptions> options_of(const std::string& command) {
   std::string word;
   bool quoted = false, any = false;
   for (const char c : command) {  // the reverse of shell_quote, which quotes with ' only
-    if (c == '\'') quoted = !quoted, any = true;
-    else if (c == ' ' && !quoted) words.push_back(std::exchange(word, {})), any = false;
-    else if (c != '\\' || quoted) word += c;
+    if (c == '\'')
+      quoted = !quoted, any = true;
+    else if (c == ' ' && !quoted)
+      words.push_back(std::exchange(word, {})), any = false;
+    else if (c != '\\' || quoted)
+      word += c;
   }
   if (!word.empty() || any) words.push_back(word);
   if (words.size() < 2) return data_error("the stored command '" + command + "' cannot be read");
@@ -143,8 +146,8 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
     if (job.store == nullptr) return usage_error("--resume needs the store", "leave out --no-store");
     WM_ASSIGN(stored, job.store->load(options.get("--resume")));
     if (stored->session.complete) {
-      return usage_error("session " + stored->session.id + " is complete", "see it with: warpmark report " +
-                                                                               stored->session.id);
+      return usage_error("session " + stored->session.id + " is complete",
+                         "see it with: warpmark report " + stored->session.id);
     }
     WM_ASSIGN(asked, options_of(stored->session.command));
   }
@@ -239,7 +242,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(Job job, make_job(context, options));
   const Status kept = measure_all(context, job);
-  context.out << reporter->render(job.session, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << reporter->render(job.session,
+                                  {.width = context.width, .color = context.color, .unicode = context.unicode});
   context.out.flush();
   if (!job.session.complete) context.err << "\nwarpmark: interrupted\n  " << resume_hint(job) << '\n';
   WM_TRY(write_files(options, job.session));
@@ -260,7 +264,8 @@ extern const Command run_command{
     .id = "run",
     .summary = "measure this machine, or some workloads on it",
     .details =
-        "Measures workloads, checks their results against a reference in higher precision, and shows each as a share of "
+        "Measures workloads, checks their results against a reference in higher precision, and shows each as a share "
+        "of "
         "the limit that was measured in the same session.\n"
         "\n"
         "Every case is measured in several rounds that are spread over the session, each with fresh random inputs. A "
@@ -271,10 +276,11 @@ extern const Command run_command{
         "parameter in all of them, --sweep measures several values.",
     .options = kRunOptions,
     .positional = kRunPositional,
-    .examples = "warpmark run\n"
-                "warpmark run gemm --set dtype=bf16 --sweep m=1024,2048,4096\n"
-                "warpmark run 'c*' --device cpu --budget 60s --json out.json\n"
-                "warpmark run --suite full --device cuda:0 --out results/",
+    .examples =
+        "warpmark run\n"
+        "warpmark run gemm --set dtype=bf16 --sweep m=1024,2048,4096\n"
+        "warpmark run 'c*' --device cpu --budget 60s --json out.json\n"
+        "warpmark run --suite full --device cuda:0 --out results/",
     .run = run,
 };
 

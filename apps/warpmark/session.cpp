@@ -75,7 +75,8 @@ class SessionRunner {
   /// Sampling time of the next slice: an equal share of what the budget leaves, less what the case spends besides.
   [[nodiscard]] double sampling_budget_s(const Course& course) const {
     if (options_.budget_s <= 0) return options_.slice_s;
-    const double share = (options_.budget_s - elapsed_s()) / static_cast<double>(std::max<std::size_t>(1, slices_left()));
+    const double share =
+        (options_.budget_s - elapsed_s()) / static_cast<double>(std::max<std::size_t>(1, slices_left()));
     return std::clamp(share - course.overhead_s, 0.02, options_.slice_s);
   }
 
@@ -207,7 +208,8 @@ void attach_roofs(Session& session) {
 }
 
 std::string repro_line(const Run& run) {
-  std::string line = fmt::format("warpmark run {} --device {} --set mode={}", run.workload, run.device, name_of(run.mode));
+  std::string line =
+      fmt::format("warpmark run {} --device {} --set mode={}", run.workload, run.device, name_of(run.mode));
   for (const auto& [name, value] : run.params.items()) line += " --set " + shell_quote(name + "=" + to_text(value));
   return line;
 }

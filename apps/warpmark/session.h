@@ -21,8 +21,8 @@ struct Progress {
   std::size_t slices_done = 0;  ///< a slice is one round of one case
   std::size_t slices = 0;
   double elapsed_s = 0;
-  double left_s = 0;      ///< estimate
-  std::string current;    ///< "gemm cpu dtype=f32 ..., round 2 of 3"
+  double left_s = 0;    ///< estimate
+  std::string current;  ///< "gemm cpu dtype=f32 ..., round 2 of 3"
 };
 
 /// What happens as measuring goes on. A Status that fails is remembered and reported; measuring goes on.
@@ -51,8 +51,8 @@ struct Known {
   std::vector<Run> rounds;  ///< of unfinished ones, in order
 };
 
-/// Measures every case of the plan that `known` lacks and fills session.runs, ceilings and roofs. Returns the first error
-/// of an event, if any; the session holds everything measured all the same.
+/// Measures every case of the plan that `known` lacks and fills session.runs, ceilings and roofs. Returns the first
+/// error of an event, if any; the session holds everything measured all the same.
 [[nodiscard]] Status run_session(const std::vector<workloads::PlannedCase>& plan, const SessionOptions& options,
                                  Devices& devices, const Known& known, const SessionEvents& events, Session& session);
 

@@ -1,6 +1,7 @@
 // Checks and times the fused attention kernels outside warpmark: the launchers that ship, and variants of the Hopper
 // kernel's shape. Build and run:
-//   nvcc -std=c++20 -O3 -Isrc --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a bench/gpu/attention_variants.cu
+//   nvcc -std=c++20 -O3 -Isrc --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a
+//   bench/gpu/attention_variants.cu
 //     src/workloads/module/attention/{flash_portable,flash_hopper,flash_f32,softmax,reference}.cu -o attention_variants
 //   ./attention_variants check | time
 #include <cuda.h>
@@ -19,13 +20,13 @@
 
 using namespace warpmark::workloads;
 
-#define CHECK(call)                                                                          \
-  do {                                                                                       \
-    const cudaError_t error = (call);                                                        \
-    if (error != cudaSuccess) {                                                              \
-      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error));   \
-      std::exit(1);                                                                          \
-    }                                                                                        \
+#define CHECK(call)                                                                        \
+  do {                                                                                     \
+    const cudaError_t error = (call);                                                      \
+    if (error != cudaSuccess) {                                                            \
+      std::printf("%s:%d %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
+      std::exit(1);                                                                        \
+    }                                                                                      \
   } while (false)
 
 namespace {
@@ -95,8 +96,9 @@ void free_sets(std::vector<Set>& sets) {
 }
 
 AttentionArguments arguments_of(const Problem& p, const Set& set) {
-  return {set.query, set.key, set.value, set.output, p.sequence, p.dimension, p.matrices, p.causal,
-          1.44269504F / std::sqrt(static_cast<float>(p.dimension))};
+  return {set.query,  set.key,    set.value,
+          set.output, p.sequence, p.dimension,
+          p.matrices, p.causal,   1.44269504F / std::sqrt(static_cast<float>(p.dimension))};
 }
 
 CUtensorMap tensor_map(const Problem& p, void* data, int rows) {
@@ -165,7 +167,9 @@ struct Variant final : Launcher {
   int blocks;
   Variant(const Problem& p, const std::vector<Set>& sets, bool persistent) {
     for (const Set& set : sets) {
-      arguments.push_back({.output = set.output, .sequence = p.sequence, .matrices = p.matrices,
+      arguments.push_back({.output = set.output,
+                           .sequence = p.sequence,
+                           .matrices = p.matrices,
                            .row_tiles = (p.sequence + Shape::rows - 1) / Shape::rows,
                            .group = hopper::group_size<Shape>(p.sequence),
                            .scale_log2 = arguments_of(p, set).scale_log2});
@@ -197,8 +201,9 @@ double error_of(const Problem& p, const Set& set, Launcher& launcher) {
   for (int m = 0; m < p.matrices; m += step) {
     const std::size_t offset = static_cast<std::size_t>(m) * each * p.element_bytes();
     const auto at = [&](void* data) { return static_cast<char*>(data) + offset; };
-    CHECK(launch_attention_reference(p.type, {at(set.query), at(set.key), at(set.value), reference, scratch, p.sequence,
-                                              p.dimension, p.causal}, nullptr));
+    CHECK(launch_attention_reference(
+        p.type, {at(set.query), at(set.key), at(set.value), reference, scratch, p.sequence, p.dimension, p.causal},
+        nullptr));
     const unsigned blocks = static_cast<unsigned>((each + 255) / 256);
     if (p.type == AttentionType::f32)
       compare<<<blocks, 256>>>(reinterpret_cast<float*>(at(set.output)), reference, each, sums);
@@ -261,10 +266,13 @@ void portable_variant(const char* name, const Problem& p, const std::vector<Set>
   CHECK(cudaFuncSetAttribute(portable::flash_portable<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              Shape::shared_bytes));
   const int blocks = p.matrices * ((p.sequence + Shape::rows - 1) / Shape::rows);
-  report_simple(name, p, sets, [&](const AttentionArguments& a) {
-    portable::flash_portable<Shape><<<blocks, Shape::threads, Shape::shared_bytes>>>(a);
-    return cudaGetLastError();
-  }, expected_ms);
+  report_simple(
+      name, p, sets,
+      [&](const AttentionArguments& a) {
+        portable::flash_portable<Shape><<<blocks, Shape::threads, Shape::shared_bytes>>>(a);
+        return cudaGetLastError();
+      },
+      expected_ms);
 }
 
 template <bool kCausal>
@@ -286,14 +294,16 @@ void variants_128(const Problem& p, const std::vector<Set>& sets, double ms) {
 
 void time_shape(Problem p, int set_count, double ms) {
   auto sets = make_sets(p, set_count);
-  report_simple("portable", p, sets, [&](const AttentionArguments& a) {
-    return launch_flash_portable(p.type, a, nullptr); }, ms);
+  report_simple(
+      "portable", p, sets, [&](const AttentionArguments& a) { return launch_flash_portable(p.type, a, nullptr); }, ms);
   {
     ShippedHopper shipped(p, sets);
     report("shipped hopper", p, sets, shipped, ms);
   }
-  if (p.dimension == 64) p.causal ? variants_64<true>(p, sets, ms) : variants_64<false>(p, sets, ms);
-  else p.causal ? variants_128<true>(p, sets, ms) : variants_128<false>(p, sets, ms);
+  if (p.dimension == 64)
+    p.causal ? variants_64<true>(p, sets, ms) : variants_64<false>(p, sets, ms);
+  else
+    p.causal ? variants_128<true>(p, sets, ms) : variants_128<false>(p, sets, ms);
   free_sets(sets);
 }
 
@@ -349,6 +359,7 @@ int main(int argc, char** argv) {
   time_shape({AttentionType::f16, 128, 4096, 128, true}, 1, 1.8);
   Problem f32{AttentionType::f32, 128, 1024, 64, false};
   auto sets = make_sets(f32, 2);
-  report_simple("f32", f32, sets, [](const AttentionArguments& a) { return launch_flash_f32(a, nullptr); }, 3);
+  report_simple(
+      "f32", f32, sets, [](const AttentionArguments& a) { return launch_flash_f32(a, nullptr); }, 3);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Runs conv2d and attention of libwarpmark_cuda.so without the rest of warpmark: prepare, check, time. For comparing with
-// bench/gpu/compare_pytorch.py in one call on one machine. Usage:
+// Runs conv2d and attention of libwarpmark_cuda.so without the rest of warpmark: prepare, check, time. For comparing
+// with bench/gpu/compare_pytorch.py in one call on one machine. Usage:
 //   module_bench LIBWARPMARK_CUDA.SO [WORKLOAD k=v k=v ...]...    (cases separated by "--")
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -28,16 +28,17 @@ Params params_of(const Case& c) {
   for (const auto& [name, text] : c.values) {
     char* end = nullptr;
     const std::int64_t number = std::strtoll(text.c_str(), &end, 10);
-    if (*end == '\0') params.set(name, ParamValue{number});
-    else params.set(name, ParamValue{text});
+    if (*end == '\0')
+      params.set(name, ParamValue{number});
+    else
+      params.set(name, ParamValue{text});
   }
   return params;
 }
 
 Result<double> median_seconds(device::Device& device, measure::Prepared& prepared, std::size_t sets, double guess) {
   const auto launches = static_cast<std::size_t>(std::clamp(5e-3 / guess, 3.0, 40.0));
-  WM_ASSIGN(const auto sequence,
-            device.sequence(prepared, {.mode = Mode::cold, .launches = launches, .sets = sets}));
+  WM_ASSIGN(const auto sequence, device.sequence(prepared, {.mode = Mode::cold, .launches = launches, .sets = sets}));
   std::vector<double> samples;
   std::size_t first = 0;
   for (int i = 0; i < 20; ++i) {
@@ -56,7 +57,8 @@ Status run(const device::CudaModule& module, device::Device& device, const Case&
   const auto support = implementation->supports(device.info(), params);
   if (!support.available) return unsupported_error(support.reason, support.hint);
   constexpr std::size_t kSets = 3;
-  WM_ASSIGN(const auto prepared, implementation->prepare({.device = device, .params = params, .sets = kSets, .seed = 7}));
+  WM_ASSIGN(const auto prepared,
+            implementation->prepare({.device = device, .params = params, .sets = kSets, .seed = 7}));
   WM_TRY(prepared->poison());
   WM_ASSIGN(const double guess, median_seconds(device, *prepared, kSets, 1e-3));
   WM_ASSIGN(const double seconds, median_seconds(device, *prepared, kSets, guess));
@@ -77,8 +79,7 @@ int main(int argc, char** argv) {
     fmt::print("cannot load the module: {}\n", dlerror());
     return 2;
   }
-  const auto entry =
-      reinterpret_cast<const device::CudaModule* (*)()>(dlsym(library, device::kCudaModuleSymbol));
+  const auto entry = reinterpret_cast<const device::CudaModule* (*)()>(dlsym(library, device::kCudaModuleSymbol));
   const device::CudaModule& module = *entry();
   for (const auto& [name, text] : module.libraries()) fmt::print("{}: {}\n", name, text);
   const auto device = module.open(0);
@@ -90,9 +91,12 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const std::string text = argv[i];
     const std::size_t equals = text.find('=');
-    if (text == "--") cases.emplace_back();
-    else if (equals == std::string::npos) cases.back().workload = text;
-    else cases.back().values[text.substr(0, equals)] = text.substr(equals + 1);
+    if (text == "--")
+      cases.emplace_back();
+    else if (equals == std::string::npos)
+      cases.back().workload = text;
+    else
+      cases.back().values[text.substr(0, equals)] = text.substr(equals + 1);
   }
   int failures = 0;
   for (const Case& c : cases) {

@@ -21,7 +21,7 @@ constexpr float kScale = 2.5F;
 struct State {
   std::size_t n = 0;
   std::size_t sets = 0;
-  float* x = nullptr;    // [sets][n] on the GPU
+  float* x = nullptr;  // [sets][n] on the GPU
   float* y = nullptr;
   float* out = nullptr;
 };
@@ -39,7 +39,9 @@ int fail(wm_error* error, const char* what, const char* hint) {
   return 1;
 }
 
-int fail(wm_error* error, cudaError_t code) { return fail(error, cudaGetErrorString(code), "is the GPU's memory full?"); }
+int fail(wm_error* error, cudaError_t code) {
+  return fail(error, cudaGetErrorString(code), "is the GPU's memory full?");
+}
 
 int cost(const wm_case* what, wm_cost* cost, wm_error* error) {
   const auto n = what->values[0].integer;
@@ -122,8 +124,19 @@ int check(void* opaque, std::size_t set, wm_check* check, wm_error* error) {
 
 constexpr wm_param kParams[] = {{"n", WM_INTEGER, "16777216", "length of the vectors", ""}};
 
-constexpr wm_workload kSaxpy = {sizeof(wm_workload), "saxpy", "out = a x + y in f32", "cuda", "cold", kParams, 1,
-                                cost, prepare, launch, poison, check, release};
+constexpr wm_workload kSaxpy = {sizeof(wm_workload),
+                                "saxpy",
+                                "out = a x + y in f32",
+                                "cuda",
+                                "cold",
+                                kParams,
+                                1,
+                                cost,
+                                prepare,
+                                launch,
+                                poison,
+                                check,
+                                release};
 constexpr const wm_workload* kWorkloads[] = {&kSaxpy};
 constexpr wm_plugin kPlugin = {sizeof(wm_plugin), WARPMARK_PLUGIN_ABI, "saxpy example", "1.0", kWorkloads, 1};
 

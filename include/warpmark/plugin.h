@@ -5,9 +5,9 @@
  *     cost -> supports -> prepare -> (launch ...) -> poison -> (launch ...) -> check -> release
  *
  * from one thread. prepare makes `sets` independent input sets; launch does the work once on one of them and must not
- * allocate, print or wait (on a GPU it only enqueues on the given stream); poison overwrites every output; check compares
- * the outputs that the timed launches left with a reference. docs/plugins.md has a walk-through, examples/plugin/ two
- * complete plugins.
+ * allocate, print or wait (on a GPU it only enqueues on the given stream); poison overwrites every output; check
+ * compares the outputs that the timed launches left with a reference. docs/plugins.md has a walk-through,
+ * examples/plugin/ two complete plugins.
  *
  * Functions that return int return 0 for success; otherwise they fill the wm_error. Texts that the plugin returns stay
  * valid as long as the library is loaded. Structs grow only at their end and begin with their size, so that old plugins
@@ -103,7 +103,8 @@ typedef struct wm_plugin {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-const wm_plugin* warpmark_plugin(void);
+const wm_plugin*
+warpmark_plugin(void);
 
 #ifdef __cplusplus
 }

@@ -62,8 +62,8 @@ std::vector<Ceiling> limits_of(std::span<const Run> runs, const Machine& machine
     if (run.outcome != outcome || device == nullptr) continue;
     const std::string source = run.workload + " " + to_text(run.params);
     const auto* bandwidth = metric_of(run, "bandwidth");
-    const bool streams = std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) !=
-                         kBandwidthWorkloads.end();
+    const bool streams =
+        std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) != kBandwidthWorkloads.end();
     if (streams && bandwidth != nullptr) {
       offer(ceilings, {"bandwidth", run.device, memory_scope(run, *device), bandwidth->summary.median, "B/s", source});
     }

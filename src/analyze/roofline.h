@@ -1,6 +1,6 @@
 // The roofline of what was measured (Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model",
-// CACM 52(4), 2009), with a third roof for short work: the cost of a launch. All roofs come from runs of the same session,
-// never from a datasheet.
+// CACM 52(4), 2009), with a third roof for short work: the cost of a launch. All roofs come from runs of the same
+// session, never from a datasheet.
 //
 // The model's time is max(FLOPs / peak rate, bytes / bandwidth, launch cost); the largest term names the bound, and
 // model time / measured time is the share of the roof.
@@ -14,8 +14,8 @@
 
 namespace warpmark::analyze {
 
-/// The best of every limit that these runs reached, one a device and scope. Mistrusted runs count only where nothing else
-/// reached a limit, and say so in Ceiling::source; failed runs set none.
+/// The best of every limit that these runs reached, one a device and scope. Mistrusted runs count only where nothing
+/// else reached a limit, and say so in Ceiling::source; failed runs set none.
 [[nodiscard]] std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine);
 
 /// Memory level that a footprint of this many bytes lives in: "L1", "L2", "L3", "memory".

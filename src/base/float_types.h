@@ -37,7 +37,7 @@ namespace warpmark {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00U);
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0F) return static_cast<std::uint16_t>(sign | 0x7C00U);  // rounds to infinity
-  if (magnitude < 0x1p-14F) {  // subnormal: a multiple of 2^-24
+  if (magnitude < 0x1p-14F) {                                                    // subnormal: a multiple of 2^-24
     const auto steps = static_cast<std::uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
     return static_cast<std::uint16_t>(sign | steps);
   }

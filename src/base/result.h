@@ -82,22 +82,21 @@ class [[nodiscard]] Status {
 }  // namespace warpmark
 
 /// Returns the error of a failed Result or Status from the enclosing function.
-#define WM_TRY(expression)                                      \
-  do {                                                          \
-    if (auto wm_status = (expression); !wm_status.ok()) {       \
-      return wm_status.error();                                 \
-    }                                                           \
+#define WM_TRY(expression)                                \
+  do {                                                    \
+    if (auto wm_status = (expression); !wm_status.ok()) { \
+      return wm_status.error();                           \
+    }                                                     \
   } while (false)
 
 #define WM_CONCAT_(a, b) a##b
 #define WM_CONCAT(a, b) WM_CONCAT_(a, b)
-#define WM_ASSIGN_(temporary, declaration, expression)  \
-  auto temporary = (expression);                        \
-  if (!temporary.ok()) {                                \
-    return temporary.error();                           \
-  }                                                     \
+#define WM_ASSIGN_(temporary, declaration, expression) \
+  auto temporary = (expression);                       \
+  if (!temporary.ok()) {                               \
+    return temporary.error();                          \
+  }                                                    \
   declaration = std::move(temporary).value()
 
 /// WM_ASSIGN(auto x, f()): x becomes the value of f(), or its error is returned.
-#define WM_ASSIGN(declaration, expression) \
-  WM_ASSIGN_(WM_CONCAT(wm_result_, __COUNTER__), declaration, expression)
+#define WM_ASSIGN(declaration, expression) WM_ASSIGN_(WM_CONCAT(wm_result_, __COUNTER__), declaration, expression)

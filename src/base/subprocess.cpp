@@ -55,7 +55,8 @@ void drain(Pipe& pipe, std::string& into, std::size_t cap) {
   const ssize_t got = ::read(pipe.read_end, chunk.data(), chunk.size());
   if (got <= 0 && errno != EINTR && errno != EAGAIN) return pipe.close_read();
   if (got == 0) return pipe.close_read();
-  if (got > 0 && into.size() < cap) into.append(chunk.data(), std::min(static_cast<std::size_t>(got), cap - into.size()));
+  if (got > 0 && into.size() < cap)
+    into.append(chunk.data(), std::min(static_cast<std::size_t>(got), cap - into.size()));
 }
 
 int wait_for(pid_t child) {
@@ -83,7 +84,8 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   pid_t child = 0;
   const int failure = ::posix_spawnp(&child, arguments[0], &spawn.actions, nullptr, arguments.data(), environ);
   if (failure != 0) {
-    return environment_error("cannot start " + words[0] + ": " + std::strerror(failure), "is it installed and on PATH?");
+    return environment_error("cannot start " + words[0] + ": " + std::strerror(failure),
+                             "is it installed and on PATH?");
   }
   out.close_write();
   err.close_write();

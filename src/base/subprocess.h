@@ -22,6 +22,7 @@ struct ProcessOptions {
 
 /// Runs `words` (found on PATH), with no standard input. Environment error if it cannot be started or outlives the
 /// deadline; it is then killed.
-[[nodiscard]] Result<ProcessOutput> run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
+[[nodiscard]] Result<ProcessOutput> run_process(const std::vector<std::string>& words,
+                                                const ProcessOptions& options = {});
 
 }  // namespace warpmark

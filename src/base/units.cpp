@@ -40,10 +40,24 @@ Result<double> with_unit(std::string_view text, const std::array<UnitFactor, N>&
 
 Result<std::int64_t> parse_bytes(std::string_view text) {
   constexpr double kKibi = 1024;
-  constexpr std::array<UnitFactor, 18> kUnits{{{"", 1}, {"B", 1}, {"k", 1e3}, {"kB", 1e3}, {"K", kKibi}, {"Ki", kKibi},
-      {"KiB", kKibi}, {"M", 1e6}, {"MB", 1e6}, {"Mi", kKibi * kKibi}, {"MiB", kKibi * kKibi}, {"G", 1e9}, {"GB", 1e9},
-      {"Gi", kKibi * kKibi * kKibi}, {"GiB", kKibi * kKibi * kKibi}, {"T", 1e12}, {"TB", 1e12},
-      {"TiB", kKibi * kKibi * kKibi * kKibi}}};
+  constexpr std::array<UnitFactor, 18> kUnits{{{"", 1},
+                                               {"B", 1},
+                                               {"k", 1e3},
+                                               {"kB", 1e3},
+                                               {"K", kKibi},
+                                               {"Ki", kKibi},
+                                               {"KiB", kKibi},
+                                               {"M", 1e6},
+                                               {"MB", 1e6},
+                                               {"Mi", kKibi * kKibi},
+                                               {"MiB", kKibi * kKibi},
+                                               {"G", 1e9},
+                                               {"GB", 1e9},
+                                               {"Gi", kKibi * kKibi * kKibi},
+                                               {"GiB", kKibi * kKibi * kKibi},
+                                               {"T", 1e12},
+                                               {"TB", 1e12},
+                                               {"TiB", kKibi * kKibi * kKibi * kKibi}}};
   constexpr std::string_view kExpected = "a size such as 4096, 64KiB, 1.5GiB or 2GB";
   WM_ASSIGN(const double bytes, with_unit(text, kUnits, kExpected));
   if (bytes < 0 || bytes >= 9.2e18 || bytes != std::floor(bytes)) {

@@ -79,8 +79,8 @@ struct Sensor {
 /// The environment at one moment.
 struct Conditions {
   std::vector<Sensor> sensors;
-  std::vector<std::string> throttle_reasons;   ///< active right now, in NVML's terms
-  std::vector<std::string> other_processes;    ///< competing users of the device: "1234 python"
+  std::vector<std::string> throttle_reasons;  ///< active right now, in NVML's terms
+  std::vector<std::string> other_processes;   ///< competing users of the device: "1234 python"
 };
 
 class Device {
@@ -118,7 +118,7 @@ struct Support {
 
 /// A kind of device.
 struct Backend {
-  const char* id;       ///< "cpu", "cuda"
+  const char* id;  ///< "cpu", "cuda"
   const char* summary;
   Support (*available)();
   Result<std::vector<DeviceInfo>> (*devices)();

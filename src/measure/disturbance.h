@@ -12,8 +12,8 @@ struct DisturbanceInput {
   const DeviceInfo& device;
   const device::Conditions& before;  ///< after the warm-up, so that clocks have risen
   const device::Conditions& after;
-  double elapsed_s = 0;              ///< wall time between the two
-  int host_cpus = 1;                 ///< hardware threads of the machine, for shares of the host's time
+  double elapsed_s = 0;  ///< wall time between the two
+  int host_cpus = 1;     ///< hardware threads of the machine, for shares of the host's time
 };
 
 [[nodiscard]] Environment judge_environment(const DisturbanceInput& input);

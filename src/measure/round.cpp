@@ -130,8 +130,7 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
     return unsupported_error(support.reason, support.hint);
   }
   WM_ASSIGN(const std::size_t sets, sets_for(what.mode, run.cost, device.info()));
-  WM_ASSIGN(const auto prepared,
-            what.workload->prepare(*what.workload, {device, what.params, sets, options.seed}));
+  WM_ASSIGN(const auto prepared, what.workload->prepare(*what.workload, {device, what.params, sets, options.seed}));
 
   device::SequenceOptions sequence_options{.mode = what.mode, .sets = sets, .host_clock = prepared->host_clock()};
   const device::TimerInfo timer = device.timer(sequence_options);
@@ -204,8 +203,9 @@ Result<std::size_t> sets_for(Mode mode, const Cost& cost, const DeviceInfo& devi
   const auto sets = static_cast<std::size_t>(enough / cost.footprint_bytes) + 1;
   if (sets > kMostSets) {
     return unsupported_error(
-        fmt::format("{} mode needs {} input sets of {} bytes to exceed twice the {} bytes of last-level cache, more than {}",
-                    name_of(mode), sets, cost.footprint_bytes, device.last_level_cache_bytes, kMostSets),
+        fmt::format(
+            "{} mode needs {} input sets of {} bytes to exceed twice the {} bytes of last-level cache, more than {}",
+            name_of(mode), sets, cost.footprint_bytes, device.last_level_cache_bytes, kMostSets),
         "use --set mode=hot, or a larger shape");
   }
   return sets;

@@ -1,9 +1,9 @@
 // One round of a case: fresh inputs, warm-up, timed launches until the stopping rule is content, check. The rounds of a
 // case are spread over the session and merged into its Run.
 //
-// Why rounds: samples taken back to back share one memory layout, one clock state and one neighbour on the host, so their
-// spread understates how much the next run will differ. Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time"
-// (ISMM 2013), put the repetition where the variance is.
+// Why rounds: samples taken back to back share one memory layout, one clock state and one neighbour on the host, so
+// their spread understates how much the next run will differ. Kalibera and Jones, "Rigorous Benchmarking in Reasonable
+// Time" (ISMM 2013), put the repetition where the variance is.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,8 @@ struct RoundOptions {
 /// Never fails: what goes wrong becomes the outcome of the Run, with its reason and hint.
 [[nodiscard]] Run measure_round(const Case& what, device::Device& device, const RoundOptions& options);
 
-/// One Run of all samples. The worst outcome wins; a wrong output in any round fails the case. Needs at least one round.
+/// One Run of all samples. The worst outcome wins; a wrong output in any round fails the case. Needs at least one
+/// round.
 [[nodiscard]] Run merge_rounds(std::span<const Run> rounds, const StoppingOptions& stopping);
 
 /// Number of input sets for a mode: in cold and graph mode their footprints together exceed twice the last-level cache.

@@ -1,5 +1,5 @@
-// When are there enough samples? Until the exact confidence interval of the median is within +-`half_width` of it, with a
-// minimum of samples, and bounded by a time budget and a maximum of samples.
+// When are there enough samples? Until the exact confidence interval of the median is within +-`half_width` of it, with
+// a minimum of samples, and bounded by a time budget and a maximum of samples.
 //
 // The interval is looked at on a geometric schedule of sample counts, not after every sample: fewer looks keep its
 // coverage near nominal although it decides its own end, and keep the cost of looking small.

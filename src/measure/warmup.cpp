@@ -20,7 +20,8 @@ std::size_t window_for(double seconds_per_launch) {
   return 2;
 }
 
-/// The clock that decides the speed of a device, where it can be read. A GPU idles at a low clock and needs load to rise.
+/// The clock that decides the speed of a device, where it can be read. A GPU idles at a low clock and needs load to
+/// rise.
 std::optional<double> rising_clock(device::Device& device) {
   if (device.info().backend == "cpu") return std::nullopt;
   const auto conditions = device.conditions();
@@ -60,8 +61,8 @@ Result<WarmupResult> warm_up(device::Device& device, device::TimedSequence& sequ
     const bool capped = elapsed_s() >= options.cap_s || count >= options.most_launches;
     if (!capped && (samples.size() < 2 * window || samples.size() % window != 0)) continue;
 
-    const Settling now = settling(samples, std::min(window, std::max<std::size_t>(1, samples.size() / 2)),
-                                  options.tolerance);
+    const Settling now =
+        settling(samples, std::min(window, std::max<std::size_t>(1, samples.size() / 2)), options.tolerance);
     bool clock_steady = true;
     if (now.settled && !capped && clock_before) {
       const auto clock_now = rising_clock(device);
@@ -69,15 +70,16 @@ Result<WarmupResult> warm_up(device::Device& device, device::TimedSequence& sequ
       clock_before = clock_now;
     }
     if ((now.settled && clock_steady) || capped) {
-      result.warmup = {.launches = count,
-                       .seconds = elapsed_s(),
-                       .settled = now.settled && clock_steady,
-                       .reason = now.settled ? fmt::format("median moved by {:.2g} % between windows of {} samples",
-                                                           now.moved * 100, window)
-                                 : samples.size() < 2 * window
-                                     ? fmt::format("stopped at the cap of {:.2g} s after {} launches", options.cap_s, count)
-                                     : fmt::format("stopped at the cap of {:.2g} s; the median still moved by {:.2g} %",
-                                                   options.cap_s, now.moved * 100)};
+      result.warmup = {
+          .launches = count,
+          .seconds = elapsed_s(),
+          .settled = now.settled && clock_steady,
+          .reason = now.settled
+                        ? fmt::format("median moved by {:.2g} % between windows of {} samples", now.moved * 100, window)
+                    : samples.size() < 2 * window
+                        ? fmt::format("stopped at the cap of {:.2g} s after {} launches", options.cap_s, count)
+                        : fmt::format("stopped at the cap of {:.2g} s; the median still moved by {:.2g} %",
+                                      options.cap_s, now.moved * 100)};
       result.seconds_per_launch = stats::median(std::span(samples).last(std::min(window, samples.size())));
       return result;
     }

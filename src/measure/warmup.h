@@ -1,9 +1,9 @@
 // Warm-up until settled: the median of the last window of samples no longer moves against the window before, and the
 // device's clock no longer rises. Capped, and reported with its reason.
 //
-// Fixed warm-up counts are wrong in both directions: GPU clocks may need hundreds of milliseconds to settle, page faults
-// and code generation are over after one launch. Barrett et al., "Virtual Machine Warmup Blows Hot and Cold" (OOPSLA
-// 2017), show that some programs never settle; hence the cap, and `settled` in the result.
+// Fixed warm-up counts are wrong in both directions: GPU clocks may need hundreds of milliseconds to settle, page
+// faults and code generation are over after one launch. Barrett et al., "Virtual Machine Warmup Blows Hot and Cold"
+// (OOPSLA 2017), show that some programs never settle; hence the cap, and `settled` in the result.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace warpmark::measure {
 
 struct WarmupOptions {
-  double cap_s = 0.5;         ///< stop unsettled after this long
-  double tolerance = 0.01;    ///< the medians of two windows may differ by this ratio
+  double cap_s = 0.5;       ///< stop unsettled after this long
+  double tolerance = 0.01;  ///< the medians of two windows may differ by this ratio
   std::int64_t most_launches = 100'000;
 };
 

@@ -10,8 +10,8 @@ namespace warpmark {
 
 /// Of one launch.
 struct Cost {
-  double flops = 0;                  ///< floating-point (or integer multiply-add) operations; 0 if it does none
-  double bytes = 0;                  ///< fewest bytes to and from memory: each input read once, each output written once
+  double flops = 0;  ///< floating-point (or integer multiply-add) operations; 0 if it does none
+  double bytes = 0;  ///< fewest bytes to and from memory: each input read once, each output written once
   std::int64_t footprint_bytes = 0;  ///< memory that one input set with its outputs takes; decides rotation
   std::string flop_type;             ///< data type whose peak rate limits it: "f32", "bf16", ...
   std::string link;                  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
@@ -32,12 +32,12 @@ enum class Bound { memory, compute, latency, link, unknown };
 /// Where a result stands under its roof.
 struct Roof {
   Bound bound = Bound::unknown;
-  double share = 0;                  ///< the roof's time / the measured time: 1 is at the limit
-  double flops_per_second = 0;       ///< achieved
-  double bytes_per_second = 0;       ///< achieved
-  double intensity = 0;              ///< FLOP per byte; 0 if bytes or flops are 0
-  std::string ceiling;               ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
-  std::string reason;                ///< why there is no share, where bound is unknown
+  double share = 0;             ///< the roof's time / the measured time: 1 is at the limit
+  double flops_per_second = 0;  ///< achieved
+  double bytes_per_second = 0;  ///< achieved
+  double intensity = 0;         ///< FLOP per byte; 0 if bytes or flops are 0
+  std::string ceiling;          ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
+  std::string reason;           ///< why there is no share, where bound is unknown
 };
 
 }  // namespace warpmark

@@ -9,10 +9,10 @@
 namespace warpmark {
 
 struct CacheLevel {
-  int level = 0;          ///< 1, 2, 3
-  std::string kind;       ///< "data", "unified"
-  std::int64_t bytes = 0; ///< of one instance
-  int shared_by = 1;      ///< hardware threads that share one instance
+  int level = 0;           ///< 1, 2, 3
+  std::string kind;        ///< "data", "unified"
+  std::int64_t bytes = 0;  ///< of one instance
+  int shared_by = 1;       ///< hardware threads that share one instance
 };
 
 /// One place where work can run.
@@ -22,11 +22,11 @@ struct DeviceInfo {
   std::string name;     ///< the vendor's name
   std::string uuid;     ///< empty where there is none
   std::int64_t memory_bytes = 0;
-  std::int64_t last_level_cache_bytes = 0;  ///< all instances that one launch can use, together
-  std::vector<CacheLevel> caches;           ///< smallest first
-  int compute_units = 0;                    ///< cores usable by this process, or multiprocessors
-  double max_clock_hz = 0;                  ///< 0 if unknown
-  std::string architecture;                 ///< "x86-64 avx512f amx_bf16", "sm_90"
+  std::int64_t last_level_cache_bytes = 0;                   ///< all instances that one launch can use, together
+  std::vector<CacheLevel> caches;                            ///< smallest first
+  int compute_units = 0;                                     ///< cores usable by this process, or multiprocessors
+  double max_clock_hz = 0;                                   ///< 0 if unknown
+  std::string architecture;                                  ///< "x86-64 avx512f amx_bf16", "sm_90"
   std::vector<std::pair<std::string, std::string>> details;  ///< further facts, name and text
 };
 

@@ -36,9 +36,9 @@ struct Summary {
   double median = 0;
   std::optional<Interval> median_interval;  ///< exact, from order statistics; absent with too few samples
   double mean = 0;
-  double stdev = 0;  ///< Bessel-corrected; 0 for one sample
-  double mad = 0;    ///< median absolute deviation from the median, unscaled
-  double cv = 0;     ///< stdev / |mean|
+  double stdev = 0;                       ///< Bessel-corrected; 0 for one sample
+  double mad = 0;                         ///< median absolute deviation from the median, unscaled
+  double cv = 0;                          ///< stdev / |mean|
   std::optional<double> autocorrelation;  ///< lag 1, in sampling order; absent where undefined
   std::vector<Percentile> percentiles;
   std::vector<std::int64_t> outliers;  ///< indices of samples beyond 14.826 MAD; flagged, never removed

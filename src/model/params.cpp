@@ -70,9 +70,9 @@ Result<ParamValue> parse_param(const ParamSpec& spec, std::string_view text) {
   const auto allowed = split(spec.choices, '|');
   if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
     const auto meant = nearest(text, allowed);
-    return usage_error(name + " cannot be '" + std::string(text) + "'",
-                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("allowed: ") +
-                           join(allowed, ", "));
+    return usage_error(
+        name + " cannot be '" + std::string(text) + "'",
+        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("allowed: ") + join(allowed, ", "));
   }
   const auto named = [&](const Error& error) { return usage_error(name + ": " + error.what, error.hint); };
   if (spec.kind == ParamKind::text) return ParamValue(std::string(text));
@@ -98,9 +98,9 @@ Result<Params> resolve_params(std::span<const ParamSpec> table, const Overrides&
     const auto spec = std::find_if(table.begin(), table.end(), [&](const auto& row) { return name == row.name; });
     if (spec == table.end()) {
       const auto meant = nearest(name, names);
-      return usage_error("there is no parameter '" + name + "'",
-                         (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("parameters: ") +
-                             join(names, ", "));
+      return usage_error(
+          "there is no parameter '" + name + "'",
+          (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("parameters: ") + join(names, ", "));
     }
     WM_ASSIGN(auto value, parse_param(*spec, text));
     params.set(name, std::move(value));

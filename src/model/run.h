@@ -64,8 +64,8 @@ struct Reading {
 
 /// Something that happened during the measurement and may have changed it.
 struct Disturbance {
-  std::string id;       ///< "steal", "throttle_thermal", "competing_process", ...
-  std::string cause;    ///< a sentence with the numbers
+  std::string id;            ///< "steal", "throttle_thermal", "competing_process", ...
+  std::string cause;         ///< a sentence with the numbers
   bool invalidates = false;  ///< the result is mistrusted because of it
 };
 
@@ -75,15 +75,15 @@ struct Environment {
 };
 
 struct Run {
-  std::string id;  ///< "<session>.<index>"
-  std::int64_t index = 0;   ///< position in the session
+  std::string id;          ///< "<session>.<index>"
+  std::int64_t index = 0;  ///< position in the session
   std::string workload;
   Params params;
   std::string device;  ///< DeviceInfo::id
   Mode mode = Mode::hot;
   Outcome outcome = Outcome::skipped;
-  std::string reason;  ///< why the outcome is not "passed"
-  std::string hint;    ///< what to do about it
+  std::string reason;           ///< why the outcome is not "passed"
+  std::string hint;             ///< what to do about it
   std::vector<Metric> metrics;  ///< the first is the primary one
   Cost cost;
   std::optional<Roof> roof;
@@ -96,8 +96,8 @@ struct Run {
   std::int64_t rounds = 0;      ///< rounds merged into this run
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> notes;  ///< "algorithm", "batched", ...
-  std::string started;  ///< UTC
-  std::string repro;    ///< the command that measures this again
+  std::string started;                                     ///< UTC
+  std::string repro;                                       ///< the command that measures this again
 };
 
 /// Everything one invocation measured. JSON: "warpmark.results/1".
@@ -105,7 +105,7 @@ struct Session {
   std::string id;
   std::string started;  ///< UTC
   std::string command;
-  std::string commit;   ///< of the user's repository in the working directory, empty outside one
+  std::string commit;  ///< of the user's repository in the working directory, empty outside one
   std::string branch;
   bool dirty = false;
   bool complete = false;  ///< false when interrupted

@@ -17,7 +17,7 @@ constexpr Reporter kText{
     [](const Session& session, const RenderOptions& options) { return render_text(build_report(session), options); }};
 
 constexpr Reporter kMarkdown{
-    "markdown", "GitHub-flavoured markdown", "md",
+    "md", "GitHub-flavoured markdown", "md",
     [](const Session& session, const RenderOptions&) { return render_markdown(build_report(session)); }};
 
 constexpr Reporter kHtml{

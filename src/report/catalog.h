@@ -6,7 +6,7 @@
 
 namespace warpmark::report {
 
-/// text, markdown, html, json, google-benchmark.
+/// text, md, html, json, google-benchmark.
 [[nodiscard]] Catalog<Reporter> reporters();
 
 }  // namespace warpmark::report

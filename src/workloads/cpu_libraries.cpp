@@ -1,8 +1,8 @@
 #include "workloads/cpu_libraries.h"
 
 #include <cblas.h>
-#include <dnnl.hpp>
 #include <fmt/format.h>
+#include <dnnl.hpp>
 
 #include "base/text.h"
 

@@ -24,9 +24,9 @@ Result<std::vector<const Workload*>> matching(Catalog<Workload> catalog, const S
   if (!found.empty()) return found;
   const auto ids = ids_of(catalog);
   const auto meant = nearest(entry.workload, ids);
-  return usage_error("there is no workload '" + entry.workload + "'",
-                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
-                         std::string("`warpmark list workloads` shows all"));
+  return usage_error(
+      "there is no workload '" + entry.workload + "'",
+      (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("`warpmark list workloads` shows all"));
 }
 
 /// A parameter given for several workloads must be known to at least one of them; where it is unknown it is left out.

@@ -125,8 +125,8 @@ Result<Cost> plugin_cost(const measure::Workload& self, const Params& params) {
   const bool sane = std::isfinite(found.flops) && found.flops >= 0 && std::isfinite(found.bytes) && found.bytes >= 0 &&
                     found.footprint_bytes >= 0;
   if (!sane) {
-    return data_error(fmt::format("plugin workload {}: cost gave {} FLOPs, {} bytes and a footprint of {} bytes", source.id,
-                                  found.flops, found.bytes, found.footprint_bytes),
+    return data_error(fmt::format("plugin workload {}: cost gave {} FLOPs, {} bytes and a footprint of {} bytes",
+                                  source.id, found.flops, found.bytes, found.footprint_bytes),
                       "all three must be finite and not negative");
   }
   Cost cost;
@@ -206,8 +206,8 @@ Result<std::vector<ParamSpec>> params_of(const wm_workload& source) {
     const wm_param& param = source.params[i];
     const bool known_kind = param.kind == WM_INTEGER || param.kind == WM_TEXT;
     if (!is_id(param.name) || param.default_value == nullptr || param.help == nullptr || !known_kind) {
-      return data_error(fmt::format("parameter {} of workload '{}' lacks a name, default or help, or has an unknown kind",
-                                    i, source.id));
+      return data_error(fmt::format(
+          "parameter {} of workload '{}' lacks a name, default or help, or has an unknown kind", i, source.id));
     }
     specs.push_back({param.name, param.kind == WM_INTEGER ? ParamKind::integer : ParamKind::text, param.default_value,
                      param.help, param.choices == nullptr ? "" : param.choices});
@@ -244,9 +244,9 @@ Status add_workload(Plugin::Content& content, const wm_workload* source, std::si
 Status read_table(Plugin::Content& content, const wm_plugin* table) {
   if (table == nullptr) return data_error("warpmark_plugin() returned null");
   if (table->struct_size < sizeof(wm_plugin) || table->abi != WARPMARK_PLUGIN_ABI) {
-    return data_error(fmt::format("it was built for another plugin interface (abi {}, this is {})", table->abi,
-                                  WARPMARK_PLUGIN_ABI),
-                      "rebuild it against warpmark/plugin.h of this version");
+    return data_error(
+        fmt::format("it was built for another plugin interface (abi {}, this is {})", table->abi, WARPMARK_PLUGIN_ABI),
+        "rebuild it against warpmark/plugin.h of this version");
   }
   constexpr std::size_t kMostWorkloads = 1024;
   if (table->workload_count == 0 || table->workload_count > kMostWorkloads || table->workloads == nullptr) {

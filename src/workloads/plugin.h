@@ -1,4 +1,5 @@
-// Workloads from a user's shared library (include/warpmark/plugin.h), adapted to the same descriptor as the built-in ones.
+// Workloads from a user's shared library (include/warpmark/plugin.h), adapted to the same descriptor as the built-in
+// ones.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,8 @@ struct Reader {
   std::string_view file;
 
   [[nodiscard]] Error error(const YAML::Node& at, const std::string& what, std::string hint = {}) const {
-    return data_error(fmt::format("{} line {}: {}", file, at.Mark().line + 1, what), std::move(hint));
+    const int line = std::max(0, at.Mark().line) + 1;  // yaml-cpp gives an empty file the line -1
+    return data_error(fmt::format("{} line {}: {}", file, line, what), std::move(hint));
   }
 
   template <std::size_t N>
@@ -126,7 +127,7 @@ struct Reader {
 
   Result<Suite> suite(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "a suite must be a map with the key 'cases'");
-    static const std::array<std::string, 7> kKeys{"schema", "name",   "summary", "budget",
+    static const std::array<std::string, 7> kKeys{"schema", "name",      "summary", "budget",
                                                   "rounds", "precision", "cases"};
     WM_TRY(only_keys(root, kKeys));
     Suite result;
@@ -161,8 +162,8 @@ std::vector<std::string> built_in_suite_names() {
 }
 
 Result<Suite> load_suite(const std::string& name_or_path) {
-  const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".yaml") ||
-                       name_or_path.ends_with(".yml");
+  const bool is_path =
+      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml");
   if (is_path) {
     constexpr std::int64_t kCapBytes = 1 << 20;
     WM_ASSIGN(const auto text, read_file(name_or_path, kCapBytes));

@@ -1,4 +1,5 @@
-// Suites: YAML files that name what to measure (docs/suites.md). Unknown keys are errors with the line and a suggestion.
+// Suites: YAML files that name what to measure (docs/suites.md). Unknown keys are errors with the line and a
+// suggestion.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ TEST(Float16, round_trips_every_value) {
 }
 
 TEST(Float16, rounds_to_nearest_even) {
-  EXPECT_EQ(float_to_f16(1.0F + 0x1p-11F), 0x3C00);            // half way, to even
-  EXPECT_EQ(float_to_f16(1.0F + 3 * 0x1p-11F), 0x3C02);        // half way, to even
+  EXPECT_EQ(float_to_f16(1.0F + 0x1p-11F), 0x3C00);      // half way, to even
+  EXPECT_EQ(float_to_f16(1.0F + 3 * 0x1p-11F), 0x3C02);  // half way, to even
   EXPECT_EQ(float_to_f16(1.0F + 0x1p-11F + 0x1p-20F), 0x3C01);
   EXPECT_EQ(float_to_f16(65519.0F), 0x7BFF);
   EXPECT_EQ(float_to_f16(65520.0F), 0x7C00);

@@ -18,8 +18,13 @@ struct Shape {
 };
 
 Params to_params(const Shape& s) {
-  return params_of({{"batch", s.batch}, {"heads", s.heads}, {"seq", s.seq}, {"dim", s.dim}, {"causal", s.causal},
-                    {"dtype", s.dtype}, {"impl", s.impl}});
+  return params_of({{"batch", s.batch},
+                    {"heads", s.heads},
+                    {"seq", s.seq},
+                    {"dim", s.dim},
+                    {"causal", s.causal},
+                    {"dtype", s.dtype},
+                    {"impl", s.impl}});
 }
 
 class CudaAttention : public Gpu {

@@ -17,8 +17,17 @@ struct Shape {
 };
 
 Params to_params(const Shape& s) {
-  return params_of({{"n", s.n}, {"c", s.c}, {"h", s.h}, {"w", s.w}, {"k", s.k}, {"r", s.r}, {"stride", s.stride},
-                    {"pad", s.pad}, {"layout", s.layout}, {"pass", s.pass}, {"dtype", s.dtype}});
+  return params_of({{"n", s.n},
+                    {"c", s.c},
+                    {"h", s.h},
+                    {"w", s.w},
+                    {"k", s.k},
+                    {"r", s.r},
+                    {"stride", s.stride},
+                    {"pad", s.pad},
+                    {"layout", s.layout},
+                    {"pass", s.pass},
+                    {"dtype", s.dtype}});
 }
 
 class CudaConv2d : public Gpu {

@@ -23,9 +23,9 @@ const device::CudaModule* module_or_skip(std::string& why) {
   return nullptr;
 }
 
-#define MODULE_OR_SKIP(module)                            \
-  std::string why_no_module;                              \
-  const auto* module = module_or_skip(why_no_module);     \
+#define MODULE_OR_SKIP(module)                        \
+  std::string why_no_module;                          \
+  const auto* module = module_or_skip(why_no_module); \
   if (module == nullptr) GTEST_SKIP() << why_no_module
 
 TEST(CudaModule, exports_its_entry_and_nothing_else) {

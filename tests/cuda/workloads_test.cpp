@@ -48,8 +48,8 @@ class CudaWorkload : public Gpu {
 };
 
 Params gemm_params(const std::string& dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return params_of({{"m", m}, {"n", n}, {"k", k}, {"dtype", dtype}, {"impl", std::string("auto")},
-                    {"candidates", std::int64_t{8}}});
+  return params_of(
+      {{"m", m}, {"n", n}, {"k", k}, {"dtype", dtype}, {"impl", std::string("auto")}, {"candidates", std::int64_t{8}}});
 }
 
 TEST_F(CudaWorkload, memory_operations_are_exact_at_every_size) {
@@ -80,8 +80,9 @@ TEST_F(CudaWorkload, transfers_deliver_every_byte) {
   for (const char* direction : {"h2d", "d2h", "both", "d2d"}) {
     for (const char* memory : {"pinned", "pageable"}) {
       for (const std::int64_t size : {1LL, 4099LL, 16LL << 20}) {
-        expect_right("transfer", params_of({{"size", size}, {"direction", std::string(direction)},
-                                            {"memory", std::string(memory)}}));
+        expect_right(
+            "transfer",
+            params_of({{"size", size}, {"direction", std::string(direction)}, {"memory", std::string(memory)}}));
       }
     }
   }

@@ -10,7 +10,8 @@ using device::Conditions;
 Environment judge(const char* backend, Conditions before, Conditions after, double elapsed_s = 1.0) {
   DeviceInfo device;
   device.backend = backend;
-  return judge_environment({.device = device, .before = before, .after = after, .elapsed_s = elapsed_s, .host_cpus = 2});
+  return judge_environment(
+      {.device = device, .before = before, .after = after, .elapsed_s = elapsed_s, .host_cpus = 2});
 }
 
 TEST(Disturbance, finds_nothing_on_a_quiet_machine) {
@@ -45,7 +46,8 @@ TEST(Disturbance, mistrusts_thermal_throttling_and_records_the_power_cap) {
   const auto thermal = judge("cuda", {}, {{}, {"hw_thermal_slowdown"}, {}});
   ASSERT_EQ(thermal.disturbances.size(), 1U);
   EXPECT_TRUE(thermal.disturbances[0].invalidates);
-  const auto capped = judge("cuda", {{{"sm_clock", "Hz", 1.9e9}}, {}, {}}, {{{"sm_clock", "Hz", 1.4e9}}, {"sw_power_cap"}, {}});
+  const auto capped =
+      judge("cuda", {{{"sm_clock", "Hz", 1.9e9}}, {}, {}}, {{{"sm_clock", "Hz", 1.4e9}}, {"sw_power_cap"}, {}});
   ASSERT_EQ(capped.disturbances.size(), 2U);
   EXPECT_FALSE(capped.disturbances[0].invalidates);
   EXPECT_FALSE(capped.disturbances[1].invalidates) << "a capped clock moves all the time";

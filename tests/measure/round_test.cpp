@@ -65,8 +65,14 @@ std::vector<Overrides> cases(const Workload&, const DeviceInfo&) { return {{}}; 
 class MeasureRound : public ::testing::Test {
  protected:
   warpmark::Run measure(Mode mode = Mode::cold) {
-    const Workload workload{.id = "doubler", .summary = "", .params = kParams, .cost = cost, .supports = supports,
-                            .prepare = prepare, .cases = cases, .extension = &bench_};
+    const Workload workload{.id = "doubler",
+                            .summary = "",
+                            .params = kParams,
+                            .cost = cost,
+                            .supports = supports,
+                            .prepare = prepare,
+                            .cases = cases,
+                            .extension = &bench_};
     const Case what{&workload, "fake", *resolve_params(kParams, overrides_), mode};
     return measure_round(what, device_, options_);
   }

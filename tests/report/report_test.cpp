@@ -77,7 +77,7 @@ Session session_of(Outcome outcome, std::size_t count) {
 }
 
 TEST(Reporters, have_unique_ids_and_texts) {
-  EXPECT_EQ(ids_of(reporters()), (std::vector<std::string>{"text", "markdown", "html", "json", "google-benchmark"}));
+  EXPECT_EQ(ids_of(reporters()), (std::vector<std::string>{"text", "md", "html", "json", "google-benchmark"}));
   for (const Reporter* reporter : reporters()) {
     EXPECT_FALSE(std::string(reporter->summary).empty());
     EXPECT_FALSE(std::string(reporter->extension).starts_with("."));
@@ -93,7 +93,7 @@ TEST(TextReport, looks_like_its_golden_files) {
 }
 
 TEST(MarkdownReport, looks_like_its_golden_file) {
-  expect_golden("report/golden/report.md", rendered(small_session(), "markdown"));
+  expect_golden("report/golden/report.md", rendered(small_session(), "md"));
 }
 
 TEST(HtmlReport, looks_like_its_golden_file) {
@@ -128,7 +128,7 @@ TEST(HtmlReport, escapes_every_name) {
   const auto html = rendered(session, "html");
   EXPECT_EQ(markup_error(html), "");
   EXPECT_EQ(html.find("<script"), std::string::npos);
-  EXPECT_EQ(rendered(session, "markdown").find("<script"), std::string::npos);
+  EXPECT_EQ(rendered(session, "md").find("<script"), std::string::npos);
 }
 
 TEST(JsonReport, fits_its_schema_and_comes_back) {
@@ -149,7 +149,7 @@ TEST(BuildReport, shows_no_speed_of_a_wrong_result) {
   session.runs[0].outcome = Outcome::failed;
   session.runs[0].reason = "wrong output";
   session.ceilings.clear();
-  for (const char* format : {"text", "markdown", "html", "google-benchmark"}) {
+  for (const char* format : {"text", "md", "html", "google-benchmark"}) {
     const auto text = rendered(session, format, {.details = true});
     EXPECT_EQ(text.find("1.23"), std::string::npos) << format;
     EXPECT_EQ(text.find("GB/s"), std::string::npos) << format;
@@ -203,7 +203,7 @@ TEST(BuildReport, fits_any_terminal_on_any_day) {
       }
     }
     EXPECT_EQ(markup_error(rendered(day, "html")), "");
-    EXPECT_FALSE(rendered(day, "markdown").empty());
+    EXPECT_FALSE(rendered(day, "md").empty());
     EXPECT_FALSE(rendered(day, "google-benchmark").empty());
     EXPECT_EQ(rendered(day, "text").find('\x1b'), std::string::npos);
   }

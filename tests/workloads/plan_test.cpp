@@ -26,10 +26,22 @@ std::vector<Overrides> cases(const Workload&, const DeviceInfo& device) {
   return {{{"n", "1"}}, {{"n", "2"}}};
 }
 
-constexpr Workload kAdd{.id = "add", .summary = "", .params = kParams, .cost = cost, .supports = supports,
-                        .prepare = prepare, .cases = cases, .default_mode = Mode::hot};
-constexpr Workload kAdder{.id = "adder", .summary = "", .params = std::span(kParams).first(1), .cost = cost,
-                          .supports = supports, .prepare = prepare, .cases = cases, .default_mode = Mode::cold};
+constexpr Workload kAdd{.id = "add",
+                        .summary = "",
+                        .params = kParams,
+                        .cost = cost,
+                        .supports = supports,
+                        .prepare = prepare,
+                        .cases = cases,
+                        .default_mode = Mode::hot};
+constexpr Workload kAdder{.id = "adder",
+                          .summary = "",
+                          .params = std::span(kParams).first(1),
+                          .cost = cost,
+                          .supports = supports,
+                          .prepare = prepare,
+                          .cases = cases,
+                          .default_mode = Mode::cold};
 constexpr const Workload* kCatalog[] = {&kAdd, &kAdder};
 
 std::vector<DeviceInfo> devices() {

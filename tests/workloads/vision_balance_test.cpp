@@ -53,11 +53,14 @@ TEST(SplitTokens, sums_to_the_budget_within_bounds_and_monotone) {
     for (std::size_t i = 0; i < n; ++i) {
       const double unit = 2 * stats::random_unit(seed, i + 1) - 1;
       // Some seeds are skewed so that many patches reach the cap, some have ties, the rest are plain.
-      relevance[i] = static_cast<float>(seed % 3 == 0 ? std::pow(unit, 21) : seed % 3 == 1 ? std::round(4 * unit) / 4 : unit);
+      relevance[i] = static_cast<float>(seed % 3 == 0   ? std::pow(unit, 21)
+                                        : seed % 3 == 1 ? std::round(4 * unit) / 4
+                                                        : unit);
     }
     const auto least = static_cast<std::int64_t>(64 * n);
     const auto most = static_cast<std::int64_t>(400 * n);
-    for (const std::int64_t budget : {least, least + 1, (3 * least + most) / 4, (least + most) / 2, most - 1, most, most + 9}) {
+    for (const std::int64_t budget :
+         {least, least + 1, (3 * least + most) / 4, (least + most) / 2, most - 1, most, most + 9}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << " n " << n << " budget " << budget);
       expect_valid_split(relevance, budget);
     }
@@ -72,7 +75,8 @@ TEST(SplitTokens, shares_in_proportion_and_gives_the_rest_to_the_most_relevant) 
 
 TEST(SplitTokens, caps_and_passes_the_excess_on) {
   // The first would get 335.9 / 0.5 of the extra tokens: it is capped at 400 and the others share what is left.
-  EXPECT_THAT(vision::split_tokens(std::vector<float>{1.0F, -1.0F, -1.0F}, 400 + 64 + 64 + 11), ElementsAre(400, 70, 69));
+  EXPECT_THAT(vision::split_tokens(std::vector<float>{1.0F, -1.0F, -1.0F}, 400 + 64 + 64 + 11),
+              ElementsAre(400, 70, 69));
 }
 
 TEST(SplitTokens, follows_a_difference_too_small_for_the_shares) {
@@ -108,8 +112,13 @@ TEST(RelevanceReference, does_not_depend_on_scale_and_offset) {
 }
 
 TEST(OpponentBalance, is_right_for_all_kinds_of_shapes) {
-  for (const auto& [n, budget] : std::vector<std::pair<const char*, const char*>>{
-           {"1", "64"}, {"1", "500"}, {"2", "700"}, {"196", "12544"}, {"196", "39200"}, {"196", "78399"}, {"1000", "70000"}}) {
+  for (const auto& [n, budget] : std::vector<std::pair<const char*, const char*>>{{"1", "64"},
+                                                                                  {"1", "500"},
+                                                                                  {"2", "700"},
+                                                                                  {"196", "12544"},
+                                                                                  {"196", "39200"},
+                                                                                  {"196", "78399"},
+                                                                                  {"1000", "70000"}}) {
     test::expect_correct(kOpponentBalance, {{"batch", "5"}, {"n", n}, {"budget", budget}});
   }
 }

@@ -85,7 +85,8 @@ TEST(TopKPatches, check_counts_what_differs) {
 }
 
 TEST(TopKPatches, counts_its_bytes) {
-  const auto cost = test::cost_of(kTopKPatches, {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
+  const auto cost =
+      test::cost_of(kTopKPatches, {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(cost->bytes, 2 * (10 * 4 + 3 * 4 + 2 * 3 * 8 * 2));
   EXPECT_EQ(cost->footprint_bytes, 2 * (10 * 4 + 3 * 4 + (10 + 3) * 8 * 2));

@@ -21,18 +21,8 @@ extern const CudaImplementation kCudaOpponentBalance;
 namespace {
 
 constexpr std::array kImplementations{
-    &kCudaCopy,
-    &kCudaTriad,
-    &kCudaRead,
-    &kCudaWrite,
-    &kCudaTransfer,
-    &kCudaLaunch,
-    &kCudaGemm,
-    &kCudaConv2d,
-    &kCudaAttention,
-    &kCudaFusedTexture,
-    &kCudaTopKPatches,
-    &kCudaOpponentBalance,
+    &kCudaCopy, &kCudaTriad,  &kCudaRead,      &kCudaWrite,        &kCudaTransfer,    &kCudaLaunch,
+    &kCudaGemm, &kCudaConv2d, &kCudaAttention, &kCudaFusedTexture, &kCudaTopKPatches, &kCudaOpponentBalance,
 };
 
 }  // namespace

@@ -56,8 +56,9 @@ Status require_memory(device::Device& device, const MemoryNeed& need) {
 
 Status fill_uniform(device::Stream stream, const DeviceArray& array, const RandomStream& random) {
   const bool whole = random.whole || array.type() == ElementType::int8 || array.type() == ElementType::int32;
-  WM_CUDA(launch_fill_uniform(cuda_stream(stream), {.to = array.data(), .type = array.type(), .count = array.count(),
-                                                    .key = key_of(random), .whole = whole}));
+  WM_CUDA(launch_fill_uniform(
+      cuda_stream(stream),
+      {.to = array.data(), .type = array.type(), .count = array.count(), .key = key_of(random), .whole = whole}));
   return {};
 }
 

@@ -24,7 +24,9 @@ class DeviceArray {
 
   [[nodiscard]] void* data() const { return buffer_ ? buffer_->data() : nullptr; }
   template <typename T>
-  [[nodiscard]] T* as() const { return static_cast<T*>(data()); }
+  [[nodiscard]] T* as() const {
+    return static_cast<T*>(data());
+  }
   [[nodiscard]] device::Buffer* buffer() const { return buffer_.get(); }
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] ElementType type() const { return type_; }

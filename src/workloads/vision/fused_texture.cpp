@@ -93,11 +93,10 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
   const TextureShape shape = vision::texture_shape(params);
   const std::int64_t passes = vision::kTextureInputs + vision::kTextureOutputs;
   const std::int64_t between = shape.fused ? 0 : 6;
-  WM_ASSIGN(const std::int64_t footprint, product_of({{"n", shape.n},
-                                                      {"h", shape.h},
-                                                      {"w", shape.w},
-                                                      {"channels", passes + between},
-                                                      {"bytes", sizeof(float)}}));
+  WM_ASSIGN(
+      const std::int64_t footprint,
+      product_of(
+          {{"n", shape.n}, {"h", shape.h}, {"w", shape.w}, {"channels", passes + between}, {"bytes", sizeof(float)}}));
   const auto pixels = static_cast<double>(shape.pixels());
   return Cost{.flops = kFlopsPerPixel * pixels,
               .bytes = static_cast<double>(passes) * sizeof(float) * pixels,

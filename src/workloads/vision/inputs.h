@@ -26,7 +26,8 @@ inline void fill_scores_with_ties(std::span<float> out, std::uint64_t seed) {
 inline void fill_features(std::span<std::byte> out, std::int64_t element_bytes, std::uint64_t seed) {
   const std::span<float> floats(reinterpret_cast<float*>(out.data()), out.size() / sizeof(float));
   if (element_bytes == 4) return stats::fill_uniform(floats, seed, -1.0F, 1.0F);
-  const std::span<std::uint16_t> halves(reinterpret_cast<std::uint16_t*>(out.data()), out.size() / sizeof(std::uint16_t));
+  const std::span<std::uint16_t> halves(reinterpret_cast<std::uint16_t*>(out.data()),
+                                        out.size() / sizeof(std::uint16_t));
   for (std::size_t i = 0; i < halves.size(); ++i) {
     halves[i] = float_to_bf16(static_cast<float>(2.0 * stats::random_unit(seed, i) - 1.0));
   }

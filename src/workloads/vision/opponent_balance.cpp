@@ -1,6 +1,6 @@
-// opponent_balance: three perspectives' scores of each patch, standardized, opposed in three pairs and balanced into one
-// relevance, by which a token budget is split over the patches. Formulas: docs/workloads.md. On the CPU an image is one
-// task.
+// opponent_balance: three perspectives' scores of each patch, standardized, opposed in three pairs and balanced into
+// one relevance, by which a token budget is split over the patches. Formulas: docs/workloads.md. On the CPU an image is
+// one task.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -46,7 +46,7 @@ class BalanceOnCpu final : public Prepared {
   }
 
   Status launch(device::Stream /*stream*/, std::size_t set) override {
-#pragma omp parallel num_threads(static_cast<int>(keys_.size()))
+#pragma omp parallel num_threads(static_cast <int>(keys_.size()))
     {
       auto& keys = keys_[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp for schedule(static)

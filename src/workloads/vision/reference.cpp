@@ -33,8 +33,7 @@ bool more_relevant(std::span<const float> scores, std::int32_t a, std::int32_t b
 std::vector<std::int32_t> by_relevance(std::span<const float> scores) {
   std::vector<std::int32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::int32_t a, std::int32_t b) { return more_relevant(scores, a, b); });
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return more_relevant(scores, a, b); });
   return order;
 }
 
@@ -70,8 +69,8 @@ void texture_reference(std::int64_t h, std::int64_t w, std::span<const float> rg
                               linear_from_srgb(rgb[2 * plane + i])};
     double f[3];
     for (int row = 0; row < 3; ++row) {
-      const double value = kRgbToXyz[row][0] * linear[0] + kRgbToXyz[row][1] * linear[1] +
-                           kRgbToXyz[row][2] * linear[2];
+      const double value =
+          kRgbToXyz[row][0] * linear[0] + kRgbToXyz[row][1] * linear[1] + kRgbToXyz[row][2] * linear[2];
       f[row] = lab_curve(value / kWhite[row]);
     }
     out[i] = 116.0 * f[1] - 16.0;
@@ -203,14 +202,14 @@ ErrorCheck balance_check(const BalanceShape& shape, const BalanceArrays& arrays)
     }
     if (!finite) break;
     const auto tokens = split_tokens(relevance, shape.budget);
-    tokens_exact = tokens_exact &&
-                   std::equal(tokens.begin(), tokens.end(), arrays.tokens_out.begin() +
-                                                               static_cast<std::ptrdiff_t>(image * n));
+    tokens_exact = tokens_exact && std::equal(tokens.begin(), tokens.end(),
+                                              arrays.tokens_out.begin() + static_cast<std::ptrdiff_t>(image * n));
   }
   return {.value = finite && tokens_exact ? error.value() : stats::kFailedError,
           .tolerance = kRelevanceTolerance,
-          .norm = "relative Frobenius norm of the relevance; 1e300 if it is not finite or any token count differs from "
-                  "the exact split of that relevance",
+          .norm =
+              "relative Frobenius norm of the relevance; 1e300 if it is not finite or any token count differs from "
+              "the exact split of that relevance",
           .reference = "fp64 relevance and integer split on the CPU"};
 }
 

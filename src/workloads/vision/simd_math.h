@@ -1,6 +1,6 @@
 // Elementary functions as straight-line float code that the compiler turns into vector instructions: no branches, no
-// tables, no calls. Coefficients are Chebyshev interpolants on the stated interval; the stated errors are those of float
-// evaluation against fp64, found by tests over the interval. `kFma` says whether the caller's target has a fused
+// tables, no calls. Coefficients are Chebyshev interpolants on the stated interval; the stated errors are those of
+// float evaluation against fp64, found by tests over the interval. `kFma` says whether the caller's target has a fused
 // multiply-add.
 #pragma once
 
@@ -18,8 +18,10 @@ template <bool kFma>
 /// Polynomial by Horner's rule, coefficients from the constant term up.
 template <bool kFma, typename... Rest>
 [[gnu::always_inline]] inline float polynomial(float x, float constant, Rest... rest) {
-  if constexpr (sizeof...(rest) == 0) return constant;
-  else return multiply_add<kFma>(polynomial<kFma>(x, rest...), x, constant);
+  if constexpr (sizeof...(rest) == 0)
+    return constant;
+  else
+    return multiply_add<kFma>(polynomial<kFma>(x, rest...), x, constant);
 }
 
 /// condition ? yes : no, both already computed; bits, so that no branch is made.
@@ -32,9 +34,9 @@ template <bool kFma, typename... Rest>
 template <bool kFma>
 [[gnu::always_inline]] inline float srgb_power(float c) {
   const float x = multiply_add<kFma>(c, 2.08431029F, -1.08431041F);
-  return polynomial<kFma>(x, 0.233240917F, 0.466891229F, 0.272590995F, 0.0303172786F, -0.00377749046F,
-                          0.000992530724F, -0.000424846774F, 0.000218087211F, 2.29218967e-05F, -4.77460453e-05F,
-                          -8.7062188e-05F, 6.32071533e-05F);
+  return polynomial<kFma>(x, 0.233240917F, 0.466891229F, 0.272590995F, 0.0303172786F, -0.00377749046F, 0.000992530724F,
+                          -0.000424846774F, 0.000218087211F, 2.29218967e-05F, -4.77460453e-05F, -8.7062188e-05F,
+                          6.32071533e-05F);
 }
 
 /// Cube root of t in [1e-30, 1e30], relative error below 4e-7. A first guess of t^(-1/3) to 3.5 % by dividing the

@@ -24,7 +24,9 @@ struct Rows {
 };
 
 /// Row y, the border replicated: above the first row is the first row.
-std::int64_t clamp_row(std::int64_t y, const TextureShape& shape) { return std::clamp<std::int64_t>(y, 0, shape.h - 1); }
+std::int64_t clamp_row(std::int64_t y, const TextureShape& shape) {
+  return std::clamp<std::int64_t>(y, 0, shape.h - 1);
+}
 
 /// Both Sobel filters of one row; the columns beside the border see the border column again.
 void sobel_row(const SimdKernels& kernels, const SobelRow& row) {
@@ -113,7 +115,7 @@ std::size_t texture_scratch(const TextureShape& shape) { return kScratchRows * p
 void fused_texture_cpu(const SimdKernels& kernels, const TextureShape& shape, const TextureArrays& arrays,
                        std::span<std::vector<float>> scratch) {
   const std::int64_t strips = (shape.h + kStripRows - 1) / kStripRows;
-#pragma omp parallel num_threads(static_cast<int>(scratch.size()))
+#pragma omp parallel num_threads(static_cast <int>(scratch.size()))
   {
     const Strip strip(kernels, shape, arrays, scratch[static_cast<std::size_t>(omp_get_thread_num())].data());
 #pragma omp for schedule(static)

@@ -42,7 +42,7 @@ class PatchesOnCpu final : public Prepared {
   }
 
   Status launch(device::Stream /*stream*/, std::size_t set) override {
-#pragma omp parallel num_threads(static_cast<int>(keys_.size()))
+#pragma omp parallel num_threads(static_cast <int>(keys_.size()))
     {
       auto& keys = keys_[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp for schedule(static)

@@ -14,14 +14,11 @@ ErrorKind kind_of(cudaError_t code) {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorIllegalInstruction:
-    case cudaErrorAssert:
-      return ErrorKind::internal;
+    case cudaErrorAssert: return ErrorKind::internal;
     case cudaErrorNotSupported:
     case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-      return ErrorKind::unsupported;
-    default:
-      return ErrorKind::environment;
+    case cudaErrorUnsupportedPtxVersion: return ErrorKind::unsupported;
+    default: return ErrorKind::environment;
   }
 }
 
@@ -29,19 +26,14 @@ const char* hint_for(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
       return "choose smaller sizes, or end other processes that use the GPU (nvidia-smi lists them)";
-    case cudaErrorInsufficientDriver:
-      return "install an NVIDIA driver of branch 580 or newer, as CUDA 13 needs";
-    case cudaErrorNoDevice:
-      return "check nvidia-smi, CUDA_VISIBLE_DEVICES, and that the container was given the GPU";
+    case cudaErrorInsufficientDriver: return "install an NVIDIA driver of branch 580 or newer, as CUDA 13 needs";
+    case cudaErrorNoDevice: return "check nvidia-smi, CUDA_VISIBLE_DEVICES, and that the container was given the GPU";
     case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-      return "this build holds code for compute capability 8.0, 9.0 and newer only";
+    case cudaErrorUnsupportedPtxVersion: return "this build holds code for compute capability 8.0, 9.0 and newer only";
     case cudaErrorECCUncorrectable:
       return "the GPU's memory is faulty: nvidia-smi -q -d ECC shows it; have it reset or replaced";
-    case cudaErrorDevicesUnavailable:
-      return "another process holds the GPU in exclusive compute mode";
-    default:
-      return "";
+    case cudaErrorDevicesUnavailable: return "another process holds the GPU in exclusive compute mode";
+    default: return "";
   }
 }
 
@@ -59,10 +51,8 @@ bool spoils_context(cudaError_t code) {
     case cudaErrorLaunchTimeout:
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
-    case cudaErrorContextIsDestroyed:
-      return true;
-    default:
-      return false;
+    case cudaErrorContextIsDestroyed: return true;
+    default: return false;
   }
 }
 
@@ -74,8 +64,8 @@ Status cuda_status(cudaError_t code, std::string_view call) {
     if (!hint.empty()) hint += "; ";
     hint += "after this error every CUDA call of this process fails: start the program again";
   }
-  return Error{kind_of(code),
-               fmt::format("{}: {} ({})", call, cudaGetErrorName(code), cudaGetErrorString(code)), std::move(hint)};
+  return Error{kind_of(code), fmt::format("{}: {} ({})", call, cudaGetErrorName(code), cudaGetErrorString(code)),
+               std::move(hint)};
 }
 
 Error allocation_error(cudaError_t code, std::size_t bytes) {

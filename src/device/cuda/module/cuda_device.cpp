@@ -115,8 +115,8 @@ Status CudaDevice::synchronize() {
 }
 
 Result<std::unique_ptr<TimedSequence>> CudaDevice::sequence(Launchable& work, const SequenceOptions& options) {
-  return make_cuda_sequence(
-      work, options, {.device_index = index_, .stream = stream_, .overhead_s = timer(options).overhead_s});
+  return make_cuda_sequence(work, options,
+                            {.device_index = index_, .stream = stream_, .overhead_s = timer(options).overhead_s});
 }
 
 Result<Conditions> CudaDevice::conditions() {

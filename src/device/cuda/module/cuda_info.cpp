@@ -47,8 +47,8 @@ std::vector<std::pair<std::string, std::string>> details_of(const cudaDeviceProp
                          fmt::format("{:.0f} GB/s", 2 * memory_clock_hz * properties.memoryBusWidth / 8 * 1e-9));
   }
   details.emplace_back("ECC", properties.ECCEnabled != 0 ? "on" : "off");
-  details.emplace_back("PCI", fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID,
-                                          properties.pciDeviceID));
+  details.emplace_back(
+      "PCI", fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID, properties.pciDeviceID));
   details.emplace_back("copy engines", std::to_string(properties.asyncEngineCount));
   details.emplace_back("shared memory per multiprocessor",
                        fmt::format("{} KiB", properties.sharedMemPerMultiprocessor / 1024));
@@ -95,7 +95,9 @@ Result<DeviceInfo> cuda_device_info(int index) {
   info.uuid = uuid_text(properties.uuid);
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.last_level_cache_bytes = properties.l2CacheSize;
-  info.caches = {{.level = 2, .kind = "unified", .bytes = properties.l2CacheSize,
+  info.caches = {{.level = 2,
+                  .kind = "unified",
+                  .bytes = properties.l2CacheSize,
                   .shared_by = properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor}};
   info.compute_units = properties.multiProcessorCount;
   info.max_clock_hz = attribute(cudaDevAttrClockRate, index) * 1e3;

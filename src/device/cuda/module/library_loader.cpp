@@ -197,8 +197,7 @@ const Result<Library>& loaded(LibraryId id) {
       static const Result<Library> library = load(spec_of(LibraryId::nccl));
       return library;
     }
-    case LibraryId::cupti:
-      break;
+    case LibraryId::cupti: break;
   }
   static const Result<Library> library = load(spec_of(LibraryId::cupti));
   return library;

@@ -31,8 +31,11 @@ struct Request {
 Result<Request> request_of(const Params& params) {
   Request request;
   AttentionProblem& problem = request.problem;
-  problem = {.batch = params.integer("batch"), .heads = params.integer("heads"), .sequence = params.integer("seq"),
-             .dimension = params.integer("dim"), .causal = params.text("causal") == "yes",
+  problem = {.batch = params.integer("batch"),
+             .heads = params.integer("heads"),
+             .sequence = params.integer("seq"),
+             .dimension = params.integer("dim"),
+             .causal = params.text("causal") == "yes",
              .type = AttentionType::f32};
   if (params.text("dtype") == "f16") problem.type = AttentionType::f16;
   if (params.text("dtype") == "bf16") problem.type = AttentionType::bf16;
@@ -41,9 +44,10 @@ Result<Request> request_of(const Params& params) {
   const bool countable = positive && static_cast<double>(problem.matrices()) * static_cast<double>(problem.sequence) <
                                          std::numeric_limits<std::int32_t>::max();
   if (!countable) {
-    return usage_error(fmt::format("attention: batch={} heads={} seq={} dim={}: every size must be at least 1 and "
-                                   "batch * heads * seq below 2^31",
-                                   problem.batch, problem.heads, problem.sequence, problem.dimension));
+    return usage_error(
+        fmt::format("attention: batch={} heads={} seq={} dim={}: every size must be at least 1 and "
+                    "batch * heads * seq below 2^31",
+                    problem.batch, problem.heads, problem.sequence, problem.dimension));
   }
   return request;
 }
@@ -119,8 +123,8 @@ class PreparedAttention final : public measure::Prepared {
       if (tensor == &set.output) continue;
       WM_TRY(fill_uniform(device_.stream(), *tensor, {.seed = seed, .set = index, .array = array++}));
     }
-    WM_CUDA(launch_scale(problem_.type, set.query.data(), set.query.count(), kQueryScale,
-                         cuda_stream(device_.stream())));
+    WM_CUDA(
+        launch_scale(problem_.type, set.query.data(), set.query.count(), kQueryScale, cuda_stream(device_.stream())));
     return {};
   }
 
@@ -161,7 +165,8 @@ Result<ErrorCheck> PreparedAttention::check(std::size_t set) {
   WM_ASSIGN(double error, relative_error(device_, actual, expected));
   WM_ASSIGN(const double unwritten, count_different(device_, tensors.output, tensors.output));
   if (unwritten > 0) error = kInfiniteError;  // NaN alone differs from itself
-  return ErrorCheck{.value = error, .tolerance = tolerance_of(problem_.type),
+  return ErrorCheck{.value = error,
+                    .tolerance = tolerance_of(problem_.type),
                     .norm = "relative Frobenius norm (1e300 if any output is NaN)",
                     .reference = fmt::format("softmax(Q K^T / sqrt(dim)) V in fp64 on the GPU, {} of {} heads, from "
                                              "the first and last batch rows",
@@ -170,8 +175,8 @@ Result<ErrorCheck> PreparedAttention::check(std::size_t set) {
 
 Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
   WM_ASSIGN(const Request request, request_of(options.params));
-  auto prepared = std::make_unique<PreparedAttention>(options.device, request.problem,
-                                                      element_of(options.params.text("dtype")));
+  auto prepared =
+      std::make_unique<PreparedAttention>(options.device, request.problem, element_of(options.params.text("dtype")));
   WM_TRY(prepared->create(options, request.impl));
   return {std::move(prepared)};
 }

@@ -35,9 +35,9 @@ Result<BatchedProduct> BatchedProduct::make(device::Device& device, const Batche
                         "cublasLtMatmulDescCreate"));
   product.description_.reset(description);
   const cublasOperation_t operation = options.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  WM_TRY(library->check(
-      library->description_set(description, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof operation),
-      "cublasLtMatmulDescSetAttribute"));
+  WM_TRY(
+      library->check(library->description_set(description, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof operation),
+                     "cublasLtMatmulDescSetAttribute"));
   WM_TRY(product.make_layout(product.a_, options.a, options));
   WM_TRY(product.make_layout(product.b_, options.b, options));
   WM_TRY(product.make_layout(product.c_, options.c, options));
@@ -49,10 +49,10 @@ Result<BatchedProduct> BatchedProduct::make(device::Device& device, const Batche
 Status BatchedProduct::make_layout(CublasLtOwner<cublasLtMatrixLayout_t>& layout, const MatrixShape& shape,
                                    const BatchedProductOptions& options) const {
   cublasLtMatrixLayout_t made = nullptr;
-  WM_TRY(library_->check(
-      library_->layout_create(&made, library_type(options.type), static_cast<std::uint64_t>(shape.rows),
-                              static_cast<std::uint64_t>(shape.columns), shape.rows),
-      "cublasLtMatrixLayoutCreate"));
+  WM_TRY(
+      library_->check(library_->layout_create(&made, library_type(options.type), static_cast<std::uint64_t>(shape.rows),
+                                              static_cast<std::uint64_t>(shape.columns), shape.rows),
+                      "cublasLtMatrixLayoutCreate"));
   layout.reset(made);
   const auto batch = static_cast<std::int32_t>(options.batch);
   const std::int64_t stride = shape.rows * shape.columns;
@@ -80,10 +80,9 @@ Status BatchedProduct::choose() {
 
 Status BatchedProduct::enqueue(device::Stream stream, const BatchedOperands& operands) const {
   const float beta = 0;
-  const cublasStatus_t status =
-      library_->matmul(handle_.get(), description_.get(), &scale_, operands.a, a_.get(), operands.b, b_.get(), &beta,
-                       operands.c, c_.get(), operands.c, c_.get(), &chosen_.algo, workspace_->data(), kWorkspaceBytes,
-                       device::cuda_stream(stream));
+  const cublasStatus_t status = library_->matmul(
+      handle_.get(), description_.get(), &scale_, operands.a, a_.get(), operands.b, b_.get(), &beta, operands.c,
+      c_.get(), operands.c, c_.get(), &chosen_.algo, workspace_->data(), kWorkspaceBytes, device::cuda_stream(stream));
   return status == CUBLAS_STATUS_SUCCESS ? Status{} : library_->check(status, "cublasLtMatmul");
 }
 

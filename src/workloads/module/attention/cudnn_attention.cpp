@@ -69,15 +69,18 @@ Result<Descriptor> GraphBuilder::input(std::int64_t id, bool transposed) {
 }
 
 Result<Descriptor> GraphBuilder::scalar(std::int64_t id) {
-  return dnn::make_tensor(cudnn_, {.id = id, .type = CUDNN_DATA_FLOAT, .dimensions = {1, 1, 1, 1},
-                                   .strides = {1, 1, 1, 1}, .is_by_value = true});
+  return dnn::make_tensor(
+      cudnn_,
+      {.id = id, .type = CUDNN_DATA_FLOAT, .dimensions = {1, 1, 1, 1}, .strides = {1, 1, 1, 1}, .is_by_value = true});
 }
 
 Result<Descriptor> GraphBuilder::inner(cudnnDataType_t type, bool row_statistic) {
-  const Dimensions dimensions{problem_.batch, problem_.heads, problem_.sequence,
-                              row_statistic ? 1 : problem_.sequence};
-  return dnn::make_tensor(cudnn_, {.id = next_virtual_++, .type = type, .dimensions = dimensions,
-                                   .strides = dnn::contiguous_strides(dimensions), .is_virtual = true});
+  const Dimensions dimensions{problem_.batch, problem_.heads, problem_.sequence, row_statistic ? 1 : problem_.sequence};
+  return dnn::make_tensor(cudnn_, {.id = next_virtual_++,
+                                   .type = type,
+                                   .dimensions = dimensions,
+                                   .strides = dnn::contiguous_strides(dimensions),
+                                   .is_virtual = true});
 }
 
 Status GraphBuilder::product(const Descriptor& a, const Descriptor& b, const Descriptor& c) {
@@ -133,12 +136,12 @@ Result<Descriptor> GraphBuilder::masked(const Descriptor& scores) {
   WM_ASSIGN(const Descriptor minus_infinity, scalar(kMinusInfinity));
   WM_ASSIGN(Descriptor result, inner(CUDNN_DATA_FLOAT));
   WM_TRY(pointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .x = scores, .y = row, .compute = CUDNN_DATA_INT32, .axis = 2}));
-  WM_TRY(pointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .x = scores, .y = column, .compute = CUDNN_DATA_INT32,
-                    .axis = 3}));
-  WM_TRY(pointwise({.mode = CUDNN_POINTWISE_CMP_GE, .x = row, .b = &column, .y = visible,
-                    .compute = CUDNN_DATA_BOOLEAN}));
-  WM_TRY(pointwise({.mode = CUDNN_POINTWISE_BINARY_SELECT, .x = scores, .b = &minus_infinity, .condition = &visible,
-                    .y = result}));
+  WM_TRY(
+      pointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .x = scores, .y = column, .compute = CUDNN_DATA_INT32, .axis = 3}));
+  WM_TRY(
+      pointwise({.mode = CUDNN_POINTWISE_CMP_GE, .x = row, .b = &column, .y = visible, .compute = CUDNN_DATA_BOOLEAN}));
+  WM_TRY(pointwise(
+      {.mode = CUDNN_POINTWISE_BINARY_SELECT, .x = scores, .b = &minus_infinity, .condition = &visible, .y = result}));
   return result;
 }
 

@@ -20,10 +20,14 @@ class FlashAttention final : public AttentionImplementation {
       : type_(inputs.problem.type), multiprocessors_(inputs.device.info().compute_units) {
     const AttentionProblem& problem = inputs.problem;
     for (const AttentionSet& set : inputs.sets) {
-      arguments_.push_back({.query = set.query.data(), .key = set.key.data(), .value = set.value.data(),
-                            .output = set.output.data(), .sequence = static_cast<int>(problem.sequence),
+      arguments_.push_back({.query = set.query.data(),
+                            .key = set.key.data(),
+                            .value = set.value.data(),
+                            .output = set.output.data(),
+                            .sequence = static_cast<int>(problem.sequence),
                             .dimension = static_cast<int>(problem.dimension),
-                            .matrices = static_cast<int>(problem.matrices()), .causal = problem.causal,
+                            .matrices = static_cast<int>(problem.matrices()),
+                            .causal = problem.causal,
                             .scale_log2 = problem.scale_log2()});
     }
   }
@@ -33,8 +37,12 @@ class FlashAttention final : public AttentionImplementation {
     const AttentionProblem& problem = inputs.problem;
     const HopperBoxes boxes = flash_hopper_boxes(static_cast<int>(problem.dimension), problem.causal);
     const auto map = [&](const DeviceArray& array, int rows) {
-      return make_tensor_map({.data = array.data(), .type = problem.type, .dimension = problem.dimension,
-                              .sequence = problem.sequence, .matrices = problem.matrices(), .box_rows = rows});
+      return make_tensor_map({.data = array.data(),
+                              .type = problem.type,
+                              .dimension = problem.dimension,
+                              .sequence = problem.sequence,
+                              .matrices = problem.matrices(),
+                              .box_rows = rows});
     };
     for (const AttentionSet& set : inputs.sets) {
       HopperMaps maps{};

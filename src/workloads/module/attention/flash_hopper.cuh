@@ -41,10 +41,10 @@ struct alignas(1024) FlashStorage {
 struct FlashArguments {
   void* output;
   int sequence;
-  int matrices;     ///< batch * heads
-  int row_tiles;    ///< of one matrix
-  int group;        ///< matrices that are worked on together (causal)
-  float scale_log2; ///< log2(e) / sqrt(dim): exponentials are powers of two
+  int matrices;      ///< batch * heads
+  int row_tiles;     ///< of one matrix
+  int group;         ///< matrices that are worked on together (causal)
+  float scale_log2;  ///< log2(e) / sqrt(dim): exponentials are powers of two
 };
 
 /// Matrices whose keys and values take about half of the L2 cache.

@@ -18,7 +18,7 @@ cudaError_t launch(const AttentionArguments& arguments, cudaStream_t stream) {
 template <typename T, bool kCausal>
 cudaError_t launch_dimension(const AttentionArguments& arguments, cudaStream_t stream) {
   if (arguments.dimension == 64) return launch<portable::FlashShape<T, 64, 4, 2, 64, kCausal>>(arguments, stream);
-  if (arguments.dimension == 128) return launch<portable::FlashShape<T, 128, 8, 1, 64, kCausal>>(arguments, stream);
+  if (arguments.dimension == 128) return launch<portable::FlashShape<T, 128, 4, 2, 32, kCausal>>(arguments, stream);
   return cudaErrorInvalidValue;
 }
 

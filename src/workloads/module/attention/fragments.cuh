@@ -50,11 +50,11 @@ __device__ __forceinline__ float quad_sum(float x) {
 /// floating point, and earlier outputs need no correction.
 struct Softmax {
   static constexpr float kHeadroom = 8;
-  static constexpr float kNothing = -1e30F;     ///< less than any score: nothing seen yet
-  float maximum[2] = {kNothing, kNothing};      ///< times scale_log2
-  float sum[2] = {0, 0};                        ///< over this thread's own columns
-  float correction[2] = {1, 1};                 ///< by which the earlier output has to be multiplied, if moved
-  bool moved = false;                           ///< the same in all threads of the warp
+  static constexpr float kNothing = -1e30F;  ///< less than any score: nothing seen yet
+  float maximum[2] = {kNothing, kNothing};   ///< times scale_log2
+  float sum[2] = {0, 0};                     ///< over this thread's own columns
+  float correction[2] = {1, 1};              ///< by which the earlier output has to be multiplied, if moved
+  bool moved = false;                        ///< the same in all threads of the warp
 
   /// Replaces scores by 2^(scale_log2 score - maximum) and accumulates them. Masked scores, -infinity, become 0.
   template <int kCount>
@@ -65,8 +65,8 @@ struct Softmax {
 #pragma unroll
       for (int r = 0; r < 2; ++r) top[r] = fmaxf(top[r], fmaxf(scores[4 * j + 2 * r], scores[4 * j + 2 * r + 1]));
     }
-    const bool exceeds = fmaf(top[0], scale_log2, -maximum[0]) > kHeadroom ||
-                         fmaf(top[1], scale_log2, -maximum[1]) > kHeadroom;
+    const bool exceeds =
+        fmaf(top[0], scale_log2, -maximum[0]) > kHeadroom || fmaf(top[1], scale_log2, -maximum[1]) > kHeadroom;
     moved = __any_sync(0xFFFFFFFF, exceeds);
     if (moved) move(top, scale_log2);
 #pragma unroll
@@ -125,14 +125,18 @@ __device__ __forceinline__ void transpose_quad(std::uint32_t (&v)[4]) {
 #pragma unroll
   for (int i = 0; i < 4; i += 2) {
     const std::uint32_t received = __shfl_xor_sync(0xFFFFFFFF, (lane & 1) != 0 ? v[i] : v[i + 1], 1);
-    if ((lane & 1) != 0) v[i] = received;
-    else v[i + 1] = received;
+    if ((lane & 1) != 0)
+      v[i] = received;
+    else
+      v[i + 1] = received;
   }
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const std::uint32_t received = __shfl_xor_sync(0xFFFFFFFF, (lane & 2) != 0 ? v[i] : v[i + 2], 2);
-    if ((lane & 2) != 0) v[i] = received;
-    else v[i + 2] = received;
+    if ((lane & 2) != 0)
+      v[i] = received;
+    else
+      v[i + 2] = received;
   }
 }
 

@@ -81,12 +81,8 @@ __global__ void __launch_bounds__(kThreads) scale(T* data, std::int64_t count, f
 cudaError_t launch_scale(AttentionType type, void* data, std::int64_t count, float factor, cudaStream_t stream) {
   constexpr int kBlocks = 1024;
   switch (type) {
-    case AttentionType::f32:
-      scale<<<kBlocks, kThreads, 0, stream>>>(static_cast<float*>(data), count, factor);
-      break;
-    case AttentionType::f16:
-      scale<<<kBlocks, kThreads, 0, stream>>>(static_cast<__half*>(data), count, factor);
-      break;
+    case AttentionType::f32: scale<<<kBlocks, kThreads, 0, stream>>>(static_cast<float*>(data), count, factor); break;
+    case AttentionType::f16: scale<<<kBlocks, kThreads, 0, stream>>>(static_cast<__half*>(data), count, factor); break;
     case AttentionType::bf16:
       scale<<<kBlocks, kThreads, 0, stream>>>(static_cast<__nv_bfloat16*>(data), count, factor);
       break;

@@ -85,11 +85,15 @@ cudaError_t launch(const SoftmaxArguments& arguments, cudaStream_t stream) {
   constexpr int kVector = 16 / sizeof(T);
   const auto blocks = static_cast<unsigned>(arguments.rows);
   if (arguments.columns % kVector == 0) {
-    if (arguments.causal) softmax<T, kVector, true><<<blocks, kThreads, 0, stream>>>(arguments);
-    else softmax<T, kVector, false><<<blocks, kThreads, 0, stream>>>(arguments);
+    if (arguments.causal)
+      softmax<T, kVector, true><<<blocks, kThreads, 0, stream>>>(arguments);
+    else
+      softmax<T, kVector, false><<<blocks, kThreads, 0, stream>>>(arguments);
   } else {
-    if (arguments.causal) softmax<T, 1, true><<<blocks, kThreads, 0, stream>>>(arguments);
-    else softmax<T, 1, false><<<blocks, kThreads, 0, stream>>>(arguments);
+    if (arguments.causal)
+      softmax<T, 1, true><<<blocks, kThreads, 0, stream>>>(arguments);
+    else
+      softmax<T, 1, false><<<blocks, kThreads, 0, stream>>>(arguments);
   }
   return cudaGetLastError();
 }

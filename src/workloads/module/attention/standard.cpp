@@ -24,20 +24,30 @@ class StandardAttention final : public AttentionImplementation {
     const std::int64_t s = problem_.sequence, d = problem_.dimension;
     const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
     // Row-major [s, d] is column-major d x s: column i of the scores is row i, so scores = K^T Q with K and Q of d x s.
-    WM_ASSIGN(scores_product_, BatchedProduct::make(device, {.a = {d, s}, .b = {d, s}, .c = {s, s},
-                                                             .transpose_a = true, .scale = scale,
-                                                             .batch = problem_.matrices(), .type = type}));
-    WM_ASSIGN(output_product_, BatchedProduct::make(device, {.a = {d, s}, .b = {s, s}, .c = {d, s},
-                                                             .transpose_a = false, .scale = 1,
-                                                             .batch = problem_.matrices(), .type = type}));
+    WM_ASSIGN(scores_product_, BatchedProduct::make(device, {.a = {d, s},
+                                                             .b = {d, s},
+                                                             .c = {s, s},
+                                                             .transpose_a = true,
+                                                             .scale = scale,
+                                                             .batch = problem_.matrices(),
+                                                             .type = type}));
+    WM_ASSIGN(output_product_, BatchedProduct::make(device, {.a = {d, s},
+                                                             .b = {s, s},
+                                                             .c = {d, s},
+                                                             .transpose_a = false,
+                                                             .scale = 1,
+                                                             .batch = problem_.matrices(),
+                                                             .type = type}));
     return {};
   }
 
   Status launch(device::Stream stream, std::size_t set) override {
     const AttentionSet& tensors = sets_[set];
     WM_TRY(scores_product_->enqueue(stream, {tensors.key.data(), tensors.query.data(), scores_.data()}));
-    const SoftmaxArguments softmax{.scores = scores_.data(), .rows = problem_.matrices() * problem_.sequence,
-                                   .columns = static_cast<int>(problem_.sequence), .causal = problem_.causal,
+    const SoftmaxArguments softmax{.scores = scores_.data(),
+                                   .rows = problem_.matrices() * problem_.sequence,
+                                   .columns = static_cast<int>(problem_.sequence),
+                                   .causal = problem_.causal,
                                    .scale_log2 = std::numbers::log2e_v<float>};  // 1 / sqrt(dim) is in the scores
     WM_CUDA(launch_softmax(problem_.type, softmax, device::cuda_stream(stream)));
     return output_product_->enqueue(stream, {tensors.value.data(), scores_.data(), tensors.output.data()});

@@ -34,8 +34,8 @@ Result<CUtensorMap> make_tensor_map(const TensorMapOptions& options) {
   const std::array<cuuint64_t, 2> strides{dimension * 2, sequence * dimension * 2};  // bytes
   const std::array<cuuint32_t, 3> box{64, static_cast<cuuint32_t>(options.box_rows), 1};
   const std::array<cuuint32_t, 3> steps{1, 1, 1};
-  const auto type = options.type == AttentionType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                       : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  const auto type =
+      options.type == AttentionType::f16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   CUtensorMap map{};
   const CUresult result =
       encoder.encode(&map, type, 3, const_cast<void*>(options.data), sizes.data(), strides.data(), box.data(),

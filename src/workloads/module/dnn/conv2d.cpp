@@ -43,9 +43,15 @@ std::string shape_text(const Convolution& c) {
 Result<Problem> problem_of(const Params& params) {
   Problem problem;
   Convolution& c = problem.convolution;
-  c = {.n = params.integer("n"), .c = params.integer("c"), .h = params.integer("h"), .w = params.integer("w"),
-       .k = params.integer("k"), .r = params.integer("r"), .stride = params.integer("stride"),
-       .pad = params.integer("pad"), .channels_last = params.text("layout") == "nhwc"};
+  c = {.n = params.integer("n"),
+       .c = params.integer("c"),
+       .h = params.integer("h"),
+       .w = params.integer("w"),
+       .k = params.integer("k"),
+       .r = params.integer("r"),
+       .stride = params.integer("stride"),
+       .pad = params.integer("pad"),
+       .channels_last = params.text("layout") == "nhwc"};
   if (c.pad < 0) c.pad = c.r / 2;
   const std::string& pass = params.text("pass");
   problem.pass = pass == "backward_data"      ? Pass::backward_data
@@ -112,27 +118,37 @@ OperationNames operation_names(Pass pass) {
   switch (pass) {
     case Pass::backward_data:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY};
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY};
     case Pass::backward_weights:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY};
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY};
     case Pass::forward: break;
   }
   return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
 }
 
 Result<Descriptor> convolution_graph(const dnn::Cudnn& cudnn, const Problem& problem) {
   const Convolution& c = problem.convolution;
   const auto tensor = [&](std::int64_t id, const dnn::Dimensions& dimensions) {
-    return dnn::make_tensor(cudnn, {.id = id, .type = cudnn_type(problem.type()), .dimensions = dimensions,
-                                    .strides = c.strides(dimensions)});
+    return dnn::make_tensor(
+        cudnn,
+        {.id = id, .type = cudnn_type(problem.type()), .dimensions = dimensions, .strides = c.strides(dimensions)});
   };
   WM_ASSIGN(const Descriptor x, tensor(kX, c.x_dimensions()));
   WM_ASSIGN(const Descriptor weights, tensor(kWeights, c.weights_dimensions()));
@@ -223,21 +239,28 @@ Result<ErrorCheck> PreparedConvolution::check(std::size_t set) {
   const Convolution& c = problem_.convolution;
   const DeviceArray& out = output(sets_[set]);
   const double products = static_cast<double>(dnn::elements(c.y_dimensions())) * static_cast<double>(c.c * c.r * c.r);
-  const double share = std::min({1.0, kMostCheckedProducts / products,
-                                 kMostCheckedOutputs / static_cast<double>(out.count())});
+  const double share =
+      std::min({1.0, kMostCheckedProducts / products, kMostCheckedOutputs / static_cast<double>(out.count())});
   const auto samples = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(out.count())));
   WM_ASSIGN(const auto actual, DeviceArray::make(device_, samples, ElementType::f64));
   WM_ASSIGN(const auto expected, DeviceArray::make(device_, samples, ElementType::f64));
-  const dnn::ConvolutionCheck request{.convolution = c, .pass = problem_.pass, .type = problem_.type(),
-                                      .x = sets_[set].x.data(), .weights = sets_[set].weights.data(),
-                                      .y = sets_[set].y.data(), .actual = actual.as<double>(),
-                                      .expected = expected.as<double>(), .samples = samples, .outputs = out.count(),
+  const dnn::ConvolutionCheck request{.convolution = c,
+                                      .pass = problem_.pass,
+                                      .type = problem_.type(),
+                                      .x = sets_[set].x.data(),
+                                      .weights = sets_[set].weights.data(),
+                                      .y = sets_[set].y.data(),
+                                      .actual = actual.as<double>(),
+                                      .expected = expected.as<double>(),
+                                      .samples = samples,
+                                      .outputs = out.count(),
                                       .seed = seed_};
   WM_CUDA(launch_convolution_check(request, device::cuda_stream(device_.stream())));
   WM_ASSIGN(double error, relative_error(device_, actual, expected));
   WM_ASSIGN(const double unwritten, count_different(device_, out, out));  // NaN alone differs from itself
   if (unwritten > 0) error = kInfiniteError;
-  return ErrorCheck{.value = error, .tolerance = tolerance_of(problem_),
+  return ErrorCheck{.value = error,
+                    .tolerance = tolerance_of(problem_),
                     .norm = "relative Frobenius norm (1e300 if any output is NaN)",
                     .reference = fmt::format("direct convolution in fp64 on the GPU, {} of {} outputs{}", samples,
                                              out.count(), samples == out.count() ? "" : " chosen at random")};

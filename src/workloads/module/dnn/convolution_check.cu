@@ -92,9 +92,12 @@ __global__ void __launch_bounds__(kThreads) convolution_check(const ConvolutionC
     }
     const Position at = position_of(offset, tested.dimensions, check.convolution.channels_last);
     double sum = 0;
-    if (check.pass == Pass::forward) sum = forward(check.convolution, tensors, at, lane);
-    else if (check.pass == Pass::backward_data) sum = backward_data(check.convolution, tensors, at, lane);
-    else sum = backward_weights(check.convolution, tensors, at, lane);
+    if (check.pass == Pass::forward)
+      sum = forward(check.convolution, tensors, at, lane);
+    else if (check.pass == Pass::backward_data)
+      sum = backward_data(check.convolution, tensors, at, lane);
+    else
+      sum = backward_weights(check.convolution, tensors, at, lane);
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, step);
     if (lane == 0) {
       check.expected[sample] = sum;

@@ -39,9 +39,9 @@ Result<std::string> name_of(const Cudnn& cudnn, const Descriptor& configuration,
   for (const Descriptor& knob : knobs) {
     cudnnBackendKnobType_t type{};
     std::int64_t count = 0;
-    WM_TRY(cudnn.status(cudnn.get_attribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1,
-                                            &count, &type),
-                        "get CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE"));
+    WM_TRY(cudnn.status(
+        cudnn.get_attribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
+        "get CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE"));
     WM_ASSIGN(const std::int64_t value, knob.integer(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
     name += fmt::format("{}{}={}", separator, static_cast<int>(type), value);
     separator = " ";
@@ -177,8 +177,8 @@ Result<std::vector<Descriptor>> Descriptor::children(cudnnBackendAttributeName_t
   }
   if (count == 0) return made;
   std::int64_t filled = 0;
-  WM_TRY(cudnn_->status(
-      cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled, raw.data()), call));
+  WM_TRY(cudnn_->status(cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled, raw.data()),
+                        call));
   made.resize(static_cast<std::size_t>(std::min(filled, count)));
   return made;
 }

@@ -107,8 +107,8 @@ struct Plan {
 };
 
 struct PlanRequest {
-  std::size_t candidates = 8;               ///< most plans wanted
-  std::int64_t workspace_limit_bytes = 0;   ///< plans that need more are left out
+  std::size_t candidates = 8;                             ///< most plans wanted
+  std::int64_t workspace_limit_bytes = 0;                 ///< plans that need more are left out
   std::span<const cudnnBackendNumericalNote_t> excluded;  ///< engines with one of these notes are left out
 };
 

@@ -12,9 +12,9 @@
 namespace warpmark::workloads::dnn {
 namespace {
 
-constexpr int kBatches = 3;           ///< the fastest of so many timed batches counts
+constexpr int kBatches = 3;  ///< the fastest of so many timed batches counts
 constexpr int kLaunchesPerBatch = 10;
-constexpr double kHopeless = 4;       ///< a plan whose first run takes so many times the best is not timed further
+constexpr double kHopeless = 4;  ///< a plan whose first run takes so many times the best is not timed further
 
 Status execute(const Cudnn& cudnn, const Plan& plan, const Descriptor& pack) {
   const cudnnStatus_t code = cudnn.execute(cudnn.handle(), plan.descriptor.get(), pack.get());

@@ -22,13 +22,13 @@ namespace {
 constexpr int kFirstPasses = 3;
 constexpr double kSample_s = 0.5e-3;  ///< a timed sequence lasts about this long
 constexpr std::size_t kMostLaunches = 32;
-constexpr double kFinalist = 1.1;      ///< of the best time of the first stage
+constexpr double kFinalist = 1.1;  ///< of the best time of the first stage
 constexpr std::size_t kFinalists = 3;
 constexpr int kFinalRuns = 3;
 constexpr double kFinalRun_s = 10e-3;
 constexpr auto kRest = std::chrono::milliseconds(30);
 constexpr std::size_t kLeastFinalSamples = 3;
-constexpr double kTie = 1.005;         ///< times closer than this are noise: the library's own order decides
+constexpr double kTie = 1.005;  ///< times closer than this are noise: the library's own order decides
 
 struct GemmSet {
   DeviceArray a;
@@ -219,13 +219,15 @@ device::Support supports(const DeviceInfo& device, const Params& params) {
   const MatmulType* type = matmul_type(dtype);
   if (type == nullptr) return device::Support::no(fmt::format("dtype={} has no GPU implementation", dtype));
   if (dtype == "fp8" && architecture_of(device) < 89) {
-    return device::Support::no(fmt::format("dtype=fp8 needs compute capability 8.9, {} is {}", device.name,
-                                           device.architecture), "choose dtype=bf16 or int8");
+    return device::Support::no(
+        fmt::format("dtype=fp8 needs compute capability 8.9, {} is {}", device.name, device.architecture),
+        "choose dtype=bf16 or int8");
   }
   const MatmulShape shape = shape_of(params);
   if (shape.m % type->multiple != 0 || shape.n % type->multiple != 0 || shape.k % type->multiple != 0) {
     return device::Support::no(fmt::format("dtype={} needs m, n and k to be multiples of {}, not {} x {} x {}", dtype,
-                                           type->multiple, shape.m, shape.n, shape.k), "round the shape up");
+                                           type->multiple, shape.m, shape.n, shape.k),
+                               "round the shape up");
   }
   return device::Support::yes();
 }

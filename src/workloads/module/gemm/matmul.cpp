@@ -43,7 +43,7 @@ cudaDataType_t library_type(ElementType type) {
 }
 
 struct LayoutShape {
-  std::int64_t rows;     ///< column-major
+  std::int64_t rows;  ///< column-major
   std::int64_t columns;
 };
 
@@ -60,8 +60,8 @@ Status make_layout(const CublasLt& library, CublasLtOwner<cublasLtMatrixLayout_t
 }  // namespace
 
 const MatmulType* matmul_type(const std::string& dtype) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
-                                  [&](const MatmulType& type) { return type.dtype == dtype; });
+  const auto found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const MatmulType& type) { return type.dtype == dtype; });
   return found == kTypes.end() ? nullptr : &*found;
 }
 
@@ -128,9 +128,9 @@ Status Matmul::ask_heuristic(std::size_t candidates) {
   WM_TRY(library_->check(library_->preference_create(&made), "cublasLtMatmulPreferenceCreate"));
   const CublasLtOwner<cublasLtMatmulPreference_t> preference(made, library_->preference_destroy);
   const std::size_t workspace = kWorkspaceBytes;
-  WM_TRY(library_->check(library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                                  sizeof workspace),
-                         "cublasLtMatmulPreferenceSetAttribute"));
+  WM_TRY(library_->check(
+      library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),
+      "cublasLtMatmulPreferenceSetAttribute"));
   algorithms_.resize(std::max<std::size_t>(1, candidates));
   int found = 0;
   const cublasStatus_t status =
@@ -176,14 +176,13 @@ std::uint32_t Matmul::configuration(std::size_t candidate, cublasLtMatmulAlgoCon
 }
 
 std::string Matmul::describe(std::size_t candidate) const {
-  return fmt::format("cublasLt algo {} tile {} stages {} splitk {} cluster {} swizzle {} workspace {}",
-                     configuration(candidate, CUBLASLT_ALGO_CONFIG_ID),
-                     configuration(candidate, CUBLASLT_ALGO_CONFIG_TILE_ID),
-                     configuration(candidate, CUBLASLT_ALGO_CONFIG_STAGES_ID),
-                     static_cast<std::int32_t>(configuration(candidate, CUBLASLT_ALGO_CONFIG_SPLITK_NUM)),
-                     configuration(candidate, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID),
-                     configuration(candidate, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
-                     algorithms_[candidate].workspaceSize);
+  return fmt::format(
+      "cublasLt algo {} tile {} stages {} splitk {} cluster {} swizzle {} workspace {}",
+      configuration(candidate, CUBLASLT_ALGO_CONFIG_ID), configuration(candidate, CUBLASLT_ALGO_CONFIG_TILE_ID),
+      configuration(candidate, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+      static_cast<std::int32_t>(configuration(candidate, CUBLASLT_ALGO_CONFIG_SPLITK_NUM)),
+      configuration(candidate, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID),
+      configuration(candidate, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), algorithms_[candidate].workspaceSize);
 }
 
 }  // namespace warpmark::workloads

@@ -19,9 +19,9 @@ struct MatmulType {
   ElementType output;
   cublasComputeType_t compute;
   cudaDataType_t scale;
-  bool b_transposed;     ///< B is stored as [n, k], the only layout the library offers for it
-  std::int64_t multiple; ///< that n and k (and m for 1-byte types) must be multiples of
-  double tolerance;      ///< of ||out-ref||/||ref||; 0 for exact integers
+  bool b_transposed;      ///< B is stored as [n, k], the only layout the library offers for it
+  std::int64_t multiple;  ///< that n and k (and m for 1-byte types) must be multiples of
+  double tolerance;       ///< of ||out-ref||/||ref||; 0 for exact integers
 };
 
 /// nullptr for a text that names none.

@@ -11,8 +11,8 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr double kFullProducts = 2048.0 * 2048.0 * 2048.0;   ///< multiplications of a full reference, at most
-constexpr std::int64_t kFullElements = std::int64_t{1} << 25; ///< and its elements: 256 MiB
+constexpr double kFullProducts = 2048.0 * 2048.0 * 2048.0;     ///< multiplications of a full reference, at most
+constexpr std::int64_t kFullElements = std::int64_t{1} << 25;  ///< and its elements: 256 MiB
 constexpr std::int64_t kSampledRows = 64;
 constexpr std::uint64_t kProjections = 2;
 
@@ -89,8 +89,10 @@ Result<ErrorCheck> check_matmul(device::Device& device, const MatmulArrays& arra
   }
   result.norm = exact ? "elements of the sampled rows and projected rows that differ"
                       : "largest relative norm of sampled rows and projections (1e300 stands for NaN)";
-  result.reference = fmt::format("{} whole rows in fp64 and {} random projections C x = A (B x) of everything "
-                                 "(Freivalds 1977) in fp64, on the GPU", rows, kProjections);
+  result.reference = fmt::format(
+      "{} whole rows in fp64 and {} random projections C x = A (B x) of everything "
+      "(Freivalds 1977) in fp64, on the GPU",
+      rows, kProjections);
   return result;
 }
 

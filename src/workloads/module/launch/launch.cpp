@@ -47,7 +47,9 @@ class PreparedLaunch final : public measure::Prepared {
   /// An empty kernel leaves nothing behind but its status.
   Result<ErrorCheck> check(std::size_t) override {
     const bool failed = !device_.synchronize().ok();
-    return ErrorCheck{.value = failed ? 1.0 : 0.0, .tolerance = 0, .norm = "launches that reported an error",
+    return ErrorCheck{.value = failed ? 1.0 : 0.0,
+                      .tolerance = 0,
+                      .norm = "launches that reported an error",
                       .reference = "CUDA's status after the last launch"};
   }
 

@@ -87,7 +87,10 @@ class PreparedMemory final : public measure::Prepared {
       WM_ASSIGN(set.more, DeviceArray::make(device_, count, ElementType::f32));
       WM_TRY(fill_uniform(device_.stream(), set.more, {.seed = seed, .set = index, .array = 1}));
     }
-    set.arrays = {.out = set.out.as<float>(), .in = set.in.as<float>(), .more = set.more.as<float>(), .count = count,
+    set.arrays = {.out = set.out.as<float>(),
+                  .in = set.in.as<float>(),
+                  .more = set.more.as<float>(),
+                  .count = count,
                   .scalar = kScalar + static_cast<float>(index)};
     return {};
   }
@@ -101,7 +104,9 @@ class PreparedMemory final : public measure::Prepared {
     WM_CUDA(launch_count_mismatches(cuda_stream(device_.stream()), check, set.arrays,
                                     static_cast<unsigned long long*>(counter->data())));
     WM_ASSIGN(const double mismatches, read_number(device_, *counter));
-    return ErrorCheck{.value = mismatches, .tolerance = 0, .norm = "elements that differ",
+    return ErrorCheck{.value = mismatches,
+                      .tolerance = 0,
+                      .norm = "elements that differ",
                       .reference = "the same operation, element by element, on the GPU"};
   }
 
@@ -116,7 +121,8 @@ class PreparedMemory final : public measure::Prepared {
     double actual = 0;
     for (const float partial : partials) actual += static_cast<double>(partial);
     const double difference = std::fabs(actual - expected);
-    return ErrorCheck{.value = std::isfinite(difference) ? difference : kInfiniteError, .tolerance = 0,
+    return ErrorCheck{.value = std::isfinite(difference) ? difference : kInfiniteError,
+                      .tolerance = 0,
                       .norm = "absolute difference of the sums of whole numbers (1e300 stands for NaN)",
                       .reference = "integer sum on the GPU"};
   }

@@ -9,13 +9,13 @@ namespace {
 __device__ std::int64_t first_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
-constexpr int kThreads = 256;         // of the checks
+constexpr int kThreads = 256;  // of the checks
 constexpr int kStreamThreads = 1024;
-constexpr int kVectors = 1;           // 16-byte accesses in flight per array and thread
+constexpr int kVectors = 1;                                // 16-byte accesses in flight per array and thread
 constexpr std::int64_t kTile = kStreamThreads * kVectors;  // of float4
 constexpr int kReadThreads = 512;
 constexpr int kReadVectors = 4;
-constexpr int kReadBlocks = 8;        // per multiprocessor: two rounds of resident blocks
+constexpr int kReadBlocks = 8;  // per multiprocessor: two rounds of resident blocks
 constexpr std::int64_t kReadTile = kReadThreads * kReadVectors;
 
 struct CopyElement {

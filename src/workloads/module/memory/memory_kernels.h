@@ -8,11 +8,11 @@
 namespace warpmark::workloads {
 
 struct MemoryArrays {
-  float* out;         ///< b of copy, a of triad and write
-  const float* in;    ///< a of copy and read, b of triad
-  const float* more;  ///< c of triad
-  std::int64_t count; ///< elements of each
-  float scalar;       ///< s of triad and write
+  float* out;          ///< b of copy, a of triad and write
+  const float* in;     ///< a of copy and read, b of triad
+  const float* more;   ///< c of triad
+  std::int64_t count;  ///< elements of each
+  float scalar;        ///< s of triad and write
 };
 
 cudaError_t launch_copy(cudaStream_t stream, const MemoryArrays& arrays);

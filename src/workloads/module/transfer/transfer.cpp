@@ -126,7 +126,9 @@ class PreparedTransfer final : public measure::Prepared {
       WM_ASSIGN(const double found, different_bytes(copies_[set * per_set + i]));
       different += found;
     }
-    return ErrorCheck{.value = different, .tolerance = 0, .norm = "bytes that differ",
+    return ErrorCheck{.value = different,
+                      .tolerance = 0,
+                      .norm = "bytes that differ",
                       .reference = "the random bytes that were sent"};
   }
 

@@ -1,5 +1,5 @@
-// fused_texture on the GPU: `impl=fused` is one kernel, `impl=unfused` four with their intermediates in memory. The check
-// evaluates the fp64 formulas on the GPU for every pixel.
+// fused_texture on the GPU: `impl=fused` is one kernel, `impl=unfused` four with their intermediates in memory. The
+// check evaluates the fp64 formulas on the GPU for every pixel.
 #include <fmt/format.h>
 
 #include <array>
@@ -28,8 +28,8 @@ class TextureOnGpu final : public measure::Prepared {
 
   Status create(const measure::PrepareOptions& options) {
     const double floats = vision::kTextureInputs + vision::kTextureOutputs + (shape_.fused ? 0 : 6);
-    WM_TRY(require_memory(device_, {.sets = options.sets,
-                                    .set_bytes = floats * sizeof(float) * static_cast<double>(shape_.pixels())}));
+    WM_TRY(require_memory(
+        device_, {.sets = options.sets, .set_bytes = floats * sizeof(float) * static_cast<double>(shape_.pixels())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options.seed));
     return poison();
   }

@@ -1,6 +1,7 @@
 // fused_texture in one kernel. A block takes a tile of kTileRows rows: it reads the tile's RGB and one row more on each
 // side with 16-byte loads that are all in flight at once, writes L*, a*, b*, keeps L* in shared memory, and after one
-// barrier writes both Sobel gradients from there. Only L* of the halo is computed twice; its RGB comes from the L2 cache.
+// barrier writes both Sobel gradients from there. Only L* of the halo is computed twice; its RGB comes from the L2
+// cache.
 #include "workloads/module/vision/colour.cuh"
 #include "workloads/module/vision/vision_kernels.h"
 
@@ -70,7 +71,7 @@ __device__ __forceinline__ Neighbourhood<kWidth> neighbourhood(const float* row)
 struct Tiles {
   int height;
   int width;
-  int across;   ///< tiles in a row of tiles
+  int across;  ///< tiles in a row of tiles
   int down;
   int columns;  ///< pixels of a tile's row
 };

@@ -1,5 +1,5 @@
-// opponent_balance on the GPU: one kernel. The check computes the relevance in fp64 on the CPU and splits the tokens anew
-// from the relevance that the kernel put out.
+// opponent_balance on the GPU: one kernel. The check computes the relevance in fp64 on the CPU and splits the tokens
+// anew from the relevance that the kernel put out.
 #include <fmt/format.h>
 
 #include <vector>

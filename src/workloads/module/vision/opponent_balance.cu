@@ -89,8 +89,8 @@ __device__ __forceinline__ Moments warp_moments(const Layout& layout, const floa
   return moments;
 }
 
-/// Standardizes the scores in place: the warps' moments are merged by each thread (Chan, Golub, LeVeque, "Algorithms for
-/// computing the sample variance", 1983), about the first warp's mean.
+/// Standardizes the scores in place: the warps' moments are merged by each thread (Chan, Golub, LeVeque, "Algorithms
+/// for computing the sample variance", 1983), about the first warp's mean.
 template <int kItems>
 __device__ __forceinline__ void standardize(const Layout& layout, float (&scores)[kItems][kPerspectives]) {
   __shared__ __align__(16) Moments shared[kMaxWarps];
@@ -139,8 +139,8 @@ struct Rest {
   }
 };
 
-/// One warp's shares: their sum below the cap, and its patches at the cap or, at first, its largest share. A sum fits 32
-/// bits: it has at most 8 x 32 shares of at most 2^21 + 1.
+/// One warp's shares: their sum below the cap, and its patches at the cap or, at first, its largest share. A sum fits
+/// 32 bits: it has at most 8 x 32 shares of at most 2^21 + 1.
 struct WarpShares {
   unsigned sum;
   unsigned other;
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(kMaxThreads)
   std::int64_t left = settled.rest.extra;
 #pragma unroll 8
   for (unsigned w = 0; w < layout.warps(); ++w) left -= part_sums[w];
-  // One more for the most relevant below the cap.
+    // One more for the most relevant below the cap.
 #pragma unroll
   for (unsigned i = 0; i < kItems; ++i) {
     const unsigned patch = layout.patch_of(i);

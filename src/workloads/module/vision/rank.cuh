@@ -1,5 +1,5 @@
-// Rank by counting: how many keys come before one, over keys in shared memory. Every pair is compared, which for the few
-// hundred patches of an image takes less time than the barriers of a sorting network.
+// Rank by counting: how many keys come before one, over keys in shared memory. Every pair is compared, which for the
+// few hundred patches of an image takes less time than the barriers of a sorting network.
 #pragma once
 
 #include <cstdint>

@@ -25,15 +25,15 @@ class PatchesOnGpu final : public measure::Prepared {
 
   Status create(const measure::PrepareOptions& options) {
     const double rows = static_cast<double>(shape_.scores() + shape_.indices());
-    WM_TRY(require_memory(device_, {.sets = options.sets,
-                                    .set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()))}));
+    WM_TRY(require_memory(device_,
+                          {.sets = options.sets, .set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()))}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options.seed));
     return poison();
   }
 
   Status launch(device::Stream stream, std::size_t set) override {
-    WM_CUDA(vision::launch_top_k_patches(cuda_stream(stream), shape_, sets_[set].buffers,
-                                         device_.info().compute_units));
+    WM_CUDA(
+        vision::launch_top_k_patches(cuda_stream(stream), shape_, sets_[set].buffers, device_.info().compute_units));
     return {};
   }
 
@@ -52,8 +52,7 @@ class PatchesOnGpu final : public measure::Prepared {
     WM_ASSIGN(const auto indices_out, vision::download<std::int32_t>(device_, set.indices_out));
     WM_ASSIGN(const auto features_out, vision::download<std::byte>(device_, set.features_out));
     return vision::top_k_check(
-        shape_,
-        {.scores = scores, .features = features, .indices_out = indices_out, .features_out = features_out});
+        shape_, {.scores = scores, .features = features, .indices_out = indices_out, .features_out = features_out});
   }
 
  private:
@@ -95,16 +94,16 @@ class PatchesOnGpu final : public measure::Prepared {
 device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   const PatchShape shape = vision::patch_shape(params);
   if (shape.n > vision::kMaxPatchesOnGpu) {
-    return device::Support::no(fmt::format("n={} is above {}, the scores that one block keeps in shared memory", shape.n,
-                                           vision::kMaxPatchesOnGpu),
+    return device::Support::no(fmt::format("n={} is above {}, the scores that one block keeps in shared memory",
+                                           shape.n, vision::kMaxPatchesOnGpu),
                                fmt::format("set n to {} or less, or use --device cpu", vision::kMaxPatchesOnGpu));
   }
   constexpr double kMost = 2147483647.0;
   const auto k = static_cast<double>(shape.k);
   if (k * static_cast<double>(shape.d) > kMost || k * static_cast<double>(shape.batch) > kMost) {
-    return device::Support::no(fmt::format("batch={} k={} d={} are more than one launch can index", shape.batch, shape.k,
-                                           shape.d),
-                               "choose a smaller shape with --set");
+    return device::Support::no(
+        fmt::format("batch={} k={} d={} are more than one launch can index", shape.batch, shape.k, shape.d),
+        "choose a smaller shape with --set");
   }
   return device::Support::yes();
 }

@@ -1,6 +1,6 @@
 // top_k_patches in one kernel: a block ranks all patches of its image by counting in shared memory, and copies the rows
-// of its share of the k ranks. An image is split over as many blocks as fill the GPU once; each of them ranks anew, which
-// costs less than another launch.
+// of its share of the k ranks. An image is split over as many blocks as fill the GPU once; each of them ranks anew,
+// which costs less than another launch.
 #include <algorithm>
 
 #include "workloads/module/vision/rank.cuh"
@@ -52,7 +52,8 @@ __device__ __forceinline__ void gather(const Vector* __restrict__ features, Vect
 template <typename Vector, unsigned kLanes>
 __global__ void __launch_bounds__(kThreads)
     top_k_kernel(const float* __restrict__ scores, const Vector* __restrict__ features,
-                 std::int32_t* __restrict__ indices_out, Vector* __restrict__ features_out, Sizes sizes, Slices slices) {
+                 std::int32_t* __restrict__ indices_out, Vector* __restrict__ features_out, Sizes sizes,
+                 Slices slices) {
   extern __shared__ __align__(16) std::uint32_t keys[];
   const unsigned chunks = chunks_of(sizes.n);
   unsigned* picks = keys + chunks * kChunk;

@@ -70,10 +70,10 @@ __global__ void sobel_kernel(Real* __restrict__ out, int height, int width, std:
   }
   const Real two = 2;
   const std::size_t at = pixel % plane;
-  image[3 * plane + at] = around[0][2] + two * around[1][2] + around[2][2] -
-                          (around[0][0] + two * around[1][0] + around[2][0]);
-  image[4 * plane + at] = around[2][0] + two * around[2][1] + around[2][2] -
-                          (around[0][0] + two * around[0][1] + around[0][2]);
+  image[3 * plane + at] =
+      around[0][2] + two * around[1][2] + around[2][2] - (around[0][0] + two * around[1][0] + around[2][0]);
+  image[4 * plane + at] =
+      around[2][0] + two * around[2][1] + around[2][2] - (around[0][0] + two * around[0][1] + around[0][2]);
 }
 
 __device__ double exact_linear(double c) {
@@ -142,8 +142,8 @@ cudaError_t launch_unfused_texture(cudaStream_t stream, const TextureShape& shap
   linearize_kernel<<<blocks_for(3 * pixels), kThreads, 0, stream>>>(buffers.rgb, buffers.linear, 3 * pixels);
   xyz_kernel<<<blocks, kThreads, 0, stream>>>(buffers.linear, buffers.xyz, plane, pixels);
   lab_kernel<<<blocks, kThreads, 0, stream>>>(buffers.xyz, buffers.out, plane, pixels);
-  sobel_kernel<float><<<blocks, kThreads, 0, stream>>>(buffers.out, static_cast<int>(shape.h),
-                                                       static_cast<int>(shape.w), pixels);
+  sobel_kernel<float>
+      <<<blocks, kThreads, 0, stream>>>(buffers.out, static_cast<int>(shape.h), static_cast<int>(shape.w), pixels);
   return cudaGetLastError();
 }
 
@@ -151,8 +151,8 @@ cudaError_t launch_texture_reference(cudaStream_t stream, const TextureShape& sh
   const std::size_t pixels = shape.pixels();
   const unsigned blocks = blocks_for(pixels);
   exact_lab_kernel<<<blocks, kThreads, 0, stream>>>(rgb, out, shape.plane(), pixels);
-  sobel_kernel<double><<<blocks, kThreads, 0, stream>>>(out, static_cast<int>(shape.h), static_cast<int>(shape.w),
-                                                        pixels);
+  sobel_kernel<double>
+      <<<blocks, kThreads, 0, stream>>>(out, static_cast<int>(shape.h), static_cast<int>(shape.w), pixels);
   return cudaGetLastError();
 }
 
