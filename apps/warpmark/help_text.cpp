@@ -89,7 +89,7 @@ std::string bash_case(const std::string& option, const std::string& completion) 
 
 std::string general_help(int width) {
   std::string text =
-      "warpmark measures a machine and its GPU programs, and says how far from the limit they are.\n\n"
+      "warpmark measures a machine and says how far its programs are from the limit.\n\n"
       "usage: warpmark VERB [OPTIONS]\n\nverbs\n";
   for (const Command* command : commands()) text += row(command->id, command->summary, 12, width);
   text += "\noptions\n" + row("--help", "show this help, or that of a verb: warpmark VERB --help", 12, width) +

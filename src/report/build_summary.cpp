@@ -56,7 +56,7 @@ std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   }
   if (above > 0) {
     text += (text.empty() ? "" : "; ") + format_plural(above, "result is", "results are") +
-            " above the roof, which was thus measured too low";
+            " above the roof, so a ceiling was measured badly";
   }
   return text.empty() ? text : device.id + ": " + text + ".";
 }

@@ -16,9 +16,9 @@ constexpr Reporter kText{
     "text", "tables for a terminal", "txt",
     [](const Session& session, const RenderOptions& options) { return render_text(build_report(session), options); }};
 
-constexpr Reporter kMarkdown{
-    "md", "GitHub-flavoured markdown", "md",
-    [](const Session& session, const RenderOptions&) { return render_markdown(build_report(session)); }};
+constexpr Reporter kMarkdown{"md", "GitHub-flavoured markdown", "md", [](const Session& session, const RenderOptions&) {
+                               return render_markdown(build_report(session));
+                             }};
 
 constexpr Reporter kHtml{
     "html", "one self-contained HTML file with plots", "html",

@@ -23,6 +23,15 @@ device::Support cpu_multiplies_bf16() {
   return device::Support::no("this CPU has neither AVX-512 BF16 nor AMX", "use dtype=f32");
 }
 
+device::Support onednn_multiplies_depth(const std::string& dtype, std::int64_t k) {
+  const std::int64_t group = dtype == "int8" ? 4 : dtype == "bf16" ? 2 : 1;
+  if (k % group == 0 || !__builtin_cpu_supports("amx-tile")) return device::Support::yes();
+  return device::Support::no(
+      fmt::format("oneDNN {} fails with AMX for some {} products whose k is no multiple of {}: k={}", onednn_version(),
+                  dtype, group, k),
+      fmt::format("--set k={}", (k / group + 1) * group));
+}
+
 BoundPrimitive::BoundPrimitive(dnnl::primitive primitive, std::vector<std::pair<int, dnnl::memory>> arguments)
     : primitive_(std::move(primitive)), arguments_(std::move(arguments)) {
   for (const auto& [index, memory] : arguments_) handles_.push_back({index, memory.get()});

@@ -4,6 +4,7 @@
 
 #include <dnnl.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,11 @@ template <typename Make>
 /// Whether this CPU multiplies bf16 natively (AVX-512 BF16 or AMX); oneDNN emulates it elsewhere, which says nothing
 /// about the machine.
 [[nodiscard]] device::Support cpu_multiplies_bf16();
+
+/// Whether its matrix products of this many terms can be trusted on this CPU. Up to 2.6.3 at least, those with AMX end
+/// in an illegal instruction or in wrong numbers for some k that do not fill a 32-bit group of elements (int8 65 x 33 x
+/// 127, bf16 33 x 65 x 63).
+[[nodiscard]] device::Support onednn_multiplies_depth(const std::string& dtype, std::int64_t k);
 
 /// A primitive and its arguments. Cheap to move; the memory objects' data must outlive it.
 class BoundPrimitive {

@@ -172,6 +172,40 @@ TEST(BuildReport, groups_problems_with_one_cause) {
   EXPECT_NE(text.find("and 296 more"), std::string::npos);
 }
 
+TEST(BuildReport, tells_disturbances_that_differ_in_numbers_as_one) {
+  SampleSession sample;
+  for (int i = 0; i < 3; ++i) {
+    auto& run = sample.measured("copy", "cpu", {{"size", std::int64_t{4096} << i}}, {0, 8192, 8192, "", ""}, 1e-6);
+    run.outcome = Outcome::mistrusted;
+    run.reason = "other processes used " + std::to_string(8 + 41 * i) + " % of the CPU time.";
+  }
+  const auto text = rendered(sample.finish(), "text", {.width = 120, .unicode = true});
+  EXPECT_NE(text.find("copy 4 KiB cold, copy 8 KiB cold, copy 16 KiB cold\n"), std::string::npos);
+  EXPECT_NE(text.find("other processes used 8–90 % of the CPU time.\n"), std::string::npos);
+}
+
+TEST(BuildReport, keeps_errors_with_different_numbers_apart) {
+  SampleSession sample;
+  for (const char* k : {"500", "600"}) {
+    sample.unmeasured("top_k_patches", "cpu", {{"k", k}}, Outcome::error, std::string("k = ") + k + " is too many");
+  }
+  const auto text = rendered(sample.finish(), "text");
+  EXPECT_NE(text.find("k = 500 is too many"), std::string::npos);
+  EXPECT_NE(text.find("k = 600 is too many"), std::string::npos);
+}
+
+TEST(BuildReport, counts_shares_above_the_roof_apart) {
+  SampleSession sample;
+  for (int i = 0; i < 3; ++i)
+    sample.measured("copy", "cpu", {{"size", std::int64_t{i}}}, {0, 8192, 8192, "", ""}, 1e-6);
+  Session session = sample.finish();
+  for (auto& run : session.runs) run.roof = Roof{Bound::memory, 0.5, 0, 1e9, 0, "", ""};
+  session.runs[1].roof->share = 333;
+  const auto text = rendered(session, "text", {.width = 200});
+  EXPECT_NE(text.find("cpu: results reached 50.0 % to 50.0 % of their roofs"), std::string::npos);
+  EXPECT_NE(text.find("1 result is above the roof, so a ceiling was measured badly"), std::string::npos);
+}
+
 TEST(BuildReport, says_so_when_nothing_was_measured) {
   const auto report = build_report(bare_session());
   EXPECT_NE(render_text(report, {}).find("Nothing was measured."), std::string::npos);

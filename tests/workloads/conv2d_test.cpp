@@ -39,6 +39,8 @@ TEST(Conv2dOnCpu, tells_right_from_wrong_on_small_shapes) {
 TEST(Conv2dOnCpu, tells_right_from_wrong_with_stride_and_padding) {
   expect_every_way_right({{"n", "2"}, {"c", "4"}, {"h", "9"}, {"w", "8"}, {"k", "6"}, {"r", "3"}, {"stride", "2"}});
   expect_every_way_right({{"n", "1"}, {"c", "4"}, {"h", "12"}, {"w", "12"}, {"k", "4"}, {"r", "5"}, {"pad", "0"}});
+  // The library's scratchpad overflows here.
+  expect_every_way_right({{"n", "3"}, {"c", "15"}, {"h", "14"}, {"w", "30"}, {"k", "5"}, {"r", "1"}, {"stride", "2"}});
 }
 
 TEST(Conv2dOnCpu, tells_right_from_wrong_where_the_check_samples) {

@@ -23,14 +23,28 @@ TEST(GemmOnCpu, tells_right_from_wrong_for_every_library_and_type) {
                                                               {"bf16", "onednn"},  {"f32", "auto"}};
   for (const auto& [dtype, impl] : ways) {
     if (!test::support_on_cpu("gemm", gemm("8", "8", "8", dtype, impl)).available) continue;
-    test::expect_right_and_wrong_told_apart("gemm", gemm("1", "1", "1", dtype, impl));
-    test::expect_right_and_wrong_told_apart("gemm", gemm("65", "33", "127", dtype, impl));
+    for (const auto& [m, n, k] :
+         {std::tuple{"1", "1", "4"}, {"65", "33", "128"}, {"65", "33", "127"}, {"1", "1", "1"}}) {
+      if (!test::support_on_cpu("gemm", gemm(m, n, k, dtype, impl)).available) continue;  // see the next test
+      test::expect_right_and_wrong_told_apart("gemm", gemm(m, n, k, dtype, impl));
+    }
     test::expect_right_and_wrong_told_apart("gemm", gemm("320", "256", "272", dtype, impl));  // checked by projections
   }
 }
 
 TEST(GemmOnCpu, has_a_bf16_product_exactly_where_the_cpu_does) {
   EXPECT_EQ(test::support_on_cpu("gemm", gemm("8", "8", "8", "bf16")).available, cpu_multiplies_bf16().available);
+}
+
+TEST(GemmOnCpu, leaves_out_only_the_depths_that_crash_the_library_with_amx) {
+  const bool amx = __builtin_cpu_supports("amx-tile");
+  EXPECT_EQ(test::support_on_cpu("gemm", gemm("65", "33", "127", "int8")).available, !amx);
+  EXPECT_TRUE(test::support_on_cpu("gemm", gemm("65", "33", "128", "int8")).available);
+  EXPECT_TRUE(test::support_on_cpu("gemm", gemm("65", "33", "127", "f32", "onednn")).available);
+  if (amx) {
+    EXPECT_EQ(test::support_on_cpu("gemm", gemm("65", "33", "126", "int8")).hint, "--set k=128");
+    EXPECT_TRUE(test::support_on_cpu("gemm", gemm("65", "33", "126", "bf16")).available);
+  }
 }
 
 TEST(GemmOnCpu, says_what_it_tried_and_what_it_runs) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stats/random.h"
-#include "vision_support.h"
+#include "workloads/run_workload.h"
 #include "workloads/vision/constants.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
@@ -119,7 +119,7 @@ TEST(OpponentBalance, is_right_for_all_kinds_of_shapes) {
                                                                                   {"196", "39200"},
                                                                                   {"196", "78399"},
                                                                                   {"1000", "70000"}}) {
-    test::expect_correct(kOpponentBalance, {{"batch", "5"}, {"n", n}, {"budget", budget}});
+    test::expect_right_and_wrong_told_apart("opponent_balance", {{"batch", "5"}, {"n", n}, {"budget", budget}});
   }
 }
 
@@ -146,12 +146,12 @@ TEST(OpponentBalance, fails_the_check_when_one_token_moves) {
 }
 
 TEST(OpponentBalance, names_the_numbers_of_a_budget_too_small) {
-  const auto small = test::cost_of(kOpponentBalance, {{"n", "100"}, {"budget", "6399"}});
+  const auto small = test::cost_of("opponent_balance", {{"n", "100"}, {"budget", "6399"}});
   ASSERT_FALSE(small.ok());
   EXPECT_EQ(small.error().kind, ErrorKind::usage);
   EXPECT_EQ(small.error().what, "budget is 6399 tokens, but 100 patches need at least 64 each: 6400");
   EXPECT_THAT(small.error().hint, HasSubstr("set budget to 6400 or more"));
-  EXPECT_TRUE(test::cost_of(kOpponentBalance, {{"n", "100"}, {"budget", "6400"}}).ok());
+  EXPECT_TRUE(test::cost_of("opponent_balance", {{"n", "100"}, {"budget", "6400"}}).ok());
 }
 
 }  // namespace

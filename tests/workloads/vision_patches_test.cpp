@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "vision_support.h"
+#include "workloads/run_workload.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/score_order.h"
@@ -59,7 +59,7 @@ TEST(TopKPatches, is_exact_for_all_kinds_of_shapes) {
   for (const char* dtype : {"f32", "bf16"}) {
     for (const auto& [n, k] : std::vector<std::pair<const char*, const char*>>{
              {"1", "1"}, {"7", "1"}, {"196", "64"}, {"196", "196"}, {"300", "299"}}) {
-      test::expect_correct(kTopKPatches, {{"batch", "5"}, {"n", n}, {"k", k}, {"d", "33"}, {"dtype", dtype}});
+      test::expect_right_and_wrong_told_apart("top_k_patches", {{"batch", "5"}, {"n", n}, {"k", k}, {"d", "33"}, {"dtype", dtype}});
     }
   }
 }
@@ -86,19 +86,19 @@ TEST(TopKPatches, check_counts_what_differs) {
 
 TEST(TopKPatches, counts_its_bytes) {
   const auto cost =
-      test::cost_of(kTopKPatches, {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
+      test::cost_of("top_k_patches", {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(cost->bytes, 2 * (10 * 4 + 3 * 4 + 2 * 3 * 8 * 2));
   EXPECT_EQ(cost->footprint_bytes, 2 * (10 * 4 + 3 * 4 + (10 + 3) * 8 * 2));
 }
 
 TEST(TopKPatches, names_the_numbers_of_a_bad_k) {
-  const auto many = test::cost_of(kTopKPatches, {{"n", "10"}, {"k", "11"}});
+  const auto many = test::cost_of("top_k_patches", {{"n", "10"}, {"k", "11"}});
   ASSERT_FALSE(many.ok());
   EXPECT_EQ(many.error().kind, ErrorKind::usage);
   EXPECT_EQ(many.error().what, "k is 11, but an image has only n=10 patches");
   EXPECT_EQ(many.error().hint, "set k to 10 or less, or n to 11 or more");
-  const auto none = test::cost_of(kTopKPatches, {{"k", "0"}});
+  const auto none = test::cost_of("top_k_patches", {{"k", "0"}});
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().what, HasSubstr("k is 0"));
 }

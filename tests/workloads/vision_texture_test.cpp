@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stats/random.h"
-#include "vision_support.h"
+#include "workloads/run_workload.h"
 #include "workloads/vision/constants.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/simd_kernels.h"
@@ -102,7 +102,7 @@ TEST(FusedTexture, is_right_for_all_kinds_of_shapes) {
   for (const char* impl : {"fused", "unfused"}) {
     for (const auto& [h, w] : std::vector<std::pair<const char*, const char*>>{
              {"1", "1"}, {"1", "2"}, {"2", "1"}, {"3", "3"}, {"5", "67"}, {"64", "16"}, {"33", "130"}, {"97", "31"}}) {
-      test::expect_correct(kFusedTexture, {{"n", "3"}, {"h", h}, {"w", w}, {"impl", impl}});
+      test::expect_right_and_wrong_told_apart("fused_texture", {{"n", "3"}, {"h", h}, {"w", w}, {"impl", impl}});
     }
   }
 }
@@ -128,33 +128,34 @@ TEST(FusedTexture, fails_the_check_when_one_value_is_wrong) {
 }
 
 TEST(FusedTexture, counts_its_bytes_and_flops) {
-  const auto fused = test::cost_of(kFusedTexture, {{"n", "2"}, {"h", "10"}, {"w", "10"}});
+  const auto fused = test::cost_of("fused_texture", {{"n", "2"}, {"h", "10"}, {"w", "10"}});
   ASSERT_TRUE(fused.ok());
   EXPECT_EQ(fused->bytes, 2 * 100 * 8 * 4);
   EXPECT_EQ(fused->flops, 2 * 100 * 47);
   EXPECT_EQ(fused->footprint_bytes, 2 * 100 * 8 * 4);
-  const auto unfused = test::cost_of(kFusedTexture, {{"n", "2"}, {"h", "10"}, {"w", "10"}, {"impl", "unfused"}});
+  const auto unfused = test::cost_of("fused_texture", {{"n", "2"}, {"h", "10"}, {"w", "10"}, {"impl", "unfused"}});
   ASSERT_TRUE(unfused.ok());
   EXPECT_EQ(unfused->bytes, fused->bytes);
   EXPECT_EQ(unfused->footprint_bytes, 2 * 100 * 14 * 4);
 }
 
 TEST(FusedTexture, names_the_numbers_of_a_bad_shape) {
-  const auto zero = test::cost_of(kFusedTexture, {{"h", "0"}});
+  const auto zero = test::cost_of("fused_texture", {{"h", "0"}});
   ASSERT_FALSE(zero.ok());
   EXPECT_EQ(zero.error().kind, ErrorKind::usage);
   EXPECT_THAT(zero.error().what, HasSubstr("h is 0"));
-  const auto huge = test::cost_of(kFusedTexture, {{"h", "4000000000000"}, {"w", "4000000000000"}});
+  const auto huge = test::cost_of("fused_texture", {{"h", "4000000000000"}, {"w", "4000000000000"}});
   ASSERT_FALSE(huge.ok());
   EXPECT_THAT(huge.error().what, HasSubstr("h=4000000000000 * w=4000000000000"));
 }
 
 TEST(FusedTexture, says_when_memory_does_not_suffice) {
-  auto device = test::cpu_device();
+  auto device = test::small_cpu();
   device.device_info.memory_bytes = 1000;
-  const auto params = test::params_of(kFusedTexture, {{"n", "1"}});
+  const auto& workload = test::workload("fused_texture");
+  const auto params = resolve_params(workload.params, {{"n", "1"}});
   ASSERT_TRUE(params.ok());
-  const auto prepared = kFusedTexture.prepare(kFusedTexture, {.device = device, .params = *params});
+  const auto prepared = workload.prepare(workload, {.device = device, .params = *params});
   ASSERT_FALSE(prepared.ok());
   EXPECT_EQ(prepared.error().kind, ErrorKind::environment);
 }

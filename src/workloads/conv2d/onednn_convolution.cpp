@@ -1,5 +1,7 @@
 #include "workloads/conv2d/onednn_convolution.h"
 
+#include <omp.h>
+
 #include <array>
 
 #include "workloads/conv2d/conv2d_cpu.h"
@@ -67,11 +69,12 @@ OneDnnConvolution::OneDnnConvolution(const ConvShape& shape, const SetMemory& me
         Forward::desc(dnnl::prop_kind::forward_inference, kAlgorithm, x, w, y, strides, low, high), attributes,
         engine_);
     kernel_ = pd.impl_info_str();
+    make_scratchpad(shape, pd.scratchpad_desc());
     bind(memory,
          {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
           {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
           {kConvOutput, DNNL_ARG_DST, true, output, pd.dst_desc()}},
-         Forward(pd), pd.scratchpad_desc());
+         Forward(pd));
     return;
   }
   const Forward::primitive_desc forward(
@@ -80,27 +83,36 @@ OneDnnConvolution::OneDnnConvolution(const ConvShape& shape, const SetMemory& me
     const BackwardData::primitive_desc pd(BackwardData::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
                                           engine_, forward);
     kernel_ = pd.impl_info_str();
+    make_scratchpad(shape, pd.scratchpad_desc());
     bind(memory,
          {{kConvInput, DNNL_ARG_DIFF_SRC, true, input, pd.diff_src_desc()},
           {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
           {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
-         BackwardData(pd), pd.scratchpad_desc());
+         BackwardData(pd));
     return;
   }
   const BackwardWeights::primitive_desc pd(BackwardWeights::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
                                            engine_, forward);
   kernel_ = pd.impl_info_str();
+  make_scratchpad(shape, pd.scratchpad_desc());
   bind(memory,
        {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
         {kConvWeights, DNNL_ARG_DIFF_WEIGHTS, true, weights, pd.diff_weights_desc()},
         {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
-       BackwardWeights(pd), pd.scratchpad_desc());
+       BackwardWeights(pd));
 }
 
-void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive,
-                             const dnnl::memory::desc& scratchpad) {
+/// oneDNN 2.6.3's 1x1 kernels write behind the scratchpad they ask for where the channels do not fill their block of 16
+/// and the stride is above 1. So there is room for one block of channels of one image and thread behind it.
+void OneDnnConvolution::make_scratchpad(const ConvShape& shape, const dnnl::memory::desc& layout) {
+  const std::int64_t room = 16 * shape.p * shape.q * std::int64_t{sizeof(float)} * omp_get_max_threads();
+  const auto bytes = static_cast<std::int64_t>(layout.get_size()) + room;
+  scratch_room_ = dnnl::memory(Desc({bytes}, dnnl::memory::data_type::u8, Tag::a), engine_);
+  scratchpad_ = dnnl::memory(layout, engine_, scratch_room_.get_data_handle());
+}
+
+void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive) {
   constexpr std::array kNames{"input", "weights", "output"};
-  const dnnl::memory scratch(scratchpad, engine_);
   std::map<int, dnnl::memory> between;  // activations in the kernel's layout; sets share them, as each run fills them
   for (const Tensor& tensor : tensors) {
     if (tensor.user == tensor.kernel) continue;
@@ -111,7 +123,7 @@ void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensor
   for (std::size_t set = 0; set < memory.sets(); ++set) {
     std::vector<BoundPrimitive> before;
     std::vector<BoundPrimitive> after;
-    std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SCRATCHPAD, scratch}};
+    std::vector<std::pair<int, dnnl::memory>> arguments{{DNNL_ARG_SCRATCHPAD, scratchpad_}};
     for (const Tensor& tensor : tensors) {
       dnnl::memory user(tensor.user, engine_, memory.bytes(set, tensor.array).data());
       if (tensor.user == tensor.kernel) {

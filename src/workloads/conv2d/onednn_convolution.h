@@ -35,11 +35,13 @@ class OneDnnConvolution {
 
  private:
   struct Tensor;
-  void bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive,
-            const dnnl::memory::desc& scratchpad);
+  void make_scratchpad(const ConvShape& shape, const dnnl::memory::desc& layout);
+  void bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive);
 
   dnnl::engine engine_;
   dnnl::stream stream_;
+  dnnl::memory scratch_room_;  ///< holds scratchpad_
+  dnnl::memory scratchpad_;
   std::string kernel_;
   std::string reordered_;
   std::vector<std::vector<BoundPrimitive>> runs_;  ///< steps of each set

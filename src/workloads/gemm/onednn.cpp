@@ -62,8 +62,10 @@ class OneDnnGemm final : public GemmLibrary {
 }  // namespace
 
 device::Support onednn_supports(const GemmShape& shape) {
-  if (shape.dtype == "bf16") return cpu_multiplies_bf16();
-  if (shape.dtype == "f32" || shape.dtype == "int8") return device::Support::yes();
+  if (shape.dtype == "bf16" && !cpu_multiplies_bf16().available) return cpu_multiplies_bf16();
+  if (shape.dtype == "f32" || shape.dtype == "int8" || shape.dtype == "bf16") {
+    return onednn_multiplies_depth(shape.dtype, shape.k);
+  }
   return device::Support::no(
       fmt::format("oneDNN {} has no {} matrix product on the CPU", onednn_version(), shape.dtype),
       "use dtype=f32, bf16 or int8");

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kAlignment = 16;  ///< bytes; device::Buffer gives 256
 
 Result<Descriptor> engine_of(const Descriptor& configuration) {
-  WM_ASSIGN(auto engines, configuration.children(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+  WM_ASSIGN(auto engines, configuration.children(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
   if (engines.empty()) return internal_error("cuDNN: an engine configuration without an engine");
   return std::move(engines.front());
 }
@@ -33,8 +33,8 @@ Result<bool> is_excluded(const Cudnn& cudnn, const Descriptor& engine,
 Result<std::string> name_of(const Cudnn& cudnn, const Descriptor& configuration, const Descriptor& engine) {
   WM_ASSIGN(const std::int64_t index, engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
   std::string name = fmt::format("engine {}", index);
-  WM_ASSIGN(const auto knobs,
-            configuration.children(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
+  WM_ASSIGN(const auto knobs, configuration.children(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                                     CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS));
   const char* separator = ", knobs ";
   for (const Descriptor& knob : knobs) {
     cudnnBackendKnobType_t type{};
@@ -55,7 +55,8 @@ Result<std::vector<Descriptor>> configurations(const Cudnn& cudnn, const Descrip
   WM_TRY(heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph));
   WM_TRY(heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode));
   WM_TRY(heuristics.finalize());
-  return heuristics.children(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  WM_ASSIGN(const std::int64_t count, heuristics.count(CUDNN_ATTR_ENGINEHEUR_RESULTS));
+  return heuristics.children(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
 }
 
 Result<Plan> make_plan(const Cudnn& cudnn, const Descriptor& configuration, std::string name) {
@@ -163,23 +164,28 @@ Result<std::int64_t> Descriptor::integer(cudnnBackendAttributeName_t name) const
   return value;
 }
 
-Result<std::vector<Descriptor>> Descriptor::children(cudnnBackendAttributeName_t name,
-                                                     cudnnBackendDescriptorType_t type) const {
-  const std::string call = fmt::format("get attribute {}", static_cast<int>(name));
+Result<std::int64_t> Descriptor::count(cudnnBackendAttributeName_t name) const {
   std::int64_t count = 0;
-  WM_TRY(cudnn_->status(cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr), call));
+  WM_TRY(cudnn_->status(cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+                        fmt::format("count attribute {}", static_cast<int>(name))));
+  return count;
+}
+
+Result<std::vector<Descriptor>> Descriptor::children(cudnnBackendAttributeName_t name,
+                                                     cudnnBackendDescriptorType_t type, std::int64_t most) const {
   std::vector<Descriptor> made;
   std::vector<cudnnBackendDescriptor_t> raw;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < most; ++i) {
     WM_ASSIGN(auto child, Descriptor::make(*cudnn_, type));
     raw.push_back(child.get());
     made.push_back(std::move(child));
   }
-  if (count == 0) return made;
+  if (most == 0) return made;
   std::int64_t filled = 0;
-  WM_TRY(cudnn_->status(cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled, raw.data()),
-                        call));
-  made.resize(static_cast<std::size_t>(std::min(filled, count)));
+  WM_TRY(cudnn_->status(
+      cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &filled, raw.data()),
+      fmt::format("get attribute {}", static_cast<int>(name))));
+  made.resize(static_cast<std::size_t>(std::min(filled, most)));
   return made;
 }
 

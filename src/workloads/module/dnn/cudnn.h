@@ -72,9 +72,11 @@ class Descriptor {
   Status finalize();
 
   [[nodiscard]] Result<std::int64_t> integer(cudnnBackendAttributeName_t name) const;
-  /// Child descriptors; cuDNN fills descriptors of `type` that the caller makes.
+  /// Child descriptors, `most` of them at most; cuDNN fills descriptors of `type` that the caller makes.
   [[nodiscard]] Result<std::vector<Descriptor>> children(cudnnBackendAttributeName_t name,
-                                                         cudnnBackendDescriptorType_t type) const;
+                                                         cudnnBackendDescriptorType_t type, std::int64_t most) const;
+  /// How many values an attribute has, where cuDNN tells: it does for heuristics' results, not for knob choices.
+  [[nodiscard]] Result<std::int64_t> count(cudnnBackendAttributeName_t name) const;
 
  private:
   const Cudnn* cudnn_ = nullptr;

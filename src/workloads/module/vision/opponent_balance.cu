@@ -313,8 +313,8 @@ cudaError_t launch_opponent_balance(cudaStream_t stream, const BalanceShape& sha
     kernel<<<blocks, layout.holders * lanes, bytes, stream>>>(buffers.scores, buffers.relevance, buffers.tokens,
                                                               layout);
   };
-  if (n <= kMaxThreads / 4) {
-    start(opponent_balance_kernel<1, 4>, 4);
+  if (n <= kMaxThreads / 2) {
+    start(opponent_balance_kernel<1, 2>, 2);
   } else if (n <= kMaxThreads) {
     start(opponent_balance_kernel<1, 1>, 1);
   } else if (n <= 2 * kMaxThreads) {

@@ -1,0 +1,53 @@
+// The pages docs/cli/<verb>.md and the shell completions are made from the tables that parse; they must be up to date.
+// WARPMARK_UPDATE=1 rewrites the pages.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "warpmark/help_text.h"
+
+namespace warpmark::apps {
+namespace {
+
+TEST(CliDocs, are_what_the_tables_say) {
+  for (const Command* command : commands()) {
+    const std::string path = std::string(WARPMARK_SOURCE_DIR) + "/docs/cli/" + command->id + ".md";
+    const std::string page = markdown_of(*command);
+    if (std::getenv("WARPMARK_UPDATE") != nullptr) {
+      ASSERT_TRUE(write_file(path, page).ok());
+    }
+    const auto stored = read_file(path);
+    ASSERT_TRUE(stored.ok()) << path << " is missing; WARPMARK_UPDATE=1 writes it";
+    EXPECT_EQ(*stored, page) << path << " is not up to date; WARPMARK_UPDATE=1 rewrites it";
+  }
+}
+
+TEST(Help, fits_into_eighty_columns) {
+  const auto check = [](const std::string& text) {
+    for (const auto& line : split(text, '\n')) EXPECT_LE(display_width(line), 80U) << line;
+  };
+  check(general_help(80));
+  for (const Command* command : commands()) check(help_of(*command, 80));
+}
+
+TEST(Completion, is_a_valid_bash_script_that_offers_verbs_and_options) {
+  const std::string script = bash_completion() +
+                             "COMP_WORDS=(warpmark re); COMP_CWORD=1; _warpmark; echo \"${COMPREPLY[@]}\"\n"
+                             "COMP_WORDS=(warpmark run --su); COMP_CWORD=2; _warpmark; echo \"${COMPREPLY[@]}\"\n";
+  const auto output = run_process({"bash", "-c", script});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->err, "");
+  EXPECT_EQ(output->out, "report\n--suite\n");
+}
+
+TEST(Completion, names_every_option_for_zsh) {
+  const std::string script = zsh_completion();
+  for (const Command* command : commands()) {
+    for (const auto& option : command->options) EXPECT_NE(script.find(option.name), std::string::npos) << option.name;
+  }
+}
+
+}  // namespace
+}  // namespace warpmark::apps
