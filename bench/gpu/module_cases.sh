@@ -18,7 +18,8 @@ cases=
 for w in $what; do
   case $w in
     attention)
-      for shape in "4096 64 no" "2048 64 no" "1024 64 no" "512 64 no" "4096 64 yes" "1024 64 yes" "4096 128 no" "4096 128 yes"; do
+      for shape in "4096 64 no" "2048 64 no" "1024 64 no" "512 64 no" "4096 64 yes" "1024 64 yes" "4096 128 no" \
+                   "4096 128 yes"; do
         for impl in cudnn flash; do add_attention $impl f16 $shape; done
       done
       add_attention cudnn bf16 4096 64 no

@@ -134,9 +134,9 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
   if (run.cost.bytes > 0 && run.cost.link.empty()) {
     add(Bound::memory, "bandwidth", memory_scope(run, device), run.cost.bytes);
   }
-  if (const auto* launch = find_ceiling(ceilings, device.id, "launch", "")) {
-    terms.push_back({Bound::latency, launch->value, launch});
-  }
+  // Work that took less than a launch did not pay for one, as a copy by the calling thread alone.
+  const auto* launch = find_ceiling(ceilings, device.id, "launch", "");
+  if (launch != nullptr && launch->value <= seconds) terms.push_back({Bound::latency, launch->value, launch});
   if (!missing.empty() || terms.empty()) {
     roof.reason = missing.empty() ? "no ceiling was measured in this session" : missing;
     return roof;

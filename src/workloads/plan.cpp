@@ -160,7 +160,7 @@ void add_ceiling_cases(std::vector<PlannedCase>& plan, Catalog<Workload> catalog
       if (!has_case(plan, device, id, "")) add_limit(limits, catalog, device, id, {{"size", array}, {"mode", "cold"}});
     }
     if (!has_case(plan, device, "launch", "")) {
-      add_limit(limits, catalog, device, "launch", {{"kind", gpu ? "kernel" : "fork_join"}});
+      add_limit(limits, catalog, device, "launch", {{"kind", gpu ? "rate" : "fork_join"}});
     }
     for (const auto& type : flop_types(plan, device)) {
       if (has_case(plan, device, "gemm", type)) continue;

@@ -88,6 +88,12 @@ TEST(Roofline, names_the_largest_of_the_three_terms) {
   EXPECT_NEAR(latency.share, 0.2, 1e-12);
 }
 
+TEST(Roofline, does_not_charge_a_launch_to_work_that_took_less_than_one) {
+  const auto roof = place_under_roof(run_of("x", 0.5e-6, 0, 3e3), cpu(), ceilings());
+  EXPECT_EQ(roof.bound, Bound::memory);
+  EXPECT_NEAR(roof.share, 0.5, 1e-12);
+}
+
 TEST(Roofline, does_not_guess_without_the_ceiling_it_needs) {
   auto run = run_of("x", 1, 1e9, 1e9);
   run.cost.flop_type = "bf16";

@@ -81,7 +81,7 @@ TEST(AttentionCost, refuses_shapes_that_make_no_sense) {
 
 std::vector<const FlashKernels*> kernels_of_this_cpu() {
   std::vector<const FlashKernels*> kernels{&kSse2FlashKernels};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     kernels.push_back(&kAvx2FlashKernels);
   }
   if (__builtin_cpu_supports("avx512f")) kernels.push_back(&kAvx512FlashKernels);

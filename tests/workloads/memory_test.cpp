@@ -88,7 +88,7 @@ TEST(StreamCases, cover_every_cache_level_and_the_memory) {
       EXPECT_EQ(hot, arrays * size <= 2 * device.last_level_cache_bytes);
       const std::int64_t footprint = arrays * size;
       levels.insert(footprint <= 48 << 10    ? "L1"
-                    : footprint <= 512 << 10 ? "L2"
+                    : footprint <= 256 << 10 ? "L2"
                     : footprint <= 1 << 20   ? "L3"
                                              : "memory");
     }

@@ -19,7 +19,7 @@ inline warpmark::test::FakeDevice small_cpu() {
   device.device_info.id = "cpu";
   device.device_info.backend = "cpu";
   device.device_info.compute_units = 2;
-  device.device_info.caches = {{1, "data", 48 << 10, 1}, {2, "unified", 256 << 10, 1}, {3, "unified", 1 << 20, 2}};
+  device.device_info.caches = {{1, "data", 48 << 10, 1}, {2, "unified", 128 << 10, 1}, {3, "unified", 1 << 20, 2}};
   return device;
 }
 

@@ -59,7 +59,8 @@ TEST(TopKPatches, is_exact_for_all_kinds_of_shapes) {
   for (const char* dtype : {"f32", "bf16"}) {
     for (const auto& [n, k] : std::vector<std::pair<const char*, const char*>>{
              {"1", "1"}, {"7", "1"}, {"196", "64"}, {"196", "196"}, {"300", "299"}}) {
-      test::expect_right_and_wrong_told_apart("top_k_patches", {{"batch", "5"}, {"n", n}, {"k", k}, {"d", "33"}, {"dtype", dtype}});
+      test::expect_right_and_wrong_told_apart("top_k_patches",
+                                              {{"batch", "5"}, {"n", n}, {"k", k}, {"d", "33"}, {"dtype", dtype}});
     }
   }
 }
@@ -86,6 +87,7 @@ TEST(TopKPatches, check_counts_what_differs) {
 
 TEST(TopKPatches, counts_its_bytes) {
   const auto cost =
+      
       test::cost_of("top_k_patches", {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(cost->bytes, 2 * (10 * 4 + 3 * 4 + 2 * 3 * 8 * 2));

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#pragma GCC target("avx512f,fma,f16c")
+#pragma GCC target("avx512f,fma,f16c")  // NOLINT(clang-diagnostic-unknown-pragmas): it is GCC that compiles this
 
 namespace warpmark::workloads {
 namespace {

@@ -111,7 +111,8 @@ void OneDnnConvolution::make_scratchpad(const ConvShape& shape, const dnnl::memo
   scratchpad_ = dnnl::memory(layout, engine_, scratch_room_.get_data_handle());
 }
 
-void OneDnnConvolution::bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive) {
+void OneDnnConvolution::bind(const SetMemory& memory, const std::vector<Tensor>& tensors,
+                             const dnnl::primitive& primitive) {
   constexpr std::array kNames{"input", "weights", "output"};
   std::map<int, dnnl::memory> between;  // activations in the kernel's layout; sets share them, as each run fills them
   for (const Tensor& tensor : tensors) {

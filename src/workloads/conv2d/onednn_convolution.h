@@ -36,7 +36,7 @@ class OneDnnConvolution {
  private:
   struct Tensor;
   void make_scratchpad(const ConvShape& shape, const dnnl::memory::desc& layout);
-  void bind(const SetMemory& memory, std::vector<Tensor> tensors, const dnnl::primitive& primitive);
+  void bind(const SetMemory& memory, const std::vector<Tensor>& tensors, const dnnl::primitive& primitive);
 
   dnnl::engine engine_;
   dnnl::stream stream_;

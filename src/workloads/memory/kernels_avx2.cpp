@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma")  // NOLINT(clang-diagnostic-unknown-pragmas): it is GCC that compiles this
 
 namespace warpmark::workloads {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#pragma GCC target("avx512f")
+#pragma GCC target("avx512f")  // NOLINT(clang-diagnostic-unknown-pragmas): it is GCC that compiles this
 
 namespace warpmark::workloads {
 namespace {

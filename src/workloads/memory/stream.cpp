@@ -50,8 +50,8 @@ Result<Cost> stream_cost(const Params& params, const StreamWork& work) {
                        fmt::format("--set size={}", size / 4 * 4));
   }
   WM_ASSIGN(const std::int64_t bytes, product_of({{"arrays", work.arrays}, {"size", size}}));
-  const double elements = static_cast<double>(size / 4);
-  return Cost{.flops = work.flops_per_element * elements,
+  const std::int64_t elements = size / 4;
+  return Cost{.flops = work.flops_per_element * static_cast<double>(elements),
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = bytes,
               .flop_type = "f32",

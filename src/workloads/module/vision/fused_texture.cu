@@ -83,9 +83,45 @@ __device__ __forceinline__ float lightness_at(const float* rgb, std::size_t plan
 }
 
 template <int kWidth>
+using SharedRows = float[kTileRows + 2][kMaxBlockColumns * kWidth + 2 * kMargin];
+
+/// Both Sobel gradients of this thread's pixels at (column, row of the thread) of the tile, from L* in shared memory.
+template <int kWidth>
+__device__ __forceinline__ void write_gradients(const SharedRows<kWidth>& shared, float* __restrict__ out,
+                                                const Tiles& tiles, int first_row, int column, int x) {
+  const std::size_t plane = static_cast<std::size_t>(tiles.height) * tiles.width;
+#pragma unroll
+  for (int i = 0; i < kThreadRows; ++i) {
+    const int slot = static_cast<int>(threadIdx.y) + i * kBlockRows;
+    const int row = first_row - 1 + slot;
+    if (slot < 1 || slot > kTileRows || row >= tiles.height) continue;
+    const auto above = neighbourhood<kWidth>(&shared[slot - 1][kMargin + column]);
+    const auto here = neighbourhood<kWidth>(&shared[slot][kMargin + column]);
+    const auto below = neighbourhood<kWidth>(&shared[slot + 1][kMargin + column]);
+    float smooth[kWidth + 2];  // down the columns
+    float slope[kWidth + 2];
+#pragma unroll
+    for (int j = 0; j < kWidth + 2; ++j) {
+      smooth[j] = fmaf(2.0F, here.value[j], above.value[j] + below.value[j]);
+      slope[j] = below.value[j] - above.value[j];
+    }
+    Pixels<kWidth> gradient_x;
+    Pixels<kWidth> gradient_y;
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      gradient_x.value[j] = smooth[j + 2] - smooth[j];
+      gradient_y.value[j] = fmaf(2.0F, slope[j + 1], slope[j] + slope[j + 2]);
+    }
+    const std::size_t offset = static_cast<std::size_t>(row) * tiles.width + x;
+    store<kWidth>(out + 3 * plane + offset, gradient_x);
+    store<kWidth>(out + 4 * plane + offset, gradient_y);
+  }
+}
+
+template <int kWidth>
 __global__ void __launch_bounds__(kMaxBlockColumns* kBlockRows)
     fused_texture_kernel(const float* __restrict__ rgb, float* __restrict__ out, Tiles tiles) {
-  __shared__ __align__(16) float shared[kTileRows + 2][kMaxBlockColumns * kWidth + 2 * kMargin];
+  __shared__ __align__(16) SharedRows<kWidth> shared;
   const int image = static_cast<int>(blockIdx.x) / (tiles.across * tiles.down);
   const int tile = static_cast<int>(blockIdx.x) - image * tiles.across * tiles.down;
   const int tile_y = tile / tiles.across;
@@ -150,33 +186,7 @@ __global__ void __launch_bounds__(kMaxBlockColumns* kBlockRows)
     }
   }
   __syncthreads();
-  if (!inside) return;
-#pragma unroll
-  for (int i = 0; i < kThreadRows; ++i) {
-    const int slot = static_cast<int>(threadIdx.y) + i * kBlockRows;
-    const int row = first_row - 1 + slot;
-    if (slot < 1 || slot > kTileRows || row >= tiles.height) continue;
-    const auto above = neighbourhood<kWidth>(&shared[slot - 1][kMargin + column]);
-    const auto here = neighbourhood<kWidth>(&shared[slot][kMargin + column]);
-    const auto below = neighbourhood<kWidth>(&shared[slot + 1][kMargin + column]);
-    float smooth[kWidth + 2];  // down the columns
-    float slope[kWidth + 2];
-#pragma unroll
-    for (int j = 0; j < kWidth + 2; ++j) {
-      smooth[j] = fmaf(2.0F, here.value[j], above.value[j] + below.value[j]);
-      slope[j] = below.value[j] - above.value[j];
-    }
-    Pixels<kWidth> gradient_x;
-    Pixels<kWidth> gradient_y;
-#pragma unroll
-    for (int j = 0; j < kWidth; ++j) {
-      gradient_x.value[j] = smooth[j + 2] - smooth[j];
-      gradient_y.value[j] = fmaf(2.0F, slope[j + 1], slope[j] + slope[j + 2]);
-    }
-    const std::size_t offset = static_cast<std::size_t>(row) * tiles.width + x;
-    store<kWidth>(out + 3 * plane + offset, gradient_x);
-    store<kWidth>(out + 4 * plane + offset, gradient_y);
-  }
+  if (inside) write_gradients<kWidth>(shared, out, tiles, first_row, column, x);
 }
 
 int vector_width(const TextureShape& shape) { return shape.w % 4 == 0 ? 4 : 1; }
