@@ -95,7 +95,8 @@ Result<Params> resolve_params(std::span<const ParamSpec> table, const Overrides&
     names.emplace_back(spec.name);
   }
   for (const auto& [name, text] : overrides) {
-    const auto spec = std::find_if(table.begin(), table.end(), [&wanted = name](const auto& row) { return wanted == row.name; });
+    const auto spec =
+        std::find_if(table.begin(), table.end(), [&wanted = name](const auto& row) { return wanted == row.name; });
     if (spec == table.end()) {
       const auto meant = nearest(name, names);
       return usage_error(
