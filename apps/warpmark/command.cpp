@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <ostream>
 
 #include "warpmark/help_text.h"
@@ -20,6 +21,16 @@ Error unknown_verb(const std::string& word) {
   const auto meant = nearest(word, ids);
   return usage_error("there is no verb '" + word + "'",
                      meant.empty() ? "verbs: " + join(ids, ", ") : "did you mean 'warpmark " + meant + "'?");
+}
+
+/// A verb that runs out of memory says so like any other error; what it stored before is safe in the database.
+Result<int> run_within_memory(const Command& command, Context& context, const ParsedOptions& options) {
+  try {
+    return command.run(context, options);
+  } catch (const std::bad_alloc&) {
+    return environment_error("there is not enough memory for 'warpmark " + std::string(command.id) + "'",
+                             "free some memory, lift the limit (ulimit -v), or ask for less at once");
+  }
 }
 
 }  // namespace
@@ -53,7 +64,7 @@ int run_command_line(Context& context) {
     context.out << help_of(*command, context.width);
     return kSuccess;
   }
-  const auto code = command->run(context, *options);
+  const auto code = run_within_memory(*command, context, *options);
   return code.ok() ? *code : print_error(context, code.error());
 }
 

@@ -1,17 +1,15 @@
 // A first look at what was measured before. `diff` sets two sessions against each other, case by case.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "model/names.h"
 #include "report/catalog.h"
-#include "report/format.h"
 #include "report/table.h"
-#include "stats/compare.h"
 #include "warpmark/command.h"
+#include "warpmark/history_diff.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -64,90 +62,13 @@ Result<int> show(Context& context, store::Store& store, const std::string& id) {
   return kSuccess;
 }
 
-struct Pair {
-  const Run* baseline;
-  const Metric* before;
-  const Metric* after;
-};
-
-/// The primary metric of every case that both sessions measured.
-std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
-  std::vector<Pair> pairs;
-  for (const Run& before : baseline.runs) {
-    const auto after = std::find_if(candidate.runs.begin(), candidate.runs.end(), [&](const Run& run) {
-      return run.workload == before.workload && run.device == before.device && run.mode == before.mode &&
-             run.params == before.params;
-    });
-    if (after == candidate.runs.end() || before.metrics.empty() || after->metrics.empty()) continue;
-    pairs.push_back({&before, &before.metrics.front(), &after->metrics.front()});
-  }
-  return pairs;
-}
-
-std::string ratio_text(const stats::Comparison& comparison) {
-  if (!comparison.ratio_interval) return comparison.ratio > 0 ? fmt::format("{:.3f}", comparison.ratio) : "";
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", comparison.ratio, comparison.ratio_interval->low,
-                     comparison.ratio_interval->high);
-}
-
-Tone tone_of(stats::Difference difference) {
-  if (difference == stats::Difference::better) return Tone::good;
-  if (difference == stats::Difference::worse) return Tone::bad;
-  return difference == stats::Difference::undecidable ? Tone::warning : Tone::plain;
-}
-
-Result<int> diff(Context& context, const ParsedOptions& options, store::Store& store) {
-  const auto& words = options.positionals();
-  if (words.size() != 3) return usage_error("diff takes two sessions", "warpmark history diff BASELINE CANDIDATE");
-  WM_ASSIGN(const auto baseline, load_session(store, words[1]));
-  WM_ASSIGN(const auto candidate, load_session(store, words[2]));
-  if (baseline.machine.fingerprint != candidate.machine.fingerprint) {
-    return environment_error("the sessions come from different machines or drivers", "compare sessions of one machine");
-  }
-  double alpha = 0.05;
-  if (options.has("--alpha")) {
-    WM_ASSIGN(alpha, parse_ratio(options.get("--alpha")));
-    if (alpha <= 0 || alpha >= 1) return usage_error("--alpha must be between 0 and 1");
-  }
-  const auto pairs = pairs_of(baseline, candidate);
-  if (pairs.empty()) return usage_error("the sessions have no case in common");
-  std::vector<stats::Comparison> comparisons;
-  for (const auto& pair : pairs) {
-    comparisons.push_back(stats::compare({pair.before->samples, pair.before->round_sizes},
-                                         {pair.after->samples, pair.after->round_sizes},
-                                         {.better = pair.before->better, .alpha = alpha}));
-  }
-  stats::decide_together(comparisons, alpha);
-  Table table{{{"case"},
-               {"before", Align::right},
-               {"after", Align::right},
-               {"ratio", Align::right},
-               {"p", Align::right},
-               {"verdict"}},
-              {}};
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto& [run, before, after] = pairs[i];
-    const auto& found = comparisons[i];
-    table.rows.push_back({{fmt::format("{} {} {}", run->device, run->workload, to_text(run->params))},
-                          {report::format_quantity(before->summary.median, before->unit)},
-                          {report::format_quantity(after->summary.median, after->unit)},
-                          {ratio_text(found)},
-                          {found.adjusted_p ? fmt::format("{:.3f}", *found.adjusted_p) : ""},
-                          {stats::name_of(found.difference), tone_of(found.difference)}});
-  }
-  context.out << report::render_table(table, render_options(context));
-  context.out << "p is adjusted over all cases (Holm); ratio is after / before with its "
-              << report::format_percent(1 - alpha) << " interval.\n";
-  return kSuccess;
-}
-
 Result<int> run(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   const std::string action = words.empty() ? "list" : words[0];
   WM_ASSIGN(const auto store, open_store(context, options));
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
-  if (action == "diff") return diff(context, options, *store);
+  if (action == "diff") return diff_sessions(context, options, *store);
   const std::vector<std::string> actions{"list", "show", "diff"};
   const auto meant = nearest(action, actions);
   return usage_error("history cannot '" + action + "'",
@@ -163,8 +84,7 @@ extern const Command history_command{
         "list shows the newest sessions, show one of them, diff sets two against each other.\n"
         "\n"
         "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
-        "and "
-        "one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
+        "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
         "different stays below --alpha.",
     .options = kOptions,
     .positional = {"ACTION", "list (default), show [RUN], diff RUN RUN", true, "list show diff"},

@@ -228,7 +228,11 @@ int exit_code_for(const Session& session, bool strict) {
   };
   if (any(Outcome::failed)) return kGateFailed;
   if (!session.complete) return kInterrupted;
-  if (any(Outcome::error)) return kUsage;
+  const auto is_ours_to_mend = [](const Run& r) {
+    return r.outcome == Outcome::error && r.fault != ErrorKind::environment;
+  };
+  if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_mend)) return kUsage;
+  if (any(Outcome::error)) return kEnvironment;
   if (strict && any(Outcome::mistrusted)) return kEnvironment;
   const bool measured = any(Outcome::passed) || any(Outcome::mistrusted);
   return measured ? kSuccess : kEnvironment;

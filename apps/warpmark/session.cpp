@@ -126,12 +126,7 @@ class SessionRunner {
     run.mode = planned.what.mode;
     run.rounds = 1;
     run.started = format_utc(wall_clock_s());
-    if (planned.invalid) {
-      run.outcome = planned.invalid->kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
-      run.reason = planned.invalid->what;
-      run.hint = planned.invalid->hint;
-      return run;
-    }
+    if (planned.invalid) return measure::failed_run(std::move(run), *planned.invalid);
     if (options_.budget_s > 0 && elapsed_s() > options_.budget_s * 1.1) {
       run.outcome = Outcome::skipped;
       run.reason = fmt::format("the budget of {:.3g} s was used up", options_.budget_s);

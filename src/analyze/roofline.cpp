@@ -137,10 +137,11 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
   // Work that took less than a launch did not pay for one, as a copy by the calling thread alone.
   const auto* launch = find_ceiling(ceilings, device.id, "launch", "");
   if (launch != nullptr && launch->value <= seconds) terms.push_back({Bound::latency, launch->value, launch});
-  if (!missing.empty() || terms.empty()) {
-    roof.reason = missing.empty() ? "no ceiling was measured in this session" : missing;
-    return roof;
-  }
+  // What is missing could only lengthen the shortest possible time: the known terms still bound it, and the share is
+  // then at least this much. The launch floor alone says nothing about work whose own terms are all unknown.
+  const bool only_launch = terms.empty() || (terms.size() == 1 && terms.front().bound == Bound::latency);
+  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured in this session" : missing;
+  if (terms.empty() || (only_launch && !missing.empty())) return roof;
   const auto highest =
       std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
   roof.bound = highest->bound;

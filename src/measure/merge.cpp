@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "measure/round.h"
 #include "stats/summary.h"
@@ -58,6 +59,7 @@ void merge_round(Run& merged, const Run& round) {
     merged.outcome = round.outcome;
     merged.reason = round.reason;
     merged.hint = round.hint;
+    merged.fault = round.fault;
   }
   for (const auto& metric : round.metrics) merge_metric(merged, metric);
   if (round.error && (!merged.error || !(round.error->value <= merged.error->value))) merged.error = round.error;
@@ -67,13 +69,26 @@ void merge_round(Run& merged, const Run& round) {
   if (merged.warmup.settled && !round.warmup.settled) merged.warmup.reason = round.warmup.reason;
   merged.warmup.settled = merged.warmup.settled && round.warmup.settled;
   merged.timing.launches_per_sample = std::max(merged.timing.launches_per_sample, round.timing.launches_per_sample);
-  if (!round.stopped_because.empty() && merged.stopped_because.find(round.stopped_because) == std::string::npos) {
-    merged.stopped_because += (merged.stopped_because.empty() ? "" : "; ") + round.stopped_because;
-  }
   for (const auto& note : round.notes) {
     if (std::find(merged.notes.begin(), merged.notes.end(), note) == merged.notes.end()) merged.notes.push_back(note);
   }
   merged.rounds += round.rounds;
+}
+
+/// One sentence for all rounds: what ended most of them (the clause before the first ";" of each), and what the samples
+/// of all of them support together.
+std::string stopped_because(std::span<const Run* const> rounds, const Run& merged, const StoppingOptions& stopping) {
+  std::map<std::string, int> causes;
+  for (const Run* round : rounds) {
+    if (!round->stopped_because.empty()) ++causes[round->stopped_because.substr(0, round->stopped_because.find(';'))];
+  }
+  if (causes.empty() || rounds.size() == 1) return rounds.front()->stopped_because;
+  const auto most =
+      std::max_element(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (merged.converged || merged.metrics.empty()) return most->first;
+  const double half_width = relative_half_width(merged.metrics.front().samples, stopping.confidence);
+  return fmt::format("{} in {} of {} rounds; interval of the median over all is ±{:.2g} %, target ±{:.2g} %",
+                     most->first, most->second, rounds.size(), half_width * 100, stopping.half_width * 100);
 }
 
 }  // namespace
@@ -94,6 +109,7 @@ Run merge_rounds(std::span<const Run> rounds, const StoppingOptions& stopping) {
   if (!merged.metrics.empty()) {
     merged.converged = relative_half_width(merged.metrics.front().samples, stopping.confidence) <= stopping.half_width;
   }
+  merged.stopped_because = stopped_because(used, merged, stopping);
   return merged;
 }
 

@@ -29,18 +29,6 @@ struct TimedPhase {
   bool interrupted = false;
 };
 
-Outcome outcome_of(const Error& error) {
-  return error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
-}
-
-Run failed_run(Run run, const Error& error) {
-  run.outcome = outcome_of(error);
-  run.reason = error.what;
-  run.hint = error.hint;
-  run.metrics.clear();
-  return run;
-}
-
 Result<TimedPhase> sample(device::TimedSequence& sequence, std::size_t sets, const Timing& timing,
                           std::size_t first_set, const RoundOptions& options) {
   TimedPhase phase{StoppingRule(options.stopping), first_set, 0, false};
@@ -182,6 +170,15 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
 }
 
 }  // namespace
+
+Run failed_run(Run run, const Error& error) {
+  run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
+  if (run.outcome == Outcome::error) run.fault = error.kind;
+  run.reason = error.what;
+  run.hint = error.hint;
+  run.metrics.clear();
+  return run;
+}
 
 Run measure_round(const Case& what, device::Device& device, const RoundOptions& options) {
   Run run;

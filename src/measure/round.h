@@ -52,4 +52,7 @@ struct RoundOptions {
 /// Mode that the parameters ask for: overrides may carry "mode"; it is removed from them. Usage error if unknown.
 [[nodiscard]] Result<Mode> take_mode(Overrides& overrides, Mode default_mode);
 
+/// The run as one that could not be measured: unsupported, or an error with its fault.
+[[nodiscard]] Run failed_run(Run run, const Error& error);
+
 }  // namespace warpmark::measure

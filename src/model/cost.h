@@ -37,7 +37,8 @@ struct Roof {
   double bytes_per_second = 0;  ///< achieved
   double intensity = 0;         ///< FLOP per byte; 0 if bytes or flops are 0
   std::string ceiling;          ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
-  std::string reason;           ///< why there is no share, where bound is unknown
+  /// Why there is no share; or, beside one, which limit is unknown: then the share is "at least".
+  std::string reason;
 };
 
 }  // namespace warpmark

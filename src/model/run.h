@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "model/cost.h"
 #include "model/machine.h"
 #include "model/metric.h"
@@ -82,16 +83,17 @@ struct Run {
   std::string device;  ///< DeviceInfo::id
   Mode mode = Mode::hot;
   Outcome outcome = Outcome::skipped;
-  std::string reason;           ///< why the outcome is not "passed"
-  std::string hint;             ///< what to do about it
-  std::vector<Metric> metrics;  ///< the first is the primary one
+  std::optional<ErrorKind> fault;  ///< of an outcome "error": whose fault it is; decides the exit code
+  std::string reason;              ///< why the outcome is not "passed"
+  std::string hint;                ///< what to do about it
+  std::vector<Metric> metrics;     ///< the first is the primary one
   Cost cost;
   std::optional<Roof> roof;
   std::optional<ErrorCheck> error;
   Environment environment;
   Warmup warmup;
   Timing timing;
-  std::string stopped_because;  ///< the stopping rule's reason, per round joined by "; " where they differ
+  std::string stopped_because;  ///< the stopping rule's reason; of several rounds the most frequent
   bool converged = false;       ///< the interval of the median reached its target
   std::int64_t rounds = 0;      ///< rounds merged into this run
   std::uint64_t seed = 0;

@@ -31,7 +31,8 @@ Cell roof_cell(const Run& run) {
   if (!run.roof || run.roof->bound == Bound::unknown) return {kNone, Tone::quiet};
   const double share = run.roof->share;
   const Tone tone = share > kAboveTheRoof ? Tone::warning : share >= kNearTheRoof ? Tone::good : Tone::plain;
-  return {format_percent(share), tone, share};
+  // A term of the roof that was not measured can only raise the share.
+  return {(run.roof->reason.empty() ? "" : ">= ") + format_percent(share), tone, share};
 }
 
 /// Why the numbers of a row are to be taken with care; explained below the table.

@@ -61,11 +61,24 @@ std::vector<Overrides> combinations(const Sweep& sweep) {
   return all;
 }
 
+/// Work of a lower intensity (FLOP per byte) is limited by memory on today's devices, whatever its workload: the corner
+/// of the roofline lies at 100 to 300 for the matrix units of GPUs and lower elsewhere.
+constexpr double kMemoryBoundIntensity = 128;
+
+/// The mode when nobody asks for one: the workload's own, but cold where its parameters make it memory-bound, as a 1x1
+/// convolution or the product with a narrow matrix. Their hot times would be those of a cache.
+Mode natural_mode(const Workload& workload, const Cost& cost) {
+  if (cost.flops <= 0 || cost.bytes <= 0 || !cost.link.empty()) return workload.default_mode;
+  return cost.flops / cost.bytes < kMemoryBoundIntensity ? Mode::cold : workload.default_mode;
+}
+
 PlannedCase plan_case(const Workload& workload, const DeviceInfo& device, Overrides overrides) {
   std::erase_if(overrides, [&](const auto& item) { return !knows(workload, item.first); });
   PlannedCase planned;
   planned.what.workload = &workload;
   planned.what.device = device.id;
+  const bool mode_given =
+      std::any_of(overrides.begin(), overrides.end(), [](const auto& o) { return o.first == "mode"; });
   const auto mode = measure::take_mode(overrides, workload.default_mode);
   const auto params = resolve_params(workload.params, overrides);
   if (params.ok()) planned.what.params = *params;
@@ -73,7 +86,9 @@ PlannedCase plan_case(const Workload& workload, const DeviceInfo& device, Overri
   if (!mode.ok()) planned.invalid = mode.error();
   if (!params.ok()) planned.invalid = params.error();
   if (!planned.invalid) {
-    if (const auto cost = workload.cost(workload, planned.what.params); !cost.ok()) planned.invalid = cost.error();
+    const auto cost = workload.cost(workload, planned.what.params);
+    if (!cost.ok()) planned.invalid = cost.error();
+    if (cost.ok() && !mode_given) planned.what.mode = natural_mode(workload, *cost);
   }
   return planned;
 }

@@ -94,11 +94,22 @@ TEST(Roofline, does_not_charge_a_launch_to_work_that_took_less_than_one) {
   EXPECT_NEAR(roof.share, 0.5, 1e-12);
 }
 
-TEST(Roofline, does_not_guess_without_the_ceiling_it_needs) {
+TEST(Roofline, bounds_the_share_from_below_by_the_ceilings_that_are_known) {
   auto run = run_of("x", 1, 1e9, 1e9);
+  run.cost.flop_type = "bf16";
+  const auto known = place_under_roof(run_of("x", 1, 0, 1e9), cpu(), ceilings());
+  const auto roof = place_under_roof(run, cpu(), ceilings());
+  EXPECT_EQ(roof.bound, Bound::memory);
+  EXPECT_DOUBLE_EQ(roof.share, known.share);
+  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+}
+
+TEST(Roofline, does_not_guess_without_any_ceiling_of_the_work) {
+  auto run = run_of("x", 1, 1e9, 0);
   run.cost.flop_type = "bf16";
   const auto roof = place_under_roof(run, cpu(), ceilings());
   EXPECT_EQ(roof.bound, Bound::unknown);
+  EXPECT_EQ(roof.share, 0);
   EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "apps/cli_fixture.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
@@ -20,40 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kExecutable = std::string(WARPMARK_BINARY_DIR) + "/warpmark";
-
 std::string plugin(const std::string& name) { return std::string(WARPMARK_BINARY_DIR) + "/plugins/" + name + ".so"; }
-
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "warpmark-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    setenv("WARPMARK_DB", (folder_ / "test.db").c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("WARPMARK_DB");
-    std::filesystem::remove_all(folder_);
-  }
-
-  ProcessOutput warpmark(std::vector<std::string> words) {
-    words.insert(words.begin(), kExecutable);
-    auto output = run_process(words, {.deadline_s = 200});
-    EXPECT_TRUE(output.ok()) << output.error().what;
-    return output.ok() ? *output : ProcessOutput{};
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  std::filesystem::path folder_;
-};
-
-const std::vector<std::string> kShort{"--device", "cpu", "--rounds", "1", "--budget", "2s", "--no-ceilings"};
-
-std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 TEST_F(Cli, prints_its_version_and_what_is_built_in) {
   const auto output = warpmark({"--version"});

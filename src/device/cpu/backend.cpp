@@ -3,6 +3,7 @@
 #include "device/cpu/backend.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,17 @@ std::int64_t resident_bytes() {
   const auto line = first_line("/proc/self/statm");  // size resident ... in pages
   const auto resident = leading_number(line.substr(std::min(line.find(' '), line.size())));
   return static_cast<std::int64_t>(resident.value_or(0)) * sysconf(_SC_PAGESIZE);
+}
+
+/// What a limit of the address space (ulimit -v) still allows.
+std::int64_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  const auto used =
+      leading_number(first_line("/proc/self/statm")).value_or(0) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<std::int64_t>(static_cast<double>(limit.rlim_cur) - used);
 }
 
 class CpuBuffer final : public Buffer {
@@ -128,7 +140,8 @@ class CpuDevice final : public Device {
     const std::int64_t touched = std::clamp<std::int64_t>(resident_bytes() - resident_at_open_, 0, mapped);
     const MemoryState memory = read_memory("/");
     if (memory.total_bytes == 0) return environment_error("/proc/meminfo cannot be read", "mount /proc");
-    return std::max<std::int64_t>(0, memory.available_bytes - (mapped - touched) - kReserve_bytes);
+    const std::int64_t free = std::min(memory.available_bytes - (mapped - touched), address_space_left());
+    return std::max<std::int64_t>(0, free - kReserve_bytes);
   }
 
   Status write(Buffer& to, std::size_t offset, std::span<const std::byte> bytes) override {

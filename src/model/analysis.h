@@ -1,0 +1,78 @@
+// What an analysis of a profile says: steps, where their time goes (summing exactly to the step), findings, tables,
+// flaws of the data, and what to record for a sharper answer. JSON: "warpmark.analysis/1"
+// (docs/schema/analysis.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/finding.h"
+#include "model/timeline.h"
+
+namespace warpmark {
+
+/// One exclusive part of the analyzed steps. The parts of a rank sum to the length of its steps, to the nanosecond.
+struct BreakdownPart {
+  std::string id;             ///< "gemm", "elementwise", "exposed_communication", "idle_data_loading", ...
+  std::string group;          ///< "compute", "communication", "copy" or "idle"
+  std::int64_t total_ns = 0;  ///< over all analyzed steps
+  double share = 0;           ///< of the steps, 0..1
+};
+
+struct StepSpan {
+  std::int64_t start_ns = 0;  ///< since the timeline's origin
+  std::int64_t end_ns = 0;
+};
+
+struct RankAnalysis {
+  int rank = 0;
+  std::string gpu;              ///< name; empty if unknown
+  std::vector<StepSpan> steps;  ///< those analyzed
+  std::int64_t median_step_ns = 0;
+  std::vector<BreakdownPart> breakdown;
+};
+
+/// A value of a table: text, or a number in its column's unit.
+using TableValue = std::variant<std::string, std::int64_t, double>;
+
+struct AnalysisColumn {
+  std::string id;
+  std::string title;
+  std::string unit;  ///< "s", "B", "B/s", "ratio" (0..1, shown in %), "" for counts and texts
+};
+
+/// kernels, operators, launches, copies, queue, idle, overlap, critical_path, diff, ...
+struct AnalysisTable {
+  std::string id;
+  std::string title;
+  std::string note;  ///< how to read it, or why it is empty
+  std::vector<AnalysisColumn> columns;
+  std::vector<std::vector<TableValue>> rows;
+};
+
+/// Something the analysis could not see, and how to record it.
+struct MissingData {
+  std::string what;
+  std::string how;  ///< command or setting
+};
+
+struct Analysis {
+  std::vector<std::string> sources;
+  int rank_count = 0;
+  std::vector<std::string> gpus;
+  std::string steps_found_by;  ///< "ProfilerStep annotations", "repeating kernel sequence", "whole recording", ...
+  std::vector<RankAnalysis> ranks;
+  std::int64_t median_step_ns = 0;       ///< of the slowest rank
+  std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of that step length
+  std::vector<Finding> findings;         ///< worst first
+  std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
+  Gain combined;                         ///< of all findings together; overlapping gains are not added up
+  std::vector<AnalysisTable> tables;
+  std::vector<MissingData> missing;
+  std::vector<DataQualityIssue> quality;
+};
+
+}  // namespace warpmark

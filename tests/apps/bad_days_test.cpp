@@ -1,0 +1,72 @@
+// Days on which the machine does not play along: no memory, no disk space, a database that somebody else holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <fstream>
+#include <memory>
+
+#include "apps/cli_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BadDay : public Cli {
+ protected:
+  /// Runs the executable under a limit that only a shell can set for it.
+  ProcessOutput warpmark_after(const std::string& shell_line, const std::vector<std::string>& words) {
+    std::vector<std::string> command{"bash", "-c", shell_line + "; exec \"$0\" \"$@\"", kExecutable};
+    command.insert(command.end(), words.begin(), words.end());
+    auto output = run_process(command, {.deadline_s = 100});
+    EXPECT_TRUE(output.ok()) << output.error().what;
+    return output.ok() ? *output : ProcessOutput{};
+  }
+};
+
+TEST_F(BadDay, without_enough_memory_names_the_numbers_and_measures_the_rest) {
+  std::ofstream(path("two.yaml"))
+      << "schema: warpmark.suite/1\nname: two\nsummary: a case too large and one that fits\n"
+         "cases:\n"
+         "  - {workload: copy, device: cpu, set: {size: 512MiB, mode: hot}}\n"
+         "  - {workload: opponent_balance, device: cpu}\n";
+  const auto output = warpmark_after(
+      "ulimit -v 900000", with({"run", "--suite", path("two.yaml"), "--json", path("out.json"), "--no-store"}, kShort));
+  EXPECT_EQ(output.exit_code, 5) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("bytes of memory, "));
+  const auto text = read_file(path("out.json"));
+  ASSERT_TRUE(text.ok()) << output.err;
+  const auto json = parse_json(*text, "out.json");
+  ASSERT_TRUE(json.ok());
+  ASSERT_EQ((*json)["runs"].size(), 2U);
+  EXPECT_EQ((*json)["runs"][0]["outcome"], "error");
+  EXPECT_EQ((*json)["runs"][0]["fault"], "environment");
+  EXPECT_GE((*json)["runs"][1]["metrics"][0]["samples"].size(), 6U);
+}
+
+TEST_F(BadDay, on_a_full_disk_says_what_was_not_stored_and_still_shows_the_results) {
+  // A limit of the file size fails writes as a full disk does, once its signal is ignored.
+  const auto output =
+      warpmark_after("trap '' XFSZ; ulimit -f 100", with({"run", "launch", "opponent_balance", "triad"}, kShort));
+  EXPECT_EQ(output.exit_code, 5) << output.out;
+  EXPECT_THAT(output.out, HasSubstr("opponent_balance"));
+  EXPECT_THAT(output.err, HasSubstr("not everything was stored"));
+}
+
+TEST_F(BadDay, with_a_locked_database_names_it_and_measures_nothing) {
+  ASSERT_EQ(warpmark({"history"}).exit_code, 0);
+  sqlite3* opened = nullptr;
+  ASSERT_EQ(sqlite3_open(path("test.db").c_str(), &opened), SQLITE_OK);
+  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> holder(opened, sqlite3_close);
+  ASSERT_EQ(sqlite3_exec(opened, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const auto output = warpmark(with({"run", "launch"}, kShort));
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.err, HasSubstr("test.db is locked"));
+  EXPECT_EQ(output.out, "");
+}
+
+}  // namespace
+}  // namespace warpmark::apps

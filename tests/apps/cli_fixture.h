@@ -1,0 +1,49 @@
+// The executable as a person uses it, in a folder and with a database of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/subprocess.h"
+
+namespace warpmark::apps {
+
+inline const std::string kExecutable = std::string(WARPMARK_BINARY_DIR) + "/warpmark";
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    setenv("WARPMARK_DB", (folder_ / "test.db").c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("WARPMARK_DB");
+    std::filesystem::remove_all(folder_);
+  }
+
+  ProcessOutput warpmark(std::vector<std::string> words) {
+    words.insert(words.begin(), kExecutable);
+    auto output = run_process(words, {.deadline_s = 200});
+    EXPECT_TRUE(output.ok()) << output.error().what;
+    return output.ok() ? *output : ProcessOutput{};
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+/// The shortest measurement that is one.
+inline const std::vector<std::string> kShort{"--device", "cpu", "--rounds", "1", "--budget", "2s", "--no-ceilings"};
+
+inline std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace warpmark::apps
