@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <random>
@@ -66,6 +68,11 @@ Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
     return usage_error("nothing to measure: none of the selected workloads has a default case on this device",
                        "`warpmark list workloads` shows parameters; give them with --set");
   }
+  // Where no case makes sense there is nothing to wait for.
+  const bool none_valid = std::all_of(plan.begin(), plan.end(), [](const auto& planned) {
+    return planned.invalid && planned.invalid->kind != ErrorKind::unsupported;
+  });
+  if (none_valid) return *plan.front().invalid;
   if (request.ceilings) workloads::add_ceiling_cases(plan, offered, devices);
   return plan;
 }
@@ -135,8 +142,29 @@ Result<ParsedOptions> options_of(const std::string& command) {
   return parse_options(kRunOptions, kRunPositional, std::span(words).subspan(2));
 }
 
+/// Finds out before the measurement, not after it, that a result could not be written.
+Status check_outputs(const ParsedOptions& options) {
+  if (options.has("--json")) {
+    const auto parent = std::filesystem::absolute(options.get("--json")).parent_path();
+    if (access(parent.c_str(), W_OK) != 0) {
+      return environment_error("cannot write " + options.get("--json") + ": " + std::strerror(errno),
+                               "choose a file in a folder that you can write");
+    }
+  }
+  if (options.has("--out")) {
+    std::error_code failure;
+    std::filesystem::create_directories(options.get("--out"), failure);
+    if (failure) {
+      return environment_error("cannot create " + options.get("--out") + ": " + failure.message(),
+                               "choose another folder");
+    }
+  }
+  return {};
+}
+
 Result<Job> make_job(Context& context, const ParsedOptions& options) {
   Job job;
+  WM_TRY(check_outputs(options));
   std::optional<store::StoredSession> stored;
   if (!options.has("--no-store")) {
     WM_ASSIGN(job.store, open_store(context, options));
@@ -211,18 +239,14 @@ Status write_files(const ParsedOptions& options, const Session& session) {
   if (options.has("--json")) WM_TRY(write(options.get("--json"), "json"));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) {
-    return environment_error("cannot create " + folder.string() + ": " + failure.message(), "choose another folder");
-  }
   WM_TRY(write(folder / "results.json", "json"));
   WM_TRY(write(folder / "report.txt", "text"));
   WM_TRY(write(folder / "report.md", "md"));
   return write(folder / "report.html", "html");
 }
 
-int exit_code_for(const Session& session, bool strict) {
+int exit_code_for(const Job& job, bool strict) {
+  const Session& session = job.session;
   const auto any = [&](Outcome outcome) {
     return std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) { return r.outcome == outcome; });
   };
@@ -234,7 +258,10 @@ int exit_code_for(const Session& session, bool strict) {
   if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_mend)) return kUsage;
   if (any(Outcome::error)) return kEnvironment;
   if (strict && any(Outcome::mistrusted)) return kEnvironment;
-  const bool measured = any(Outcome::passed) || any(Outcome::mistrusted);
+  const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
+    const bool asked_for = !job.plan[static_cast<std::size_t>(r.index)].for_ceiling;
+    return asked_for && (r.outcome == Outcome::passed || r.outcome == Outcome::mistrusted);
+  });
   return measured ? kSuccess : kEnvironment;
 }
 
@@ -259,7 +286,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (job.store != nullptr && job.session.complete && format == "text") {
     context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", job.session.id, job.session.id);
   }
-  return exit_code_for(job.session, options.has("--strict"));
+  return exit_code_for(job, options.has("--strict"));
 }
 
 }  // namespace

@@ -110,6 +110,30 @@ TEST_F(Cli, refuses_a_database_it_cannot_write_before_measuring) {
   EXPECT_THAT(output.err, HasSubstr("/proc/nowhere"));
 }
 
+TEST_F(Cli, refuses_before_measuring_where_no_case_makes_sense) {
+  const auto output = warpmark({"run", "gemm", "--device", "cpu", "--set", "impl=foo"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("'foo'"));
+  EXPECT_EQ(output.out, "");
+}
+
+TEST_F(Cli, refuses_files_it_could_not_write_before_measuring) {
+  const auto json = warpmark(with({"run", "launch", "--json", "/proc/nowhere/x.json"}, kShort));
+  EXPECT_EQ(json.exit_code, 5);
+  EXPECT_THAT(json.err, HasSubstr("/proc/nowhere/x.json"));
+  EXPECT_EQ(json.out, "");
+  const auto folder = warpmark(with({"run", "launch", "--out", "/proc/nowhere"}, kShort));
+  EXPECT_EQ(folder.exit_code, 5);
+  EXPECT_EQ(folder.out, "");
+}
+
+TEST_F(Cli, does_not_call_it_a_success_when_nothing_that_was_asked_for_could_be_measured) {
+  const auto output =
+      warpmark({"run", "gemm", "--device", "cpu", "--set", "dtype=fp8", "--rounds", "1", "--budget", "2s"});
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.out, HasSubstr("unsupported"));
+}
+
 TEST_F(Cli, runs_a_users_plugin) {
   const auto output = warpmark(with({"run", "dot", "--plugin", plugin("dot"), "--json", path("o.json")}, kShort));
   EXPECT_EQ(output.exit_code, 0) << output.err << output.out;
@@ -122,7 +146,7 @@ TEST_F(Cli, refuses_plugins_that_return_garbage) {
   EXPECT_THAT(abi.err, HasSubstr("another plugin interface (abi 99"));
   const auto cost = warpmark(with({"run", "broken", "--plugin", plugin("garbage_cost")}, kShort));
   EXPECT_EQ(cost.exit_code, 2);
-  EXPECT_THAT(cost.out, HasSubstr("nan FLOPs"));
+  EXPECT_THAT(cost.err, HasSubstr("nan FLOPs"));
   const auto prepare = warpmark(with({"run", "broken", "--plugin", plugin("failing_prepare")}, kShort));
   EXPECT_EQ(prepare.exit_code, 2);
   EXPECT_THAT(prepare.out, HasSubstr("broken: prepare:"));
