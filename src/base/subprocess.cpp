@@ -4,9 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -59,11 +62,87 @@ void drain(Pipe& pipe, std::string& into, std::size_t cap) {
     into.append(chunk.data(), std::min(static_cast<std::size_t>(got), cap - into.size()));
 }
 
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+struct SpawnAttributes {
+  posix_spawnattr_t attributes{};
+  SpawnAttributes() { posix_spawnattr_init(&attributes); }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+};
+
+std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const bool replaced = std::any_of(changes.begin(), changes.end(),
+                                      [&](const auto& change) { return text.starts_with(change.first + "="); });
+    if (!replaced) merged.push_back(text);
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  for (const auto& [name, value] : changes) merged.push_back(name + "=" + value);
+  return merged;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+class Child {
+ public:
+  Child(pid_t id, std::int64_t begin_ns, const ProcessOptions& options)
+      : id_(id),
+        options_(options),
+        begin_(begin_ns),
+        deadline_(begin_ns + static_cast<std::int64_t>(options.deadline_s * 1e9)) {}
+
+  [[nodiscard]] bool overdue() const { return monotonic_ns() >= deadline_; }
+  [[nodiscard]] bool interrupted() const { return options_.interrupted != nullptr && options_.interrupted->load(); }
+  /// Until the deadline, at most 100 ms so that interruption is noticed.
+  [[nodiscard]] int patience_ms() const {
+    const std::int64_t left = (deadline_ - monotonic_ns()) / 1'000'000 + 1;
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, options_.interrupted != nullptr ? 100 : 60'000));
+  }
+
+  void kill() {
+    ::kill(options_.own_group ? -id_ : id_, SIGKILL);
+    int status = 0;
+    while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  /// Whether it ended before the deadline. It may run on after it closed its output.
+  bool wait(ProcessOutput& output) {
+    int status = 0;
+    rusage usage{};
+    for (pid_t got = 0; (got = ::wait4(id_, &status, WNOHANG, &usage)) != id_;) {
+      if (got < 0 && errno != EINTR) break;
+      if (overdue() || interrupted()) return false;
+      const timespec pause{0, 200'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    output.wall_s = static_cast<double>(monotonic_ns() - begin_) * 1e-9;
+    if (options_.own_group) ::kill(-id_, SIGKILL);  // what it left behind must not disturb what comes next
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    output.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    output.peak_memory_bytes = usage.ru_maxrss * 1024;
+    output.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+  }
+
+ private:
+  pid_t id_;
+  const ProcessOptions& options_;
+  std::int64_t begin_;
+  std::int64_t deadline_;
+};
+
+Error stopped_early(const std::string& name, const Child& child, const ProcessOptions& options) {
+  if (child.interrupted()) return environment_error(name + " was interrupted");
+  return environment_error(name + " did not end within " + std::to_string(options.deadline_s) + " s");
 }
 
 }  // namespace
@@ -78,33 +157,37 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   posix_spawn_file_actions_adddup2(&spawn.actions, err.write_end, STDERR_FILENO);
   if (!options.directory.empty()) posix_spawn_file_actions_addchdir_np(&spawn.actions, options.directory.c_str());
 
-  std::vector<char*> arguments;
-  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  const int failure = ::posix_spawnp(&child, arguments[0], &spawn.actions, nullptr, arguments.data(), environ);
+  SpawnAttributes spawned;
+  if (options.own_group) posix_spawnattr_setflags(&spawned.attributes, POSIX_SPAWN_SETPGROUP);
+  const auto variables = merged_environment(options.environment);
+  const auto arguments = pointers_to(words), environment = pointers_to(variables);
+  pid_t id = 0;
+  const std::int64_t begin_ns = monotonic_ns();
+  const int failure = ::posix_spawnp(&id, arguments[0], &spawn.actions, &spawned.attributes, arguments.data(),
+                                     environment.data());
   if (failure != 0) {
     return environment_error("cannot start " + words[0] + ": " + std::strerror(failure),
                              "is it installed and on PATH?");
   }
+  Child child(id, begin_ns, options);
   out.close_write();
   err.close_write();
 
   ProcessOutput output;
-  const std::int64_t deadline = monotonic_ns() + static_cast<std::int64_t>(options.deadline_s * 1e9);
   while (out.read_end >= 0 || err.read_end >= 0) {
-    const std::int64_t left_ms = (deadline - monotonic_ns()) / 1'000'000;
-    if (left_ms <= 0) {
-      ::kill(child, SIGKILL);
-      wait_for(child);
-      return environment_error(words[0] + " did not end within " + std::to_string(options.deadline_s) + " s");
+    if (child.overdue() || child.interrupted()) {
+      child.kill();
+      return stopped_early(words[0], child, options);
     }
     std::array<pollfd, 2> ends{{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}}};
-    if (::poll(ends.data(), ends.size(), static_cast<int>(left_ms)) < 0) continue;
+    if (::poll(ends.data(), ends.size(), child.patience_ms()) < 0) continue;
     if (ends[0].revents != 0) drain(out, output.out, options.output_cap_bytes);
     if (ends[1].revents != 0) drain(err, output.err, options.output_cap_bytes);
   }
-  output.exit_code = wait_for(child);
+  if (!child.wait(output)) {
+    child.kill();
+    return stopped_early(words[0], child, options);
+  }
   return output;
 }
 

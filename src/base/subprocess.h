@@ -1,7 +1,10 @@
 // Running another program to its end, with a deadline and a cap on its output.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -12,12 +15,21 @@ struct ProcessOutput {
   int exit_code = 0;  ///< 128 + signal number if a signal ended it
   std::string out;
   std::string err;
+  double wall_s = 0;                   ///< from the start until it had ended and closed its output
+  double cpu_s = 0;                    ///< user and system time of it and of the descendants it waited for
+  std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any of them
 };
 
 struct ProcessOptions {
   double deadline_s = 10;
   std::size_t output_cap_bytes = 64 << 20;  ///< of stdout and of stderr; the rest is read and dropped
   std::string directory;                    ///< working directory; empty keeps ours
+  /// Variables set or replaced in our environment.
+  std::vector<std::pair<std::string, std::string>> environment;
+  /// Run it in a process group of its own, and kill the whole group at the deadline, on interruption, and when it has
+  /// ended but left children behind.
+  bool own_group = false;
+  const std::atomic<bool>* interrupted = nullptr;  ///< once true the program is killed; an environment error
 };
 
 /// Runs `words` (found on PATH), with no standard input. Environment error if it cannot be started or outlives the

@@ -60,7 +60,9 @@ class TextWriter {
 
   void write(const Paragraph& paragraph) {
     if (paragraph.code) {
-      out_ += "  " + paint(paragraph.text, paragraph.tone, options_) + "\n";
+      for (const auto& line : split(paragraph.text, '\n')) {
+        out_ += "  " + paint(line, paragraph.tone, options_) + "\n";
+      }
     } else {
       wrapped(paragraph.text, paragraph.tone);
     }

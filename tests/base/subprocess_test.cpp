@@ -1,6 +1,9 @@
 #include "base/subprocess.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
 
 namespace warpmark {
 namespace {
@@ -28,6 +31,44 @@ TEST(RunProcess, kills_what_outlives_the_deadline) {
   const auto output = run_process({"sleep", "60"}, {.deadline_s = 0.1});
   ASSERT_FALSE(output.ok());
   EXPECT_EQ(output.error().kind, ErrorKind::environment);
+}
+
+TEST(RunProcess, kills_what_closed_its_output_and_outlives_the_deadline) {
+  const auto output = run_process({"sh", "-c", "exec >/dev/null 2>&1; exec sleep 60"}, {.deadline_s = 0.2});
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().kind, ErrorKind::environment);
+}
+
+TEST(RunProcess, kills_the_whole_group_at_the_deadline) {
+  const auto output = run_process({"sh", "-c", "sleep 61.7 & sleep 61.7"}, {.deadline_s = 0.2, .own_group = true});
+  ASSERT_FALSE(output.ok());
+  const auto left = run_process({"pgrep", "-f", "sleep 61[.]7"});
+  EXPECT_EQ(left->out, "");
+}
+
+TEST(RunProcess, ends_what_is_interrupted) {
+  std::atomic<bool> interrupted{false};
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    interrupted = true;
+  });
+  const auto output = run_process({"sleep", "60"}, {.deadline_s = 50, .own_group = true, .interrupted = &interrupted});
+  later.join();
+  ASSERT_FALSE(output.ok());
+  EXPECT_NE(output.error().what.find("interrupted"), std::string::npos);
+}
+
+TEST(RunProcess, sets_variables_and_measures_time_and_memory) {
+  const auto output = run_process({"sh", "-c", "echo $WARPMARK_TEST_A-$HOME; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"},
+                                  {.environment = {{"WARPMARK_TEST_A", "1"}, {"HOME", "here"}}});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->out, "1-here\n");
+  EXPECT_GT(output->cpu_s, 0);
+  EXPECT_GE(output->wall_s, output->cpu_s * 0.5);
+  EXPECT_GT(output->peak_memory_bytes, 100'000);
+  const auto asleep = run_process({"sleep", "0.2"});
+  EXPECT_GE(asleep->wall_s, 0.2);
+  EXPECT_LT(asleep->cpu_s, 0.1);
 }
 
 TEST(RunProcess, names_a_program_that_is_not_there) {

@@ -1,0 +1,136 @@
+// Reads profiles of any supported format and says where the time goes, what is wrong and what mending it gains.
+#include "analyze/analyze.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/units.h"
+#include "model/json_analysis.h"
+#include "profile/read_session.h"
+#include "report/analysis_report.h"
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/text.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
+    {"--json", "FILE", "also write the analysis as JSON (warpmark.analysis/1)", false, "<files>"},
+    {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
+    {"--top", "N", "findings shown in full (default 5)"},
+    {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
+    {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
+    {"--fail-above", "SEVERITY", "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
+     "note warning critical"},
+};
+
+constexpr double kWarning = 0.4;
+constexpr double kCritical = 0.7;
+
+/// Findings above the returned severity fail the gate; a name fails on findings that bad.
+Result<double> gate_of(const std::string& text) {
+  if (text == "note") return 0.0;
+  if (text == "warning") return std::nextafter(kWarning, 0.0);
+  if (text == "critical") return kCritical;
+  const auto number = parse_ratio(text);
+  if (!number.ok() || *number < 0 || *number > 1) {
+    return usage_error("--fail-above cannot be '" + text + "'", "give note, warning, critical or a number from 0 to 1");
+  }
+  return *number;
+}
+
+Result<std::string> rendered(const Report& report, const std::string& format, const report::RenderOptions& options) {
+  if (format == "text") return report::render_text(report, options);
+  if (format == "md") return report::render_markdown(report);
+  if (format == "html") return report::render_html(report);
+  return usage_error("there is no format '" + format + "'", "formats: text, md, html, json");
+}
+
+report::RenderOptions rendering(const Context& context, const ParsedOptions& options) {
+  return {
+      .width = context.width, .color = context.color, .unicode = context.unicode, .details = options.has("--details")};
+}
+
+Result<ProfileSession> read(const std::vector<std::string>& paths) {
+  const std::vector<std::filesystem::path> files(paths.begin(), paths.end());
+  return profile::read_session(files);
+}
+
+Result<int> print_difference(Context& context, const ParsedOptions& options, const ProfileSession& session) {
+  WM_ASSIGN(const auto earlier, read({options.get("--against")}));
+  const auto tables = analyze::diff(earlier, session);
+  constexpr std::size_t kRows = 20;
+  if (options.get("--format", "text") == "json") {
+    Json json = Json::array();
+    for (const auto& table : tables) json.push_back(to_json(table));
+    context.out << json.dump(2) << '\n';
+    return kSuccess;
+  }
+  WM_ASSIGN(const auto text, rendered(report::build_diff_report(tables, kRows), options.get("--format", "text"),
+                                      rendering(context, options)));
+  context.out << text;
+  return kSuccess;
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  if (options.positionals().empty()) {
+    return usage_error("there is nothing to analyze", "warpmark analyze trace.json.gz");
+  }
+  double gate = 2;
+  if (options.has("--fail-above")) {
+    WM_ASSIGN(gate, gate_of(options.get("--fail-above")));
+  }
+  std::int64_t top = 5;
+  if (options.has("--top")) {
+    WM_ASSIGN(top, parse_integer(options.get("--top")));
+  }
+  if (top < 0) return usage_error("--top cannot be negative");
+  const std::string format = options.get("--format", "text");
+  if (format != "json") WM_TRY(rendered({}, format, {}).ok() ? Status() : Status(rendered({}, format, {}).error()));
+
+  WM_ASSIGN(const auto session, read(options.positionals()));
+  if (options.has("--against")) return print_difference(context, options, session);
+  const Analysis analysis = analyze::analyze(session);
+  const Report report = report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)});
+  if (format == "json") {
+    context.out << to_json(analysis).dump(2) << '\n';
+  } else {
+    WM_ASSIGN(const auto text, rendered(report, format, rendering(context, options)));
+    context.out << text;
+  }
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), to_json(analysis).dump(2) + "\n"));
+  if (options.has("--html")) WM_TRY(write_file(options.get("--html"), report::render_html(report)));
+  const bool failed = !analysis.findings.empty() && analysis.findings.front().severity > gate;
+  return failed ? kGateFailed : kSuccess;
+}
+
+}  // namespace
+
+extern const Command analyze_command{
+    .id = "analyze",
+    .summary = "read a profile, name its bottlenecks and what mending them gains",
+    .details =
+        "Reads PyTorch and Kineto traces, Nsight Systems SQLite exports, Nsight Compute CSVs, nvidia-smi and dcgmi "
+        "dmon "
+        "logs, nccl-tests output and warpmark's own recordings, packed with gzip or zstd or not. The format is found "
+        "by "
+        "looking into the file. Several files, or a folder, become one session with a rank a file.\n"
+        "\n"
+        "Every nanosecond of a step is given to one cause, so the parts sum to the step. A gain is an interval: how "
+        "many "
+        "times as fast a step would be without the cause.",
+    .options = kOptions,
+    .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
+    .examples =
+        "warpmark analyze trace.json.gz\nwarpmark analyze rank0.json rank1.json --html report.html\n"
+        "warpmark analyze new.json.gz --against old.json.gz\nwarpmark analyze trace.json.gz --fail-above warning",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,140 @@
+#include "analyze/analyze.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyze/evidence.h"
+#include "analyze/missing.h"
+#include "analyze/rule.h"
+#include "analyze/tables/tables.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kWorthFixing = 0.1;  // severity: five per cent of the step
+
+std::int64_t median_length(const Steps& steps) {
+  std::vector<std::int64_t> lengths;
+  for (const StepSpan& span : steps.analyzed) lengths.push_back(span.end_ns - span.start_ns);
+  if (lengths.empty()) return 0;
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return *middle;
+}
+
+std::string gpu_of(const RankEvidence& rank) {
+  const Timeline& timeline = *rank.timeline;
+  const int device = timeline.tracks[rank.list.main_stream].device;
+  for (const GpuInfo& gpu : timeline.gpus) {
+    if (gpu.index == device) return gpu.name;
+  }
+  return timeline.gpus.empty() ? "" : timeline.gpus.front().name;
+}
+
+void describe_ranks(const Evidence& evidence, Analysis& analysis) {
+  for (const RankEvidence& rank : evidence.ranks) {
+    RankAnalysis one;
+    one.rank = rank.timeline->rank >= 0 ? rank.timeline->rank : static_cast<int>(rank.index);
+    one.gpu = gpu_of(rank);
+    one.steps = rank.steps.analyzed;
+    one.median_step_ns = median_length(rank.steps);
+    one.breakdown = breakdown_parts(rank.breakdown);
+    analysis.median_step_ns = std::max(analysis.median_step_ns, one.median_step_ns);
+    if (!one.gpu.empty()) analysis.gpus.push_back(one.gpu);
+    analysis.ranks.push_back(std::move(one));
+  }
+  if (!evidence.ranks.empty()) analysis.steps_found_by = evidence.rank().steps.found_by;
+}
+
+/// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums exactly.
+void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
+  if (evidence.ranks.empty()) return;
+  std::array<double, kParts> share{};
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      share[i] += rank.part_ns(static_cast<Part>(i)) / rank.step_ns() / static_cast<double>(evidence.ranks.size());
+    }
+  }
+  std::int64_t left = analysis.median_step_ns;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (share[i] <= 0) continue;
+    const auto part = static_cast<Part>(i);
+    const auto ns = static_cast<std::int64_t>(share[i] * static_cast<double>(analysis.median_step_ns));
+    left -= ns;
+    analysis.breakdown.push_back({part_id(part), part_group(part), ns, share[i]});
+  }
+  const auto largest = std::max_element(analysis.breakdown.begin(), analysis.breakdown.end(),
+                                        [](const BreakdownPart& a, const BreakdownPart& b) { return a.total_ns < b.total_ns; });
+  largest->total_ns += left;
+}
+
+std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const AnalyzeOptions& options, Analysis& analysis) {
+  std::vector<const Rule*> applied;
+  for (const Rule* rule : rules()) {
+    if (!can_apply(*rule, evidence)) continue;
+    for (Finding& finding : rule->apply(evidence)) {
+      const bool healthy = finding.lost_ns == 0 && finding.severity == 0 && finding.gain.high == 1.0;
+      if (finding.severity < options.least_severity && !healthy) continue;
+      if (rule->change != nullptr) {
+        finding.gain = estimate_gain(*rule, evidence);
+        if (finding.severity >= kWorthFixing) applied.push_back(rule);
+      }
+      analysis.findings.push_back(std::move(finding));
+    }
+  }
+  std::stable_sort(analysis.findings.begin(), analysis.findings.end(), [](const Finding& a, const Finding& b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.lost_ns > b.lost_ns;
+  });
+  return applied;
+}
+
+std::string verdict_of(const Analysis& analysis) {
+  if (analysis.findings.empty() && analysis.ranks.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
+  if (analysis.findings.empty()) return "Nothing worth fixing above 1 % of the step.";
+  const Finding& top = analysis.findings.front();
+  if (top.severity < 0.4) {
+    const double largest = std::max(0.01, top.severity / 2);
+    return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::max(1.0, largest * 100 + 0.5));
+  }
+  return fmt::format("{} ({}): curing it makes the step about {:.2f} to {:.2f} times faster.", top.title, top.rule, top.gain.low,
+                     top.gain.high);
+}
+
+void merge_quality(const ProfileSession& session, Analysis& analysis) {
+  std::map<std::string, std::size_t> seen;
+  const auto add = [&](const DataQualityIssue& issue) {
+    const auto [at, fresh] = seen.try_emplace(issue.id, analysis.quality.size());
+    if (fresh) {
+      analysis.quality.push_back(issue);
+    } else {
+      analysis.quality[at->second].count += issue.count;
+    }
+  };
+  for (const Timeline& timeline : session.ranks) {
+    for (const DataQualityIssue& issue : timeline.quality) add(issue);
+  }
+  for (const DataQualityIssue& issue : session.quality) add(issue);
+}
+
+}  // namespace
+
+Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
+  Analysis analysis;
+  analysis.rank_count = static_cast<int>(session.ranks.size());
+  for (const Timeline& timeline : session.ranks) analysis.sources.push_back(timeline.source);
+  const Evidence evidence = gather_evidence(session);
+  describe_ranks(evidence, analysis);
+  mean_breakdown(evidence, analysis);
+  const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
+  if (!applied.empty()) analysis.combined = combined_gain(applied, evidence);
+  analysis.verdict = verdict_of(analysis);
+  if (options.tables) analysis.tables = all_tables(evidence, options);
+  analysis.missing = missing_data(evidence);
+  merge_quality(session, analysis);
+  return analysis;
+}
+
+}  // namespace warpmark::analyze

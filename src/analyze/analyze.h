@@ -1,0 +1,24 @@
+// From what was recorded to what is wrong and what fixing it gains: a pure function.
+#pragma once
+
+#include <vector>
+
+#include "model/analysis.h"
+#include "model/profile_session.h"
+
+namespace warpmark::analyze {
+
+struct AnalyzeOptions {
+  bool tables = true;              ///< else findings and breakdown only
+  std::size_t table_rows = 50;     ///< longest tables
+  double least_severity = 0.01;    ///< findings below are left out (compute_bound is kept)
+};
+
+/// Never fails: what the data does not support is absent and named in Analysis::missing. O(n log n).
+[[nodiscard]] Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options = {});
+
+/// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.
+[[nodiscard]] std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
+                                              const AnalyzeOptions& options = {});
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,96 @@
+#include "analyze/evidence.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace warpmark::analyze {
+
+namespace {
+
+/// Recording also slows the host while the GPU works, which makes the GPU idle later. The replay without recording costs tells
+/// how much shorter the step would be: what of it the idle stretches themselves do not explain is taken from the parts that
+/// the host's slowness makes, in proportion.
+void correct_for_recording(RankEvidence& rank) {
+  if (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0) return;
+  const double inflation = (rank.step_ns() - rank.replay.step_ns()) * rank.step_count();
+  const double unexplained = inflation - static_cast<double>(rank.breakdown.of(Part::idle_profiler));
+  constexpr Part kSlowed[] = {Part::idle_launch, Part::idle_optimizer, Part::idle_sync};
+  double sum = 0;
+  for (const Part part : kSlowed) sum += static_cast<double>(rank.breakdown.of(part));
+  if (unexplained <= 0 || sum <= 0) return;
+  const double share = std::min(0.9, unexplained / sum);
+  for (const Part part : kSlowed) {
+    std::int64_t& ns = rank.breakdown.ns[static_cast<std::size_t>(part)];
+    const auto taken = static_cast<std::int64_t>(share * static_cast<double>(ns));
+    ns -= taken;
+    rank.breakdown.ns[static_cast<std::size_t>(Part::idle_profiler)] += taken;
+  }
+}
+
+}  // namespace
+
+double RankEvidence::step_ns() const {
+  return steps.analyzed.empty() ? 0 : static_cast<double>(steps.length()) / step_count();
+}
+
+double RankEvidence::part_ns(Part part) const {
+  return steps.analyzed.empty() ? 0 : static_cast<double>(breakdown.of(part)) / step_count();
+}
+
+double RankEvidence::undisturbed_step_ns() const { return std::max(1.0, step_ns() - part_ns(Part::idle_profiler)); }
+
+double RankEvidence::group_ns(const char* group) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const auto part = static_cast<Part>(i);
+    if (std::string_view(part_group(part)) == group) sum += part_ns(part);
+  }
+  return sum;
+}
+
+double RankEvidence::own_work_ns() const {
+  double sum = group_ns("compute") + group_ns("copy");
+  for (const Part part : {Part::idle_data_loading, Part::idle_host_transfer, Part::idle_sync, Part::idle_allocation,
+                          Part::idle_host}) {
+    sum += part_ns(part);
+  }
+  return sum;
+}
+
+double Evidence::base_step_ns() const {
+  double slowest = 0;
+  for (const RankEvidence& one : ranks) slowest = std::max(slowest, one.replay.step_ns());
+  return slowest;
+}
+
+Evidence gather_evidence(const ProfileSession& session) {
+  Evidence evidence;
+  evidence.session = &session;
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  std::vector<RankAlignment> alignments = align_ranks(session, lists);
+  for (std::size_t r = 0; r < lists.size(); ++r) {
+    RankEvidence one;
+    one.timeline = &session.ranks[r];
+    one.index = r;
+    one.list = std::move(lists[r]);
+    one.alignment = std::move(alignments[r]);
+    one.steps = find_steps(*one.timeline, one.list);
+    if (one.list.empty() || one.steps.analyzed.empty()) continue;
+    one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
+    one.computing = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return !is_copy(work.category); }));
+    one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
+    one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
+    one.blame = blame_kernels(*one.timeline, one.list);
+    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until);
+    correct_for_recording(one);
+    evidence.ranks.push_back(std::move(one));
+  }
+  for (std::size_t r = 1; r < evidence.ranks.size(); ++r) {
+    const auto waits = [&](std::size_t i) { return evidence.ranks[i].part_ns(Part::idle_waiting_for_rank); };
+    if (waits(r) < waits(evidence.critical)) evidence.critical = r;
+  }
+  return evidence;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,56 @@
+// What the rules look at: every rank's work, steps, host activity, breakdown and replay, computed once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/breakdown.h"
+#include "analyze/kernel_blame.h"
+#include "analyze/ranks.h"
+#include "analyze/replay.h"
+#include "model/profile_session.h"
+
+namespace warpmark::analyze {
+
+struct RankEvidence {
+  const Timeline* timeline = nullptr;
+  std::size_t index = 0;   ///< into ProfileSession::ranks
+  WorkList list;
+  Steps steps;
+  Coverage computing;      ///< compute and communication
+  Coverage busy;           ///< everything on the GPU
+  std::unique_ptr<HostActivity> host;
+  RankAlignment alignment;
+  Breakdown breakdown;
+  KernelBlame blame;
+  Replay replay;
+
+  [[nodiscard]] double step_count() const { return static_cast<double>(steps.analyzed.size()); }
+  [[nodiscard]] double step_ns() const;                ///< mean over the analyzed steps
+  [[nodiscard]] double part_ns(Part part) const;       ///< mean a step
+  [[nodiscard]] double undisturbed_step_ns() const;    ///< step without the estimated cost of recording
+  [[nodiscard]] double group_ns(const char* group) const;
+  /// Time a step that the rank spends on its own: all but communication, waiting for ranks, dispatch and recording costs.
+  [[nodiscard]] double own_work_ns() const;
+  [[nodiscard]] bool in_steps(const GpuWork& work) const {
+    return work.start >= steps.start() && work.start < steps.end();
+  }
+};
+
+struct Evidence {
+  const ProfileSession* session = nullptr;
+  std::vector<RankEvidence> ranks;  ///< those with GPU work in their steps
+  std::size_t critical = 0;         ///< the rank that the others wait for (index into ranks)
+
+  [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
+  [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }
+  /// Replayed step of the slowest rank, communication without waiting, ns.
+  [[nodiscard]] double base_step_ns() const;
+};
+
+[[nodiscard]] Evidence gather_evidence(const ProfileSession& session);
+
+}  // namespace warpmark::analyze

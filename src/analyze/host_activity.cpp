@@ -1,0 +1,203 @@
+#include "analyze/host_activity.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::int64_t kScalarBytes = 64 << 10;      // a device-to-host copy up to this reads a value, it moves no data
+constexpr std::int64_t kLongCopyCallNs = 20'000;     // an asynchronous copy call above this does the copying itself
+
+bool is_api(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
+
+bool records_shapes(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] == EventKind::op && events.detail[i] != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_launch_call(std::string_view api) { return contains_any(api, {"launch"}); }
+bool is_sync_call(std::string_view api) { return contains_any(api, {"synchronize"}); }
+bool is_copy_call(std::string_view api) { return contains_any(api, {"memcpy"}); }
+
+bool is_allocation_call(std::string_view api) {
+  if (contains_any(api, {"async", "mallocfrompool"})) return false;
+  return contains_any(api, {"cudamalloc", "cudafree", "cumemalloc", "cumemfree", "cumemcreate", "cumemmap", "cumemunmap",
+                            "cumemrelease", "cumemsetaccess", "cumemaddress", "cudahostalloc", "cudahostregister",
+                            "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
+}
+
+RecordingCost recording_cost(const Timeline& timeline) {
+  for (const auto& [key, value] : timeline.metadata) {
+    if (key == "warpmark_inflation_corrected" && value == "1") return {};
+  }
+  if (contains_any(timeline.format, {"kineto", "pytorch", "chrome"})) {
+    return records_shapes(timeline) ? RecordingCost{2800, 4000} : RecordingCost{1900, 2400};
+  }
+  if (contains_any(timeline.format, {"nsys", "nsight"})) return {300, 1200};
+  return {100, 700};
+}
+
+struct HostActivity::Builder {
+  const Timeline& timeline;
+  const WorkList& list;
+  const Coverage& gpu_busy;
+  RecordingCost cost;
+  std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
+  std::unordered_map<EventIndex, const GpuWork*> copies;
+
+  struct Open {
+    std::int64_t end;
+    HostCause cause;
+    EventIndex event;
+  };
+
+  HostCause of_name(NameId name, EventKind kind) {
+    std::uint8_t& known = name_cause[name];
+    if (known != 0xFF) return static_cast<HostCause>(known);
+    const std::string_view text = timeline.names.at(name);
+    HostCause cause = HostCause::none;
+    if (is_api(kind)) {
+      cause = is_sync_call(text)         ? HostCause::sync
+              : is_allocation_call(text) ? HostCause::allocation
+              : is_copy_call(text)       ? HostCause::transfer
+                                         : HostCause::dispatch;
+    } else if (kind != EventKind::os_call) {
+      cause = names_data_loading(text)     ? HostCause::data_loading
+              : names_optimizer_step(text) ? HostCause::optimizer
+              : kind == EventKind::op      ? HostCause::dispatch
+                                           : HostCause::none;
+    }
+    known = static_cast<std::uint8_t>(cause);
+    return cause;
+  }
+
+  HostCause of_event(EventIndex i) {
+    const EventColumns& events = timeline.events;
+    const HostCause cause = of_name(events.name[i], events.kind[i]);
+    if (cause != HostCause::transfer) return cause;
+    const auto copy = copies.find(i);
+    if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+    const EventIndex work = copy->second->event;
+    if (copy->second->category == Category::copy_to_host && events.value[work] <= kScalarBytes) return HostCause::sync;
+    const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
+    return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+  }
+
+  static HostCause combined(HostCause around, HostCause own) {
+    if (around == HostCause::data_loading) return around;
+    switch (own) {
+      case HostCause::allocation:
+      case HostCause::transfer:
+      case HostCause::sync:
+      case HostCause::data_loading:
+      case HostCause::optimizer: return own;
+      case HostCause::dispatch: return around == HostCause::optimizer ? around : own;
+      default: return around == HostCause::none ? HostCause::other : around;
+    }
+  }
+
+  static void mark(Track& track, std::int64_t time, HostCause cause, EventIndex event) {
+    if (!track.time.empty() && track.time.back() == time) {
+      track.cause.back() = cause;
+      track.event.back() = event;
+    } else if (track.time.empty() || track.cause.back() != cause || (event != track.event.back() && cause != HostCause::dispatch)) {
+      track.time.push_back(time);
+      track.cause.push_back(cause);
+      track.event.push_back(event);
+    }
+  }
+
+  static void close_until(Track& track, std::vector<Open>& stack, std::int64_t time) {
+    while (!stack.empty() && stack.back().end <= time) {
+      const std::int64_t end = stack.back().end;
+      stack.pop_back();
+      if (stack.empty()) {
+        mark(track, end, HostCause::none, kNoEvent);
+      } else {
+        mark(track, end, stack.back().cause, stack.back().event);
+      }
+    }
+  }
+
+  void add(EventIndex i, Track& track, std::vector<Open>& stack, std::vector<BlockingCall>& blocking) {
+    const EventColumns& events = timeline.events;
+    const EventKind kind = events.kind[i];
+    close_until(track, stack, events.start[i]);
+    const std::int64_t cost_ns = kind == EventKind::op ? cost.op_ns : is_api(kind) ? cost.api_ns : 0;
+    if (cost_ns > 0) {
+      track.cost_time.push_back(events.start[i]);
+      track.cost_sum.push_back(track.cost);
+      track.cost += cost_ns;
+    }
+    std::int64_t end = events.end(i);
+    if (!stack.empty()) end = std::min(end, stack.back().end);  // overlapping ranges: the outer one ends both
+    if (end <= events.start[i]) return;
+    const HostCause own = of_event(i);
+    const HostCause cause = combined(stack.empty() ? HostCause::none : stack.back().cause, own);
+    const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own));
+    const Open open{end, cause, inherits ? stack.back().event : i};
+    const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
+    if (waits && is_api(kind)) blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
+    mark(track, events.start[i], open.cause, open.event);
+    stack.push_back(open);
+  }
+};
+
+HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
+    : tracks_(timeline.tracks.size()) {
+  Builder builder{timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF), {}};
+  std::vector<bool> wanted(timeline.tracks.size(), false);
+  for (const GpuWork& work : list.works) {
+    if (work.launch == kNoEvent) continue;
+    wanted[timeline.events.track[work.launch]] = true;
+    if (is_copy(work.category)) builder.copies.emplace(work.launch, &work);
+  }
+  const EventColumns& events = timeline.events;
+  std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api(kind) || kind == EventKind::python ||
+                       kind == EventKind::os_call;
+    if (range && wanted[events.track[i]]) builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
+  }
+  std::sort(blocking_.begin(), blocking_.end(), [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
+}
+
+void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,
+                            std::vector<HostSegment>& out) const {
+  if (to <= from) return;
+  const Track& own = tracks_[track];
+  auto i = static_cast<std::size_t>(std::upper_bound(own.time.begin(), own.time.end(), from) - own.time.begin());
+  while (from < to) {
+    const std::int64_t until = i < own.time.size() ? std::min(to, own.time[i]) : to;
+    const HostCause cause = i == 0 ? HostCause::none : own.cause[i - 1];
+    if (cause == HostCause::none && fallback != track) {
+      segments(fallback, fallback, from, until, out);
+    } else if (until > from) {
+      out.push_back({from, until, cause, i == 0 ? kNoEvent : own.event[i - 1], cost_within(own, from, until)});
+    }
+    from = until;
+    ++i;
+  }
+}
+
+std::int64_t HostActivity::cost_within(const Track& track, std::int64_t from, std::int64_t to) const {
+  const auto sum_before = [&track](std::int64_t time) {
+    const auto at = std::lower_bound(track.cost_time.begin(), track.cost_time.end(), time) - track.cost_time.begin();
+    return static_cast<std::size_t>(at) < track.cost_sum.size() ? track.cost_sum[static_cast<std::size_t>(at)] : track.cost;
+  };
+  return sum_before(to) - sum_before(from);
+}
+
+}  // namespace warpmark::analyze

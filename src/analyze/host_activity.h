@@ -1,0 +1,83 @@
+// What a host thread does at every instant, as far as it explains why the GPU waits: loading data, allocating, copying,
+// waiting for the GPU, updating parameters, dispatching work, or something that was not recorded.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/work_list.h"
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+enum class HostCause : std::uint8_t {
+  none,  ///< nothing recorded on this thread
+  data_loading,
+  allocation,
+  transfer,
+  sync,
+  optimizer,
+  dispatch,
+  other,  ///< inside a range or Python function, but in no operator or call
+  count,
+};
+inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);
+
+/// What recording one host event cost, ns: what a profile's own inflation is corrected with.
+struct RecordingCost {
+  std::int64_t op_ns = 0;
+  std::int64_t api_ns = 0;
+};
+/// By format; the figures and how they were measured: docs/metrics.md, "Profiles".
+[[nodiscard]] RecordingCost recording_cost(const Timeline& timeline);
+
+/// A call that may have waited for the GPU.
+struct BlockingCall {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t waited_ns = 0;  ///< of it, time in which the GPU was busy
+  EventIndex event = kNoEvent;
+  HostCause cause = HostCause::sync;
+};
+
+struct HostSegment {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  HostCause cause = HostCause::none;
+  EventIndex event = kNoEvent;   ///< innermost event that gives the cause
+  std::int64_t recording_ns = 0; ///< estimated cost of recording the events that begin in it
+};
+
+class HostActivity {
+ public:
+  HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy);
+
+  /// The segments of [from, to) on `track`; where it has nothing recorded, those of `fallback`. Appends to `out`.
+  void segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,
+                std::vector<HostSegment>& out) const;
+  /// All blocking calls outside of data loading, ascending by end.
+  [[nodiscard]] const std::vector<BlockingCall>& blocking_calls() const { return blocking_; }
+
+ private:
+  struct Track {
+    std::vector<std::int64_t> time;  // cause[i] and event[i] hold from time[i] to time[i + 1]
+    std::vector<HostCause> cause;
+    std::vector<EventIndex> event;
+    std::vector<std::int64_t> cost_time;
+    std::vector<std::int64_t> cost_sum;  // of all events before
+    std::int64_t cost = 0;
+  };
+  struct Builder;
+  [[nodiscard]] std::int64_t cost_within(const Track& track, std::int64_t from, std::int64_t to) const;
+
+  std::vector<Track> tracks_;
+  std::vector<BlockingCall> blocking_;
+};
+
+[[nodiscard]] bool is_launch_call(std::string_view api);
+[[nodiscard]] bool is_sync_call(std::string_view api);
+[[nodiscard]] bool is_allocation_call(std::string_view api);
+[[nodiscard]] bool is_copy_call(std::string_view api);
+
+}  // namespace warpmark::analyze

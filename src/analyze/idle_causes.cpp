@@ -1,0 +1,176 @@
+#include "analyze/idle_causes.h"
+
+#include <algorithm>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::size_t kLongestKept = 5;
+constexpr std::int64_t kLongHostNs = 500'000;       // an unrecorded stretch above this is not the glue between operators
+constexpr std::int64_t kLongLoadingNs = 300'000;    // host work above this (and a fortieth of a step) before an upload
+constexpr double kMostRecordingShare = 0.7;        // of a stretch that recording can explain
+constexpr std::int64_t kMostDebtNs = 1'000'000;     // recording costs carried on: they may fall behind their event
+
+bool is_dispatching(HostCause cause) {
+  return cause == HostCause::dispatch || cause == HostCause::other || cause == HostCause::none;
+}
+
+struct Launch {
+  std::int64_t time;
+  std::uint32_t track;
+};
+
+class Explainer {
+ public:
+  Explainer(const BreakdownInput& input, Breakdown& breakdown) : input_(input), breakdown_(breakdown) {
+    const EventColumns& events = input.timeline.events;
+    for (const GpuWork& work : input.list.works) {
+      if (work.launch != kNoEvent) launches_.push_back({events.start[work.launch], events.track[work.launch]});
+    }
+    std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) { return a.time < b.time; });
+    std::vector<Interval> overhead;
+    for (EventIndex i = 0; i < events.size(); ++i) {
+      if (events.kind[i] != EventKind::overhead) continue;
+      if (contains_any(input.timeline.name_of(i), {"command buffer full"})) continue;  // the queue is full: no cost of recording
+      overhead.push_back({events.start[i], events.end(i)});
+    }
+    overhead_ = Coverage(std::move(overhead));
+    long_loading_ns_ = std::max(kLongLoadingNs, input.steps.length() / std::ssize(input.steps.analyzed) / 40);
+  }
+
+  void explain(const Interval& gap) {
+    const EventColumns& events = input_.timeline.events;
+    const auto& works = input_.list.works;
+    const auto next = std::partition_point(works.begin() + static_cast<std::ptrdiff_t>(next_), works.end(),
+                                           [&gap](const GpuWork& work) { return work.start < gap.end; });
+    next_ = static_cast<std::size_t>(next - works.begin());
+    if (next == works.end() || next->launch == kNoEvent) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
+    const std::int64_t launch = events.start[next->launch];
+    const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
+    if (launch <= gap.start) {
+      const bool late = events.end(next->launch) > gap.start;
+      return give(late ? launching : Part::idle_kernel_gap, gap, next->launch, next->event);
+    }
+    const std::int64_t handed_over = std::min(gap.end, launch);
+    const std::uint32_t track = events.track[next->launch];
+    segments_.clear();
+    input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
+    find_unnamed_loading(*next);
+    waited_ = kNoEvent;
+    for (const HostSegment& segment : segments_) explain(segment, next->event);
+    give(launching, {handed_over, gap.end}, next->launch, next->event);
+  }
+
+ private:
+  std::uint32_t track_before(std::int64_t time, std::uint32_t otherwise) const {
+    const auto at = std::partition_point(launches_.begin(), launches_.end(),
+                                         [time](const Launch& launch) { return launch.time < time; });
+    return at == launches_.begin() ? otherwise : std::prev(at)->track;
+  }
+
+  /// Long host work that ends with an upload prepares the input, whether or not somebody named it so.
+  void find_unnamed_loading(const GpuWork& next) {
+    if (next.category != Category::copy_to_device) return;
+    std::int64_t sum = 0;
+    for (const HostSegment& one : segments_) sum += is_dispatching(one.cause) ? one.end - one.start - one.recording_ns : 0;
+    if (sum < long_loading_ns_) return;
+    for (HostSegment& one : segments_) {
+      if (is_dispatching(one.cause)) one.cause = HostCause::data_loading;
+    }
+  }
+
+  void explain(const HostSegment& segment, EventIndex next) {
+    Interval rest{segment.start, segment.end};
+    refill(rest.start);
+    const bool by_recording = is_dispatching(segment.cause) || segment.cause == HostCause::optimizer;
+    if (segment.cause != HostCause::data_loading) debt_ = std::min(debt_ + segment.recording_ns, kMostDebtNs);
+    if (input_.correct_recording_cost && by_recording) {
+      const std::int64_t length = rest.end - rest.start;
+      const auto most = static_cast<std::int64_t>(static_cast<double>(length) * kMostRecordingShare);
+      std::int64_t cost = std::min(most, debt_);
+      debt_ -= cost;
+      if (is_dispatching(segment.cause)) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
+      rest = take(Part::idle_profiler, cost, rest, segment.event, next);
+    }
+    if (is_dispatching(segment.cause)) {
+      if (waited_ != kNoEvent) return give(Part::idle_sync, rest, waited_, next);
+      const bool long_host = segment.cause != HostCause::dispatch && segment.end - segment.start > kLongHostNs;
+      for (Lead& lead : lead_) {
+        const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
+        lead.ns -= taken;
+        rest = take(lead.part, taken, rest, lead.event, next);
+      }
+      return give(long_host ? Part::idle_host : Part::idle_launch, rest, segment.event, next);
+    }
+    if (segment.cause == HostCause::sync) waited_ = segment.event;  // the queue is empty because the host was not there
+    give(part_of(segment.cause), rest, segment.event, next);
+  }
+
+  /// The host's lead that waits before `time` took away.
+  void refill(std::int64_t time) {
+    const auto& calls = input_.host.blocking_calls();
+    for (; next_call_ < calls.size() && calls[next_call_].end <= time; ++next_call_) {
+      if (calls[next_call_].end < input_.steps.start()) continue;
+      Lead& lead = lead_[calls[next_call_].cause == HostCause::sync ? 0 : calls[next_call_].cause == HostCause::transfer ? 1 : 2];
+      lead.ns += calls[next_call_].waited_ns;
+      if (calls[next_call_].waited_ns > 0) lead.event = calls[next_call_].event;
+    }
+  }
+
+  static Part part_of(HostCause cause) {
+    switch (cause) {
+      case HostCause::data_loading: return Part::idle_data_loading;
+      case HostCause::allocation: return Part::idle_allocation;
+      case HostCause::transfer: return Part::idle_host_transfer;
+      case HostCause::sync: return Part::idle_sync;
+      case HostCause::optimizer: return Part::idle_optimizer;
+      default: return Part::idle_launch;
+    }
+  }
+
+  Interval take(Part part, std::int64_t ns, const Interval& from, EventIndex host_event, EventIndex next) {
+    give(part, {from.start, from.start + ns}, host_event, next);
+    return {from.start + ns, from.end};
+  }
+
+  void give(Part part, const Interval& piece, EventIndex host_event, EventIndex next) {
+    if (piece.end <= piece.start) return;
+    const auto index = static_cast<std::size_t>(part);
+    breakdown_.ns[index] += piece.end - piece.start;
+    breakdown_.pieces[index] += 1;
+    std::vector<IdlePiece>& longest = breakdown_.longest[index];
+    const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };
+    const auto at = std::find_if(longest.begin(), longest.end(), shorter);
+    if (at == longest.end() && longest.size() == kLongestKept) return;
+    longest.insert(at, {piece.start, piece.end, host_event, next});
+    if (longest.size() > kLongestKept) longest.pop_back();
+  }
+
+  struct Lead {
+    Part part;
+    std::int64_t ns = 0;
+    EventIndex event = kNoEvent;
+  };
+
+  const BreakdownInput& input_;
+  Breakdown& breakdown_;
+  std::vector<Launch> launches_;  // ascending by time
+  Coverage overhead_;
+  std::int64_t long_loading_ns_ = 0;
+  std::size_t next_ = 0;
+  std::size_t next_call_ = 0;
+  std::int64_t debt_ = 0;
+  EventIndex waited_ = kNoEvent;  ///< the host's wait for the GPU that ended in this stretch
+  Lead lead_[3] = {{Part::idle_sync}, {Part::idle_host_transfer}, {Part::idle_allocation}};
+  std::vector<HostSegment> segments_;
+};
+
+}  // namespace
+
+void explain_idle(const BreakdownInput& input, std::span<const Interval> gaps, Breakdown& breakdown) {
+  Explainer explainer(input, breakdown);
+  for (const Interval& gap : gaps) explainer.explain(gap);
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,126 @@
+#include "analyze/kernel_category.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
+
+namespace warpmark::analyze {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
+bool has(std::string_view text, std::initializer_list<std::string_view> tokens) {
+  return std::any_of(tokens.begin(), tokens.end(),
+                     [text](std::string_view token) { return text.find(token) != std::string_view::npos; });
+}
+
+/// Categories that a name states; `other` if it states none. The order matters: specific before general.
+Category by_name(std::string_view name) {
+  if (has(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather", "all_gather",
+                 "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
+    return Category::communication;
+  }
+  if (has(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_"})) return Category::attention;
+  if (has(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
+  if (has(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
+  if (has(name, {"splitkreduce", "cublas", "nvjet"})) return Category::gemm;
+  if (has(name, {"reduce_kernel", "triton_red"})) return Category::reduction;
+  if (has(name, {"batch_norm", "batchnorm", "layer_norm", "layernorm", "rms_norm", "rmsnorm", "groupnorm", "group_norm",
+                 "instance_norm", "::bn_", "bn_fw", "bn_bw", "gammabeta", "rowwisemoments", "ln_fwd", "ln_bwd",
+                 "weight_norm", "computefusedparams", "computeinternalgradients"})) {
+    return Category::normalization;
+  }
+  if (has(name, {"softmax"})) return Category::softmax;
+  if (has(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
+  if (has(name, {"fprop", "dgrad", "wgrad", "winograd", "conv", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"})) {
+    return Category::convolution;
+  }
+  if (has(name, {"gemm", "gemv", "gemvx", "cutlass", "xmma", "wgmma", "matmul", "dot_kernel", "_mm_", "triton_tem"})) {
+    return Category::gemm;
+  }
+  if (has(name, {"embedding", "indexselect", "index_select", "gather", "scatter", "indexing_backward", "gpu_index_kernel",
+                 "index_elementwise", "indexfunc", "index_put", "index_copy", "index_add", "take_kernel"})) {
+    return Category::gather;
+  }
+  if (has(name, {"elementwise", "pointwise", "triton_poi", "catarray", "copy_kernel", "fill", "dropout", "transpose",
+                 "upsample", "masked", "where_kernel", "tril", "triu", "distribution_", "relu", "gelu", "silu"})) {
+    return Category::elementwise;
+  }
+  if (has(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax", "cumsum", "scan",
+                 "sort", "topk", "histogram"})) {
+    return Category::reduction;
+  }
+  return Category::other;
+}
+
+Category by_operator(std::string_view op) {
+  if (has(op, {"attention", "flash"})) return Category::attention;
+  if (has(op, {"adam", "_foreach_", "_fused_sgd"})) return Category::optimizer;
+  if (has(op, {"conv"})) return Category::convolution;
+  if (has(op, {"::mm", "::bmm", "addmm", "matmul", "linear", "baddbmm", "einsum"})) return Category::gemm;
+  if (has(op, {"norm"})) return Category::normalization;
+  if (has(op, {"softmax"})) return Category::softmax;
+  if (has(op, {"embedding", "index", "gather", "scatter"})) return Category::gather;
+  if (has(op, {"::sum", "::mean", "::max", "::min", "::amax", "loss"})) return Category::reduction;
+  if (has(op, {"::add", "::mul", "::sub", "::div", "::copy_", "::cat", "relu", "gelu", "dropout", "::fill_"})) {
+    return Category::elementwise;
+  }
+  return Category::other;
+}
+
+}  // namespace
+
+const char* category_id(Category category) {
+  static constexpr std::array<const char*, static_cast<std::size_t>(Category::count)> kIds = {
+      "gemm",      "convolution", "attention", "normalization", "softmax",       "elementwise",    "reduction",    "gather",
+      "optimizer", "graph",       "other",     "communication", "copy_to_device", "copy_to_host", "copy_on_device",
+      "memset"};
+  return kIds[static_cast<std::size_t>(category)];
+}
+
+Category kernel_category(std::string_view name, std::string_view op) {
+  const Category stated = by_name(lower(name));
+  return stated == Category::other && !op.empty() ? by_operator(lower(op)) : stated;
+}
+
+MatrixMath matrix_math(std::string_view name, Category category) {
+  if (category != Category::gemm && category != Category::convolution) return MatrixMath::none;
+  const std::string text = lower(name);
+  if (has(text, {"dgemm", "d884", "f64f64", "double", "_dd_", "cd_"}) && !has(text, {"bf16", "f16f16"})) {
+    return MatrixMath::simt_fp64;
+  }
+  if (has(text, {"tf32", "s1688", "nvjet_sm90_sss", "nvjet_sm100_sss"}) && !has(text, {"bf16", "_f16", "half"})) {
+    return MatrixMath::tensor_tf32;
+  }
+  if (has(text, {"bf16", "bfloat16", "f16f16", "_f16", "half", "hmma", "imma", "h884", "h1688", "s16816", "i16832", "e4m3",
+                 "e5m2", "fp8", "nvjet", "wgmma", "gmma", "hgemm", "int8", "i8i8", "_fp16", "h16816"})) {
+    return MatrixMath::tensor_half;
+  }
+  if (has(text, {"tensorop", "triton"})) return MatrixMath::tensor_half;  // no better is told: never accuse by guess
+  if (has(text, {"splitkreduce", "im2col", "col2im", "gemv", "computeoffsets", "dot_kernel", "gen_conv"})) {
+    return MatrixMath::none;
+  }
+  if (has(text, {"sgemm", "ffma", "simt", "float", "f32f32", "scudnn", "cf32", "s32", "fp32", "_ss_"})) {
+    return MatrixMath::simt_fp32;
+  }
+  return MatrixMath::none;
+}
+
+bool is_layout_conversion(std::string_view kernel_name) {
+  return contains_any(kernel_name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"});
+}
+
+bool is_multi_tensor(std::string_view kernel_name) {
+  return contains_any(kernel_name, {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens) { return has(lower(text), tokens); }
+
+}  // namespace warpmark::analyze

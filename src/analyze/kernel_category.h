@@ -1,0 +1,55 @@
+// What a kernel computes, told from tokens of its name (demangled, mangled or generated) and, where the name says nothing,
+// from the framework operator that launched it; and whether a matrix kernel runs on tensor cores.
+// Names: cuBLAS/cuBLASLt (nvjet, cutlass, xmma, sgemm), cuDNN, PyTorch ATen, Triton/Inductor, FlashAttention, Transformer
+// Engine, NCCL. Tensor-core tokens of Hopper and Blackwell: wgmma, sm90_/sm100_ ... tensorop, nvjet, hmma, imma.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+namespace warpmark::analyze {
+
+enum class Category : std::uint8_t {
+  gemm,
+  convolution,
+  attention,
+  normalization,
+  softmax,
+  elementwise,
+  reduction,
+  gather,     ///< embeddings, indexing, scatter
+  optimizer,  ///< launched in an optimizer's step, or by its name
+  graph,      ///< a graph launch without records of its nodes
+  other,
+  communication,
+  copy_to_device,
+  copy_to_host,
+  copy_on_device,
+  memset,
+  count,
+};
+
+/// Arithmetic of a matrix kernel.
+enum class MatrixMath : std::uint8_t {
+  none,         ///< no matrix kernel, or nothing can be told
+  simt_fp32,    ///< single precision without tensor cores
+  simt_fp64,    ///< double precision, whatever units
+  tensor_tf32,  ///< tensor cores on single precision inputs
+  tensor_half,  ///< tensor cores on 16 bits or fewer
+};
+
+[[nodiscard]] const char* category_id(Category category);
+
+/// `name` of the kernel, `op` of the operator that launched it (may be empty). Never a copy or memset.
+[[nodiscard]] Category kernel_category(std::string_view name, std::string_view op);
+[[nodiscard]] MatrixMath matrix_math(std::string_view name, Category category);
+/// Conversion between NCHW and NHWC, or a transpose that exists for the layout only.
+[[nodiscard]] bool is_layout_conversion(std::string_view kernel_name);
+/// One kernel for many parameters (foreach, fused, Apex multi-tensor).
+[[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
+
+/// True if `text` holds one of the tokens, ignoring ASCII case. Tokens are lower case.
+[[nodiscard]] bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens);
+
+}  // namespace warpmark::analyze

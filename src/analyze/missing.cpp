@@ -1,0 +1,87 @@
+#include "analyze/missing.h"
+
+#include <algorithm>
+
+namespace warpmark::analyze {
+
+namespace {
+
+struct Seen {
+  bool ops = false;
+  bool shapes = false;
+  bool syncs = false;
+  bool python = false;
+  bool allocations = false;
+};
+
+Seen seen_in(const Timeline& timeline) {
+  Seen seen;
+  const EventColumns& events = timeline.events;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    switch (events.kind[i]) {
+      case EventKind::op:
+        seen.ops = true;
+        seen.shapes = seen.shapes || events.detail[i] != 0;
+        break;
+      case EventKind::sync_record: seen.syncs = true; break;
+      case EventKind::python: seen.python = true; break;
+      case EventKind::allocation: seen.allocations = true; break;
+      default: break;
+    }
+  }
+  return seen;
+}
+
+bool has_counters(const ProfileSession& session) {
+  return !session.counters.empty() || std::any_of(session.ranks.begin(), session.ranks.end(),
+                                                  [](const Timeline& timeline) { return !timeline.counters.empty(); });
+}
+
+}  // namespace
+
+std::vector<MissingData> missing_data(const Evidence& evidence) {
+  std::vector<MissingData> missing;
+  const ProfileSession& session = *evidence.session;
+  if (!evidence.has_timeline()) {
+    missing.push_back({"a timeline with GPU work: steps, idle time and their causes", "warpmark profile -- <command>"});
+  } else {
+    const RankEvidence& rank = evidence.rank();
+    const Seen seen = seen_in(*rank.timeline);
+    if (!rank.replay.knows_host()) {
+      missing.push_back({"API calls with correlation ids: why the GPU idles", "warpmark profile -- <command>"});
+    }
+    if (!rank.steps.repeating) {
+      missing.push_back({"steps: start-up is counted as if it were steady work",
+                         "call prof.step() after every iteration, or mark iterations with NVTX ranges"});
+    }
+    if (rank.steps.analyzed.size() < 3) {
+      missing.push_back({"more steps: the variation between steps cannot be told", "schedule(wait=1, warmup=2, active=6)"});
+    }
+    if (seen.ops && !seen.shapes) {
+      missing.push_back({"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
+    }
+    if (!seen.syncs) {
+      missing.push_back({"synchronization records: waits between streams, the critical path",
+                         "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"});
+    }
+    if (seen.ops && !seen.python) {
+      missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});
+    }
+    int world = 0;
+    for (const Timeline& timeline : session.ranks) world = std::max(world, timeline.world_size);
+    if (world > static_cast<int>(session.ranks.size())) {
+      missing.push_back({"the profiles of the other ranks: waiting for a rank cannot be told from communication",
+                         "record one file a rank, and give them all: warpmark analyze rank*.json.gz"});
+    }
+  }
+  if (session.kernels.empty()) {
+    missing.push_back({"kernel metrics: occupancy, divergence, coalescing, roofs of single kernels",
+                       "warpmark profile --ncu 5 -- <command>"});
+  }
+  if (!has_counters(session)) {
+    missing.push_back({"GPU counters: clocks, power, temperature, PCIe rates", "warpmark monitor --csv gpu.csv"});
+  }
+  return missing;
+}
+
+}  // namespace warpmark::analyze

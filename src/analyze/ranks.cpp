@@ -1,0 +1,104 @@
+// Recordings of ranks begin at different collectives, and sequence numbers are rare: the shift between two lists of
+// collectives is the one under which the differences of their ends scatter least.
+#include "analyze/ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr int kMostShift = 96;
+constexpr std::size_t kProbes = 512;
+constexpr std::size_t kLeastMatches = 3;
+
+std::int64_t median_of(std::vector<std::int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Shift {
+  bool found = false;
+  int by = 0;
+  std::int64_t offset = 0;
+  std::int64_t spread = std::numeric_limits<std::int64_t>::max();
+};
+
+/// other[i + by] is the same collective as first[i].
+Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
+  Shift best;
+  const std::size_t least = std::max(kLeastMatches, std::min(first.size(), other.size()) / 2);
+  for (int by = -kMostShift; by <= kMostShift; ++by) {
+    std::vector<std::int64_t> differences;
+    const std::size_t stride = std::max<std::size_t>(1, first.size() / kProbes);
+    std::size_t common = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) + by;
+      if (at < 0 || at >= std::ssize(other)) continue;
+      ++common;
+      if (i % stride == 0) differences.push_back(first[i] - other[static_cast<std::size_t>(at)]);
+    }
+    if (common < least || differences.size() < kLeastMatches) continue;
+    const std::int64_t offset = median_of(differences);
+    for (std::int64_t& one : differences) one = std::abs(one - offset);
+    const std::int64_t spread = median_of(std::move(differences));
+    // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
+    const bool closer = best.found && spread <= best.spread + best.spread / 4 && std::abs(offset) < std::abs(best.offset);
+    if (!best.found || spread * 5 < best.spread * 4 || closer) best = {true, by, offset, spread};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists) {
+  std::vector<RankAlignment> result(lists.size());
+  std::vector<std::vector<std::int64_t>> ends(lists.size());
+  std::vector<std::vector<std::size_t>> works(lists.size());
+  for (std::size_t r = 0; r < lists.size(); ++r) {
+    for (std::size_t i = 0; i < lists[r].works.size(); ++i) {
+      if (lists[r].works[i].category == Category::communication) works[r].push_back(i);
+    }
+    const auto& all = lists[r].works;
+    std::sort(works[r].begin(), works[r].end(), [&all](std::size_t a, std::size_t b) { return all[a].end < all[b].end; });
+    for (const std::size_t i : works[r]) ends[r].push_back(all[i].end + session.ranks[r].origin_ns - session.ranks[0].origin_ns);
+  }
+  if (lists.size() < 2) return result;
+  std::vector<Shift> shifts(lists.size());
+  for (std::size_t r = 0; r < lists.size(); ++r) {
+    shifts[r] = r == 0 ? Shift{true, 0, 0, 0} : best_shift(ends[0], ends[r]);
+    result[r].aligned = shifts[r].found;
+    result[r].clock_offset_ns = shifts[r].offset;
+    result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
+    result[r].wait_until.assign(lists[r].works.size(), 0);
+  }
+  for (std::size_t i = 0; i < ends[0].size(); ++i) {
+    std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
+    bool everywhere = true;
+    for (std::size_t r = 0; r < lists.size() && everywhere; ++r) {
+      if (!shifts[r].found) continue;
+      const std::int64_t at = static_cast<std::int64_t>(i) + shifts[r].by;
+      everywhere = at >= 0 && at < std::ssize(ends[r]);
+      if (!everywhere) break;
+      const GpuWork& work = lists[r].works[works[r][static_cast<std::size_t>(at)]];
+      const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
+      last_start = std::max(last_start, work.start + shift);
+    }
+    if (!everywhere) continue;
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      if (!shifts[r].found) continue;
+      const std::size_t index = works[r][static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by)];
+      const GpuWork& work = lists[r].works[index];
+      const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
+      result[r].matched += 1;
+      if (last_start - shift > work.start) result[r].wait_until[index] = std::min(work.end, last_start - shift);
+    }
+  }
+  return result;
+}
+
+}  // namespace warpmark::analyze

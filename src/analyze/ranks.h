@@ -1,0 +1,24 @@
+// Ranks against one another: clocks aligned by the ends of collectives (a collective ends everywhere at once), and how much of
+// each collective was waiting for the rank that came last.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyze/work_list.h"
+#include "model/profile_session.h"
+
+namespace warpmark::analyze {
+
+struct RankAlignment {
+  bool aligned = false;                  ///< false: too few collectives in common with the first rank
+  std::int64_t clock_offset_ns = 0;      ///< add to this rank's absolute times to get the first rank's
+  std::int64_t end_spread_ns = 0;        ///< median absolute deviation of the ends after alignment
+  std::int64_t matched = 0;              ///< collectives found on every rank
+  std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
+};
+
+/// One element a rank. Works of a single rank, or without collectives, give no waits.
+[[nodiscard]] std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,212 @@
+#include "analyze/replay.h"
+
+#include <algorithm>
+#include <map>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::size_t kMostWorks = 400'000;
+constexpr std::int64_t kLaunchLatencyNs = 4'000;   // from the call to the first cycle, on an idle GPU (H100, driver 580)
+constexpr std::int64_t kWakeUpNs = 4'000;          // from the end of the work to the host's next instruction
+constexpr std::size_t kQueueDepth = 1'000;         // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
+constexpr std::int64_t kBlockedLaunchNs = 30'000;  // a call above this waited for a place in the queue ...
+constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
+constexpr double kLeastHostShare = 0.3;           // of a stretch of host time that is left after taking off recording costs
+constexpr std::int64_t kDependencySlackNs = 1'500;
+
+struct Order {
+  std::size_t work;
+  std::int64_t launch;
+  std::int64_t launch_end;
+  std::uint32_t track;
+};
+
+/// What the host did between two launches, recording costs and waits taken off.
+class HostTime {
+ public:
+  HostTime(const HostActivity& host, const Coverage& gpu_busy) : host_(host), gpu_busy_(gpu_busy) {}
+
+  void fill(const Order& from, const Order& to, ReplayWork& work) {
+    segments_.clear();
+    host_.segments(to.track, from.track, from.launch, to.launch, segments_);
+    const std::int64_t blocked = blocked_by_queue(from);
+    std::int64_t most_waited = 0;
+    std::int64_t so_far = 0;
+    for (const HostSegment& segment : segments_) {
+      std::int64_t length = segment.end - segment.start;
+      debt_ += segment.cause == HostCause::data_loading ? 0 : segment.recording_ns;
+      if (segment.start < from.launch_end && segment.cause != HostCause::data_loading) {
+        length -= std::min(length, blocked);
+      }
+      const bool may_wait = segment.cause == HostCause::sync || segment.cause == HostCause::transfer ||
+                            segment.cause == HostCause::allocation;
+      if (may_wait) {
+        const std::int64_t waited = gpu_busy_.covered(segment.start, segment.end);
+        length -= std::min(length, waited);
+        if (waited > most_waited) {
+          most_waited = waited;
+          work.wait = segment.cause;
+          work.host_before_wait_ns = clamp(so_far);
+        }
+        if (segment.cause == HostCause::sync) length = std::min(length, kWakeUpNs);
+      } else if (segment.cause != HostCause::data_loading) {
+        // What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
+        const auto most = length - static_cast<std::int64_t>(static_cast<double>(length) * kLeastHostShare);
+        const std::int64_t taken = std::min(debt_, most);
+        debt_ -= taken;
+        length -= taken;
+      }
+      work.host_ns[static_cast<std::size_t>(segment.cause)] += clamp(length);
+      so_far += length;
+    }
+  }
+
+ private:
+  static std::int32_t clamp(std::int64_t ns) {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, 2'000'000'000));
+  }
+
+  /// A launch call that lasts long while the GPU is busy throughout waited for a place in the queue.
+  std::int64_t blocked_by_queue(const Order& from) const {
+    const std::int64_t length = from.launch_end - from.launch;
+    if (length < kBlockedLaunchNs || gpu_busy_.covered(from.launch, from.launch_end) * 20 < length * 19) return 0;
+    return length - kPlainLaunchNs;
+  }
+
+  const HostActivity& host_;
+  const Coverage& gpu_busy_;
+  std::vector<HostSegment> segments_;
+  std::int64_t debt_ = 0;
+};
+
+}  // namespace
+
+Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
+               const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until) {
+  if (steps.analyzed.empty() || list.empty()) return;
+  const EventColumns& events = timeline.events;
+  std::int64_t end = steps.start();
+  std::size_t in_window = 0;
+  for (const StepSpan& span : steps.analyzed) {  // as many whole steps as the cap allows
+    const auto works = static_cast<std::size_t>(std::count_if(list.works.begin(), list.works.end(), [&](const GpuWork& work) {
+      return work.start >= span.start_ns && work.start < span.end_ns;
+    }));
+    if (steps_ > 0 && in_window + works > kMostWorks) break;
+    in_window += works;
+    end = span.end_ns;
+    ++steps_;
+  }
+  std::vector<Order> order;
+  std::int64_t unknown = 0;
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    const GpuWork& work = list.works[i];
+    if (work.start < steps.start() || work.start > end) continue;
+    const bool known = work.launch != kNoEvent;
+    unknown += !known;
+    order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
+                     known ? events.track[work.launch] : 0});
+  }
+  knows_host_ = unknown * 10 < std::ssize(order);
+  std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
+    return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
+  });
+  std::map<std::uint32_t, std::uint32_t> streams;
+  HostTime host_time(host, gpu_busy);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const GpuWork& work = list.works[order[i].work];
+    if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time
+    ReplayWork one;
+    one.work = order[i].work;
+    one.stream = streams.try_emplace(work.track, static_cast<std::uint32_t>(streams.size())).first->second;
+    one.duration_ns = work.end - work.start;
+    if (order[i].work < wait_until.size() && wait_until[order[i].work] > work.start) {
+      one.duration_ns = std::max<std::int64_t>(0, work.end - wait_until[order[i].work]);
+    }
+    if (knows_host_ && i + 1 < order.size()) host_time.fill(order[i], order[i + 1], one);
+    works_.push_back(one);
+  }
+  streams_ = static_cast<std::uint32_t>(streams.size());
+  find_dependencies(list);
+}
+
+/// A work that began later than its launch and its stream explain waited for the work on another stream that ended last
+/// before it began.
+void Replay::find_dependencies(const WorkList& list) {
+  if (streams_ < 2) return;
+  std::vector<std::size_t> by_start(works_.size());
+  for (std::size_t i = 0; i < by_start.size(); ++i) by_start[i] = i;
+  std::sort(by_start.begin(), by_start.end(), [this, &list](std::size_t a, std::size_t b) {
+    return list.works[works_[a].work].start < list.works[works_[b].work].start;
+  });
+  std::vector<std::int32_t> last(streams_, -1);  // on each stream, in order of start
+  std::vector<std::int32_t> before_last(streams_, -1);
+  for (const std::size_t i : by_start) {
+    ReplayWork& one = works_[i];
+    const GpuWork& work = list.works[one.work];
+    const auto end_of = [&](std::int32_t at) { return list.works[works_[static_cast<std::size_t>(at)].work].end; };
+    const std::int64_t own_end = last[one.stream] < 0 ? 0 : end_of(last[one.stream]);
+    std::int64_t latest = own_end;
+    for (std::uint32_t s = 0; s < streams_; ++s) {
+      if (s == one.stream) continue;
+      for (const std::int32_t at : {last[s], before_last[s]}) {
+        if (at < 0 || static_cast<std::size_t>(at) >= i) continue;
+        const std::int64_t end = end_of(at);
+        if (end > work.start + kDependencySlackNs || end <= latest || work.start - end > 3 * kLaunchLatencyNs) continue;
+        latest = end;
+        one.waits_for = at;
+      }
+    }
+    before_last[one.stream] = last[one.stream];
+    last[one.stream] = static_cast<std::int32_t>(i);
+  }
+}
+
+double Replay::step_ns(const WhatIf& change) const {
+  if (works_.empty() || steps_ == 0) return 0;
+  std::vector<double> stream_end(streams_, 0.0);
+  std::vector<double> end(works_.size(), 0.0);
+  std::vector<double> start(works_.size(), 0.0);
+  double host = 0;
+  double gpu = 0;
+  double marks[4] = {0, 0, 0, 0};
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      const ReplayWork& one = works_[i];
+      const double scale = change.duration_scale.empty() ? 1.0 : static_cast<double>(change.duration_scale[one.work]);
+      if (i >= kQueueDepth) host = std::max(host, start[i - kQueueDepth]);
+      if (scale > 0) {
+        double begin = std::max(host + static_cast<double>(kLaunchLatencyNs), stream_end[one.stream]);
+        if (one.waits_for >= 0) begin = std::max(begin, end[static_cast<std::size_t>(one.waits_for)]);
+        start[i] = begin;
+        end[i] = begin + scale * static_cast<double>(one.duration_ns);
+        stream_end[one.stream] = end[i];
+        gpu = std::max(gpu, end[i]);
+      } else {
+        start[i] = host;
+        end[i] = stream_end[one.stream];
+      }
+      double ahead = 0;
+      for (std::size_t c = 0; c < kHostCauses; ++c) ahead += change.host_scale[c] * static_cast<double>(one.host_ns[c]);
+      if (!change.dispatch_scale.empty()) ahead *= static_cast<double>(change.dispatch_scale[one.work]);
+      const bool waits = one.wait != HostCause::none && !change.drop_wait[static_cast<std::size_t>(one.wait)];
+      if (waits) {
+        const double before = std::min(ahead, static_cast<double>(one.host_before_wait_ns));
+        host = std::max(host + before, gpu + static_cast<double>(kWakeUpNs)) + (ahead - before);
+      } else {
+        host += ahead;
+      }
+    }
+    marks[round] = std::max(host, gpu);
+  }
+  return (marks[3] - marks[1]) / 2.0 / steps_;
+}
+
+double Replay::host_ns(HostCause cause) const {
+  double sum = 0;
+  for (const ReplayWork& one : works_) sum += static_cast<double>(one.host_ns[static_cast<std::size_t>(cause)]);
+  return steps_ > 0 ? sum / steps_ : 0;
+}
+
+}  // namespace warpmark::analyze

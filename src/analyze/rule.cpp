@@ -1,0 +1,180 @@
+#include "analyze/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kModelError = 0.04;    // of the replay itself against measured steps
+constexpr double kWidestRatio = 1.9;    // of high to low
+constexpr double kLeastGain = 0.9;      // run-to-run noise of a step; an estimate below it is never useful
+constexpr std::size_t kEventsShown = 5;
+
+}  // namespace
+
+bool can_apply(const Rule& rule, const Evidence& evidence) {
+  switch (rule.needs) {
+    case Need::gpu_work: return evidence.has_timeline();
+    case Need::several_ranks: return evidence.ranks.size() >= 2;
+    case Need::kernel_profiles: return !evidence.session->kernels.empty();
+    case Need::counters: break;
+  }
+  if (!evidence.session->counters.empty()) return true;
+  return std::any_of(evidence.session->ranks.begin(), evidence.session->ranks.end(),
+                     [](const Timeline& timeline) { return !timeline.counters.empty(); });
+}
+
+double speedup_of(const Evidence& evidence, const Change& change) {
+  const double before = evidence.base_step_ns();
+  double after = 0;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    after = std::max(after, evidence.ranks[r].replay.step_ns(change.ranks[r]));
+  }
+  return before > 0 && after > 0 ? before / after : 1.0;
+}
+
+Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
+  const auto at = [&](double success) {
+    Change change(evidence);
+    rule.change(evidence, success, change);
+    return speedup_of(evidence, change);
+  };
+  return shaped(at(rule.success.low) * (1 - kModelError), at(rule.success.high) * rule.success.stretch,
+                "replay of the recorded steps with this cause partly and wholly removed");
+}
+
+Gain combined_gain(const std::vector<const Rule*>& applied, const Evidence& evidence) {
+  const auto at = [&](bool high) {
+    Change change(evidence);
+    for (const Rule* rule : applied) {
+      if (rule->change != nullptr) rule->change(evidence, high ? rule->success.high : rule->success.low, change);
+    }
+    return speedup_of(evidence, change);
+  };
+  double stretch = 1 + kModelError;
+  for (const Rule* rule : applied) stretch = std::max(stretch, rule->success.stretch);
+  return shaped(at(false) * (1 - kModelError), at(true) * stretch, "replay with all findings cured together");
+}
+
+Gain shaped(double low, double high, std::string method) {
+  low = std::max(low, kLeastGain);
+  high = std::max(high, low);
+  if (high / low > kWidestRatio) {
+    const double middle = std::sqrt(low * high);
+    low = middle / std::sqrt(kWidestRatio);
+    high = middle * std::sqrt(kWidestRatio);
+  }
+  return {low, high, std::move(method)};
+}
+
+double severity_of(double lost_ns, double step_ns) {
+  return step_ns > 0 ? std::clamp(2.0 * lost_ns / step_ns, 0.0, 1.0) : 0.0;
+}
+
+Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title) {
+  Finding finding;
+  finding.rule = rule.id;
+  finding.kind = rule.kind;
+  finding.severity = severity_of(lost_ns, step_ns);
+  finding.lost_ns = static_cast<std::int64_t>(lost_ns);
+  finding.title = std::move(title);
+  return finding;
+}
+
+std::string ms_text(double ns) {
+  if (ns >= 1e9) return fmt::format("{:.2f} s", ns * 1e-9);
+  if (ns >= 1e6) return fmt::format("{:.1f} ms", ns * 1e-6);
+  if (ns >= 1e3) return fmt::format("{:.1f} us", ns * 1e-3);
+  return fmt::format("{:.0f} ns", ns);
+}
+
+std::string percent_text(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
+
+Fact time_fact(std::string id, const std::string& label, double ns) {
+  return {label + ": " + ms_text(ns), std::move(id), ns * 1e-9, "s"};
+}
+
+Fact share_fact(std::string id, const std::string& label, double ratio) {
+  return {label + ": " + percent_text(ratio), std::move(id), ratio, ""};
+}
+
+Fact count_fact(std::string id, const std::string& label, double count) {
+  return {fmt::format("{}: {:.0f}", label, count), std::move(id), count, ""};
+}
+
+EventReference reference(const RankEvidence& rank, EventIndex event) {
+  const EventColumns& events = rank.timeline->events;
+  return {static_cast<int>(rank.index), event, std::string(rank.timeline->name_of(event)), events.start[event],
+          events.duration[event]};
+}
+
+void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Finding& finding) {
+  std::vector<IdlePiece> pieces;
+  for (const Part part : parts) {
+    const auto& longest = rank.breakdown.longest[static_cast<std::size_t>(part)];
+    pieces.insert(pieces.end(), longest.begin(), longest.end());
+  }
+  std::sort(pieces.begin(), pieces.end(), [](const IdlePiece& a, const IdlePiece& b) {
+    return a.end - a.start > b.end - b.start;
+  });
+  for (const IdlePiece& piece : pieces) {
+    const EventIndex event = piece.host_event != kNoEvent ? piece.host_event : piece.next_work;
+    if (event == kNoEvent || finding.events.size() >= kEventsShown) continue;
+    const bool shown = std::any_of(finding.events.begin(), finding.events.end(),
+                                   [event](const EventReference& one) { return one.event == event; });
+    if (!shown) finding.events.push_back(reference(rank, event));
+  }
+}
+
+void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>& wanted, Finding& finding) {
+  std::vector<std::size_t> longest;
+  const auto length = [&rank](std::size_t i) { return rank.list.works[i].end - rank.list.works[i].start; };
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    if (!rank.in_steps(rank.list.works[i]) || !wanted(i)) continue;
+    if (longest.size() == kEventsShown && length(i) <= length(longest.back())) continue;
+    const auto at = std::find_if(longest.begin(), longest.end(), [&](std::size_t j) { return length(j) < length(i); });
+    longest.insert(at, i);
+    if (longest.size() > kEventsShown) longest.pop_back();
+  }
+  for (const std::size_t i : longest) finding.events.push_back(reference(rank, rank.list.works[i].event));
+}
+
+double avoidable_ns(const RankEvidence& rank, Owner owner) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (rank.blame.owner[i] != owner || !rank.in_steps(work)) continue;
+    sum += static_cast<double>(work.end - work.start) * (1.0 - static_cast<double>(rank.blame.keep[i]));
+  }
+  return sum / rank.step_count();
+}
+
+double owned_ns(const RankEvidence& rank, Owner owner) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (rank.blame.owner[i] == owner && rank.in_steps(work)) sum += static_cast<double>(work.end - work.start);
+  }
+  return sum / rank.step_count();
+}
+
+void shrink_owned(const Evidence& evidence, Owner owner, double success, Change& change) {
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    std::vector<float>& scale = change.ranks[r].duration_scale;
+    std::vector<float>& dispatch = change.ranks[r].dispatch_scale;
+    if (scale.empty()) scale.assign(rank.list.works.size(), 1.0F);
+    if (dispatch.empty()) dispatch.assign(rank.list.works.size(), 1.0F);
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      if (rank.blame.owner[i] != owner) continue;
+      dispatch[i] *= static_cast<float>(scaled(static_cast<double>(rank.blame.dispatch[i]), success));
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(rank.blame.keep[i]), success));
+    }
+  }
+}
+
+}  // namespace warpmark::analyze

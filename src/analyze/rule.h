@@ -1,0 +1,82 @@
+// A rule asks one question about the evidence. It is pure: the same evidence gives the same findings.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "analyze/evidence.h"
+#include "analyze/replay.h"
+#include "base/catalog.h"
+#include "model/finding.h"
+
+namespace warpmark::analyze {
+
+/// What a rule cannot do without.
+enum class Need { gpu_work, several_ranks, kernel_profiles, counters };
+
+/// How far a cure is expected to go, as the calibration found: 0 nothing, 1 all that the change removes.
+struct Success {
+  double low = 0.5;
+  double high = 1.0;
+  double stretch = 1.0;  ///< factor on the high end: what the replay was seen to underestimate
+};
+
+/// A program change for the replay, one element a rank. Composable: rules multiply their factors into it.
+struct Change {
+  std::vector<WhatIf> ranks;
+  explicit Change(const Evidence& evidence) : ranks(evidence.ranks.size()) {}
+};
+
+struct Rule {
+  const char* id;
+  const char* kind;
+  const char* question;
+  Need needs;
+  std::vector<Finding> (*apply)(const Evidence&);  ///< gains are filled in by the caller where `change` is given
+  /// Multiplies the cure into `change`, `success` of it. Null: the rule states its gain itself.
+  void (*change)(const Evidence&, double success, Change& change);
+  Success success;
+};
+
+[[nodiscard]] Catalog<Rule> rules();
+
+/// True if the evidence has what the rule needs.
+[[nodiscard]] bool can_apply(const Rule& rule, const Evidence& evidence);
+
+/// Speed-up of the step if all of `change` is done; 1 if nothing could be replayed.
+[[nodiscard]] double speedup_of(const Evidence& evidence, const Change& change);
+/// The interval for a rule with a `change`. high / low is below 2.
+[[nodiscard]] Gain estimate_gain(const Rule& rule, const Evidence& evidence);
+/// All these rules' cures at once: overlapping gains are not counted twice.
+[[nodiscard]] Gain combined_gain(const std::vector<const Rule*>& applied, const Evidence& evidence);
+/// Brings an interval into shape: ordered, at least 0.9, high / low below 2 around its middle.
+[[nodiscard]] Gain shaped(double low, double high, std::string method);
+
+// Helpers that rules share.
+
+/// Severity of time lost a step: twice its share of the undisturbed step, at most 1.
+[[nodiscard]] double severity_of(double lost_ns, double step_ns);
+/// A finding with severity and lost time filled in.
+[[nodiscard]] Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title);
+[[nodiscard]] std::string ms_text(double ns);       ///< "12.3 ms", "45 us"
+[[nodiscard]] std::string percent_text(double ratio);
+[[nodiscard]] Fact time_fact(std::string id, const std::string& label, double ns);
+[[nodiscard]] Fact share_fact(std::string id, const std::string& label, double ratio);
+[[nodiscard]] Fact count_fact(std::string id, const std::string& label, double count);
+[[nodiscard]] EventReference reference(const RankEvidence& rank, EventIndex event);
+/// The longest idle stretches of these parts as evidence: what the host did, else what the GPU did next.
+void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Finding& finding);
+/// The longest works that `wanted` accepts.
+void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>& wanted, Finding& finding);
+/// Multiplies `factor` (left share) by how much of the cure succeeds.
+[[nodiscard]] constexpr double scaled(double left, double success) { return 1.0 - success * (1.0 - left); }
+
+/// Sum of duration * (1 - keep) a step over the works of one owner, ns.
+[[nodiscard]] double avoidable_ns(const RankEvidence& rank, Owner owner);
+[[nodiscard]] double owned_ns(const RankEvidence& rank, Owner owner);
+/// Scales the durations of an owner's works in the replay of every rank.
+void shrink_owned(const Evidence& evidence, Owner owner, double success, Change& change);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,31 @@
+// The healthy case: the GPU is busy nearly all the time, with work that is hard to avoid.
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kBusyShare = 0.85;
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const double step = rank.undisturbed_step_ns();
+  const double compute = rank.group_ns("compute");
+  if (compute < kBusyShare * step) return {};
+  Finding finding = make_finding(kComputeBoundRule, 0, step, "The GPU computes " + percent_text(compute / step) + " of the step");
+  finding.evidence = {
+      time_fact("compute_per_step", "Kernels, per step", compute),
+      share_fact("idle_share", "GPU idle", rank.group_ns("idle") / step),
+  };
+  finding.recommendations = {
+      {AdviceKind::measure, "To go further, profile the costliest kernels one by one.", "warpmark profile --ncu 5 -- <command>"}};
+  finding.gain = {1.0, 1.0, "nothing to remove"};
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule kComputeBoundRule = {
+    "compute_bound", "kernel_efficiency", "Is the GPU busy with useful work?", Need::gpu_work, apply, nullptr, {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,37 @@
+// Shared by the rules on sampled counters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyze/evidence.h"
+
+namespace warpmark::analyze {
+
+/// All series with this id, of timelines and of files of counters alone.
+[[nodiscard]] std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id);
+/// Same device as `like`; nullptr if there is none.
+[[nodiscard]] const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device);
+/// Mean and highest of the values that are numbers; absent if there are none.
+[[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
+[[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
+/// Share of the samples in which one of these bits is set.
+[[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
+
+/// Bits of NVML's clocks event reasons (nvml.h, nvmlClocksEventReason*).
+inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;           // software power cap, hardware power brake
+inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;        // software and hardware thermal slowdown
+
+/// A GPU that is slowed down: share of samples and clock lost meanwhile.
+struct Throttle {
+  int device = -1;
+  double share = 0;       ///< of the samples
+  double clock_loss = 0;  ///< 1 - mean clock / highest clock; an assumed tenth where no clock was sampled
+  bool clock_known = false;
+};
+/// The worst device; absent if none is throttled in at least one sample in a hundred.
+[[nodiscard]] std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,21 @@
+// How much of the ranks' waiting is imbalance of their own work, and how much belongs to communication.
+#pragma once
+
+#include <algorithm>
+
+#include "analyze/evidence.h"
+
+namespace warpmark::analyze {
+
+struct Imbalance {
+  double late_ns = 0;       ///< own work a step of the slowest rank beyond the median of the others
+  double mean_late_ns = 0;  ///< beyond the mean of all
+  double waiting_ns = 0;    ///< longest waiting of a rank, a step
+  std::size_t latest = 0;   ///< index into Evidence::ranks
+  /// Waiting that the late rank's own work explains.
+  [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
+};
+
+[[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,55 @@
+// Device memory is allocated or freed within the step: each cudaMalloc takes the driver's lock, each cudaFree waits for the
+// GPU. A caching or stream-ordered allocator does neither in steady state.
+#include <algorithm>
+
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr auto kAllocation = static_cast<std::size_t>(HostCause::allocation);
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  double calls = 0;
+  double time = 0;
+  for (const BlockingCall& call : rank.host->blocking_calls()) {
+    if (call.cause != HostCause::allocation || call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
+    calls += 1;
+    time += static_cast<double>(call.end - call.start);
+  }
+  const double lost = rank.part_ns(Part::idle_allocation);
+  if (calls == 0 || lost <= 0) return {};
+  const double step = rank.undisturbed_step_ns();
+  Finding finding = make_finding(kMemoryAllocationRule, lost, step, "Allocating and freeing memory leaves the GPU idle for " +
+                                     ms_text(lost) + " a step (" + percent_text(lost / step) + ")");
+  finding.evidence = {
+      time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", lost),
+      count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
+      time_fact("allocation_host_per_step", "Host time in them, per step", time / rank.step_count()),
+  };
+  finding.recommendations = {
+      {AdviceKind::environment, "Leave the caching allocator on, and let it grow segments instead of freeing them.",
+       "unset PYTORCH_NO_CUDA_MEMORY_CACHING; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+      {AdviceKind::code, "Do not empty the cache within the loop; it frees what the next step allocates again.",
+       "# remove torch.cuda.empty_cache() from the training loop"},
+      {AdviceKind::code, "In native code allocate from a pool, in stream order.", "cudaMallocAsync(&pointer, bytes, stream);"},
+  };
+  show_idle(rank, {Part::idle_allocation}, finding);
+  return {finding};
+}
+
+void change(const Evidence&, double success, Change& change) {
+  for (WhatIf& one : change.ranks) {
+    one.host_scale[kAllocation] *= 1 - success;
+    one.drop_wait[kAllocation] = true;
+  }
+}
+
+}  // namespace
+
+constinit const Rule kMemoryAllocationRule = {"memory_allocation", "memory_allocation", "Is memory allocated within the step?",
+                                              Need::gpu_work, apply, change, {0.9, 1.0, 1.4}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,77 @@
+// The link between host and GPU is at its limit. Payload that a link carries: about 0.8 of generation x lanes (PCI Express
+// base specification: 0.985 GB/s a lane for generation 3, doubled with every generation, less packet headers).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/rules/counters.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
+constexpr double kPayload = 0.8;
+constexpr double kSaturated = 0.9;
+
+struct Busy {
+  int device = -1;
+  double share = 0;  ///< of the samples with the link at its limit
+  double highest = 0;
+  double limit = 0;
+};
+
+std::optional<Busy> busiest(const Evidence& evidence) {
+  std::optional<Busy> worst;
+  for (const char* id : {"pcie_rx", "pcie_tx"}) {
+    for (const CounterSeries* series : series_of(evidence, id)) {
+      const CounterSeries* generation = series_of(evidence, "pcie_link_generation", series->device);
+      const CounterSeries* width = series_of(evidence, "pcie_link_width", series->device);
+      if (generation == nullptr || width == nullptr) continue;
+      const double lanes = highest_of(*width).value_or(0);
+      const double limit = kLaneOfGeneration3 * std::pow(2.0, highest_of(*generation).value_or(3) - 3) * lanes * kPayload;
+      if (limit <= 0 || series->values.empty()) continue;
+      const auto busy = std::count_if(series->values.begin(), series->values.end(),
+                                      [limit](double value) { return value >= kSaturated * limit; });
+      Busy one{series->device, static_cast<double>(busy) / static_cast<double>(series->values.size()),
+               highest_of(*series).value_or(0), limit};
+      if (one.share > 0 && (!worst || one.share > worst->share)) worst = one;
+    }
+  }
+  return worst;
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const auto link = busiest(evidence);
+  if (!link) return {};
+  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  double lost = step * link->share;
+  if (evidence.has_timeline()) {  // only what computation does not hide
+    lost = std::min(lost, evidence.rank().part_ns(Part::exposed_copy_to_device) + evidence.rank().part_ns(Part::exposed_copy_to_host));
+  }
+  Finding finding = make_finding(kPcieSaturatedRule, lost, step, fmt::format("The PCIe link of GPU {} is at its limit in {:.0f} % of "
+                                                                             "the samples", link->device, link->share * 100));
+  if (!evidence.has_timeline()) finding.lost_ns = 0;
+  finding.evidence = {
+      share_fact("saturated_share", "Samples at the limit of the link", link->share),
+      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s", link->highest * 1e-9, link->limit * 1e-9), "pcie_rate",
+       link->highest, "B/s"},
+  };
+  finding.recommendations = {
+      {AdviceKind::code, "Send fewer bytes: integers or 16 bits, decoded and converted on the GPU; keep on the GPU what returns.",
+       "x = x_uint8.to('cuda', non_blocking=True)"},
+      {AdviceKind::command, "Check that the link has its full width and generation.",
+       "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"},
+  };
+  finding.gain = shaped(1.0, step / std::max(step - lost, 0.1 * step), "copies at the limit of the link removed");
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule kPcieSaturatedRule = {
+    "pcie_saturated", "environment", "Is the link between host and GPU at its limit?", Need::counters, apply, nullptr, {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,37 @@
+// The multiprocessors issue rarely and neither computing nor memory is near its limit: latency. Thresholds as in Nsight
+// Compute's rules: issue slots below 60 %, both throughputs below 60 %.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/rules/kernel_profiles.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+std::optional<KernelSaving> judge(const KernelProfile& profile) {
+  const auto issue = profile.metric("smsp__issue_active.avg.per_cycle_active");
+  const double best = best_throughput(profile);
+  if (!issue || *issue >= 0.6 || best >= 0.6) return std::nullopt;
+  return KernelSaving{std::min(1 - *issue, 1 - best),
+                      fmt::format("issues in {:.0f} % of the cycles, best throughput {:.0f} %", *issue * 100, best * 100),
+                      "issue_active", *issue, ""};
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  return kernel_finding(kSmEfficiencyRule, evidence, "Latency, not throughput, limits",
+                        {{AdviceKind::code, "Give each thread more independent work, so that loads are in flight together.",
+                          "#pragma unroll 4"},
+                         {AdviceKind::code, "Launch more blocks, or overlap small kernels on several streams.",
+                          "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);"}},
+                        judge);
+}
+
+}  // namespace
+
+constinit const Rule kSmEfficiencyRule = {
+    "sm_efficiency", "kernel_efficiency", "Do the multiprocessors keep issuing?", Need::kernel_profiles, apply, nullptr, {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,32 @@
+// Threads of a warp take different branches. Threshold as in Nsight Compute's rule: fewer than 24 of 32 threads active.
+#include <fmt/format.h>
+
+#include "analyze/rules/kernel_profiles.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+std::optional<KernelSaving> judge(const KernelProfile& profile) {
+  const auto threads = profile.metric("smsp__thread_inst_executed_per_inst_executed.ratio");
+  if (!threads || *threads >= 24) return std::nullopt;
+  const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(100) / 100;
+  return KernelSaving{(1 - *threads / 32) * compute, fmt::format("{:.1f} of 32 threads of a warp active", *threads),
+                      "active_threads_per_warp", *threads, ""};
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  return kernel_finding(kWarpDivergenceRule, evidence, "Warps diverge",
+                        {{AdviceKind::code, "Give neighbouring threads the same branch: sort or bin the work by its length, or let a "
+                                            "whole warp share one item.",
+                          "const int item = index / 32;  // one item a warp, lanes split its work"}},
+                        judge);
+}
+
+}  // namespace
+
+constinit const Rule kWarpDivergenceRule = {
+    "warp_divergence", "kernel_efficiency", "Do the threads of a warp stay together?", Need::kernel_profiles, apply, nullptr, {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,179 @@
+// Method: one pass over the events in time order keeps a stack a host thread (as HTA's and Perfetto's importers do), which
+// gives every host event its parent. Correlations are joined by sorting, not hashing: they are dense in practice.
+#include "analyze/work_list.h"
+
+#include <algorithm>
+#include <map>
+
+namespace warpmark::analyze {
+
+namespace {
+
+bool is_host_range(EventKind kind) {
+  return kind == EventKind::op || kind == EventKind::annotation || kind == EventKind::runtime_api ||
+         kind == EventKind::driver_api || kind == EventKind::python || kind == EventKind::os_call;
+}
+
+std::vector<EventIndex> parents_of(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  std::vector<EventIndex> parent(events.size(), kNoEvent);
+  std::vector<std::vector<EventIndex>> stacks(timeline.tracks.size());
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_host_range(events.kind[i])) continue;
+    std::vector<EventIndex>& stack = stacks[events.track[i]];
+    while (!stack.empty() && events.end(stack.back()) <= events.start[i]) stack.pop_back();
+    if (!stack.empty()) parent[i] = stack.back();
+    if (events.duration[i] > 0) stack.push_back(i);
+  }
+  return parent;
+}
+
+struct Key {
+  std::uint32_t id = 0;
+  EventIndex event = kNoEvent;
+};
+
+/// (id, event) sorted by id, then by event: the first of an id is the earliest.
+template <typename Wanted>
+std::vector<Key> sorted_keys(const EventColumns& events, const EventColumn<std::uint32_t>& ids, Wanted wanted) {
+  std::vector<Key> keys;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (ids[i] != 0 && wanted(events.kind[i])) keys.push_back({ids[i], i});
+  }
+  const auto order = [](const Key& a, const Key& b) { return a.id != b.id ? a.id < b.id : a.event < b.event; };
+  if (!std::is_sorted(keys.begin(), keys.end(), order)) std::sort(keys.begin(), keys.end(), order);
+  return keys;
+}
+
+EventIndex first_with(const std::vector<Key>& keys, std::uint32_t id) {
+  if (id == 0) return kNoEvent;
+  const auto found = std::partition_point(keys.begin(), keys.end(), [id](const Key& key) { return key.id < id; });
+  return found != keys.end() && found->id == id ? found->event : kNoEvent;
+}
+
+EventIndex enclosing(const Timeline& timeline, const std::vector<EventIndex>& parent, EventIndex event, EventKind kind) {
+  for (EventIndex at = event; at != kNoEvent; at = parent[at]) {
+    if (timeline.events.kind[at] == kind) return at;
+  }
+  return kNoEvent;
+}
+
+Category copy_category(std::uint32_t detail) {
+  switch (copy_kind(detail)) {
+    case CopyKind::host_to_device: return Category::copy_to_device;
+    case CopyKind::device_to_host: return Category::copy_to_host;
+    default: return Category::copy_on_device;
+  }
+}
+
+/// Names are few and events many: what a name tells is found out once.
+class NameFacts {
+ public:
+  explicit NameFacts(const Timeline& timeline) : timeline_(timeline), facts_(timeline.names.size()) {}
+  struct Fact {
+    bool known = false;
+    bool optimizer = false;
+    Category category = Category::other;
+    MatrixMath math = MatrixMath::none;
+  };
+  const Fact& of(NameId name) {
+    Fact& fact = facts_[name];
+    if (!fact.known) {
+      const std::string_view text = timeline_.names.at(name);
+      fact.known = true;
+      fact.category = kernel_category(text, "");
+      fact.math = matrix_math(text, fact.category);
+      fact.optimizer = names_optimizer_step(text);
+    }
+    return fact;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::vector<Fact> facts_;
+};
+
+void classify(const Timeline& timeline, const std::vector<EventIndex>& parent, NameFacts& facts, GpuWork& work) {
+  const EventColumns& events = timeline.events;
+  const EventKind kind = events.kind[work.event];
+  if (kind == EventKind::memset) {
+    work.category = Category::memset;
+  } else if (kind == EventKind::memcpy) {
+    work.category = copy_category(events.detail[work.event]);
+  } else if (kind == EventKind::graph) {
+    work.category = Category::graph;
+  } else {
+    const NameFacts::Fact& fact = facts.of(events.name[work.event]);
+    work.category = fact.category;
+    work.math = fact.math;
+    if (fact.category == Category::other && work.op != kNoEvent) {
+      work.category = kernel_category("", timeline.name_of(work.op));
+      work.math = matrix_math(timeline.name_of(work.event), work.category);
+    }
+  }
+  for (EventIndex at = work.launch != kNoEvent ? work.launch : work.op; at != kNoEvent; at = parent[at]) {
+    const EventKind around = events.kind[at];
+    if ((around == EventKind::annotation || around == EventKind::op) && facts.of(events.name[at]).optimizer) {
+      work.in_optimizer = true;
+      break;
+    }
+  }
+  if (work.in_optimizer && is_compute(work.category)) work.category = Category::optimizer;
+}
+
+std::uint32_t busiest_stream(const std::vector<GpuWork>& works) {
+  std::map<std::uint32_t, std::int64_t> busy;
+  for (const GpuWork& work : works) {
+    if (is_compute(work.category)) busy[work.track] += work.end - work.start;
+  }
+  std::uint32_t best = works.empty() ? 0 : works.front().track;
+  std::int64_t most = -1;
+  for (const auto& [track, time] : busy) {
+    if (time > most) most = time, best = track;
+  }
+  return best;
+}
+
+}  // namespace
+
+WorkList list_work(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  WorkList list;
+  list.parent = parents_of(timeline);
+  const auto api = sorted_keys(events, events.correlation, [](EventKind kind) {
+    return kind == EventKind::runtime_api || kind == EventKind::driver_api;
+  });
+  const auto ops = sorted_keys(events, events.link, [](EventKind kind) { return kind == EventKind::op; });
+  NameFacts facts(timeline);
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_gpu_work(events.kind[i])) continue;
+    GpuWork work;
+    work.event = i;
+    work.start = events.start[i];
+    work.end = events.end(i);
+    work.track = events.track[i];
+    work.launch = first_with(api, events.correlation[i]);
+    if (work.launch != kNoEvent) work.op = enclosing(timeline, list.parent, work.launch, EventKind::op);
+    if (work.op == kNoEvent) work.op = first_with(ops, events.link[i]);
+    classify(timeline, list.parent, facts, work);
+    list.with_launch += work.launch != kNoEvent;
+    list.with_op += work.op != kNoEvent;
+    list.works.push_back(work);
+  }
+  list.main_stream = busiest_stream(list.works);
+  return list;
+}
+
+bool names_data_loading(std::string_view range_name) {
+  return contains_any(range_name, {"dataloader", "data_loader", "data loader", "data_loading", "data loading", "dataloading",
+                                   "load_data", "load_batch", "next_batch", "get_batch", "fetch_batch", "batch_fetch",
+                                   "input_pipeline", "data_fetch", "fetch_data", "loader.__next__", "data_time"});
+}
+
+bool names_optimizer_step(std::string_view range_name) {
+  return contains_any(range_name, {"optimizer.step", "optimizer_step", "optimizer step", "optim.step", "optim_step", "opt.step",
+                                   "_fused_adam", "_fused_sgd", "_foreach_addcdiv", "_foreach_lerp"}) &&
+         !contains_any(range_name, {"zero_grad"});
+}
+
+}  // namespace warpmark::analyze

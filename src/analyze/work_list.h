@@ -1,0 +1,58 @@
+// The GPU work of a timeline with what started it: the API call (by correlation), the operator around that call, and what
+// kind of work it is. Everything later counts on this list.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analyze/intervals.h"
+#include "analyze/kernel_category.h"
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+/// One piece of GPU work. Times are ns since the timeline's origin.
+struct GpuWork {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  EventIndex event = kNoEvent;
+  EventIndex launch = kNoEvent;  ///< the API call, if recorded
+  EventIndex op = kNoEvent;      ///< innermost operator around the call, if recorded
+  std::uint32_t track = 0;
+  Category category = Category::other;
+  MatrixMath math = MatrixMath::none;
+  bool in_optimizer = false;  ///< launched inside an optimizer's step
+};
+
+struct WorkList {
+  std::vector<GpuWork> works;             ///< ascending by start
+  std::vector<EventIndex> parent;         ///< for host events the enclosing one on the same thread, else kNoEvent
+  std::uint32_t main_stream = 0;          ///< track with most kernel time
+  std::int64_t with_launch = 0;           ///< works whose API call is known
+  std::int64_t with_op = 0;
+  bool empty() const { return works.empty(); }
+};
+
+[[nodiscard]] WorkList list_work(const Timeline& timeline);
+
+[[nodiscard]] constexpr bool is_compute(Category category) { return category < Category::communication; }
+[[nodiscard]] constexpr bool is_copy(Category category) {
+  return category == Category::copy_to_device || category == Category::copy_to_host || category == Category::copy_on_device;
+}
+
+/// Union of the works that `wanted(work)` accepts.
+template <typename Predicate>
+[[nodiscard]] std::vector<Interval> busy_intervals(const WorkList& list, Predicate wanted) {
+  std::vector<Interval> intervals;
+  for (const GpuWork& work : list.works) {
+    if (wanted(work)) intervals.push_back({work.start, work.end});
+  }
+  return united(std::move(intervals));
+}
+
+/// Names of ranges that users and frameworks give to the same things.
+[[nodiscard]] bool names_data_loading(std::string_view range_name);
+[[nodiscard]] bool names_optimizer_step(std::string_view range_name);
+
+}  // namespace warpmark::analyze

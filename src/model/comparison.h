@@ -1,0 +1,110 @@
+// Comparison: what changed between two arms, A (the baseline) and B (the candidate), metric by metric, with everything
+// needed to trust and repeat it. JSON: "warpmark.compare/1" (docs/schema/compare.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "model/machine.h"
+#include "model/metric.h"
+#include "model/run.h"
+
+namespace warpmark {
+
+inline constexpr const char* kCompareSchema = "warpmark.compare/1";
+
+/// What B is against A. docs/validate.md tells the exact conditions.
+enum class Verdict {
+  better,
+  same,          ///< no difference as large as the smallest effect that matters
+  worse,
+  different,     ///< a metric without direction changed
+  inconclusive,  ///< the data cannot tell; `more_rounds` says what would
+  mistrusted,    ///< the machine treated the arms differently
+};
+[[nodiscard]] const char* name_of(Verdict verdict);
+
+/// How the runs of the arms were ordered.
+enum class Interleave {
+  pair,   ///< each round runs each arm once, in random order
+  block,  ///< each round runs each arm twice, in random order
+  none,   ///< all of A, then all of B: cannot tell a drift of the machine from a difference
+};
+[[nodiscard]] const char* name_of(Interleave interleave);
+
+/// A further look at the same samples, for people who trust another test more.
+struct TestResult {
+  std::string name;  ///< "mann_whitney", "welch_t_log", ...
+  double p = 1;      ///< two-sided; of an equivalence test the p of "no difference that matters"
+  std::optional<double> estimate;  ///< a ratio B / A where the test has one
+  std::optional<Interval> interval;
+};
+
+struct MetricVerdict {
+  std::string id;
+  std::string unit;
+  Better better = Better::lower;
+  std::vector<double> a;  ///< one value a round, in order
+  std::vector<double> b;
+  double median_a = 0;
+  double median_b = 0;
+  std::optional<double> ratio;       ///< B / A: geometric mean of the rounds' ratios; absent where it is undefined
+  std::optional<Interval> interval;  ///< of the ratio; holds at any time where the comparison is sequential
+  std::optional<double> p;           ///< of "no difference", two-sided
+  std::optional<double> adjusted_p;  ///< over all metrics of the comparison (Holm)
+  Verdict verdict = Verdict::inconclusive;
+  std::string reason;                       ///< why it is inconclusive or mistrusted
+  std::optional<std::int64_t> more_rounds;  ///< of an inconclusive one: about how many more would decide
+  std::vector<TestResult> tests;
+};
+
+/// What an A/A comparison tells about a metric on this machine.
+struct MetricCalibration {
+  std::string id;
+  double spread = 0;               ///< standard deviation of the rounds' log ratios: about a ratio
+  double false_positive_rate = 0;  ///< share of random relabelings of these rounds that were called better or worse
+  double detectable = 0;           ///< smallest relative difference found with 90 % in as many rounds
+  std::int64_t rounds_for_effect = 0;        ///< rounds for the smallest effect that matters
+  std::optional<double> autocorrelation;     ///< lag 1, of the runs in the order taken
+};
+
+/// One run of one arm, in the order taken.
+struct ArmSample {
+  int arm = 0;  ///< 0 is A, 1 is B
+  std::int64_t round = 0;
+  std::string started;  ///< UTC
+  std::vector<double> values;  ///< of the metrics, in their order
+};
+
+struct Comparison {
+  std::string id;
+  std::string started;  ///< UTC
+  std::string command;
+  std::string name_a;  ///< what A is: a command, a revision, a configuration
+  std::string name_b;
+  double effect = 0.01;  ///< smallest relative difference that matters
+  double alpha = 0.05;
+  bool paired = true;
+  bool sequential = true;  ///< p and intervals are valid at any time, so stopping early is fine
+  Interleave interleave = Interleave::pair;
+  std::uint64_t seed = 0;
+  std::int64_t rounds = 0;
+  std::string stopped_because;
+  std::vector<MetricVerdict> metrics;
+  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the arms
+  std::vector<ArmSample> samples;
+  std::vector<MetricCalibration> calibration;  ///< of an A/A comparison; else empty
+  Machine machine;
+  Build build;
+};
+
+/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none.
+[[nodiscard]] Verdict overall(const Comparison& comparison);
+
+[[nodiscard]] Json to_json(const Comparison& comparison);
+
+}  // namespace warpmark

@@ -1,0 +1,178 @@
+#include "profile/read_session.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "profile/catalog.h"
+#include "profile/timeline_builder.h"
+
+namespace warpmark::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Choice {
+  const TraceReader* reader = nullptr;
+  std::string near_miss;  ///< why the nearest reader cannot take it
+};
+
+Choice choose(std::string_view head) {
+  Choice choice;
+  int best = 0;
+  for (const TraceReader* reader : readers()) {
+    const Sniff sniff = reader->sniff(head);
+    if (sniff.score > best) {
+      best = sniff.score;
+      choice.reader = reader;
+    } else if (choice.near_miss.empty()) {
+      choice.near_miss = sniff.reason;
+    }
+  }
+  return choice;
+}
+
+Error refuse(const fs::path& path, std::string_view head, const std::string& near_miss) {
+  if (!near_miss.empty()) return data_error(path.string() + ": " + near_miss);
+  const Refusal refusal = look_at(head);
+  return data_error(path.string() + " is no profile: it looks like " + refusal.what, refusal.hint);
+}
+
+/// "rank3", "rank_3" or "rank-3" in a file's name; the last one, as folders' names are not looked at.
+std::optional<int> rank_in_name(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto at = name.rfind("rank");
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t digits = name.find_first_not_of("_-", at + 4);
+  int rank = 0;
+  if (digits == std::string::npos) return std::nullopt;
+  const auto [rest, code] = std::from_chars(name.data() + digits, name.data() + name.size(), rank);
+  if (code != std::errc() || rank < 0) return std::nullopt;
+  return rank;
+}
+
+void append(ProfileSession& session, ProfileSession&& part) {
+  const auto move_all = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  move_all(session.ranks, part.ranks);
+  move_all(session.counters, part.counters);
+  move_all(session.kernels, part.kernels);
+  move_all(session.collectives, part.collectives);
+  for (const auto& issue : part.quality) {
+    count_issue(session.quality, issue.id, issue.text, issue.example, issue.count);
+  }
+}
+
+/// Unknown ranks, and those that two timelines claim, get the free numbers in order.
+void number_ranks(ProfileSession& session) {
+  auto& ranks = session.ranks;
+  if (ranks.size() > 1) {
+    std::vector<int> taken;
+    std::vector<Timeline*> open;
+    for (Timeline& timeline : ranks) {
+      if (timeline.rank >= 0 && std::find(taken.begin(), taken.end(), timeline.rank) == taken.end()) {
+        taken.push_back(timeline.rank);
+        continue;
+      }
+      if (timeline.rank >= 0) {
+        count_issue(timeline.quality, "rank_twice", "another file has the same rank: this one was given a free number",
+                    timeline.source);
+      }
+      open.push_back(&timeline);
+    }
+    int next = 0;
+    for (Timeline* timeline : open) {
+      while (std::find(taken.begin(), taken.end(), next) != taken.end()) ++next;
+      timeline->rank = next++;
+    }
+  }
+  std::stable_sort(ranks.begin(), ranks.end(), [](const Timeline& a, const Timeline& b) { return a.rank < b.rank; });
+}
+
+Result<ProfileSession> read_file_of_session(const fs::path& path, const ReadOptions& options) {
+  WM_ASSIGN(auto source, open_source(path));
+  WM_ASSIGN(ProfileSession part, read_source(*source, options));
+  if (part.ranks.size() == 1 && part.ranks[0].rank < 0) part.ranks[0].rank = rank_in_name(path).value_or(-1);
+  return part;
+}
+
+/// Files of a folder in the order of their names, with numbers in the order of their values: rank2 before rank10.
+Result<std::vector<fs::path>> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored) && !entry->path().filename().string().starts_with('.')) {
+      files.push_back(entry->path());
+    }
+  }
+  if (code) return environment_error("cannot list the folder " + folder.string() + ": " + code.message());
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    const std::string left = a.filename().string(), right = b.filename().string();
+    return left.size() != right.size() && rank_in_name(a) && rank_in_name(b) ? rank_in_name(a) < rank_in_name(b)
+                                                                             : left < right;
+  });
+  return files;
+}
+
+Status add_folder(const fs::path& folder, const ReadOptions& options, ProfileSession& session) {
+  WM_ASSIGN(const std::vector<fs::path> files, files_in(folder));
+  std::size_t read = 0;
+  for (const fs::path& file : files) {
+    auto part = read_file_of_session(file, options);
+    if (part.ok()) {
+      append(session, std::move(part).value());
+      ++read;
+    } else if (part.error().kind == ErrorKind::environment) {
+      return part.error();
+    } else {
+      count_issue(session.quality, "file_left_out", "files of a folder that are no profiles: left out",
+                  part.error().what);
+    }
+  }
+  if (read > 0) return {};
+  return data_error("the folder " + folder.string() + " holds no profile",
+                    files.empty() ? "it has no files; folders within it are not searched: name them"
+                                  : "name a file in it to see why it was not taken");
+}
+
+}  // namespace
+
+Result<ProfileSession> read_source(ByteSource& source, const ReadOptions& options) {
+  WM_ASSIGN(const std::string_view head, source.head(kSniffBytes));
+  const Choice choice = choose(head);
+  if (choice.reader == nullptr) return refuse(source.path(), head, choice.near_miss);
+  ProfileSession session;
+  if (const Status status = choice.reader->read(source, options, session); !status.ok()) {
+    Error error = status.error();
+    if (!source.path().empty()) error.what = source.path().string() + ": " + error.what;
+    return error;
+  }
+  for (Timeline& timeline : session.ranks) {
+    if (timeline.source.empty()) timeline.source = source.path().string();
+    if (timeline.format.empty()) timeline.format = choice.reader->id;
+  }
+  return session;
+}
+
+Result<ProfileSession> read_session(std::span<const fs::path> paths, const ReadOptions& options) {
+  if (paths.empty()) return usage_error("no profile was named", "name a file or a folder");
+  ProfileSession session;
+  for (const fs::path& path : paths) {
+    std::error_code code;
+    if (fs::is_directory(path, code)) {
+      WM_TRY(add_folder(path, options, session));
+    } else {
+      WM_ASSIGN(ProfileSession part, read_file_of_session(path, options));
+      append(session, std::move(part));
+    }
+  }
+  number_ranks(session);
+  return session;
+}
+
+}  // namespace warpmark::profile

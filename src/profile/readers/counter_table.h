@@ -1,0 +1,46 @@
+// What the two text tables of GPU counters share: columns that become series, one for each GPU.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/profile_session.h"
+
+namespace warpmark::profile {
+
+struct CounterColumn {
+  std::string_view header;  ///< as the tool prints it, lower case
+  const char* id;           ///< CounterSeries::id
+  const char* unit;
+  double scale;  ///< from the printed unit
+};
+
+/// Collects samples; "-" and "N/A" become NaN. Not thread safe.
+class CounterTable {
+ public:
+  CounterTable(std::span<const CounterColumn> known, ProfileSession& session) : known_(known), session_(session) {}
+
+  /// `headers` of the columns with values; those without a known meaning are left out.
+  void set_columns(const std::vector<std::string>& headers);
+  [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+  /// One value a column. Returns false if there are fewer.
+  [[nodiscard]] bool add(int device, std::int64_t time_ns, std::span<const std::string_view> values);
+  void add_value(const char* id, const char* unit, int device, std::int64_t time_ns, double value);
+  [[nodiscard]] bool empty() const { return series_.empty(); }
+  /// Sorts by time where the file did not.
+  void finish();
+
+ private:
+  std::span<const CounterColumn> known_;
+  ProfileSession& session_;
+  std::vector<const CounterColumn*> columns_;  ///< nullptr for those left out
+  std::map<std::pair<int, std::string>, std::size_t> series_;
+};
+
+/// Lower case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+}  // namespace warpmark::profile

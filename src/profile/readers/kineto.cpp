@@ -1,0 +1,51 @@
+#include "profile/readers/kineto.h"
+
+#include <utility>
+
+#include "profile/readers/kineto_list.h"
+#include "profile/readers/kineto_root.h"
+
+namespace warpmark::profile {
+namespace {
+
+Sniff sniff(std::string_view head) {
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  const auto first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
+  if (head[first] == '{') {
+    if (has("\"traceEvents\"")) return {90, ""};
+    const bool kineto = has("\"schemaVersion\"") && (has("\"deviceProperties\"") || has("\"baseTimeNanoseconds\""));
+    return {kineto || has("\"displayTimeUnit\"") || has("\"distributedInfo\"") ? 60 : 0, ""};
+  }
+  if (head[first] == '[' && has("\"ph\"")) return {80, ""};
+  return {};
+}
+
+Status read(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
+  TimelineBuilder builder;
+  auto first = read_kineto_head(source, builder);
+  if (first.ok()) {
+    KinetoMerge merge(builder, parsers_needed(options.threads));
+    WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options.threads, merge));
+    merge.finish();
+    if (list.rest.empty()) {
+      builder.issue("unfinished_file", "the list of events has no end: the file was cut off, and later events are missing");
+    }
+    read_kineto_tail(list.rest, builder);
+  } else if (first.error().kind != ErrorKind::data ||
+             (builder.facts().gpus.empty() && builder.facts().metadata.empty())) {
+    return first.error();
+  } else {
+    builder.issue("no_events", first.error().what + ": only what stands around it was read");
+  }
+  if (!source.damage().empty()) builder.issue("damaged_archive", source.damage() + ": what comes behind is missing");
+  session.ranks.push_back(builder.finish());
+  return {};
+}
+
+}  // namespace
+
+const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff, read};
+
+}  // namespace warpmark::profile

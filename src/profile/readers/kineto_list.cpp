@@ -1,0 +1,250 @@
+// Cutting needs no understanding of the text: a block ends before the last '{' that looks like the begin of an event.
+// Should it have been something else (a list of objects within an event's args), the parser sees its block end within an
+// event; then the block's rest is read again together with the next block. So a wrong cut costs time and nothing else.
+#include "profile/readers/kineto_list.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "profile/readers/kineto_parse.h"
+#include "profile/readers/padded_text.h"
+
+namespace warpmark::profile {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kMostBlockBytes = 64 << 20;    // if no place to cut is found
+constexpr std::size_t kMostPendingBytes = 8 << 20;   // of one event; what is longer is taken for broken
+constexpr std::size_t kMostRestBytes = 256 << 20;    // of what follows the list
+
+struct Block {
+  PaddedText text;
+  EventBatch batch;
+  BlockStop stop;
+  std::size_t parser = 0;
+  bool parsed = false;
+};
+
+/// Fills blocks from the source. One thread.
+class Cutter {
+ public:
+  Cutter(ByteSource& source, std::string first) : source_(source), carry_(std::move(first)) {}
+
+  /// False at the end of the text.
+  Result<bool> fill(Block& block) {
+    block.text.resize(0);
+    block.text.append(carry_);
+    carry_.clear();
+    while (!over_) {
+      const std::size_t have = block.text.size();
+      const std::size_t wanted = have < kBlockBytes / 2 ? kBlockBytes : have + kBlockBytes;
+      block.text.resize(wanted);
+      WM_ASSIGN(const std::size_t got, source_.read({block.text.begin() + have, wanted - have}));
+      block.text.resize(have + got);
+      if (have + got < wanted) {
+        over_ = true;
+        break;
+      }
+      const char* cut = last_event(block.text.begin(), block.text.end());
+      if (cut == nullptr && block.text.size() < kMostBlockBytes) continue;
+      if (cut == nullptr) break;
+      carry_.assign(cut, static_cast<std::size_t>(block.text.end() - cut));
+      block.text.resize(static_cast<std::size_t>(cut - block.text.begin()));
+      break;
+    }
+    return block.text.size() > 0;
+  }
+
+ private:
+  ByteSource& source_;
+  std::string carry_;
+  bool over_ = false;
+};
+
+/// The threads and what they share. Blocks are handed out in order; take() gives them back parsed, in order.
+class Pipeline {
+ public:
+  Pipeline(ByteSource& source, std::string first, std::size_t parsers) : cutter_(source, std::move(first)) {
+    for (std::size_t i = 0; i < parsers * 2 + 1; ++i) free_.push_back(std::make_unique<Block>());
+    threads_.emplace_back([this] { cut(); });
+    for (std::size_t i = 0; i < parsers; ++i) threads_.emplace_back([this, i] { parse(i); });
+  }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+  ~Pipeline() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  /// nullptr after the last block.
+  std::unique_ptr<Block> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return in_order_.empty() ? cut_all_ : in_order_.front()->parsed; });
+    if (in_order_.empty()) return nullptr;
+    auto block = std::move(in_order_.front());
+    in_order_.pop_front();
+    return block;
+  }
+
+  void give_back(std::unique_ptr<Block> block) {
+    block->batch = EventBatch();
+    block->parsed = false;
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(std::move(block));
+    }
+    changed_.notify_all();
+  }
+
+  /// After take() gave nullptr: why the text could not be read to its end.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  void cut() {
+    for (;;) {
+      std::unique_ptr<Block> block;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return stopping_ || !free_.empty(); });
+        if (stopping_) return;
+        block = std::move(free_.back());
+        free_.pop_back();
+      }
+      const Result<bool> filled = cutter_.fill(*block);
+      {
+        const std::lock_guard lock(mutex_);
+        if (filled.ok() && *filled) {
+          unparsed_.push_back(block.get());
+          in_order_.push_back(std::move(block));
+        } else {
+          cut_all_ = true;
+          if (!filled.ok()) error_ = filled.error();
+        }
+      }
+      changed_.notify_all();
+      if (!filled.ok() || !*filled) return;
+    }
+  }
+
+  void parse(std::size_t number) {
+    KinetoParser parser;
+    for (;;) {
+      Block* block = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return stopping_ || !unparsed_.empty() || cut_all_; });
+        if (stopping_ || unparsed_.empty()) break;
+        block = unparsed_.front();
+        unparsed_.pop_front();
+      }
+      block->parser = number;
+      block->stop = parser.parse(block->text.begin(), block->text.end(), Ending::more_follows, block->batch);
+      {
+        const std::lock_guard lock(mutex_);
+        block->parsed = true;
+      }
+      changed_.notify_all();
+    }
+    std::unique_lock lock(mutex_);  // the batches point into the parser's texts
+    changed_.wait(lock, [&] { return stopping_; });
+  }
+
+  Cutter cutter_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Block>> free_;
+  std::deque<Block*> unparsed_;
+  std::deque<std::unique_ptr<Block>> in_order_;
+  std::optional<Error> error_;
+  bool cut_all_ = false;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+/// Takes the blocks in order and reads again what a wrong cut or a broken event has left.
+class Joiner {
+ public:
+  Joiner(KinetoMerge& merge, std::size_t own_number) : merge_(merge), own_number_(own_number) {}
+
+  void add(const Block& block) {
+    text_.bytes += static_cast<std::int64_t>(block.text.size());
+    if (ended_) {
+      merge_.skip(block.parser, block.batch);
+      if (text_.rest.size() < kMostRestBytes) text_.rest += block.text.view();
+    } else if (pending_.size() > 0) {
+      merge_.skip(block.parser, block.batch);
+      pending_.append(block.text.view());
+      read_pending(pending_.size() > kMostPendingBytes ? Ending::too_long : Ending::more_follows);
+    } else {
+      merge_.add(block.parser, block.batch);
+      const auto at = static_cast<std::size_t>(block.stop.at - block.text.view().data());
+      after(block.stop.why, block.text.view().substr(at));
+    }
+  }
+
+  EventListText finish() {
+    if (!ended_ && pending_.size() > 0) read_pending(Ending::final);
+    return std::move(text_);
+  }
+
+ private:
+  void read_pending(Ending ending) {
+    EventBatch batch;
+    PaddedText text = std::move(pending_);
+    pending_.clear();
+    const BlockStop stop = parser_.parse(text.begin(), text.end(), ending, batch);
+    merge_.add(own_number_, batch);
+    after(stop.why, text.view().substr(static_cast<std::size_t>(stop.at - text.begin())));
+  }
+
+  void after(BlockStop::Why why, std::string_view left) {
+    if (why == BlockStop::Why::incomplete) {
+      pending_.append(left);
+    } else if (why == BlockStop::Why::end_of_list) {
+      ended_ = true;
+      text_.rest = std::string(left);
+    }
+  }
+
+  KinetoMerge& merge_;
+  const std::size_t own_number_;
+  KinetoParser parser_;
+  PaddedText pending_;
+  EventListText text_;
+  bool ended_ = false;
+};
+
+std::size_t parse_threads(int threads) {
+  const auto useful = std::clamp<unsigned>(std::thread::hardware_concurrency(), 1, 8);
+  return threads > 0 ? static_cast<std::size_t>(std::min(threads, 64)) : useful;
+}
+
+}  // namespace
+
+std::size_t parsers_needed(int threads) { return parse_threads(threads) + 1; }
+
+Result<EventListText> read_event_list(ByteSource& source, std::string first, int threads, KinetoMerge& merge) {
+  const std::size_t parsers = parse_threads(threads);
+  Joiner joiner(merge, parsers);
+  Pipeline pipeline(source, std::move(first), parsers);
+  while (auto block = pipeline.take()) {
+    joiner.add(*block);
+    pipeline.give_back(std::move(block));
+  }
+  if (pipeline.error()) return *pipeline.error();
+  return joiner.finish();
+}
+
+}  // namespace warpmark::profile

@@ -1,0 +1,23 @@
+// Reads the list of events of a Chrome trace with several threads: one unpacks and cuts the text into blocks between
+// events, the others parse blocks, the caller's joins them in order.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "profile/readers/kineto_merge.h"
+#include "profile/source.h"
+
+namespace warpmark::profile {
+
+struct EventListText {
+  std::string rest;         ///< from the ']' of the list on; empty if the text ends before
+  std::int64_t bytes = 0;   ///< of text that was read here
+};
+
+/// `first` is the text behind the '[' that was read already. `merge` must have been made for parsers_needed(threads).
+[[nodiscard]] Result<EventListText> read_event_list(ByteSource& source, std::string first, int threads,
+                                                    KinetoMerge& merge);
+[[nodiscard]] std::size_t parsers_needed(int threads);
+
+}  // namespace warpmark::profile

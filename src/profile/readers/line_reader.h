@@ -1,0 +1,37 @@
+// Lines and fields of the text formats: CSV records (RFC 4180) and words between blanks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/source.h"
+
+namespace warpmark::profile {
+
+/// Lines of a source of any size; memory is that of the longest line. Lines above 16 MB are cut, and counted.
+class LineReader {
+ public:
+  explicit LineReader(ByteSource& source) : source_(source) {}
+  /// False at the end. The line has no line break, also no '\r'; the view is valid until the next call.
+  [[nodiscard]] Result<bool> next(std::string_view& line);
+  [[nodiscard]] std::int64_t cut_lines() const { return cut_lines_; }
+
+ private:
+  [[nodiscard]] Result<bool> fill();
+  ByteSource& source_;
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::int64_t cut_lines_ = 0;
+};
+
+/// Fields of a CSV record. A field whose quote is not closed takes the rest.
+[[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
+/// Whether all quotes of a record are closed: if not, it goes on in the next line.
+[[nodiscard]] bool is_whole_record(std::string_view record);
+
+/// Words between blanks; views of `line`.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
+
+}  // namespace warpmark::profile

@@ -1,0 +1,78 @@
+// What files that are no profile look like. Magic numbers: file(1)'s database; first lines of Git LFS pointers:
+// git-lfs/docs/spec.md.
+#include <algorithm>
+
+#include "profile/read_session.h"
+
+namespace warpmark::profile {
+namespace {
+
+struct Look {
+  std::string_view begin;
+  const char* what;
+  const char* hint;
+};
+
+constexpr const char* kUnpack = "unpack it first";
+constexpr const char* kExportNsys =
+    "export it: nsys export --type sqlite --force-overwrite true -o profile.sqlite FILE, then read profile.sqlite";
+
+constexpr Look kLooks[] = {
+    {"PK\x03\x04", "a zip archive", kUnpack},
+    {"7z\xBC\xAF", "a 7z archive", kUnpack},
+    {"\xFD\x37zXZ", "an xz archive", "unpack it first: xz -d FILE"},
+    {"BZh", "a bzip2 archive", "unpack it first: bzip2 -d FILE"},
+    {"\x04\x22\x4D\x18", "an lz4 archive", "unpack it first: lz4 -d FILE"},
+    {"\x7F" "ELF", "a program", "record it first: warpmark profile -- FILE"},
+    {"version https://git-lfs.github.com/spec", "a Git LFS pointer: the file itself was not downloaded",
+     "run: git lfs pull"},
+    {"#!", "a script", "record it first: warpmark profile -- FILE"},
+    {"NVR", "an Nsight Compute report", "export it: ncu --import FILE --page raw --csv --print-units base > kernels.csv"},
+    {"NSYS", "an Nsight Systems report", kExportNsys},
+    {"QDSTRM", "a raw recording of Nsight Systems", "import it with QdstrmImporter, then export: nsys export --type sqlite"},
+    {"\x89PNG", "a picture", "is it the right file?"},
+    {"%PDF", "a PDF document", "is it the right file?"},
+    {"PAR1", "a Parquet table", "export the profile as SQLite: nsys export --type sqlite"},
+    {"ARROW1", "an Arrow table", "export the profile as SQLite: nsys export --type sqlite"},
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
+bool is_binary(std::string_view head) {
+  return std::any_of(head.begin(), head.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\x1B';
+  });
+}
+
+}  // namespace
+
+Refusal look_at(std::string_view head) {
+  if (head.empty()) return {"an empty file", "was the profiler stopped before it wrote?"};
+  for (const Look& look : kLooks) {
+    if (head.starts_with(look.begin)) return {look.what, look.hint};
+  }
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") return {"a tar archive", "unpack it first: tar -xf FILE"};
+  const auto first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {"a file of blanks", "was the profiler stopped before it wrote?"};
+  const std::string begin = lower(head.substr(first, 512));
+  if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) {
+    return {"a web page", "download the file itself: the page that shows it was saved (choose 'raw')"};
+  }
+  if (begin.starts_with("<")) return {"XML", "is it the right file?"};
+  // .nsys-rep files have no magic number that is documented; the word is within their first bytes.
+  if (is_binary(head) && head.substr(0, 4096).find("QuadD") != std::string_view::npos) {
+    return {"an Nsight Systems report", kExportNsys};
+  }
+  if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
+  if (begin.starts_with("{") || begin.starts_with("[")) {
+    return {"JSON without a list of trace events", "export the trace with export_chrome_trace()"};
+  }
+  return {"text of an unknown format", "'warpmark analyze --help' lists the formats"};
+}
+
+}  // namespace warpmark::profile

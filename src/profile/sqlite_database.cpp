@@ -1,0 +1,147 @@
+#include "profile/sqlite_database.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace warpmark::profile {
+namespace {
+
+Error sqlite_error(sqlite3* database, std::string_view doing) {
+  return data_error("SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database));
+}
+
+/// A path as the URI that SQLite wants: the file may be on a read-only disk and have no -wal file beside it.
+std::string read_only_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      constexpr std::string_view kHex = "0123456789ABCDEF";
+      uri += '%';
+      uri += kHex[static_cast<unsigned char>(c) >> 4];
+      uri += kHex[static_cast<unsigned char>(c) & 0xF];
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?mode=ro&immutable=1";
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+Statement& Statement::bind(int index, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), index, value);
+  return *this;
+}
+
+Statement& Statement::bind(int index, double value) {
+  sqlite3_bind_double(statement_.get(), index, value);
+  return *this;
+}
+
+Statement& Statement::bind(int index, std::string_view value) {
+  const char* text = value.empty() ? "" : value.data();  // nullptr would bind NULL
+  sqlite3_bind_text64(statement_.get(), index, text, value.size(), SQLITE_STATIC, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind_null(int index) {
+  sqlite3_bind_null(statement_.get(), index);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return sqlite_error(sqlite3_db_handle(statement_.get()), "go on");
+}
+
+Status Statement::run() {
+  const auto row = step();
+  sqlite3_reset(statement_.get());
+  return row.ok() ? Status() : row.error();
+}
+
+int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
+
+std::string Statement::column_name(int column) const {
+  const char* name = sqlite3_column_name(statement_.get(), column);
+  return name == nullptr ? "" : name;
+}
+
+int Statement::type(int column) const { return sqlite3_column_type(statement_.get(), column); }
+bool Statement::is_null(int column) const { return type(column) == SQLITE_NULL; }
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
+std::string_view Statement::text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  if (text == nullptr) return {};
+  return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+Result<Database> Database::open(const std::string& name, int flags) {
+  Database database;
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
+  database.database_.reset(handle);
+  if (code != SQLITE_OK) {
+    return environment_error("SQLite cannot open " + name + ": " +
+                             (handle == nullptr ? "out of memory" : sqlite3_errmsg(handle)));
+  }
+  return database;
+}
+
+Status Database::distrust() const {
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, 64 << 20);
+  sqlite3_limit(handle(), SQLITE_LIMIT_ATTACHED, 0);
+  return execute("PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;");
+}
+
+Result<Database> Database::open_read_only(const std::filesystem::path& path) {
+  WM_ASSIGN(Database database, open(read_only_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  WM_TRY(database.distrust());
+  return database;
+}
+
+Result<Database> Database::open_bytes(std::string bytes) {
+  WM_ASSIGN(Database database, open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  database.bytes_ = std::make_unique<std::string>(std::move(bytes));
+  auto* data = reinterpret_cast<unsigned char*>(database.bytes_->data());
+  const auto size = static_cast<sqlite3_int64>(database.bytes_->size());
+  if (sqlite3_deserialize(database.handle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
+    return sqlite_error(database.handle(), "read the database");
+  }
+  WM_TRY(database.distrust());
+  return database;
+}
+
+Result<Database> Database::create(const std::filesystem::path& path) {
+  const std::string name = path.empty() ? ":memory:" : path.string();
+  WM_ASSIGN(Database database, open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  // The file is written once and renamed when it is whole: no journal is needed.
+  WM_TRY(database.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"));
+  return database;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* prepared = nullptr;
+  const int code = sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &prepared, nullptr);
+  Statement statement;
+  statement.statement_.reset(prepared);
+  if (code != SQLITE_OK) return sqlite_error(handle(), "prepare a query");
+  return statement;
+}
+
+Status Database::execute(const char* sql) const {
+  if (sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return sqlite_error(handle(), "run a command");
+  return {};
+}
+
+}  // namespace warpmark::profile

@@ -1,0 +1,73 @@
+// SQLite for the readers, writers and queries of profiles: handles that close themselves, errors as Status.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace warpmark::profile {
+
+class Database;
+
+/// A prepared statement; steps through its rows. Texts are valid until the next step. Not thread safe.
+class Statement {
+ public:
+  Statement& bind(int index, std::int64_t value);
+  Statement& bind(int index, double value);
+  Statement& bind(int index, std::string_view value);  ///< `value` must live until the step is done
+  Statement& bind_null(int index);
+
+  /// True if there is a row. Errors: data.
+  [[nodiscard]] Result<bool> step();
+  /// For statements without rows; leaves them ready for the next values.
+  [[nodiscard]] Status run();
+
+  [[nodiscard]] int columns() const;
+  [[nodiscard]] std::string column_name(int column) const;
+  [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] int type(int column) const;  ///< SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB, SQLITE_NULL
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double number(int column) const;
+  [[nodiscard]] std::string_view text(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// Not thread safe.
+class Database {
+ public:
+  /// A file that is only read, and not trusted: nothing in its schema is executed.
+  [[nodiscard]] static Result<Database> open_read_only(const std::filesystem::path& path);
+  /// The bytes of such a file; kept by the database.
+  [[nodiscard]] static Result<Database> open_bytes(std::string bytes);
+  /// A new file (an old one must be gone) or, with an empty path, a database in memory.
+  [[nodiscard]] static Result<Database> create(const std::filesystem::path& path);
+
+  [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
+  [[nodiscard]] Status execute(const char* sql) const;
+  [[nodiscard]] sqlite3* handle() const { return database_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  [[nodiscard]] static Result<Database> open(const std::string& name, int flags);
+  [[nodiscard]] Status distrust() const;
+
+  std::unique_ptr<std::string> bytes_;  ///< before the handle: must outlive it
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+}  // namespace warpmark::profile

@@ -1,0 +1,78 @@
+// Collects the events of one process into a Timeline: interns names, tracks and launch shapes, counts flaws, and finally
+// sorts. Readers of every format and the reader of our own recordings use it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/timeline.h"
+
+namespace warpmark::profile {
+
+/// One event as a reader found it. Indices come from the builder.
+struct NewEvent {
+  std::int64_t start = 0;     ///< ns on the recording's clock
+  std::int64_t duration = 0;  ///< ns
+  std::int64_t value = 0;
+  NameId name = 0;
+  std::uint32_t track = 0;
+  std::uint32_t correlation = 0;
+  std::uint32_t link = 0;
+  std::uint32_t detail = 0;
+  EventKind kind = EventKind::other;
+};
+
+/// Not thread safe. An event costs 45 bytes here; finish() needs 16 more while it sorts.
+class TimelineBuilder {
+ public:
+  TimelineBuilder();
+
+  [[nodiscard]] NameId intern(std::string_view text) { return timeline_.names.intern(text); }
+  /// The track with this kind, process, thread and device; its name is kept from the first call that has one. Tracks of
+  /// kind `other` are told apart by name as well.
+  [[nodiscard]] std::uint32_t track(const Track& track);
+  /// 0 for the shape that says nothing.
+  [[nodiscard]] std::uint32_t launch_shape(const LaunchShape& shape);
+
+  /// The index is valid until finish(). A negative duration becomes 0 and is counted.
+  EventIndex add(const NewEvent& event);
+  /// `collective.event` is what add() returned; calls in ascending order of it.
+  void add_collective(const Collective& collective);
+  /// Appends to the series with this id and device, which the first call makes.
+  void add_counter(std::string_view id, std::string_view unit, int device, std::int64_t time, double value);
+  /// Counts a flaw. `text` says what it is and what was done about it; the first example is kept, shortened.
+  void issue(std::string_view id, std::string_view text, std::string_view example = {}, std::int64_t count = 1);
+  void add_metadata(std::string_view key, std::string_view value);
+
+  /// Events start on a clock whose 0 is this many ns after the Unix epoch (or boot). May be set at any time.
+  void set_clock_origin(std::int64_t origin_ns) { clock_origin_ns_ = origin_ns; }
+  /// For what has no function of its own: source, format, rank, host, gpus. Not for the events.
+  [[nodiscard]] Timeline& facts() { return timeline_; }
+  [[nodiscard]] std::size_t size() const { return timeline_.events.size(); }
+
+  /// Drops events whose time makes no sense (a week or more from the others, or as long), and counts them; sorts by
+  /// start, longer first, else in the order added; moves the origin to the first event. The builder is empty afterwards.
+  [[nodiscard]] Timeline finish();
+
+ private:
+  void drop_nonsense();
+  void sort_counters();
+  void count_overlaps();
+  void rebase();
+
+  Timeline timeline_;
+  std::int64_t clock_origin_ns_ = 0;
+  std::unordered_map<std::string, std::uint32_t> track_ids_;
+  std::unordered_map<std::string, std::uint32_t> shape_ids_;
+  std::unordered_map<std::string, std::size_t> counter_ids_;
+  std::unordered_map<std::string, std::size_t> issue_ids_;
+};
+
+/// Adds a flaw to a list of them, joined with the one of the same id. `example` is shortened and made printable.
+void count_issue(std::vector<DataQualityIssue>& issues, std::string_view id, std::string_view text,
+                 std::string_view example = {}, std::int64_t count = 1);
+
+}  // namespace warpmark::profile

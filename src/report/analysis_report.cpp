@@ -1,0 +1,229 @@
+#include "report/analysis_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+#include "report/analysis_table.h"
+#include "report/format.h"
+
+namespace warpmark::report {
+namespace {
+
+constexpr double kNoteworthyPart = 0.001;  // of a step; what is smaller is summed up
+
+struct Group {
+  std::string_view id;
+  const char* title;
+};
+constexpr std::array<Group, 4> kGroups{{{"compute", "compute"},
+                                        {"communication", "communication, exposed"},
+                                        {"copy", "copies, exposed"},
+                                        {"idle", "GPU idle"}}};
+
+double ns_to_s(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+Tone tone_of(const Finding& finding) {
+  const std::string_view name = severity_name(finding.severity);
+  return name == "critical" ? Tone::bad : name == "warning" ? Tone::warning : Tone::plain;
+}
+
+/// "idle_data_loading" in the group "idle" is "data loading".
+std::string part_name(const BreakdownPart& part) {
+  std::string name = part.id;
+  for (const std::string_view prefix : {"idle_", "exposed_"}) {
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::vector<Cell> breakdown_row(std::string name, double share, double step_s, Tone tone) {
+  return {{std::move(name), tone}, {format_seconds(share * step_s)}, {format_percent(share), Tone::plain, share}};
+}
+
+/// Groups with their parts below them, largest first. Shares of the step; they sum to 100 %.
+Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
+  Table table{{{"part"}, {"time a step", Align::right}, {"of the step", Align::right}}, {}};
+  for (const auto& group : kGroups) {
+    std::vector<const BreakdownPart*> members;
+    double total = 0;
+    for (const auto& part : parts) {
+      if (part.group != group.id || part.total_ns == 0) continue;
+      members.push_back(&part);
+      total += part.share;
+    }
+    if (members.empty()) continue;
+    std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->share > b->share; });
+    table.rows.push_back(breakdown_row(group.title, total, step_s, Tone::plain));
+    double rest = 0;
+    for (const auto* part : members) {
+      if (part->share < kNoteworthyPart) {
+        rest += part->share;
+      } else {
+        table.rows.push_back(breakdown_row("- " + part_name(*part), part->share, step_s, Tone::quiet));
+      }
+    }
+    if (rest > 0) table.rows.push_back(breakdown_row("- other", rest, step_s, Tone::quiet));
+  }
+  return table;
+}
+
+double group_share(const RankAnalysis& rank, std::string_view group) {
+  double share = 0;
+  for (const auto& part : rank.breakdown) share += part.group == group ? part.share : 0;
+  return share;
+}
+
+Section ranks_section(const Analysis& analysis) {
+  Table table{{{"rank", Align::right},
+               {"step", Align::right},
+               {"compute", Align::right},
+               {"comm.", Align::right},
+               {"copies", Align::right},
+               {"idle", Align::right},
+               {"GPU", Align::left, 1}},
+              {}};
+  for (const auto& rank : analysis.ranks) {
+    table.rows.push_back({{std::to_string(rank.rank)},
+                          {format_seconds(ns_to_s(rank.median_step_ns))},
+                          {format_percent(group_share(rank, "compute"))},
+                          {format_percent(group_share(rank, "communication"))},
+                          {format_percent(group_share(rank, "copy"))},
+                          {format_percent(group_share(rank, "idle"))},
+                          {rank.gpu}});
+  }
+  return {"Ranks", {std::move(table)}};
+}
+
+std::string gain_text(const Gain& gain) {
+  if (gain.high <= 1.005) return "none expected";
+  return fmt::format("step {:.2f}x to {:.2f}x as fast", gain.low, gain.high);
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+/// One finding: numbers first, then what to do, each ready to paste.
+Section finding_section(const Finding& finding, std::size_t number) {
+  Section section{fmt::format("{}. {}: {}", number, severity_name(finding.severity), finding.title), {}};
+  Table facts{{{""}, {""}}, {}};
+  facts.rows.push_back({{"rule", Tone::quiet},
+                        {fmt::format("{} ({}), severity {:.2f}, {} of each step", finding.rule, finding.kind,
+                                     finding.severity, format_seconds(ns_to_s(finding.lost_ns))),
+                         tone_of(finding)}});
+  facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain) + "; " + finding.gain.method}});
+  bool first = true;
+  for (const auto& fact : finding.evidence) {
+    facts.rows.push_back({{std::exchange(first, false) ? "evidence" : "", Tone::quiet}, {fact.text}});
+  }
+  first = true;
+  constexpr std::size_t kEvents = 3;
+  for (std::size_t i = 0; i < std::min(kEvents, finding.events.size()); ++i) {
+    const auto& event = finding.events[i];
+    facts.rows.push_back({{std::exchange(first, false) ? "seen at" : "", Tone::quiet},
+                          {fmt::format("{} for {}, {} after the start of rank {}", event.name,
+                                       format_seconds(ns_to_s(event.duration_ns)),
+                                       format_seconds(ns_to_s(event.start_ns)), event.rank)}});
+  }
+  section.blocks.push_back(std::move(facts));
+  for (const auto& advice : finding.recommendations) {
+    section.blocks.push_back(Paragraph{advice.text});
+    if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
+  }
+  return section;
+}
+
+Section summary_section(const Analysis& analysis) {
+  Section section{"Summary", {}};
+  const Tone tone = analysis.findings.empty() || analysis.findings.front().severity < 0.4
+                        ? Tone::good
+                        : tone_of(analysis.findings.front());
+  section.blocks.push_back(Paragraph{capitalized(analysis.verdict), tone});
+  if (analysis.combined.high > 1.005 && analysis.findings.size() > 1) {
+    section.blocks.push_back(Paragraph{"All cures together: " + gain_text(analysis.combined) + "."});
+  }
+  Table facts{{{""}, {""}}, {}};
+  std::size_t steps = 0;
+  for (const auto& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
+  if (analysis.median_step_ns > 0) {
+    facts.rows.push_back({{"step", Tone::quiet},
+                          {fmt::format("{} median of {}, found by {}", format_seconds(ns_to_s(analysis.median_step_ns)),
+                                       format_plural(steps, "step", "steps"), analysis.steps_found_by)}});
+  }
+  if (!analysis.gpus.empty()) {
+    facts.rows.push_back(
+        {{"gpu", Tone::quiet},
+         {fmt::format("{}{}", analysis.rank_count > 1 ? std::to_string(analysis.rank_count) + " ranks on " : "",
+                      join(analysis.gpus, ", "))}});
+  }
+  for (std::size_t i = 0; i < analysis.sources.size(); ++i) {
+    facts.rows.push_back({{i == 0 ? "read" : "", Tone::quiet}, {analysis.sources[i], Tone::quiet}});
+  }
+  section.blocks.push_back(std::move(facts));
+  return section;
+}
+
+Section more_findings(const Analysis& analysis, std::size_t top) {
+  Table table{{{"finding"}, {"severity", Align::right}, {"of each step", Align::right}, {"gain"}}, {}};
+  for (std::size_t i = top; i < analysis.findings.size(); ++i) {
+    const auto& finding = analysis.findings[i];
+    table.rows.push_back({{finding.title},
+                          {fmt::format("{:.2f}", finding.severity)},
+                          {format_seconds(ns_to_s(finding.lost_ns))},
+                          {gain_text(finding.gain)}});
+  }
+  return {"Further findings", {std::move(table)}};
+}
+
+Section quality_section(const Analysis& analysis) {
+  Table table{{{"flaw"}, {"count", Align::right}, {"first one", Align::left, 1}}, {}};
+  for (const auto& issue : analysis.quality) {
+    table.rows.push_back({{issue.text}, {format_count(issue.count)}, {issue.example, Tone::quiet}});
+  }
+  return {"Data quality", {std::move(table)}};
+}
+
+Section missing_section(const Analysis& analysis) {
+  Section section{"To see more", {}};
+  for (const auto& missing : analysis.missing) {
+    section.blocks.push_back(Paragraph{missing.what});
+    if (!missing.how.empty()) section.blocks.push_back(Paragraph{missing.how, Tone::plain, true});
+  }
+  return section;
+}
+
+}  // namespace
+
+Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptions& options) {
+  Report report{"Profile analysis", "", {}};
+  report.sections.push_back(summary_section(analysis));
+  if (!analysis.breakdown.empty()) {
+    report.sections.push_back(
+        {"Where the time of a step goes", {breakdown_table(analysis.breakdown, ns_to_s(analysis.median_step_ns))}});
+  }
+  if (analysis.ranks.size() > 1) report.sections.push_back(ranks_section(analysis));
+  const std::size_t shown = std::min(options.top, analysis.findings.size());
+  for (std::size_t i = 0; i < shown; ++i) report.sections.push_back(finding_section(analysis.findings[i], i + 1));
+  if (shown < analysis.findings.size()) report.sections.push_back(more_findings(analysis, shown));
+  if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
+  if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));
+  for (const auto& table : analysis.tables) report.sections.push_back(table_section(table, options.table_rows));
+  return report;
+}
+
+Report build_diff_report(const std::vector<AnalysisTable>& tables, std::size_t table_rows) {
+  Report report{"What changed between two profiles", "", {}};
+  for (const auto& table : tables) {
+    report.sections.push_back(table_section(table, table_rows));
+    report.sections.back().detail = false;
+  }
+  return report;
+}
+
+}  // namespace warpmark::report

@@ -1,0 +1,22 @@
+// What a person wants to read about an analyzed profile, in that order: the verdict, where the time of a step goes, the
+// findings with their evidence, cures and gains, the flaws of the data, and folded away every table behind them. Pure.
+#pragma once
+
+#include <cstddef>
+
+#include "model/analysis.h"
+#include "model/report.h"
+
+namespace warpmark::report {
+
+struct AnalysisReportOptions {
+  std::size_t top = 5;          ///< findings shown in full; the rest one line each
+  std::size_t table_rows = 15;  ///< of each table
+};
+
+[[nodiscard]] Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptions& options = {});
+
+/// Tables alone, as sections: what `--against` prints.
+[[nodiscard]] Report build_diff_report(const std::vector<AnalysisTable>& tables, std::size_t table_rows);
+
+}  // namespace warpmark::report

@@ -1,0 +1,17 @@
+// An AnalysisTable as a table of a report: values in their columns' units.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "model/analysis.h"
+#include "model/report.h"
+
+namespace warpmark::report {
+
+[[nodiscard]] std::string format_value(const TableValue& value, const std::string& unit);
+
+/// The table's note, its first rows, and how many more there are.
+[[nodiscard]] Section table_section(const AnalysisTable& table, std::size_t rows);
+
+}  // namespace warpmark::report

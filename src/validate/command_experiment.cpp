@@ -1,0 +1,222 @@
+#include "validate/command_experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <regex>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "stats/summary.h"
+
+namespace warpmark::validate {
+namespace {
+
+// std::regex recurses once a character: longer lines could exhaust the stack.
+constexpr std::size_t kLongestLine = 4096;
+constexpr std::int64_t kLargestFile = 64 << 20;
+
+/// The last lines of an output, for an error message.
+std::string ending_of(const std::string& text) {
+  constexpr std::size_t kMost = 400;
+  const auto trimmed = std::string(trim(text));
+  return trimmed.size() <= kMost ? trimmed : "..." + trimmed.substr(trimmed.size() - kMost);
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);
+  return line;
+}
+
+Status succeeded(const std::vector<std::string>& words, const ProcessOutput& output) {
+  if (output.exit_code == 0) return {};
+  const auto said = ending_of(output.err.empty() ? output.out : output.err);
+  return data_error(fmt::format("{} ended with exit code {}", command_line(words), output.exit_code),
+                    said.empty() ? "it printed nothing" : "it said: " + said);
+}
+
+Result<double> by_regex(const MetricSpec& metric, const std::string& text, const std::string& where) {
+  const std::regex pattern(metric.expression);
+  std::optional<std::string> found;
+  for (const auto& line : split(text, '\n')) {
+    if (line.size() > kLongestLine) continue;
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) found = match.size() > 1 ? match[1].str() : match[0].str();
+  }
+  if (!found) {
+    const auto said = ending_of(text);
+    return data_error(fmt::format("metric '{}' is not in {}: no line matches {}", metric.name, where, metric.expression),
+                      said.empty() ? "it is empty" : "it ends with: " + said);
+  }
+  const auto value = parse_number(trim(*found));
+  if (!value.ok()) {
+    return data_error(fmt::format("metric '{}' in {} is '{}', which is no number", metric.name, where, *found));
+  }
+  return value;
+}
+
+std::string pointer_of(const std::string& path) {
+  if (path.starts_with("/")) return path;
+  std::string pointer;
+  for (const auto& part : split(path, '.')) pointer += "/" + part;
+  return pointer;
+}
+
+Result<double> by_json(const MetricSpec& metric, const std::string& text, const std::string& where) {
+  WM_ASSIGN(const auto document, parse_json(text, where));
+  const Json* found = nullptr;
+  try {
+    const Json::json_pointer pointer(pointer_of(metric.expression));
+    if (document.contains(pointer)) found = &document.at(pointer);
+  } catch (const Json::exception& problem) {
+    return data_error(fmt::format("metric '{}': the path '{}' cannot be followed: {}", metric.name, metric.expression,
+                                  problem.what()));
+  }
+  if (found == nullptr) {
+    return data_error(fmt::format("metric '{}' is not in {}: nothing at '{}'", metric.name, where, metric.expression));
+  }
+  if (found->is_number()) return found->get<double>();
+  std::vector<double> samples;
+  if (found->is_array()) {
+    for (const auto& item : *found) {
+      if (item.is_number()) samples.push_back(item.get<double>());
+    }
+  }
+  if (samples.empty() || samples.size() != found->size()) {
+    return data_error(fmt::format("metric '{}' in {}: '{}' is neither a number nor a list of numbers", metric.name,
+                                  where, metric.expression));
+  }
+  return stats::median(samples);
+}
+
+std::optional<std::string> filled(const std::string& word, const std::string& name, const std::string& value) {
+  const std::string place = "{" + name + "}";
+  std::string result;
+  std::size_t begin = 0, at = 0;
+  bool any = false;
+  while ((at = word.find(place, begin)) != std::string::npos) {
+    result += word.substr(begin, at - begin) + value;
+    begin = at + place.size();
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return result + word.substr(begin);
+}
+
+std::filesystem::file_time_type written_at(const std::string& directory, const std::string& file) {
+  std::error_code missing;
+  const auto time = std::filesystem::last_write_time(std::filesystem::path(directory) / file, missing);
+  return missing ? std::filesystem::file_time_type::min() : time;
+}
+
+}  // namespace
+
+Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& config) {
+  CommandSpec result = spec;
+  for (const auto& [name, value] : config) {
+    if (name.starts_with("env.") && name.size() > 4) {
+      std::erase_if(result.environment, [&](const auto& item) { return item.first == name.substr(4); });
+      result.environment.emplace_back(name.substr(4), value);
+      continue;
+    }
+    bool any = false;
+    for (auto& word : result.run) {
+      if (auto replaced = filled(word, name, value)) {
+        word = std::move(*replaced);
+        any = true;
+      }
+    }
+    if (!any) {
+      return usage_error(fmt::format("the command has no place for '{}={}'", name, value),
+                         "write {" + name + "} into it, or set a variable with env." + name);
+    }
+  }
+  static const std::regex open(R"(\{[A-Za-z_][A-Za-z0-9_]*\})");
+  const bool shell = spec.run.size() == 3 && spec.run[0] == "/bin/sh" && spec.run[1] == "-c";
+  for (const auto& word : spec.run) {
+    std::smatch match;
+    if (shell || word.size() > kLongestLine || !std::regex_search(word, match, open)) continue;
+    const auto name = match.str().substr(1, match.str().size() - 2);
+    const bool set = std::any_of(config.begin(), config.end(), [&](const auto& item) { return item.first == name; });
+    if (!set && !config.empty()) return usage_error("nothing fills " + match.str() + " in the command");
+  }
+  return result;
+}
+
+Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output, const std::string& directory) {
+  switch (metric.source) {
+    case MetricSource::wall_time: return output.wall_s;
+    case MetricSource::cpu_time: return output.cpu_s;
+    case MetricSource::peak_memory: return static_cast<double>(output.peak_memory_bytes);
+    case MetricSource::regex:
+    case MetricSource::json: break;
+  }
+  std::string where = "the output", text = output.out;
+  if (!metric.file.empty()) {
+    where = metric.file;
+    WM_ASSIGN(text, read_file(std::filesystem::path(directory) / metric.file, kLargestFile));
+  }
+  WM_ASSIGN(const double value,
+            metric.source == MetricSource::regex ? by_regex(metric, text, where) : by_json(metric, text, where));
+  if (!std::isfinite(value)) return data_error(fmt::format("metric '{}' in {} is not finite", metric.name, where));
+  return value;
+}
+
+Status build(const CommandSpec& spec, const std::string& directory, const std::atomic<bool>* interrupted) {
+  if (spec.build.empty()) return {};
+  WM_ASSIGN(const auto output, run_process(spec.build, {.deadline_s = spec.build_timeout_s,
+                                                        .directory = directory,
+                                                        .environment = spec.environment,
+                                                        .own_group = true,
+                                                        .interrupted = interrupted}));
+  return succeeded(spec.build, output);
+}
+
+CommandExperiment::CommandExperiment(CommandSpec spec, CommandOptions options)
+    : spec_(std::move(spec)), options_(std::move(options)) {
+  if (options_.watch_environment) watch_ = std::make_unique<EnvironmentWatch>();
+}
+
+Result<Run> CommandExperiment::run(const measure::Config& config) {
+  WM_ASSIGN(const CommandSpec spec, configured(spec_, config));
+  Run run;
+  run.workload = "command";
+  run.params.set("command", command_line(spec.run));
+  run.device = "host";
+  run.rounds = 1;
+  run.started = format_utc(wall_clock_s());
+  std::vector<std::filesystem::file_time_type> written;
+  for (const auto& metric : spec.metrics) written.push_back(written_at(options_.directory, metric.file));
+  if (watch_) watch_->before();
+  WM_ASSIGN(const auto output, run_process(spec.run, {.deadline_s = spec.timeout_s,
+                                                      .directory = options_.directory,
+                                                      .environment = spec.environment,
+                                                      .own_group = true,
+                                                      .interrupted = options_.interrupted}));
+  if (watch_) run.environment = watch_->after(output.wall_s, output.cpu_s);
+  WM_TRY(succeeded(spec.run, output));
+  for (std::size_t i = 0; i < spec.metrics.size(); ++i) {
+    const auto& source = spec.metrics[i];
+    // What an earlier run left must not pass for the result of this one.
+    if (!source.file.empty() && written_at(options_.directory, source.file) == written[i]) {
+      return data_error(fmt::format("metric '{}': the command did not write {}", source.name, source.file));
+    }
+    WM_ASSIGN(const double value, read_metric(source, output, options_.directory));
+    Metric metric{.id = source.name, .unit = source.unit, .better = source.better, .samples = {value}};
+    metric.round_sizes = {1};
+    metric.summary = stats::summarize(metric.samples);
+    run.metrics.push_back(std::move(metric));
+  }
+  run.outcome = Outcome::passed;
+  run.repro = command_line(spec.run);
+  return run;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,243 @@
+#include "validate/command_spec.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::validate {
+namespace {
+
+struct BuiltIn {
+  const char* name;
+  const char* unit;
+  MetricSource source;
+};
+constexpr BuiltIn kBuiltIns[] = {{"time", "s", MetricSource::wall_time},
+                                 {"cpu_time", "s", MetricSource::cpu_time},
+                                 {"peak_memory", "B", MetricSource::peak_memory}};
+
+struct Reader {
+  std::string_view file;
+
+  [[nodiscard]] Error error(const YAML::Node& at, const std::string& what, std::string hint = {}) const {
+    const int line = std::max(0, at.Mark().line) + 1;
+    return data_error(fmt::format("{} line {}: {}", file, line, what), std::move(hint));
+  }
+
+  Status only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
+    for (const auto& item : map) {
+      if (!item.first.IsScalar()) return error(item.first, "keys must be single words");
+      const auto key = item.first.Scalar();
+      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+      const auto meant = nearest(key, allowed);
+      return error(item.first, "unknown key '" + key + "'",
+                   meant.empty() ? "allowed: " + join(allowed, ", ") : "did you mean '" + meant + "'?");
+    }
+    return {};
+  }
+
+  Result<std::string> scalar(const YAML::Node& node, const std::string& name) const {
+    if (!node.IsScalar()) return error(node, name + " must be a single value");
+    return node.Scalar();
+  }
+
+  Result<double> duration(const YAML::Node& node, const std::string& name) const {
+    WM_ASSIGN(const auto text, scalar(node, name));
+    const auto seconds = parse_duration_s(text);
+    if (!seconds.ok()) return error(node, name + ": " + seconds.error().what, seconds.error().hint);
+    if (!(*seconds > 0)) return error(node, name + " must be above 0");
+    return *seconds;
+  }
+
+  Result<std::vector<std::string>> words(const YAML::Node& node, const std::string& name, bool shell) const {
+    if (node.IsSequence()) {
+      if (shell) return error(node, name + " must be one text where shell is true");
+      std::vector<std::string> result;
+      for (const auto& item : node) {
+        WM_ASSIGN(auto word, scalar(item, name));
+        result.push_back(std::move(word));
+      }
+      if (result.empty()) return error(node, name + " is empty");
+      return result;
+    }
+    WM_ASSIGN(const auto text, scalar(node, name));
+    if (shell) return std::vector<std::string>{"/bin/sh", "-c", text};
+    auto result = split_words(text);
+    if (!result.ok()) return error(node, name + ": " + result.error().what, result.error().hint);
+    return result;
+  }
+
+  Result<MetricSpec> metric(const YAML::Node& node) const {
+    if (!node.IsMap()) return error(node, "a metric must be a map such as {name: time} or {name: loss, regex: '...'}");
+    WM_TRY(only_keys(node, {"name", "unit", "better", "regex", "json", "file"}));
+    MetricSpec spec;
+    if (!node["name"]) return error(node, "a metric needs a name");
+    WM_ASSIGN(spec.name, scalar(node["name"], "name"));
+    if (spec.name.empty()) return error(node["name"], "a metric needs a name");
+    if (node["regex"] && node["json"]) return error(node, spec.name + " has both regex and json", "give one");
+    if (node["file"]) {
+      WM_ASSIGN(spec.file, scalar(node["file"], "file"));
+    }
+    WM_TRY(source(node, spec));
+    if (node["unit"]) {
+      WM_ASSIGN(spec.unit, scalar(node["unit"], "unit"));
+    }
+    if (node["better"]) {
+      WM_ASSIGN(const auto better, scalar(node["better"], "better"));
+      if (better == "lower") {
+        spec.better = Better::lower;
+      } else if (better == "higher") {
+        spec.better = Better::higher;
+      } else if (better == "neither") {
+        spec.better = Better::neither;
+      } else {
+        return error(node["better"], "better is '" + better + "'", "lower, higher or neither");
+      }
+    }
+    return spec;
+  }
+
+  Status source(const YAML::Node& node, MetricSpec& spec) const {
+    if (node["regex"]) {
+      spec.source = MetricSource::regex;
+      WM_ASSIGN(spec.expression, scalar(node["regex"], "regex"));
+      try {
+        const std::regex compiled(spec.expression);
+      } catch (const std::regex_error& problem) {
+        return error(node["regex"], fmt::format("regex '{}' is not valid: {}", spec.expression, problem.what()));
+      }
+      return {};
+    }
+    if (node["json"]) {
+      spec.source = MetricSource::json;
+      WM_ASSIGN(spec.expression, scalar(node["json"], "json"));
+      return {};
+    }
+    for (const auto& built_in : kBuiltIns) {
+      if (spec.name != built_in.name) continue;
+      spec.source = built_in.source;
+      spec.unit = built_in.unit;
+      return {};
+    }
+    return error(node, "metric '" + spec.name + "' does not say where its value comes from",
+                 "give regex or json; built in are: time, cpu_time, peak_memory");
+  }
+
+  Status environment(const YAML::Node& map, CommandSpec& spec) const {
+    if (!map.IsMap()) return error(map, "env must be a map such as {OMP_NUM_THREADS: 2}");
+    for (const auto& item : map) {
+      const auto name = item.first.Scalar();
+      WM_ASSIGN(auto value, scalar(item.second, "env." + name));
+      if (name.empty() || name.find('=') != std::string::npos) return error(item.first, "'" + name + "' is no variable");
+      spec.environment.emplace_back(name, std::move(value));
+    }
+    return {};
+  }
+
+  Result<CommandSpec> spec(const YAML::Node& root) const {
+    if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
+    WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "metrics"}));
+    if (const auto node = root["schema"]) {
+      WM_ASSIGN(const auto schema, scalar(node, "schema"));
+      if (schema != kProjectSchema) return error(node, "schema '" + schema + "' is not known", kProjectSchema);
+    }
+    CommandSpec result;
+    bool shell = false;
+    if (const auto node = root["shell"]) {
+      if (!YAML::convert<bool>::decode(node, shell)) return error(node, "shell must be true or false");
+    }
+    if (!root["run"]) return error(root, "there is nothing to run", "add run: COMMAND");
+    WM_ASSIGN(result.run, words(root["run"], "run", shell));
+    if (root["build"]) {
+      WM_ASSIGN(result.build, words(root["build"], "build", shell));
+    }
+    if (root["timeout"]) {
+      WM_ASSIGN(result.timeout_s, duration(root["timeout"], "timeout"));
+    }
+    if (root["build_timeout"]) {
+      WM_ASSIGN(result.build_timeout_s, duration(root["build_timeout"], "build_timeout"));
+    }
+    if (root["env"]) WM_TRY(environment(root["env"], result));
+    WM_TRY(metrics(root["metrics"], result));
+    return result;
+  }
+
+  Status metrics(const YAML::Node& list, CommandSpec& spec) const {
+    if (!list) {
+      spec.metrics = timed_command({}).metrics;
+      return {};
+    }
+    if (!list.IsSequence() || list.size() == 0) return error(list, "metrics must be a list with at least one metric");
+    std::set<std::string> names;
+    for (const auto& node : list) {
+      WM_ASSIGN(auto item, metric(node));
+      if (!names.insert(item.name).second) return error(node, "metric '" + item.name + "' is there twice");
+      spec.metrics.push_back(std::move(item));
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name) {
+  try {
+    return Reader{file_name}.spec(YAML::Load(std::string(yaml)));
+  } catch (const YAML::Exception& exception) {
+    return data_error(fmt::format("{} line {}: {}", file_name, exception.mark.line + 1, exception.msg),
+                      "the file must be valid YAML");
+  }
+}
+
+Result<CommandSpec> load_command_spec(const std::string& path) {
+  constexpr std::int64_t kCapBytes = 1 << 20;
+  WM_ASSIGN(const auto text, read_file(path, kCapBytes));
+  return parse_command_spec(text, path);
+}
+
+CommandSpec timed_command(std::vector<std::string> words) {
+  CommandSpec spec;
+  spec.run = std::move(words);
+  spec.metrics.push_back({.name = "time", .unit = "s"});
+  return spec;
+}
+
+Result<std::vector<std::string>> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word = word.value_or("") + text[++i];
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        *word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      word = word.value_or("");
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (word) words.push_back(std::move(*word));
+      word.reset();
+    } else {
+      word = word.value_or("") + c;
+    }
+  }
+  if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));
+  if (word) words.push_back(std::move(*word));
+  if (words.empty()) return usage_error("the command is empty");
+  return words;
+}
+
+}  // namespace warpmark::validate

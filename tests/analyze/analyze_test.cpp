@@ -1,0 +1,193 @@
+#include "analyze/analyze.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/ranks.h"
+#include "analyze/replay.h"
+#include "model/json_analysis.h"
+#include "support/schema_check.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::kTensorGemm;
+using testing_support::schema_errors;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+Timeline training(int kernels) {
+  return stepped(6, [kernels](TimelineScene& scene) {
+    scene.range("enumerate(DataLoader)", 500'000);
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, 10 << 20, 400'000, true);
+    for (int i = 0; i < kernels; ++i) {
+      scene.within("aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 100'000); }, "[[8,8],[8,8]]");
+    }
+    scene.launch("extra_kernel", 50'000);
+  });
+}
+
+ProfileSession session_of(Timeline timeline) {
+  ProfileSession session;
+  session.ranks.push_back(std::move(timeline));
+  return session;
+}
+
+TEST(Analysis, parts_sum_exactly_to_the_steps_and_to_the_step) {
+  const Analysis analysis = analyze(session_of(training(10)));
+  ASSERT_EQ(analysis.ranks.size(), 1U);
+  std::int64_t rank_sum = 0;
+  for (const BreakdownPart& part : analysis.ranks[0].breakdown) rank_sum += part.total_ns;
+  EXPECT_EQ(rank_sum, analysis.ranks[0].steps.back().end_ns - analysis.ranks[0].steps.front().start_ns);
+  std::int64_t sum = 0;
+  for (const BreakdownPart& part : analysis.breakdown) sum += part.total_ns;
+  EXPECT_EQ(sum, analysis.median_step_ns);
+}
+
+TEST(Analysis, writes_what_its_schema_says) {
+  ProfileSession session = session_of(training(10));
+  session.ranks[0].quality.push_back({"truncated", "the file ends early", 1, "{\"name\""});
+  session.quality.push_back({"truncated", "the file ends early", 2, ""});
+  const Analysis analysis = analyze(session);
+  const Json json = to_json(analysis);
+  EXPECT_EQ(schema_errors(json, "analysis.schema.json"), "");
+  EXPECT_EQ(json["data_quality"]["truncated"]["count"], 3);
+  EXPECT_EQ(json["session"]["ranks"], 1);
+}
+
+TEST(Analysis, schema_refuses_what_is_wrong) {
+  Json json = to_json(analyze(session_of(training(10))));
+  json["findings"][0]["severity"] = 2.0;
+  EXPECT_NE(schema_errors(json, "analysis.schema.json"), "");
+  json = to_json(analyze(session_of(training(10))));
+  json.erase("breakdown");
+  EXPECT_NE(schema_errors(json, "analysis.schema.json"), "");
+}
+
+TEST(Analysis, of_nothing_says_what_to_record) {
+  const Analysis analysis = analyze({});
+  EXPECT_EQ(schema_errors(to_json(analysis), "analysis.schema.json"), "");
+  EXPECT_THAT(analysis.verdict, testing::HasSubstr("No GPU work"));
+  EXPECT_FALSE(analysis.missing.empty());
+  TimelineScene host_only;
+  host_only.range("aten::mm", 1000, EventKind::op);
+  EXPECT_TRUE(analyze(session_of(host_only.build())).findings.empty());
+}
+
+TEST(Analysis, is_the_same_every_time) {
+  EXPECT_EQ(to_json(analyze(session_of(training(10)))).dump(), to_json(analyze(session_of(training(10)))).dump());
+}
+
+TEST(Analysis, combined_gain_does_not_add_up_overlapping_gains) {
+  const Analysis analysis = analyze(session_of(training(3)));
+  double product = 1;
+  for (const Finding& finding : analysis.findings) product *= finding.gain.high;
+  EXPECT_LE(analysis.combined.high, product);
+  EXPECT_LT(analysis.combined.high / analysis.combined.low, 2.0);
+}
+
+TEST(Analysis, has_all_tables_with_rows_as_wide_as_their_columns) {
+  const Analysis analysis = analyze(session_of(training(10)));
+  std::vector<std::string> ids;
+  for (const AnalysisTable& table : analysis.tables) {
+    ids.push_back(table.id);
+    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.id;
+    EXPECT_FALSE(table.rows.empty() && table.note.empty()) << table.id;
+  }
+  EXPECT_THAT(ids, testing::ElementsAre("ranks", "kernels", "operators", "launches", "queue", "copies", "idle", "overlap",
+                                        "critical_path"));
+}
+
+TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {
+  const auto table_of = [](Timeline timeline) {
+    for (AnalysisTable& table : analyze(session_of(std::move(timeline))).tables) {
+      if (table.id == "critical_path") return table;
+    }
+    return AnalysisTable{};
+  };
+  const AnalysisTable table = table_of(training(10));
+  double share = 0;
+  for (const auto& row : table.rows) share += std::get<double>(row[2]);
+  EXPECT_NEAR(share, 1.0, 1e-9);
+  const AnalysisTable refused = table_of(stepped(6, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 10'000, 1024, 7);
+    scene.launch(kTensorGemm, 10'000, 1024, 8);
+  }));
+  EXPECT_TRUE(refused.rows.empty());
+  EXPECT_THAT(refused.note, testing::StartsWith("Refused"));
+}
+
+TEST(Diff, names_what_appeared_vanished_and_changed) {
+  const auto tables = diff(session_of(training(10)), session_of(training(12)));
+  ASSERT_EQ(tables.size(), 3U);
+  const auto& kernels = tables[2];
+  EXPECT_EQ(std::get<std::string>(kernels.rows[0][0]), kTensorGemm);
+  EXPECT_EQ(std::get<std::string>(kernels.rows[0][1]), "slower");
+  EXPECT_NEAR(std::get<double>(kernels.rows[0][6]), 200e-6, 1e-9);
+  const auto empty = diff(session_of(training(10)), {});
+  EXPECT_EQ(std::get<std::string>(empty[2].rows[0][1]), "vanished");
+}
+
+struct Replayed {
+  Timeline timeline;
+  WorkList list;
+  Steps steps;
+  Coverage busy;
+  HostActivity host;
+  Replay replay;
+  explicit Replayed(Timeline from)
+      : timeline(std::move(from)),
+        list(list_work(timeline)),
+        steps(find_steps(timeline, list)),
+        busy(busy_intervals(list, [](const GpuWork&) { return true; })),
+        host(timeline, list, busy),
+        replay(timeline, list, steps, host, busy, {}) {}
+};
+
+TEST(Replay, gives_back_the_recorded_step) {
+  for (const int kernels : {2, 10, 40}) {
+    const Replayed one(training(kernels));
+    const double recorded = static_cast<double>(one.steps.length()) / static_cast<double>(one.steps.analyzed.size());
+    EXPECT_NEAR(one.replay.step_ns() / recorded, 1.0, 0.03) << kernels;
+  }
+}
+
+TEST(Replay, never_promises_more_than_the_gpu_and_the_host_need) {
+  const Replayed one(training(10));
+  WhatIf free_host;
+  free_host.host_scale = WhatIf::filled(0);
+  free_host.drop_wait.fill(true);
+  EXPECT_NEAR(one.replay.step_ns(free_host), 1'450'000, 20'000);  // ten products, the copy and the extra kernel
+  WhatIf free_gpu;
+  free_gpu.duration_scale.assign(one.list.works.size(), 0.0F);
+  EXPECT_GT(one.replay.step_ns(free_gpu), 500'000);  // the loader is left
+}
+
+TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    TimelineScene scene;
+    for (int i = rank * 3; i < 40; ++i) {
+      const std::int64_t start = 1'000'000 + i * 1'000'000 + i * i * 1'000 + (rank == 0 ? 0 : 200'000);
+      scene.add({EventKind::kernel, start, 1'500'000 + i * 1'000'000 + i * i * 1'000 - (start - 1'000'000), "ncclDevKernel_AllReduce",
+                 scene.stream(20)});
+    }
+    Timeline timeline = scene.build();
+    timeline.origin_ns = rank == 0 ? 0 : -7'000'000;  // this clock is 7 ms behind
+    session.ranks.push_back(std::move(timeline));
+  }
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  const auto aligned = align_ranks(session, lists);
+  EXPECT_TRUE(aligned[1].aligned);
+  EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
+  EXPECT_EQ(aligned[1].matched, 37);
+  // The first rank waited 200 us in each collective that both recorded, the second never.
+  const GpuWork& work = lists[0].works[10];
+  EXPECT_EQ(aligned[0].wait_until[10] - work.start, 200'000);
+  EXPECT_EQ(aligned[1].wait_until[10], 0);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze

@@ -1,0 +1,111 @@
+// Rules on kernel profiles and counters.
+#include <gtest/gtest.h>
+
+#include "analyze/analyze.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+KernelProfile kernel(const std::string& name, std::vector<KernelMetric> metrics) {
+  KernelProfile profile;
+  profile.name = name;
+  profile.metrics = std::move(metrics);
+  profile.metrics.push_back({"gpu__time_duration.sum", "ns", 1'000'000});
+  return profile;
+}
+
+double severity(const ProfileSession& session, const std::string& rule) {
+  for (const Finding& finding : analyze(session).findings) {
+    if (finding.rule == rule) return finding.severity;
+  }
+  return 0;
+}
+
+struct Case {
+  const char* rule;
+  std::vector<KernelMetric> bad;
+  std::vector<KernelMetric> good;
+};
+
+TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
+  const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+  const char* kMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+  const Case cases[] = {
+      {"occupancy",
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 40}, {"sm__maximum_warps_per_active_cycle_pct", "%", 50}},
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 85}, {"sm__maximum_warps_per_active_cycle_pct", "%", 90}}},
+      {"warp_divergence",
+       {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 12}, {kCompute, "%", 90}},
+       {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 25}, {kCompute, "%", 90}}},
+      {"uncoalesced_access",
+       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 58e6}, {"memory_l2_theoretical_sectors_global", "", 75e6}},
+       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 0}, {"memory_l2_theoretical_sectors_global", "", 75e6}}},
+      {"uncoalesced_access",
+       {{"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "", 32}},
+       {{"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "", 4}}},
+      {"sm_efficiency",
+       {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 40}},
+       {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 85}}},
+      {"memory_bound_kernel", {{kMemory, "%", 90}, {kCompute, "%", 20}}, {{kMemory, "%", 79}, {kCompute, "%", 20}}},
+      {"tail_effect", {{"launch__waves_per_multiprocessor", "", 1.5}}, {{"launch__waves_per_multiprocessor", "", 24.5}}},
+      {"tail_effect",
+       {{"launch__waves_per_multiprocessor", "", 0.2}, {"launch__grid_size", "", 32}, {"launch__sm_count", "", 132}},
+       {{"launch__waves_per_multiprocessor", "", 1.0}, {"launch__grid_size", "", 132}, {"launch__sm_count", "", 132}}},
+  };
+  for (const Case& one : cases) {
+    ProfileSession bad;
+    bad.kernels.push_back(kernel("slow(float*)", one.bad));
+    EXPECT_GT(severity(bad, one.rule), 0.1) << one.rule;
+    ProfileSession good;
+    good.kernels.push_back(kernel("fast(float*)", one.good));
+    EXPECT_EQ(severity(good, one.rule), 0) << one.rule;
+  }
+}
+
+TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {
+  const auto session = [](const char* bad_kernel) {
+    ProfileSession result;
+    result.ranks.push_back(testing_support::stepped(6, [](testing_support::TimelineScene& scene) {
+      for (int i = 0; i < 9; ++i) scene.launch("void big<float>(float*)", 100'000);
+      scene.launch("small(int)", 100'000);
+    }));
+    result.kernels.push_back(kernel(bad_kernel, {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 30}}));
+    return result;
+  };
+  EXPECT_GT(severity(session("big(float*)"), "occupancy"), 0.9);
+  EXPECT_LT(severity(session("small"), "occupancy"), 0.2);
+}
+
+CounterSeries series(const std::string& id, std::vector<double> values) {
+  CounterSeries one;
+  one.id = id;
+  one.device = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) one.times.push_back(static_cast<std::int64_t>(i) * 100'000'000);
+  one.values = std::move(values);
+  return one;
+}
+
+TEST(CounterRules, tell_heat_from_power) {
+  ProfileSession session;
+  session.counters = {series("throttle_reasons", {0x40, 0x40, 0, 0x40}), series("sm_clock", {1.0e9, 1.0e9, 1.9e9, 1.0e9}),
+                      series("sm_clock_max", {1.98e9})};
+  EXPECT_GT(severity(session, "thermal_throttle"), 0.4);
+  EXPECT_EQ(severity(session, "power_throttle"), 0);
+  session.counters[0] = series("throttle_reasons", {0x4, 0x4, 0x4, 0x4});
+  EXPECT_GT(severity(session, "power_throttle"), 0.4);
+  EXPECT_EQ(severity(session, "thermal_throttle"), 0);
+  session.counters[0] = series("throttle_reasons", {0x1, 0x0, 0x1, 0x0});  // idle
+  EXPECT_EQ(severity(session, "power_throttle"), 0);
+}
+
+TEST(CounterRules, know_what_a_pcie_link_carries) {
+  ProfileSession session;
+  session.counters = {series("pcie_rx", {50e9, 50e9, 50e9, 10e9}), series("pcie_link_generation", {5}), series("pcie_link_width", {16})};
+  EXPECT_GT(severity(session, "pcie_saturated"), 0.4);
+  session.counters[0] = series("pcie_rx", {5e9, 20e9});
+  EXPECT_EQ(severity(session, "pcie_saturated"), 0);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze

@@ -1,0 +1,260 @@
+// Every rule on the timeline: once on a program with its cause, and never on one without it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/analyze.h"
+#include "analyze/rule.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::kTensorGemm;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+constexpr const char* kAdd = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<c10::BFloat16>>";
+
+Analysis of(Timeline timeline) {
+  ProfileSession session;
+  session.ranks.push_back(std::move(timeline));
+  return analyze(session);
+}
+
+const Finding* find(const Analysis& analysis, const std::string& rule) {
+  for (const Finding& finding : analysis.findings) {
+    if (finding.rule == rule) return &finding;
+  }
+  return nullptr;
+}
+
+void healthy_work(TimelineScene& scene) {
+  for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
+}
+
+void expect_top(const Analysis& analysis, const std::string& rule, double removable) {
+  ASSERT_FALSE(analysis.findings.empty());
+  const Finding& top = analysis.findings.front();
+  EXPECT_EQ(top.rule, rule) << top.title;
+  EXPECT_GT(top.severity, 0.4);
+  EXPECT_FALSE(top.evidence.empty());
+  EXPECT_FALSE(top.events.empty());
+  EXPECT_FALSE(top.recommendations.empty());
+  EXPECT_LT(top.gain.high / top.gain.low, 2.0);
+  EXPECT_LE(top.gain.low, removable);
+  EXPECT_GE(top.gain.high, removable);
+}
+
+TEST(Rules, find_nothing_in_a_healthy_program) {
+  const Analysis analysis = of(stepped(6, healthy_work));
+  for (const Finding& finding : analysis.findings) EXPECT_LT(finding.severity, 0.1) << finding.title;
+  ASSERT_NE(find(analysis, "compute_bound"), nullptr);
+  EXPECT_EQ(analysis.verdict, "Nothing worth fixing above 1 % of the step.");
+}
+
+TEST(Rules, data_loading_in_a_named_range) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               scene.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 4'000'000);
+               healthy_work(scene);
+             })),
+             "data_loading", 2.05);  // 4.1 ms of host for 2 ms of GPU
+}
+
+TEST(Rules, data_loading_without_a_name_before_an_upload) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               scene.range("python", 4'000'000, EventKind::python);
+               scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 50'000, false);
+               healthy_work(scene);
+             })),
+             "data_loading", 2.0);
+}
+
+TEST(Rules, host_transfer_from_pageable_memory) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               scene.copy(CopyKind::host_to_device, HostMemory::pageable, 50 << 20, 3'000'000, true);
+               healthy_work(scene);
+             })),
+             "host_transfer", 2.5);
+}
+
+TEST(Rules, cpu_gpu_sync_from_values_read_back) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) {
+      scene.launch(kTensorGemm, 100'000);
+      scene.within("aten::item", EventKind::op, [&] {
+        scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, false);
+        scene.synchronize();
+      });
+      scene.within("aten::work", EventKind::op, [&] { scene.idle_host(60'000); });
+    }
+  }));
+  expect_top(analysis, "cpu_gpu_sync", 1.6);
+  EXPECT_THAT(find(analysis, "cpu_gpu_sync")->evidence.back().text, testing::HasSubstr("aten::item"));
+}
+
+TEST(Rules, sync_costs_nothing_where_the_gpu_is_busy_all_the_time) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    healthy_work(scene);
+    scene.synchronize();
+    scene.dispatch_ns = 2'000;
+  }));
+  const Finding* finding = find(analysis, "cpu_gpu_sync");
+  EXPECT_TRUE(finding == nullptr || finding->severity < 0.1);
+}
+
+TEST(Rules, launch_overhead_of_short_kernels) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               for (int i = 0; i < 100; ++i) {
+                 scene.within("aten::mm", EventKind::op, [&] {
+                   scene.idle_host(20'000);
+                   scene.launch(kTensorGemm, 4'000);
+                 });
+               }
+             })),
+             "launch_overhead", 1.5);
+}
+
+TEST(Rules, precision_of_matrix_work_on_fp32_units) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch("ampere_sgemm_128x64_nn", 100'000);
+  }));
+  expect_top(analysis, "precision", 7.0);
+}
+
+TEST(Rules, precision_in_tf32_is_a_note) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch("cutlass_80_tensorop_s1688gemm_tf32_128x128", 100'000);
+  }));
+  ASSERT_NE(find(analysis, "precision"), nullptr);
+  EXPECT_LE(find(analysis, "precision")->severity, 0.4);
+}
+
+TEST(Rules, attention_by_the_shapes_of_operators) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               const auto op = [&](const char* name, const char* shapes, const char* kernel, std::int64_t ns) {
+                 scene.within(name, EventKind::op, [&] { scene.launch(kernel, ns); }, shapes);
+               };
+               for (int layer = 0; layer < 8; ++layer) {
+                 op("aten::bmm", "[[96,1024,64],[96,64,1024]]", kTensorGemm, 50'000);
+                 op("aten::div", "[[8,12,1024,1024],[]]", kAdd, 100'000);
+                 op("aten::_softmax", "[[8,12,1024,1024],[],[]]", "softmax_warp_forward", 150'000);
+                 op("aten::bmm", "[[96,1024,1024],[96,1024,64]]", kTensorGemm, 50'000);
+                 op("aten::mm", "[[8192,768],[768,768]]", kTensorGemm, 100'000);
+               }
+             })),
+             "attention", 3.2);
+}
+
+TEST(Rules, attention_by_the_order_of_kernels) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               for (int layer = 0; layer < 8; ++layer) {
+                 scene.launch(kTensorGemm, 50'000);
+                 scene.launch(kAdd, 100'000);
+                 scene.launch("softmax_warp_forward", 150'000);
+                 scene.launch(kTensorGemm, 50'000);
+               }
+             })),
+             "attention", 3.5);
+}
+
+TEST(Rules, attention_is_not_the_softmax_of_a_loss) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    healthy_work(scene);
+    scene.launch("cunn_SoftMaxForward<LogSoftMaxForwardEpilogue> log_softmax", 300'000);
+    healthy_work(scene);
+  }));
+  EXPECT_EQ(find(analysis, "attention"), nullptr);
+}
+
+TEST(Rules, memory_bandwidth_of_elementwise_chains) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               for (int i = 0; i < 4; ++i) {
+                 scene.launch(kTensorGemm, 50'000);
+                 for (int k = 0; k < 10; ++k) scene.launch(kAdd, 100'000);
+               }
+             })),
+             "memory_bandwidth", 4.5);
+}
+
+TEST(Rules, optimizer_that_updates_parameters_one_by_one) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+               scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] {
+                 for (int i = 0; i < 300; ++i) scene.launch(kAdd, 3'000), scene.idle_host(5'000);
+               });
+             })),
+             "optimizer", 2.5);
+}
+
+TEST(Rules, optimizer_that_is_fused_is_fine) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    healthy_work(scene);
+    scene.within("Optimizer.step#AdamW.step", EventKind::annotation,
+                 [&] { scene.launch("multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata>", 200'000); });
+  }));
+  EXPECT_EQ(find(analysis, "optimizer"), nullptr);
+}
+
+TEST(Rules, memory_allocation_within_the_step) {
+  expect_top(of(stepped(6, [](TimelineScene& scene) {
+               for (int i = 0; i < 10; ++i) {
+                 scene.api("cudaMalloc", 200'000);
+                 scene.launch(kTensorGemm, 100'000);
+                 scene.api("cudaFree", 200'000);
+               }
+             })),
+             "memory_allocation", 3.6);
+}
+
+TEST(Rules, gpu_underused_by_small_kernels_is_a_note) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000, 16);
+  }));
+  const Finding* finding = find(analysis, "gpu_underused");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LE(finding->severity, 0.4);
+  EXPECT_EQ(find(of(stepped(6, healthy_work)), "gpu_underused"), nullptr);
+}
+
+/// Two ranks that all-reduce at the end of each step; `extra_ns`: more computing on the second.
+ProfileSession two_ranks(std::int64_t extra_ns, std::int64_t transfer_ns) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+      if (rank == 1 && extra_ns > 0) scene.launch(kTensorGemm, extra_ns);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", transfer_ns + (rank == 0 ? extra_ns : 0));
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    timeline.origin_ns = rank * 5'000'000;  // clocks differ; the ends of collectives tell by how much
+    session.ranks.push_back(std::move(timeline));
+  }
+  return session;
+}
+
+TEST(Rules, load_imbalance_of_a_late_rank) {
+  const Analysis analysis = analyze(two_ranks(1'000'000, 50'000));
+  expect_top(analysis, "load_imbalance", 1.9);
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.2);
+}
+
+TEST(Rules, multi_gpu_comm_that_nothing_overlaps) {
+  const Analysis analysis = analyze(two_ranks(0, 1'000'000));
+  expect_top(analysis, "multi_gpu_comm", 1.9);
+  EXPECT_EQ(find(analysis, "load_imbalance"), nullptr);
+}
+
+TEST(Rules, catalog_is_complete_and_ids_are_unique) {
+  const std::vector<std::string> ids = ids_of(rules());
+  EXPECT_THAT(ids, testing::UnorderedElementsAre(
+                       "data_loading", "host_transfer", "cpu_gpu_sync", "launch_overhead", "precision", "attention",
+                       "memory_bandwidth", "optimizer", "memory_allocation", "multi_gpu_comm", "load_imbalance", "compute_bound",
+                       "gpu_underused", "occupancy", "warp_divergence", "uncoalesced_access", "sm_efficiency",
+                       "memory_bound_kernel", "tail_effect", "thermal_throttle", "power_throttle", "pcie_saturated"));
+  for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
+}
+
+}  // namespace
+}  // namespace warpmark::analyze

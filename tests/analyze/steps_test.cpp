@@ -1,0 +1,76 @@
+#include "analyze/steps.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::kTensorGemm;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+Steps steps_of(const Timeline& timeline) { return find_steps(timeline, list_work(timeline)); }
+
+TEST(Steps, come_from_profiler_annotations_on_the_gpus_clock) {
+  const Timeline timeline = stepped(5, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);  // the host runs ahead: 50 us for 1 ms of work
+  });
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "ProfilerStep annotations");
+  EXPECT_EQ(steps.found, 5);
+  ASSERT_EQ(steps.analyzed.size(), 3U);  // start-up and the last, which no next one closes, are left out
+  for (const StepSpan& span : steps.analyzed) EXPECT_EQ(span.end_ns - span.start_ns, 1'000'000);
+}
+
+TEST(Steps, come_from_other_repeating_ranges) {
+  TimelineScene scene;
+  for (int i = 0; i < 6; ++i) {
+    scene.within("train iteration " + std::to_string(i), EventKind::annotation, [&] {
+      scene.launch(kTensorGemm, 50'000);
+      scene.synchronize();
+    });
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "annotation 'train iteration '");
+  EXPECT_EQ(steps.analyzed.size(), 4U);
+}
+
+TEST(Steps, come_from_the_kernel_sequence_in_spite_of_noise) {
+  std::mt19937 random(3);
+  TimelineScene scene;
+  for (int i = 0; i < 12; ++i) {
+    scene.launch("first_kernel_of_a_step", 20'000);
+    for (int k = 0; k < 15; ++k) scene.launch(k % 2 == 0 ? "gemm_a" : "add_b", 20'000);
+    if (random() % 4 == 0) scene.launch("now_and_then", 5'000);
+    scene.launch("update", 10'000);
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "repeating kernel sequence");
+  EXPECT_EQ(steps.found, 12);
+  EXPECT_EQ(steps.analyzed.size(), 10U);
+}
+
+TEST(Steps, are_the_whole_recording_if_nothing_repeats) {
+  TimelineScene scene;
+  for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 10'000);
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "whole recording");
+  EXPECT_FALSE(steps.repeating);
+  EXPECT_EQ(steps.length(), 40'000);
+}
+
+TEST(Steps, of_an_empty_timeline_are_none) {
+  TimelineScene scene;
+  const Timeline timeline = scene.build();
+  EXPECT_TRUE(steps_of(timeline).analyzed.empty());
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
