@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "analyze/evidence.h"
@@ -49,7 +50,8 @@ void describe_ranks(const Evidence& evidence, Analysis& analysis) {
   if (!evidence.ranks.empty()) analysis.steps_found_by = evidence.rank().steps.found_by;
 }
 
-/// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums exactly.
+/// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums
+/// exactly.
 void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
   if (evidence.ranks.empty()) return;
   std::array<double, kParts> share{};
@@ -66,8 +68,9 @@ void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
     left -= ns;
     analysis.breakdown.push_back({part_id(part), part_group(part), ns, share[i]});
   }
-  const auto largest = std::max_element(analysis.breakdown.begin(), analysis.breakdown.end(),
-                                        [](const BreakdownPart& a, const BreakdownPart& b) { return a.total_ns < b.total_ns; });
+  const auto largest =
+      std::max_element(analysis.breakdown.begin(), analysis.breakdown.end(),
+                       [](const BreakdownPart& a, const BreakdownPart& b) { return a.total_ns < b.total_ns; });
   largest->total_ns += left;
 }
 
@@ -92,15 +95,16 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
 }
 
 std::string verdict_of(const Analysis& analysis) {
-  if (analysis.findings.empty() && analysis.ranks.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
+  if (analysis.findings.empty() && analysis.ranks.empty())
+    return "No GPU work was recorded: nothing can be said about the GPU.";
   if (analysis.findings.empty()) return "Nothing worth fixing above 1 % of the step.";
   const Finding& top = analysis.findings.front();
   if (top.severity < 0.4) {
     const double largest = std::max(0.01, top.severity / 2);
-    return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::max(1.0, largest * 100 + 0.5));
+    return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::ceil(largest * 100));
   }
-  return fmt::format("{} ({}): curing it makes the step about {:.2f} to {:.2f} times faster.", top.title, top.rule, top.gain.low,
-                     top.gain.high);
+  return fmt::format("{} ({}): curing it makes the step about {:.2f} to {:.2f} times faster.", top.title, top.rule,
+                     top.gain.low, top.gain.high);
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {

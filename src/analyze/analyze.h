@@ -9,9 +9,9 @@
 namespace warpmark::analyze {
 
 struct AnalyzeOptions {
-  bool tables = true;              ///< else findings and breakdown only
-  std::size_t table_rows = 50;     ///< longest tables
-  double least_severity = 0.01;    ///< findings below are left out (compute_bound is kept)
+  bool tables = true;            ///< else findings and breakdown only
+  std::size_t table_rows = 50;   ///< longest tables
+  double least_severity = 0.01;  ///< findings below are left out (compute_bound is kept)
 };
 
 /// Never fails: what the data does not support is absent and named in Analysis::missing. O(n log n).

@@ -1,6 +1,6 @@
-// Method: work is layered. Compute covers communication, communication covers copies, copies cover memsets; within a layer the
-// work that began first owns the instant. What nothing covers is idle, and the idle stretches are explained by what the host
-// did instead of launching the work that ends them.
+// Method: work is layered. Compute covers communication, communication covers copies, copies cover memsets; within a
+// layer the work that began first owns the instant. What nothing covers is idle, and the idle stretches are explained
+// by what the host did instead of launching the work that ends them.
 #include "analyze/breakdown.h"
 
 #include <algorithm>

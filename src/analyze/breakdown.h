@@ -1,5 +1,5 @@
-// Where the time of the analyzed steps goes: every nanosecond of a rank's steps is given to exactly one part, so the parts sum
-// to the steps. Definitions and priorities: docs/metrics.md, section "Profiles".
+// Where the time of the analyzed steps goes: every nanosecond of a rank's steps is given to exactly one part, so the
+// parts sum to the steps. Definitions and priorities: docs/metrics.md, section "Profiles".
 #pragma once
 
 #include <array>
@@ -59,9 +59,9 @@ struct IdlePiece {
 };
 
 struct Breakdown {
-  std::array<std::int64_t, kParts> ns{};                    ///< sums to the length of the steps
-  std::array<std::int64_t, kParts> pieces{};                ///< how many stretches
-  std::array<std::vector<IdlePiece>, kParts> longest;       ///< of the idle parts, longest first, a few
+  std::array<std::int64_t, kParts> ns{};               ///< sums to the length of the steps
+  std::array<std::int64_t, kParts> pieces{};           ///< how many stretches
+  std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
   [[nodiscard]] std::int64_t of(Part part) const { return ns[static_cast<std::size_t>(part)]; }
   [[nodiscard]] std::int64_t total() const;
 };

@@ -7,9 +7,9 @@ namespace warpmark::analyze {
 
 namespace {
 
-/// Recording also slows the host while the GPU works, which makes the GPU idle later. The replay without recording costs tells
-/// how much shorter the step would be: what of it the idle stretches themselves do not explain is taken from the parts that
-/// the host's slowness makes, in proportion.
+/// Recording also slows the host while the GPU works, which makes the GPU idle later. The replay without recording
+/// costs tells how much shorter the step would be: what of it the idle stretches themselves do not explain is taken
+/// from the parts that the host's slowness makes, in proportion.
 void correct_for_recording(RankEvidence& rank) {
   if (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0) return;
   const double inflation = (rank.step_ns() - rank.replay.step_ns()) * rank.step_count();
@@ -50,8 +50,8 @@ double RankEvidence::group_ns(const char* group) const {
 
 double RankEvidence::own_work_ns() const {
   double sum = group_ns("compute") + group_ns("copy");
-  for (const Part part : {Part::idle_data_loading, Part::idle_host_transfer, Part::idle_sync, Part::idle_allocation,
-                          Part::idle_host}) {
+  for (const Part part :
+       {Part::idle_data_loading, Part::idle_host_transfer, Part::idle_sync, Part::idle_allocation, Part::idle_host}) {
     sum += part_ns(part);
   }
   return sum;

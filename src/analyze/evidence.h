@@ -17,11 +17,11 @@ namespace warpmark::analyze {
 
 struct RankEvidence {
   const Timeline* timeline = nullptr;
-  std::size_t index = 0;   ///< into ProfileSession::ranks
+  std::size_t index = 0;  ///< into ProfileSession::ranks
   WorkList list;
   Steps steps;
-  Coverage computing;      ///< compute and communication
-  Coverage busy;           ///< everything on the GPU
+  Coverage computing;  ///< compute and communication
+  Coverage busy;       ///< everything on the GPU
   std::unique_ptr<HostActivity> host;
   RankAlignment alignment;
   Breakdown breakdown;
@@ -29,11 +29,12 @@ struct RankEvidence {
   Replay replay;
 
   [[nodiscard]] double step_count() const { return static_cast<double>(steps.analyzed.size()); }
-  [[nodiscard]] double step_ns() const;                ///< mean over the analyzed steps
-  [[nodiscard]] double part_ns(Part part) const;       ///< mean a step
-  [[nodiscard]] double undisturbed_step_ns() const;    ///< step without the estimated cost of recording
+  [[nodiscard]] double step_ns() const;              ///< mean over the analyzed steps
+  [[nodiscard]] double part_ns(Part part) const;     ///< mean a step
+  [[nodiscard]] double undisturbed_step_ns() const;  ///< step without the estimated cost of recording
   [[nodiscard]] double group_ns(const char* group) const;
-  /// Time a step that the rank spends on its own: all but communication, waiting for ranks, dispatch and recording costs.
+  /// Time a step that the rank spends on its own: all but communication, waiting for ranks, dispatch and recording
+  /// costs.
   [[nodiscard]] double own_work_ns() const;
   [[nodiscard]] bool in_steps(const GpuWork& work) const {
     return work.start >= steps.start() && work.start < steps.end();

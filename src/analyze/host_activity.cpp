@@ -8,8 +8,9 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kScalarBytes = 64 << 10;      // a device-to-host copy up to this reads a value, it moves no data
-constexpr std::int64_t kLongCopyCallNs = 20'000;     // an asynchronous copy call above this does the copying itself
+constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
+constexpr std::int64_t kLongLoadingNs = 300'000;
+constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
 
 bool is_api(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
 
@@ -29,9 +30,9 @@ bool is_copy_call(std::string_view api) { return contains_any(api, {"memcpy"}); 
 
 bool is_allocation_call(std::string_view api) {
   if (contains_any(api, {"async", "mallocfrompool"})) return false;
-  return contains_any(api, {"cudamalloc", "cudafree", "cumemalloc", "cumemfree", "cumemcreate", "cumemmap", "cumemunmap",
-                            "cumemrelease", "cumemsetaccess", "cumemaddress", "cudahostalloc", "cudahostregister",
-                            "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
+  return contains_any(api, {"cudamalloc", "cudafree", "cumemalloc", "cumemfree", "cumemcreate", "cumemmap",
+                            "cumemunmap", "cumemrelease", "cumemsetaccess", "cumemaddress", "cudahostalloc",
+                            "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
 
 RecordingCost recording_cost(const Timeline& timeline) {
@@ -108,7 +109,8 @@ struct HostActivity::Builder {
     if (!track.time.empty() && track.time.back() == time) {
       track.cause.back() = cause;
       track.event.back() = event;
-    } else if (track.time.empty() || track.cause.back() != cause || (event != track.event.back() && cause != HostCause::dispatch)) {
+    } else if (track.time.empty() || track.cause.back() != cause ||
+               (event != track.event.back() && cause != HostCause::dispatch)) {
       track.time.push_back(time);
       track.cause.push_back(cause);
       track.event.push_back(event);
@@ -145,15 +147,38 @@ struct HostActivity::Builder {
     const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own));
     const Open open{end, cause, inherits ? stack.back().event : i};
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
-    if (waits && is_api(kind)) blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
+    if (waits && is_api(kind))
+      blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
     mark(track, events.start[i], open.cause, open.event);
     stack.push_back(open);
   }
 };
 
+void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
+  std::int64_t sum = 0;
+  for (const HostSegment& one : segments) {
+    if (is_dispatching(one.cause)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+  }
+  if (sum < std::max(kLongLoadingNs, step_ns / 40)) return;
+  for (HostSegment& one : segments) {
+    if (is_dispatching(one.cause)) one.cause = HostCause::data_loading;
+  }
+}
+
+void name_round_trip(std::vector<HostSegment>& segments) {
+  for (HostSegment& one : segments) {
+    if (is_dispatching(one.cause) || one.cause == HostCause::optimizer) one.cause = HostCause::transfer;
+  }
+}
+
+bool downloads(const Timeline& timeline, const GpuWork& work) {
+  return work.category == Category::copy_to_host && timeline.events.value[work.event] > kScalarBytes;
+}
+
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
     : tracks_(timeline.tracks.size()) {
-  Builder builder{timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF), {}};
+  Builder builder{
+      timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF), {}};
   std::vector<bool> wanted(timeline.tracks.size(), false);
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;
@@ -164,14 +189,15 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
-    const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api(kind) || kind == EventKind::python ||
-                       kind == EventKind::os_call;
+    const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api(kind) ||
+                       kind == EventKind::python || kind == EventKind::os_call;
     if (range && wanted[events.track[i]]) builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }
-  std::sort(blocking_.begin(), blocking_.end(), [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
+  std::sort(blocking_.begin(), blocking_.end(),
+            [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
 }
 
 void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,
@@ -195,7 +221,8 @@ void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::in
 std::int64_t HostActivity::cost_within(const Track& track, std::int64_t from, std::int64_t to) const {
   const auto sum_before = [&track](std::int64_t time) {
     const auto at = std::lower_bound(track.cost_time.begin(), track.cost_time.end(), time) - track.cost_time.begin();
-    return static_cast<std::size_t>(at) < track.cost_sum.size() ? track.cost_sum[static_cast<std::size_t>(at)] : track.cost;
+    return static_cast<std::size_t>(at) < track.cost_sum.size() ? track.cost_sum[static_cast<std::size_t>(at)]
+                                                                : track.cost;
   };
   return sum_before(to) - sum_before(from);
 }

@@ -45,8 +45,8 @@ struct HostSegment {
   std::int64_t start = 0;
   std::int64_t end = 0;
   HostCause cause = HostCause::none;
-  EventIndex event = kNoEvent;   ///< innermost event that gives the cause
-  std::int64_t recording_ns = 0; ///< estimated cost of recording the events that begin in it
+  EventIndex event = kNoEvent;    ///< innermost event that gives the cause
+  std::int64_t recording_ns = 0;  ///< estimated cost of recording the events that begin in it
 };
 
 class HostActivity {
@@ -74,6 +74,20 @@ class HostActivity {
   std::vector<Track> tracks_;
   std::vector<BlockingCall> blocking_;
 };
+
+/// Host time of the glue between operators: dispatching, or nothing that was recorded.
+[[nodiscard]] constexpr bool is_dispatching(HostCause cause) {
+  return cause == HostCause::dispatch || cause == HostCause::other || cause == HostCause::none;
+}
+/// Long host work that ends with an upload prepares the input, whether or not somebody named it so: renames the
+/// dispatching segments before an upload to data_loading if they (without recording costs) last longer than 300 us and
+/// a fortieth of a step.
+void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns);
+/// Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
+/// transfer.
+void name_round_trip(std::vector<HostSegment>& segments);
+/// A copy to the host that moves data, not one value (64 KiB).
+[[nodiscard]] bool downloads(const Timeline& timeline, const GpuWork& work);
 
 [[nodiscard]] bool is_launch_call(std::string_view api);
 [[nodiscard]] bool is_sync_call(std::string_view api);

@@ -7,14 +7,9 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::size_t kLongestKept = 5;
-constexpr std::int64_t kLongHostNs = 500'000;       // an unrecorded stretch above this is not the glue between operators
-constexpr std::int64_t kLongLoadingNs = 300'000;    // host work above this (and a fortieth of a step) before an upload
-constexpr double kMostRecordingShare = 0.7;        // of a stretch that recording can explain
-constexpr std::int64_t kMostDebtNs = 1'000'000;     // recording costs carried on: they may fall behind their event
-
-bool is_dispatching(HostCause cause) {
-  return cause == HostCause::dispatch || cause == HostCause::other || cause == HostCause::none;
-}
+constexpr std::int64_t kLongHostNs = 500'000;    // an unrecorded stretch above this is not the glue between operators
+constexpr double kMostRecordingShare = 0.7;      // of a stretch that recording can explain
+constexpr std::int64_t kMostDebtNs = 1'000'000;  // recording costs carried on: they may fall behind their event
 
 struct Launch {
   std::int64_t time;
@@ -32,11 +27,12 @@ class Explainer {
     std::vector<Interval> overhead;
     for (EventIndex i = 0; i < events.size(); ++i) {
       if (events.kind[i] != EventKind::overhead) continue;
-      if (contains_any(input.timeline.name_of(i), {"command buffer full"})) continue;  // the queue is full: no cost of recording
+      if (contains_any(input.timeline.name_of(i), {"command buffer full"}))
+        continue;  // the queue is full: no cost of recording
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
-    long_loading_ns_ = std::max(kLongLoadingNs, input.steps.length() / std::ssize(input.steps.analyzed) / 40);
+    step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
   }
 
   void explain(const Interval& gap) {
@@ -56,7 +52,13 @@ class Explainer {
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    find_unnamed_loading(*next);
+    if (next->category == Category::copy_to_device) {
+      if (next != works.begin() && downloads(input_.timeline, *std::prev(next))) {
+        name_round_trip(segments_);
+      } else {
+        name_loading_before_upload(segments_, step_ns_);
+      }
+    }
     waited_ = kNoEvent;
     for (const HostSegment& segment : segments_) explain(segment, next->event);
     give(launching, {handed_over, gap.end}, next->launch, next->event);
@@ -67,17 +69,6 @@ class Explainer {
     const auto at = std::partition_point(launches_.begin(), launches_.end(),
                                          [time](const Launch& launch) { return launch.time < time; });
     return at == launches_.begin() ? otherwise : std::prev(at)->track;
-  }
-
-  /// Long host work that ends with an upload prepares the input, whether or not somebody named it so.
-  void find_unnamed_loading(const GpuWork& next) {
-    if (next.category != Category::copy_to_device) return;
-    std::int64_t sum = 0;
-    for (const HostSegment& one : segments_) sum += is_dispatching(one.cause) ? one.end - one.start - one.recording_ns : 0;
-    if (sum < long_loading_ns_) return;
-    for (HostSegment& one : segments_) {
-      if (is_dispatching(one.cause)) one.cause = HostCause::data_loading;
-    }
   }
 
   void explain(const HostSegment& segment, EventIndex next) {
@@ -112,7 +103,9 @@ class Explainer {
     const auto& calls = input_.host.blocking_calls();
     for (; next_call_ < calls.size() && calls[next_call_].end <= time; ++next_call_) {
       if (calls[next_call_].end < input_.steps.start()) continue;
-      Lead& lead = lead_[calls[next_call_].cause == HostCause::sync ? 0 : calls[next_call_].cause == HostCause::transfer ? 1 : 2];
+      Lead& lead = lead_[calls[next_call_].cause == HostCause::sync       ? 0
+                         : calls[next_call_].cause == HostCause::transfer ? 1
+                                                                          : 2];
       lead.ns += calls[next_call_].waited_ns;
       if (calls[next_call_].waited_ns > 0) lead.event = calls[next_call_].event;
     }
@@ -157,7 +150,7 @@ class Explainer {
   Breakdown& breakdown_;
   std::vector<Launch> launches_;  // ascending by time
   Coverage overhead_;
-  std::int64_t long_loading_ns_ = 0;
+  std::int64_t step_ns_ = 0;
   std::size_t next_ = 0;
   std::size_t next_call_ = 0;
   std::int64_t debt_ = 0;

@@ -1,6 +1,6 @@
-// The shares that are left are first principles, not fits to one model: a fused chain reads its inputs and writes its results
-// once; tensor cores multiply 16-bit numbers 8 to 16 times faster than FP32 units; fused attention never writes the scores
-// (Dao et al., "FlashAttention", NeurIPS 2022).
+// The shares that are left are first principles, not fits to one model: a fused chain reads its inputs and writes its
+// results once; tensor cores multiply 16-bit numbers 8 to 16 times faster than FP32 units; fused attention never writes
+// the scores (Dao et al., "FlashAttention", NeurIPS 2022).
 #include "analyze/kernel_blame.h"
 
 #include <algorithm>
@@ -10,20 +10,20 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr float kSimtToTensor = 0.12F;     // FP32 units to 16-bit tensor cores, GEMMs of useful size
-constexpr float kTf32ToHalf = 0.55F;       // already on tensor cores: half the bytes, twice the rate
-constexpr float kDoubleToSingle = 0.5F;
-constexpr float kWideElementwise = 0.55F;  // half the bytes
-constexpr float kUnfusedOptimizer = 0.35F; // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
+constexpr float kSimtToTensor = 0.12F;      // FP32 units to 16-bit tensor cores, GEMMs of useful size
+constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
+constexpr float kDoubleToSingle = 0.2F;     // to TF32 or 16 bits; FP32 units alone give half
+constexpr float kWideElementwise = 0.55F;   // half the bytes
+constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
-constexpr float kGather = 0.6F;
+constexpr float kGather = 0.35F;  // gathered rows reduced or used in place instead of written and read again
 constexpr float kLayout = 0.1F;
-constexpr double kChainPasses = 1.25;      // of the longest kernel: what a fused chain still has to move ...
-constexpr double kChainRest = 0.06;        // ... and of the sum: results that others need, and chains cut by the fuser
+constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused chain still has to move ...
+constexpr double kChainRest = 0.06;    // ... and of the sum: results that others need, and chains cut by the fuser
 constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
-constexpr float kFusedDispatch = 0.1F;     // one call instead of about ten
-constexpr float kScoreProduct = 0.45F;     // the products themselves, which a fused kernel feeds from registers
-constexpr int kAttentionReach = 8;
+constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
+constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
+constexpr int kAttentionReach = 10;
 
 struct ScoreShape {
   std::int64_t elements;
@@ -42,7 +42,8 @@ bool is_matrix(Category category) { return category == Category::gemm || categor
 
 class Blamer {
  public:
-  Blamer(const Timeline& timeline, const WorkList& list) : timeline_(timeline), list_(list), shapes_(timeline.names.size()) {
+  Blamer(const Timeline& timeline, const WorkList& list)
+      : timeline_(timeline), list_(list), shapes_(timeline.names.size()) {
     result_.owner.assign(list.works.size(), Owner::none);
     result_.keep.assign(list.works.size(), 1.0F);
     result_.narrow.assign(list.works.size(), 1.0F);
@@ -107,11 +108,20 @@ class Blamer {
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       if (work.category == Category::gemm) {
-        if (touches(work.op, scores) || makes(work.op, scores)) own(i, Owner::attention, kScoreProduct, 0.5F);
-      } else if (is_compute(work.category) && work.category != Category::convolution && work.category != Category::attention) {
-        if (touches(work.op, scores)) own(i, Owner::attention, 0.0F, kFusedDispatch);
+        if (touches(work.op, scores) || makes(work.op, scores)) own_scores(i);
+      } else if (is_compute(work.category) && work.category != Category::convolution &&
+                 work.category != Category::attention) {
+        if (touches(work.op, scores)) own_scores(i);
       }
     }
+  }
+
+  /// A fused kernel multiplies in 16 bits and from registers, and does nothing else to the scores.
+  void own_scores(std::size_t i) {
+    const GpuWork& work = list_.works[i];
+    if (work.category != Category::gemm) return own(i, Owner::attention, 0.0F, kFusedDispatch);
+    const bool wide = work.math == MatrixMath::simt_fp32 || work.math == MatrixMath::simt_fp64;
+    own(i, Owner::attention, wide ? kSimtToTensor : kScoreProduct, 0.5F);
   }
 
   bool touches(EventIndex op, const std::set<ScoreShape>& scores) {
@@ -145,8 +155,9 @@ class Blamer {
       const GpuWork& work = list_.works[order[at]];
       if (work.category != Category::softmax || contains_any(name(order[at]), {"logsoftmax", "log_softmax"})) continue;
       std::vector<std::size_t> run{order[at]};
-      if (reach_matrix(order, at, -1, work.end - work.start, run) && reach_matrix(order, at, +1, work.end - work.start, run)) {
-        for (const std::size_t i : run) own(i, Owner::attention, 0.0F, kFusedDispatch);
+      if (reach_matrix(order, at, -1, work.end - work.start, run) &&
+          reach_matrix(order, at, +1, work.end - work.start, run)) {
+        for (const std::size_t i : run) own_scores(i);
       }
     }
   }
@@ -159,7 +170,11 @@ class Blamer {
       if (at < 0 || at >= std::ssize(order)) return false;
       const std::size_t i = order[static_cast<std::size_t>(at)];
       const GpuWork& work = list_.works[i];
-      if (work.category == Category::gemm) return true;
+      if (work.category == Category::memset) continue;
+      if (work.category == Category::gemm) {
+        run.push_back(i);
+        return true;
+      }
       if (work.category != Category::elementwise && work.category != Category::reduction) return false;
       if ((work.end - work.start) * 4 >= softmax_ns) run.push_back(i);
     }
@@ -197,8 +212,8 @@ class Blamer {
     for (const std::size_t i : main_stream()) {
       const Category category = list_.works[i].category;
       if (category == Category::memset) continue;
-      const bool links = (category == Category::elementwise || category == Category::reduction) &&
-                         result_.owner[i] == Owner::none;
+      const bool links =
+          (category == Category::elementwise || category == Category::reduction) && result_.owner[i] == Owner::none;
       if (links) {
         chain.push_back(i);
       } else {
@@ -218,7 +233,8 @@ class Blamer {
     if (chain.size() >= 2 && sum > kBandwidthBoundNs * std::ssize(chain)) {
       const double fused = kChainPasses * static_cast<double>(longest) + kChainRest * static_cast<double>(sum);
       const auto keep = static_cast<float>(std::min(1.0, fused / static_cast<double>(sum)));
-      for (const std::size_t i : chain) own(i, Owner::memory_bandwidth, keep, std::max(keep, 1.5F / static_cast<float>(chain.size())));
+      for (const std::size_t i : chain)
+        own(i, Owner::memory_bandwidth, keep, std::max(keep, 1.5F / static_cast<float>(chain.size())));
       ++result_.chains;
       result_.chain_kernels += std::ssize(chain);
     }

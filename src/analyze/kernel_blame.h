@@ -1,5 +1,5 @@
-// Which kernels do avoidable work, and how much of their time would be left after the usual cure. Each work has one owner, so
-// that no time is promised twice: optimizer before attention before precision before memory_bandwidth.
+// Which kernels do avoidable work, and how much of their time would be left after the usual cure. Each work has one
+// owner, so that no time is promised twice: optimizer before attention before precision before memory_bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace warpmark::analyze {
 enum class Owner : std::uint8_t { none, optimizer, attention, precision, memory_bandwidth };
 
 struct KernelBlame {
-  std::vector<Owner> owner;  ///< per work
-  std::vector<float> keep;   ///< per work: share of its time left after the owner's cure, 0..1
-  std::vector<float> narrow; ///< per work that is no matrix kernel: share left if the program moved to 16 bits
+  std::vector<Owner> owner;     ///< per work
+  std::vector<float> keep;      ///< per work: share of its time left after the owner's cure, 0..1
+  std::vector<float> narrow;    ///< per work that is no matrix kernel: share left if the program moved to 16 bits
   std::vector<float> dispatch;  ///< per work: share of the host's time for it left after the owner's cure
-  std::int64_t chains = 0;       ///< of elementwise kernels, two or more without other work between
+  std::int64_t chains = 0;      ///< of elementwise kernels, two or more without other work between
   std::int64_t chain_kernels = 0;
   std::int64_t gathers = 0;
   std::int64_t layout_conversions = 0;
@@ -27,7 +27,8 @@ struct KernelBlame {
 
 [[nodiscard]] KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list);
 
-/// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters separate.
+/// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters
+/// separate.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text);
 
 }  // namespace warpmark::analyze

@@ -39,22 +39,24 @@ Category by_name(std::string_view name) {
   }
   if (has(name, {"softmax"})) return Category::softmax;
   if (has(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
-  if (has(name, {"fprop", "dgrad", "wgrad", "winograd", "conv", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"})) {
+  if (has(name,
+          {"fprop", "dgrad", "wgrad", "winograd", "conv", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"})) {
     return Category::convolution;
   }
   if (has(name, {"gemm", "gemv", "gemvx", "cutlass", "xmma", "wgmma", "matmul", "dot_kernel", "_mm_", "triton_tem"})) {
     return Category::gemm;
   }
-  if (has(name, {"embedding", "indexselect", "index_select", "gather", "scatter", "indexing_backward", "gpu_index_kernel",
-                 "index_elementwise", "indexfunc", "index_put", "index_copy", "index_add", "take_kernel"})) {
+  if (has(name,
+          {"embedding", "indexselect", "index_select", "gather", "scatter", "indexing_backward", "gpu_index_kernel",
+           "index_elementwise", "indexfunc", "index_put", "index_copy", "index_add", "take_kernel"})) {
     return Category::gather;
   }
   if (has(name, {"elementwise", "pointwise", "triton_poi", "catarray", "copy_kernel", "fill", "dropout", "transpose",
                  "upsample", "masked", "where_kernel", "tril", "triu", "distribution_", "relu", "gelu", "silu"})) {
     return Category::elementwise;
   }
-  if (has(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax", "cumsum", "scan",
-                 "sort", "topk", "histogram"})) {
+  if (has(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax", "cumsum",
+                 "scan", "sort", "topk", "histogram"})) {
     return Category::reduction;
   }
   return Category::other;
@@ -79,9 +81,9 @@ Category by_operator(std::string_view op) {
 
 const char* category_id(Category category) {
   static constexpr std::array<const char*, static_cast<std::size_t>(Category::count)> kIds = {
-      "gemm",      "convolution", "attention", "normalization", "softmax",       "elementwise",    "reduction",    "gather",
-      "optimizer", "graph",       "other",     "communication", "copy_to_device", "copy_to_host", "copy_on_device",
-      "memset"};
+      "gemm",           "convolution",  "attention",      "normalization", "softmax", "elementwise",
+      "reduction",      "gather",       "optimizer",      "graph",         "other",   "communication",
+      "copy_to_device", "copy_to_host", "copy_on_device", "memset"};
   return kIds[static_cast<std::size_t>(category)];
 }
 
@@ -99,8 +101,9 @@ MatrixMath matrix_math(std::string_view name, Category category) {
   if (has(text, {"tf32", "s1688", "nvjet_sm90_sss", "nvjet_sm100_sss"}) && !has(text, {"bf16", "_f16", "half"})) {
     return MatrixMath::tensor_tf32;
   }
-  if (has(text, {"bf16", "bfloat16", "f16f16", "_f16", "half", "hmma", "imma", "h884", "h1688", "s16816", "i16832", "e4m3",
-                 "e5m2", "fp8", "nvjet", "wgmma", "gmma", "hgemm", "int8", "i8i8", "_fp16", "h16816"})) {
+  if (has(text,
+          {"bf16", "bfloat16", "f16f16", "_f16",  "half",  "hmma", "imma",  "h884", "h1688", "s16816", "i16832",
+           "e4m3", "e5m2",     "fp8",    "nvjet", "wgmma", "gmma", "hgemm", "int8", "i8i8",  "_fp16",  "h16816"})) {
     return MatrixMath::tensor_half;
   }
   if (has(text, {"tensorop", "triton"})) return MatrixMath::tensor_half;  // no better is told: never accuse by guess
@@ -118,9 +121,12 @@ bool is_layout_conversion(std::string_view kernel_name) {
 }
 
 bool is_multi_tensor(std::string_view kernel_name) {
-  return contains_any(kernel_name, {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});
+  return contains_any(kernel_name,
+                      {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});
 }
 
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens) { return has(lower(text), tokens); }
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens) {
+  return has(lower(text), tokens);
+}
 
 }  // namespace warpmark::analyze

@@ -55,14 +55,17 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
                          "call prof.step() after every iteration, or mark iterations with NVTX ranges"});
     }
     if (rank.steps.analyzed.size() < 3) {
-      missing.push_back({"more steps: the variation between steps cannot be told", "schedule(wait=1, warmup=2, active=6)"});
+      missing.push_back(
+          {"more steps: the variation between steps cannot be told", "schedule(wait=1, warmup=2, active=6)"});
     }
     if (seen.ops && !seen.shapes) {
-      missing.push_back({"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
+      missing.push_back(
+          {"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
     }
     if (!seen.syncs) {
-      missing.push_back({"synchronization records: waits between streams, the critical path",
-                         "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"});
+      missing.push_back(
+          {"synchronization records: waits between streams, the critical path",
+           "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"});
     }
     if (seen.ops && !seen.python) {
       missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});

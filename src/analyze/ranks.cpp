@@ -47,7 +47,8 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     for (std::int64_t& one : differences) one = std::abs(one - offset);
     const std::int64_t spread = median_of(std::move(differences));
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
-    const bool closer = best.found && spread <= best.spread + best.spread / 4 && std::abs(offset) < std::abs(best.offset);
+    const bool closer =
+        best.found && spread <= best.spread + best.spread / 4 && std::abs(offset) < std::abs(best.offset);
     if (!best.found || spread * 5 < best.spread * 4 || closer) best = {true, by, offset, spread};
   }
   return best;
@@ -64,8 +65,10 @@ std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std:
       if (lists[r].works[i].category == Category::communication) works[r].push_back(i);
     }
     const auto& all = lists[r].works;
-    std::sort(works[r].begin(), works[r].end(), [&all](std::size_t a, std::size_t b) { return all[a].end < all[b].end; });
-    for (const std::size_t i : works[r]) ends[r].push_back(all[i].end + session.ranks[r].origin_ns - session.ranks[0].origin_ns);
+    std::sort(works[r].begin(), works[r].end(),
+              [&all](std::size_t a, std::size_t b) { return all[a].end < all[b].end; });
+    for (const std::size_t i : works[r])
+      ends[r].push_back(all[i].end + session.ranks[r].origin_ns - session.ranks[0].origin_ns);
   }
   if (lists.size() < 2) return result;
   std::vector<Shift> shifts(lists.size());

@@ -1,5 +1,5 @@
-// Ranks against one another: clocks aligned by the ends of collectives (a collective ends everywhere at once), and how much of
-// each collective was waiting for the rank that came last.
+// Ranks against one another: clocks aligned by the ends of collectives (a collective ends everywhere at once), and how
+// much of each collective was waiting for the rank that came last.
 #pragma once
 
 #include <cstdint>

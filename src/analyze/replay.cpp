@@ -8,12 +8,12 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::size_t kMostWorks = 400'000;
-constexpr std::int64_t kLaunchLatencyNs = 4'000;   // from the call to the first cycle, on an idle GPU (H100, driver 580)
-constexpr std::int64_t kWakeUpNs = 4'000;          // from the end of the work to the host's next instruction
-constexpr std::size_t kQueueDepth = 1'000;         // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
+constexpr std::int64_t kLaunchLatencyNs = 4'000;  // from the call to the first cycle, on an idle GPU (H100, driver 580)
+constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to the host's next instruction
+constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
 constexpr std::int64_t kBlockedLaunchNs = 30'000;  // a call above this waited for a place in the queue ...
 constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
-constexpr double kLeastHostShare = 0.3;           // of a stretch of host time that is left after taking off recording costs
+constexpr double kLeastHostShare = 0.3;  // of a stretch of host time that is left after taking off recording costs
 constexpr std::int64_t kDependencySlackNs = 1'500;
 
 struct Order {
@@ -21,16 +21,24 @@ struct Order {
   std::int64_t launch;
   std::int64_t launch_end;
   std::uint32_t track;
+  bool uploads;
+  bool downloads;
 };
 
 /// What the host did between two launches, recording costs and waits taken off.
 class HostTime {
  public:
-  HostTime(const HostActivity& host, const Coverage& gpu_busy) : host_(host), gpu_busy_(gpu_busy) {}
+  HostTime(const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns)
+      : host_(host), gpu_busy_(gpu_busy), step_ns_(step_ns) {}
 
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
     host_.segments(to.track, from.track, from.launch, to.launch, segments_);
+    if (to.uploads && from.downloads) {
+      name_round_trip(segments_);
+    } else if (to.uploads) {
+      name_loading_before_upload(segments_, step_ns_);
+    }
     const std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
     std::int64_t so_far = 0;
@@ -77,6 +85,7 @@ class HostTime {
 
   const HostActivity& host_;
   const Coverage& gpu_busy_;
+  std::int64_t step_ns_;
   std::vector<HostSegment> segments_;
   std::int64_t debt_ = 0;
 };
@@ -90,9 +99,10 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
   std::int64_t end = steps.start();
   std::size_t in_window = 0;
   for (const StepSpan& span : steps.analyzed) {  // as many whole steps as the cap allows
-    const auto works = static_cast<std::size_t>(std::count_if(list.works.begin(), list.works.end(), [&](const GpuWork& work) {
-      return work.start >= span.start_ns && work.start < span.end_ns;
-    }));
+    const auto works =
+        static_cast<std::size_t>(std::count_if(list.works.begin(), list.works.end(), [&](const GpuWork& work) {
+          return work.start >= span.start_ns && work.start < span.end_ns;
+        }));
     if (steps_ > 0 && in_window + works > kMostWorks) break;
     in_window += works;
     end = span.end_ns;
@@ -106,14 +116,15 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool known = work.launch != kNoEvent;
     unknown += !known;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0});
+                     known ? events.track[work.launch] : 0, work.category == Category::copy_to_device,
+                     downloads(timeline, work)});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  HostTime host_time(host, gpu_busy);
+  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed));
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];
     if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time

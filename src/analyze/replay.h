@@ -1,8 +1,9 @@
-// What if? The recorded steps are played again on a model of host and GPU: one host that dispatches in the recorded order,
-// streams that work first in first out, waits of the host for the GPU, waits of streams for one another, and a launch queue of
-// limited depth. Changing host times or work durations then gives the step time of the changed program, with the floors (GPU
-// busy time, host time) that naive subtraction misses. After Zhu et al., "Daydream: Accurately Estimating the Efficacy of
-// Optimizations for DNN Training", USENIX ATC 2020, on the far simpler graph that a profile supports.
+// What if? The recorded steps are played again on a model of host and GPU: one host that dispatches in the recorded
+// order, streams that work first in first out, waits of the host for the GPU, waits of streams for one another, and a
+// launch queue of limited depth. Changing host times or work durations then gives the step time of the changed program,
+// with the floors (GPU busy time, host time) that naive subtraction misses. After Zhu et al., "Daydream: Accurately
+// Estimating the Efficacy of Optimizations for DNN Training", USENIX ATC 2020, on the far simpler graph that a profile
+// supports.
 #pragma once
 
 #include <array>
@@ -17,10 +18,10 @@ namespace warpmark::analyze {
 
 /// One recorded piece of work and the host's way to the next launch.
 struct ReplayWork {
-  std::size_t work = 0;              ///< index into WorkList::works
-  std::uint32_t stream = 0;          ///< dense
+  std::size_t work = 0;      ///< index into WorkList::works
+  std::uint32_t stream = 0;  ///< dense
   std::int64_t duration_ns = 0;
-  std::int32_t waits_for = -1;       ///< earlier element on another stream, or -1
+  std::int32_t waits_for = -1;                      ///< earlier element on another stream, or -1
   std::array<std::int32_t, kHostCauses> host_ns{};  ///< until the next launch, without waits and recording costs
   std::int32_t host_before_wait_ns = 0;
   HostCause wait = HostCause::none;  ///< why the host then waits for all work launched so far; none: it does not

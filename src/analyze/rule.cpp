@@ -9,9 +9,9 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kModelError = 0.04;    // of the replay itself against measured steps
-constexpr double kWidestRatio = 1.9;    // of high to low
-constexpr double kLeastGain = 0.9;      // run-to-run noise of a step; an estimate below it is never useful
+constexpr double kModelError = 0.04;  // of the replay itself against measured steps
+constexpr double kWidestRatio = 1.9;  // of high to low
+constexpr double kLeastGain = 0.9;    // run-to-run noise of a step; an estimate below it is never useful
 constexpr std::size_t kEventsShown = 5;
 
 }  // namespace
@@ -44,7 +44,8 @@ Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
     return speedup_of(evidence, change);
   };
   return shaped(at(rule.success.low) * (1 - kModelError), at(rule.success.high) * rule.success.stretch,
-                "replay of the recorded steps with this cause partly and wholly removed");
+                fmt::format("replay of the recorded steps with {:.0f} to {:.0f} % of this cause removed",
+                            rule.success.low * 100, rule.success.high * 100));
 }
 
 Gain combined_gain(const std::vector<const Rule*>& applied, const Evidence& evidence) {
@@ -118,9 +119,8 @@ void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Find
     const auto& longest = rank.breakdown.longest[static_cast<std::size_t>(part)];
     pieces.insert(pieces.end(), longest.begin(), longest.end());
   }
-  std::sort(pieces.begin(), pieces.end(), [](const IdlePiece& a, const IdlePiece& b) {
-    return a.end - a.start > b.end - b.start;
-  });
+  std::sort(pieces.begin(), pieces.end(),
+            [](const IdlePiece& a, const IdlePiece& b) { return a.end - a.start > b.end - b.start; });
   for (const IdlePiece& piece : pieces) {
     const EventIndex event = piece.host_event != kNoEvent ? piece.host_event : piece.next_work;
     if (event == kNoEvent || finding.events.size() >= kEventsShown) continue;

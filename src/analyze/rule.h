@@ -60,7 +60,7 @@ struct Rule {
 [[nodiscard]] double severity_of(double lost_ns, double step_ns);
 /// A finding with severity and lost time filled in.
 [[nodiscard]] Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title);
-[[nodiscard]] std::string ms_text(double ns);       ///< "12.3 ms", "45 us"
+[[nodiscard]] std::string ms_text(double ns);  ///< "12.3 ms", "45 us"
 [[nodiscard]] std::string percent_text(double ratio);
 [[nodiscard]] Fact time_fact(std::string id, const std::string& label, double ns);
 [[nodiscard]] Fact share_fact(std::string id, const std::string& label, double ratio);

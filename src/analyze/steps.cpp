@@ -1,6 +1,6 @@
-// A step's window on the GPU's clock begins when the first work that the step launched on the busiest stream begins, and ends
-// where the next step's window begins: where the host runs ahead of the GPU, the ranges of the host say nothing about when
-// the GPU works on a step. So windows tile the recording without gap, and their sum is exact.
+// A step's window on the GPU's clock begins when the first work that the step launched on the busiest stream begins,
+// and ends where the next step's window begins: where the host runs ahead of the GPU, the ranges of the host say
+// nothing about when the GPU works on a step. So windows tile the recording without gap, and their sum is exact.
 #include "analyze/steps.h"
 
 #include <algorithm>
@@ -67,7 +67,8 @@ const Candidate* choose(const std::vector<Candidate>& candidates, std::int64_t s
 }
 
 /// Start on the GPU of the first work of the busiest stream launched from `from` on.
-std::vector<std::int64_t> gpu_starts(const Timeline& timeline, const WorkList& list, const std::vector<HostStep>& ranges) {
+std::vector<std::int64_t> gpu_starts(const Timeline& timeline, const WorkList& list,
+                                     const std::vector<HostStep>& ranges) {
   std::vector<std::pair<std::int64_t, std::int64_t>> launches;  // launch time, start
   for (const GpuWork& work : list.works) {
     if (work.track == list.main_stream && work.launch != kNoEvent) {
@@ -180,7 +181,8 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
   if (timeline.events.size() == 0) return whole_recording(timeline, list);
   std::int64_t span = 0;
   if (!list.empty()) span = list.works.back().end - list.works.front().start;
-  for (const auto& [kind, word] : {std::pair(EventKind::annotation, "annotation"), std::pair(EventKind::gpu_annotation, "GPU range")}) {
+  for (const auto& [kind, word] :
+       {std::pair(EventKind::annotation, "annotation"), std::pair(EventKind::gpu_annotation, "GPU range")}) {
     const std::vector<Candidate> candidates = repeating_ranges(timeline, kind);
     if (const Candidate* chosen = choose(candidates, span)) {
       Steps steps = from_ranges(timeline, list, *chosen, word);
@@ -193,7 +195,8 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
 
 std::vector<std::size_t> repeating_sequence(const std::vector<NameId>& names) {
   const std::vector<Regular> regular = regular_names(names);
-  // The step is the longest spacing that several kernels share: what occurs once a step has it, whatever noise lies between.
+  // The step is the longest spacing that several kernels share: what occurs once a step has it, whatever noise lies
+  // between.
   const Regular* best = nullptr;
   std::size_t best_support = 0;
   for (const Regular& one : regular) {

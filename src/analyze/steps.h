@@ -1,5 +1,6 @@
-// The iterations of a program, found without asking: profiler or user annotations that repeat, else the repeating sequence of
-// kernels, else the whole recording is one step. What a step's time is: docs/metrics.md, section "Profiles".
+// The iterations of a program, found without asking: profiler or user annotations that repeat, else the repeating
+// sequence of kernels, else the whole recording is one step. What a step's time is: docs/metrics.md, section
+// "Profiles".
 #pragma once
 
 #include <string>
@@ -12,10 +13,11 @@
 namespace warpmark::analyze {
 
 struct Steps {
-  std::string found_by;              ///< as Analysis::steps_found_by
-  std::vector<StepSpan> analyzed;    ///< contiguous and ascending: each ends where the next begins; empty without GPU work
-  int found = 0;                     ///< before leaving out start-up and the cut end
-  bool repeating = false;            ///< false: the whole recording is taken as one step
+  std::string found_by;  ///< as Analysis::steps_found_by
+  std::vector<StepSpan>
+      analyzed;            ///< contiguous and ascending: each ends where the next begins; empty without GPU work
+  int found = 0;           ///< before leaving out start-up and the cut end
+  bool repeating = false;  ///< false: the whole recording is taken as one step
   std::int64_t start() const { return analyzed.empty() ? 0 : analyzed.front().start_ns; }
   std::int64_t end() const { return analyzed.empty() ? 0 : analyzed.back().end_ns; }
   std::int64_t length() const { return end() - start(); }

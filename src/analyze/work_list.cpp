@@ -1,5 +1,5 @@
-// Method: one pass over the events in time order keeps a stack a host thread (as HTA's and Perfetto's importers do), which
-// gives every host event its parent. Correlations are joined by sorting, not hashing: they are dense in practice.
+// Method: one pass over the events in time order keeps a stack a host thread (as HTA's and Perfetto's importers do),
+// which gives every host event its parent. Correlations are joined by sorting, not hashing: they are dense in practice.
 #include "analyze/work_list.h"
 
 #include <algorithm>
@@ -51,7 +51,8 @@ EventIndex first_with(const std::vector<Key>& keys, std::uint32_t id) {
   return found != keys.end() && found->id == id ? found->event : kNoEvent;
 }
 
-EventIndex enclosing(const Timeline& timeline, const std::vector<EventIndex>& parent, EventIndex event, EventKind kind) {
+EventIndex enclosing(const Timeline& timeline, const std::vector<EventIndex>& parent, EventIndex event,
+                     EventKind kind) {
   for (EventIndex at = event; at != kNoEvent; at = parent[at]) {
     if (timeline.events.kind[at] == kind) return at;
   }
@@ -165,14 +166,15 @@ WorkList list_work(const Timeline& timeline) {
 }
 
 bool names_data_loading(std::string_view range_name) {
-  return contains_any(range_name, {"dataloader", "data_loader", "data loader", "data_loading", "data loading", "dataloading",
-                                   "load_data", "load_batch", "next_batch", "get_batch", "fetch_batch", "batch_fetch",
-                                   "input_pipeline", "data_fetch", "fetch_data", "loader.__next__", "data_time"});
+  return contains_any(
+      range_name, {"dataloader", "data_loader", "data loader", "data_loading", "data loading", "dataloading",
+                   "load_data", "load_batch", "next_batch", "get_batch", "fetch_batch", "batch_fetch", "input_pipeline",
+                   "data_fetch", "fetch_data", "loader.__next__", "data_time"});
 }
 
 bool names_optimizer_step(std::string_view range_name) {
-  return contains_any(range_name, {"optimizer.step", "optimizer_step", "optimizer step", "optim.step", "optim_step", "opt.step",
-                                   "_fused_adam", "_fused_sgd", "_foreach_addcdiv", "_foreach_lerp"}) &&
+  return contains_any(range_name, {"optimizer.step", "optimizer_step", "optimizer step", "optim.step", "optim_step",
+                                   "opt.step", "_fused_adam", "_fused_sgd", "_foreach_addcdiv", "_foreach_lerp"}) &&
          !contains_any(range_name, {"zero_grad"});
 }
 

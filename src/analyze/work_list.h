@@ -1,5 +1,5 @@
-// The GPU work of a timeline with what started it: the API call (by correlation), the operator around that call, and what
-// kind of work it is. Everything later counts on this list.
+// The GPU work of a timeline with what started it: the API call (by correlation), the operator around that call, and
+// what kind of work it is. Everything later counts on this list.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct GpuWork {
 };
 
 struct WorkList {
-  std::vector<GpuWork> works;             ///< ascending by start
-  std::vector<EventIndex> parent;         ///< for host events the enclosing one on the same thread, else kNoEvent
-  std::uint32_t main_stream = 0;          ///< track with most kernel time
-  std::int64_t with_launch = 0;           ///< works whose API call is known
+  std::vector<GpuWork> works;      ///< ascending by start
+  std::vector<EventIndex> parent;  ///< for host events the enclosing one on the same thread, else kNoEvent
+  std::uint32_t main_stream = 0;   ///< track with most kernel time
+  std::int64_t with_launch = 0;    ///< works whose API call is known
   std::int64_t with_op = 0;
   bool empty() const { return works.empty(); }
 };
@@ -38,7 +38,8 @@ struct WorkList {
 
 [[nodiscard]] constexpr bool is_compute(Category category) { return category < Category::communication; }
 [[nodiscard]] constexpr bool is_copy(Category category) {
-  return category == Category::copy_to_device || category == Category::copy_to_host || category == Category::copy_on_device;
+  return category == Category::copy_to_device || category == Category::copy_to_host ||
+         category == Category::copy_on_device;
 }
 
 /// Union of the works that `wanted(work)` accepts.

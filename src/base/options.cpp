@@ -36,6 +36,10 @@ std::vector<std::string> ParsedOptions::all(std::string_view name) const {
 
 Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
                                     std::span<const std::string> words) {
+  // What follows "--" belongs to a command that is to be run: nothing in it is an option of ours.
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  const std::span<const std::string> ours(words.begin(), separator);
+  if (separator != words.end() && !positional.repeatable) return unexpected_word("--", options);
   CLI::App app;
   app.set_help_flag();  // our own --help is a flag like any other
   app.allow_extras();
@@ -57,7 +61,7 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
   }
   try {
     // CLI11 takes its words from the back.
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    app.parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
   } catch (const CLI::ArgumentMismatch&) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const bool takes_value = std::any_of(options.begin(), options.end(), [&](const OptionSpec& option) {
@@ -85,6 +89,9 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
     for (const auto& value : given) parsed.add(option.name, value);
   }
   for (auto& word : positionals) parsed.add_positional(std::move(word));
+  for (auto word = separator; word != words.end(); ++word) {
+    if (word != separator) parsed.add_positional(*word);
+  }
   return parsed;
 }
 

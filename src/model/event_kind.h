@@ -52,4 +52,6 @@ enum class HostMemory : std::uint8_t { unknown, pageable, pinned, managed };
          kind == EventKind::graph;
 }
 
+enum class TrackKind : std::uint8_t { cpu_thread, gpu_stream, other };
+
 }  // namespace warpmark

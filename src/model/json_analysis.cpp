@@ -35,7 +35,10 @@ Json fact_to_json(const Fact& fact) {
 }
 
 Json event_to_json(const EventReference& event) {
-  return {{"rank", event.rank}, {"event", event.event}, {"name", event.name}, {"start_ns", event.start_ns},
+  return {{"rank", event.rank},
+          {"event", event.event},
+          {"name", event.name},
+          {"start_ns", event.start_ns},
           {"duration_ns", event.duration_ns}};
 }
 
@@ -58,7 +61,8 @@ Json rank_to_json(const RankAnalysis& rank) {
   put_text(json, "gpu", rank.gpu);
   json["step_ms"] = milliseconds(rank.median_step_ns);
   json["steps"] = Json::array();
-  for (const StepSpan& span : rank.steps) json["steps"].push_back({{"start_ns", span.start_ns}, {"end_ns", span.end_ns}});
+  for (const StepSpan& span : rank.steps)
+    json["steps"].push_back({{"start_ns", span.start_ns}, {"end_ns", span.end_ns}});
   json["breakdown"] = breakdown_to_json(rank.breakdown);
   return json;
 }
@@ -72,7 +76,9 @@ Json value_to_json(const TableValue& value) {
 Json session_to_json(const Analysis& analysis) {
   std::size_t steps = 0;
   for (const RankAnalysis& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
-  Json json{{"ranks", analysis.rank_count}, {"gpus", analysis.gpus}, {"steps", steps},
+  Json json{{"ranks", analysis.rank_count},
+            {"gpus", analysis.gpus},
+            {"steps", steps},
             {"step_ms", milliseconds(analysis.median_step_ns)}};
   put_text(json, "steps_found_by", analysis.steps_found_by);
   json["sources"] = analysis.sources;
@@ -130,7 +136,9 @@ Json to_json(const Analysis& analysis) {
           {"ranks", list_to_json(analysis.ranks, rank_to_json)},
           {"tables", list_to_json(analysis.tables, [](const AnalysisTable& table) { return to_json(table); })},
           {"missing", list_to_json(analysis.missing,
-                                   [](const MissingData& data) { return Json{{"what", data.what}, {"how", data.how}}; })},
+                                   [](const MissingData& data) {
+                                     return Json{{"what", data.what}, {"how", data.how}};
+                                   })},
           {"data_quality", quality_to_json(analysis.quality)}};
 }
 

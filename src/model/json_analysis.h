@@ -1,4 +1,5 @@
-// An Analysis as JSON: "warpmark.analysis/1" (docs/schema/analysis.schema.json). Times in seconds but for `step_ms` and the
+// An Analysis as JSON: "warpmark.analysis/1" (docs/schema/analysis.schema.json). Times in seconds but for `step_ms` and
+// the
 // `_ns` of instants on the timeline's clock; ratios 0..1.
 #pragma once
 

@@ -40,8 +40,6 @@ class NameTable {
   std::unordered_map<std::string_view, NameId> ids_;
 };
 
-enum class TrackKind : std::uint8_t { cpu_thread, gpu_stream, other };
-
 /// A row of the timeline.
 struct Track {
   TrackKind kind = TrackKind::other;

@@ -8,16 +8,22 @@
 #include "profile/readers/ncu_csv.h"
 #include "profile/readers/nsys_sqlite.h"
 #include "profile/readers/nvidia_smi_dmon.h"
+#include "profile/recording/reader.h"
+#include "profile/writers/chrome.h"
+#include "profile/writers/sqlite.h"
 
 namespace warpmark::profile {
 namespace {
 
 constexpr std::array kReaders{
-    &kKinetoReader, &kNsysSqliteReader, &kNcuCsvReader, &kNvidiaSmiDmonReader, &kDcgmDmonReader, &kNcclTestsReader,
+    &kKinetoReader, &kNsysSqliteReader, &kNcuCsvReader, &kNvidiaSmiDmonReader, &kDcgmDmonReader, &kNcclTestsReader, &kRecordingReader,
 };
+
+constexpr std::array kWriters{&kChromeWriter, &kSqliteWriter};
 
 }  // namespace
 
 Catalog<TraceReader> readers() { return kReaders; }
+Catalog<Writer> writers() { return kWriters; }
 
 }  // namespace warpmark::profile

@@ -1,6 +1,7 @@
 // A reader turns one file of one format into parts of a session: a timeline, kernel metrics, counters or collectives.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@
 namespace warpmark::profile {
 
 struct ReadOptions {
-  int threads = 0;  ///< that parse; 0 is as many as are useful
+  int threads = 0;              ///< that parse; 0 is as many as are useful
+  std::size_t block_bytes = 0;  ///< of text that a thread parses at once; 0 is a good one. Small ones are for tests
 };
 
 /// How sure a reader is that the bytes are its format.

@@ -59,6 +59,7 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
     if (members.empty()) continue;
     std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->share > b->share; });
     table.rows.push_back(breakdown_row(group.title, total, step_s, Tone::plain));
+    if (members.size() == 1) continue;  // it is the group
     double rest = 0;
     for (const auto* part : members) {
       if (part->share < kNoteworthyPart) {
@@ -127,7 +128,7 @@ Section finding_section(const Finding& finding, std::size_t number) {
   for (std::size_t i = 0; i < std::min(kEvents, finding.events.size()); ++i) {
     const auto& event = finding.events[i];
     facts.rows.push_back({{std::exchange(first, false) ? "seen at" : "", Tone::quiet},
-                          {fmt::format("{} for {}, {} after the start of rank {}", event.name,
+                          {fmt::format("{} for {}, {} after the start of rank {}", short_name(event.name),
                                        format_seconds(ns_to_s(event.duration_ns)),
                                        format_seconds(ns_to_s(event.start_ns)), event.rank)}});
   }
@@ -137,6 +138,16 @@ Section finding_section(const Finding& finding, std::size_t number) {
     if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
   }
   return section;
+}
+
+/// "NVIDIA H200", "2 ranks on NVIDIA H200": each model once.
+std::string gpus_text(const Analysis& analysis) {
+  std::vector<std::string> models;
+  for (const auto& gpu : analysis.gpus) {
+    if (std::find(models.begin(), models.end(), gpu) == models.end()) models.push_back(gpu);
+  }
+  const std::string ranks = analysis.rank_count > 1 ? fmt::format("{} ranks on ", analysis.rank_count) : "";
+  return ranks + join(models, ", ");
 }
 
 Section summary_section(const Analysis& analysis) {
@@ -156,12 +167,7 @@ Section summary_section(const Analysis& analysis) {
                           {fmt::format("{} median of {}, found by {}", format_seconds(ns_to_s(analysis.median_step_ns)),
                                        format_plural(steps, "step", "steps"), analysis.steps_found_by)}});
   }
-  if (!analysis.gpus.empty()) {
-    facts.rows.push_back(
-        {{"gpu", Tone::quiet},
-         {fmt::format("{}{}", analysis.rank_count > 1 ? std::to_string(analysis.rank_count) + " ranks on " : "",
-                      join(analysis.gpus, ", "))}});
-  }
+  if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {
     facts.rows.push_back({{i == 0 ? "read" : "", Tone::quiet}, {analysis.sources[i], Tone::quiet}});
   }

@@ -10,11 +10,15 @@ namespace {
 /// Names of kernels run to hundreds of characters; what tells them apart stands at the front.
 constexpr std::size_t kLongestName = 60;
 
-std::string shortened(const std::string& text) {
-  return text.size() <= kLongestName ? text : text.substr(0, kLongestName - 3) + "...";
-}
-
 }  // namespace
+
+std::string short_name(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  if (name.size() <= kLongestName) return std::string(name);
+  std::size_t end = kLongestName - 3;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 character
+  return std::string(name.substr(0, end)) + "...";
+}
 
 std::string format_value(const TableValue& value, const std::string& unit) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -43,7 +47,7 @@ Section table_section(const AnalysisTable& table, std::size_t rows) {
   for (std::size_t r = 0; r < std::min(rows, table.rows.size()); ++r) {
     std::vector<Cell> cells;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      cells.push_back({shortened(format_value(table.rows[r][c], table.columns[c].unit))});
+      cells.push_back({short_name(format_value(table.rows[r][c], table.columns[c].unit))});
     }
     shown.rows.push_back(std::move(cells));
   }

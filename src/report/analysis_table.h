@@ -3,11 +3,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "model/analysis.h"
 #include "model/report.h"
 
 namespace warpmark::report {
+
+/// A kernel's or operator's name as it fits into a line: without "void", its tail cut.
+[[nodiscard]] std::string short_name(std::string_view name);
 
 [[nodiscard]] std::string format_value(const TableValue& value, const std::string& unit);
 

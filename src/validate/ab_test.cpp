@@ -183,7 +183,7 @@ class AbRunner {
 
 }  // namespace
 
-Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool with_tests) {
+Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool final) {
   Comparison comparison;
   comparison.effect = options.effect;
   comparison.alpha = options.alpha;
@@ -203,8 +203,8 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
          .paired = comparison.paired,
          .sequential = comparison.sequential,
          .seed = options.schedule.seed},
-        with_tests);
-  if (!with_tests) return comparison;
+        final && options.further_tests);
+  if (!final) return comparison;
   for (const auto& sample : samples) {
     ArmSample taken{.arm = sample.slot.arm, .round = sample.slot.round, .started = sample.run.started, .values = {}};
     for (const auto& metric : comparison.metrics) taken.values.push_back(value_of(sample.run, metric.id));

@@ -28,6 +28,7 @@ struct AbOptions {
   double budget_s = 0;            ///< of this invocation; 0 is without limit
   std::int64_t warmup_runs = 1;   ///< of each arm, discarded
   bool stop_early = true;         ///< paired schedules only; else all rounds are run and judged by a fixed-size test
+  bool further_tests = true;      ///< also those that do not decide (validate/further_tests.h)
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -54,7 +55,8 @@ struct AbOutcome {
 [[nodiscard]] Result<AbOutcome> run_ab(const Arm& a, const Arm& b, const AbOptions& options,
                                        std::vector<AbSample> known, const AbEvents& events);
 
-/// Verdicts, environment differences and samples of complete rounds. Pure.
-[[nodiscard]] Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool with_tests);
+/// Verdicts of complete rounds; of a final look also the further tests, the samples and the differences between the
+/// arms' environments. Pure.
+[[nodiscard]] Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool final);
 
 }  // namespace warpmark::validate

@@ -22,7 +22,8 @@ Timeline training(int kernels) {
     scene.range("enumerate(DataLoader)", 500'000);
     scene.copy(CopyKind::host_to_device, HostMemory::pageable, 10 << 20, 400'000, true);
     for (int i = 0; i < kernels; ++i) {
-      scene.within("aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 100'000); }, "[[8,8],[8,8]]");
+      scene.within(
+          "aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 100'000); }, "[[8,8],[8,8]]");
     }
     scene.launch("extra_kernel", 50'000);
   });
@@ -95,8 +96,8 @@ TEST(Analysis, has_all_tables_with_rows_as_wide_as_their_columns) {
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.id;
     EXPECT_FALSE(table.rows.empty() && table.note.empty()) << table.id;
   }
-  EXPECT_THAT(ids, testing::ElementsAre("ranks", "kernels", "operators", "launches", "queue", "copies", "idle", "overlap",
-                                        "critical_path"));
+  EXPECT_THAT(ids, testing::ElementsAre("ranks", "kernels", "operators", "launches", "queue", "copies", "idle",
+                                        "overlap", "critical_path"));
 }
 
 TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {
@@ -170,8 +171,8 @@ TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) {
     TimelineScene scene;
     for (int i = rank * 3; i < 40; ++i) {
       const std::int64_t start = 1'000'000 + i * 1'000'000 + i * i * 1'000 + (rank == 0 ? 0 : 200'000);
-      scene.add({EventKind::kernel, start, 1'500'000 + i * 1'000'000 + i * i * 1'000 - (start - 1'000'000), "ncclDevKernel_AllReduce",
-                 scene.stream(20)});
+      scene.add({EventKind::kernel, start, 1'500'000 + i * 1'000'000 + i * i * 1'000 - (start - 1'000'000),
+                 "ncclDevKernel_AllReduce", scene.stream(20)});
     }
     Timeline timeline = scene.build();
     timeline.origin_ns = rank == 0 ? 0 : -7'000'000;  // this clock is 7 ms behind

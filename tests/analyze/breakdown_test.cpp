@@ -1,4 +1,5 @@
-// The breakdown against an independent, plain and slow oracle: every nanosecond is looked at alone, with linear searches.
+// The breakdown against an independent, plain and slow oracle: every nanosecond is looked at alone, with linear
+// searches.
 #include "analyze/breakdown.h"
 
 #include <gtest/gtest.h>
@@ -43,11 +44,12 @@ Timeline random_timeline(unsigned seed) {
         const bool up = below(2) == 0;
         scene.add({EventKind::runtime_api, host, call, "cudaMemcpyAsync", 0, id});
         const std::int64_t start = std::max(host + below(10), end[track]);
-        scene.add({EventKind::memcpy, start, call, "Memcpy", track, id, up ? 1 << 20 : 8,
+        scene.add({EventKind::memcpy, start, call, "Memcpy", track, id, up || below(2) == 0 ? 1 << 20 : 8,
                    copy_detail(up ? CopyKind::host_to_device : CopyKind::device_to_host, HostMemory::pageable)});
         end[track] = start + call;
       } else {
-        scene.add({EventKind::runtime_api, host, call, what == 8 ? "cudaDeviceSynchronize" : "cudaFree", 0, ++correlation});
+        scene.add(
+            {EventKind::runtime_api, host, call, what == 8 ? "cudaDeviceSynchronize" : "cudaFree", 0, ++correlation});
       }
       host += call;
     }
@@ -116,7 +118,10 @@ class Oracle {
     }
     // The first of the works that begin at that instant, also one without duration, ends the stretch.
     for (const GpuWork& work : list_.works) {
-      if (next != nullptr && work.start == next->start) { next = &work; break; }
+      if (next != nullptr && work.start == next->start) {
+        next = &work;
+        break;
+      }
     }
     if (next == nullptr || next->launch == kNoEvent) return Part::idle_unknown;
     E events = timeline_.events;
@@ -124,10 +129,13 @@ class Oracle {
     const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     if (launch <= gap_start_) return events.end(next->launch) > gap_start_ ? launching : Part::idle_kernel_gap;
     if (t >= launch) return launching;
-    return host_part(t);
+    const bool round_trip = next != list_.works.data() && next->category == Category::copy_to_device &&
+                            (next - 1)->category == Category::copy_to_host &&
+                            events.value[(next - 1)->event] > (64 << 10);
+    return host_part(t, round_trip);
   }
 
-  Part host_part(std::int64_t t) {
+  Part host_part(std::int64_t t, bool round_trip) {
     for (; next_call_ < calls().size() && calls()[next_call_].end <= t; ++next_call_) {
       // Waits before the steps took no lead away that the steps could miss.
       if (calls()[next_call_].end >= from_) lead_[calls()[next_call_].kind] += calls()[next_call_].waited;
@@ -136,10 +144,11 @@ class Oracle {
       case HostCause::data_loading: return Part::idle_data_loading;
       case HostCause::allocation: return Part::idle_allocation;
       case HostCause::transfer: return Part::idle_host_transfer;
-      case HostCause::optimizer: return Part::idle_optimizer;
+      case HostCause::optimizer: return round_trip ? Part::idle_host_transfer : Part::idle_optimizer;
       case HostCause::sync: waited_ = true; return Part::idle_sync;
       default: break;
     }
+    if (round_trip) return Part::idle_host_transfer;
     if (waited_) return Part::idle_sync;
     const Part lost[] = {Part::idle_sync, Part::idle_host_transfer, Part::idle_allocation};
     for (int k = 0; k < 3; ++k) {
@@ -161,7 +170,9 @@ class Oracle {
     if (name == "python glue") return HostCause::none;
     if (name == "cudaMemcpyAsync") {
       for (const GpuWork& work : list_.works) {
-        if (work.launch == i) return events.value[work.event] < 100 ? HostCause::sync : HostCause::transfer;
+        if (work.launch == i)
+          return work.category == Category::copy_to_host && events.value[work.event] < 100 ? HostCause::sync
+                                                                                           : HostCause::transfer;
       }
     }
     return HostCause::dispatch;
@@ -201,7 +212,10 @@ class Oracle {
       for (std::int64_t t = events.start[i]; t < events.end(i); ++t) {
         for (const GpuWork& work : list_.works) {
           const int layer = layer_of(work.category);
-          if (layer != 2 && work.start <= t && t < work.end) { ++waited; break; }
+          if (layer != 2 && work.start <= t && t < work.end) {
+            ++waited;
+            break;
+          }
         }
       }
       calls_.push_back({events.end(i), kind, waited});
@@ -226,7 +240,8 @@ TEST(Breakdown, agrees_with_the_slow_oracle_to_the_nanosecond) {
     const Timeline timeline = random_timeline(seed);
     const WorkList list = list_work(timeline);
     std::vector<std::int64_t> wait_until(list.works.size(), 0);
-    for (std::size_t i = 0; i < list.works.size(); i += 2) wait_until[i] = (list.works[i].start + list.works[i].end) / 2;
+    for (std::size_t i = 0; i < list.works.size(); i += 2)
+      wait_until[i] = (list.works[i].start + list.works[i].end) / 2;
     Steps steps;
     steps.analyzed = {{150, 700}, {700, 1400}};
     const Coverage computing(busy_intervals(list, [](const GpuWork& work) { return !is_copy(work.category); }));

@@ -33,14 +33,18 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
   const char* kMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
   const Case cases[] = {
       {"occupancy",
-       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 40}, {"sm__maximum_warps_per_active_cycle_pct", "%", 50}},
-       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 85}, {"sm__maximum_warps_per_active_cycle_pct", "%", 90}}},
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 40},
+        {"sm__maximum_warps_per_active_cycle_pct", "%", 50}},
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 85},
+        {"sm__maximum_warps_per_active_cycle_pct", "%", 90}}},
       {"warp_divergence",
        {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 12}, {kCompute, "%", 90}},
        {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 25}, {kCompute, "%", 90}}},
       {"uncoalesced_access",
-       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 58e6}, {"memory_l2_theoretical_sectors_global", "", 75e6}},
-       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 0}, {"memory_l2_theoretical_sectors_global", "", 75e6}}},
+       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 58e6},
+        {"memory_l2_theoretical_sectors_global", "", 75e6}},
+       {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 0},
+        {"memory_l2_theoretical_sectors_global", "", 75e6}}},
       {"uncoalesced_access",
        {{"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "", 32}},
        {{"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "", 4}}},
@@ -48,7 +52,9 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
        {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 40}},
        {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 85}}},
       {"memory_bound_kernel", {{kMemory, "%", 90}, {kCompute, "%", 20}}, {{kMemory, "%", 79}, {kCompute, "%", 20}}},
-      {"tail_effect", {{"launch__waves_per_multiprocessor", "", 1.5}}, {{"launch__waves_per_multiprocessor", "", 24.5}}},
+      {"tail_effect",
+       {{"launch__waves_per_multiprocessor", "", 1.5}},
+       {{"launch__waves_per_multiprocessor", "", 24.5}}},
       {"tail_effect",
        {{"launch__waves_per_multiprocessor", "", 0.2}, {"launch__grid_size", "", 32}, {"launch__sm_count", "", 132}},
        {{"launch__waves_per_multiprocessor", "", 1.0}, {"launch__grid_size", "", 132}, {"launch__sm_count", "", 132}}},
@@ -88,8 +94,8 @@ CounterSeries series(const std::string& id, std::vector<double> values) {
 
 TEST(CounterRules, tell_heat_from_power) {
   ProfileSession session;
-  session.counters = {series("throttle_reasons", {0x40, 0x40, 0, 0x40}), series("sm_clock", {1.0e9, 1.0e9, 1.9e9, 1.0e9}),
-                      series("sm_clock_max", {1.98e9})};
+  session.counters = {series("throttle_reasons", {0x40, 0x40, 0, 0x40}),
+                      series("sm_clock", {1.0e9, 1.0e9, 1.9e9, 1.0e9}), series("sm_clock_max", {1.98e9})};
   EXPECT_GT(severity(session, "thermal_throttle"), 0.4);
   EXPECT_EQ(severity(session, "power_throttle"), 0);
   session.counters[0] = series("throttle_reasons", {0x4, 0x4, 0x4, 0x4});
@@ -101,7 +107,8 @@ TEST(CounterRules, tell_heat_from_power) {
 
 TEST(CounterRules, know_what_a_pcie_link_carries) {
   ProfileSession session;
-  session.counters = {series("pcie_rx", {50e9, 50e9, 50e9, 10e9}), series("pcie_link_generation", {5}), series("pcie_link_width", {16})};
+  session.counters = {series("pcie_rx", {50e9, 50e9, 50e9, 10e9}), series("pcie_link_generation", {5}),
+                      series("pcie_link_width", {16})};
   EXPECT_GT(severity(session, "pcie_saturated"), 0.4);
   session.counters[0] = series("pcie_rx", {5e9, 20e9});
   EXPECT_EQ(severity(session, "pcie_saturated"), 0);

@@ -25,6 +25,14 @@ TEST(Options, parses_values_flags_and_words) {
   EXPECT_EQ(parsed->positionals(), (std::vector<std::string>{"gemm", "copy"}));
 }
 
+TEST(Options, leaves_what_follows_two_dashes_to_the_command_that_is_to_be_run) {
+  const auto parsed = parse({"--no-store", "--", "python", "train.py", "--suite", "--", "x"});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().what;
+  EXPECT_EQ(parsed->positionals(), (std::vector<std::string>{"python", "train.py", "--suite", "--", "x"}));
+  EXPECT_FALSE(parsed->has("--suite"));
+  EXPECT_FALSE(parse({"--"}, {"NAME", "one workload"}).ok());
+}
+
 TEST(Options, suggests_for_an_unknown_option) {
   const auto parsed = parse({"--suit=quick"});
   ASSERT_FALSE(parsed.ok());

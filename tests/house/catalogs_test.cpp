@@ -20,6 +20,8 @@ constexpr CatalogFolder kCatalogs[] = {
     {"src/device", "Backend"},
     {"src/workloads", "Workload"},
     {"src/report", "Reporter"},
+    {"src/profile", "TraceReader"},
+    {"src/profile", "Writer"},
     {"apps/warpmark", "Command", "_command"},
 };
 

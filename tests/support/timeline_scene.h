@@ -1,5 +1,5 @@
-// Builds small timelines for tests. Either event by event (add), or as a program: a host that dispatches in order and streams
-// that work first in first out, so that starts, waits and idle time come out consistent.
+// Builds small timelines for tests. Either event by event (add), or as a program: a host that dispatches in order and
+// streams that work first in first out, so that starts, waits and idle time come out consistent.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,8 @@ class TimelineScene {
     shape.block[0] = 256;
     shape.block[1] = shape.block[2] = 1;
     timeline_.launch_shapes.push_back(shape);
-    add({EventKind::kernel, start, ns, kernel, track, id, 0, static_cast<std::uint32_t>(timeline_.launch_shapes.size() - 1)});
+    add({EventKind::kernel, start, ns, kernel, track, id, 0,
+         static_cast<std::uint32_t>(timeline_.launch_shapes.size() - 1)});
     end_[track] = start + ns;
     now_ += dispatch_ns;
   }

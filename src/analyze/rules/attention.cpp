@@ -1,4 +1,5 @@
-// Attention that writes its score matrix: softmax(QK^T)V as separate kernels with masks, scalings and casts between them.
+// Attention that writes its score matrix: softmax(QK^T)V as separate kernels with masks, scalings and casts between
+// them.
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -14,8 +15,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     kernels += rank.blame.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
   }
-  Finding finding = make_finding(kAttentionRule, lost, step, "Unfused attention spends " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") on its score matrices");
+  Finding finding = make_finding(kAttentionRule, lost, step,
+                                 "Unfused attention spends " + ms_text(lost) + " a step (" + percent_text(lost / step) +
+                                     ") on its score matrices");
   finding.evidence = {
       time_fact("score_kernels_per_step", "Softmax, mask, scale and cast kernels on attention scores, per step", lost),
       count_fact("score_kernel_count_per_step", "Such kernels per step", kernels / rank.step_count()),
@@ -26,10 +28,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations = {
       {AdviceKind::code, "Use the fused attention of the framework: it never writes the scores.",
        "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)"},
-      {AdviceKind::code, "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
+      {AdviceKind::code,
+       "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
        "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION): ..."},
   };
-  show_works(rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
   return {finding};
 }
 
@@ -39,7 +43,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kAttentionRule = {
-    "attention", "memory_bandwidth", "Is attention unfused?", Need::gpu_work, apply, change, {0.95, 1.0, 1.4}};
+constinit const Rule kAttentionRule = {"attention", "memory_bandwidth", "Is attention unfused?", Need::gpu_work, apply,
+                                       change,      {0.95, 1.0, 1.4}};
 
 }  // namespace warpmark::analyze

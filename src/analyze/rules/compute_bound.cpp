@@ -12,13 +12,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   const double compute = rank.group_ns("compute");
   if (compute < kBusyShare * step) return {};
-  Finding finding = make_finding(kComputeBoundRule, 0, step, "The GPU computes " + percent_text(compute / step) + " of the step");
+  Finding finding =
+      make_finding(kComputeBoundRule, 0, step, "The GPU computes " + percent_text(compute / step) + " of the step");
   finding.evidence = {
       time_fact("compute_per_step", "Kernels, per step", compute),
       share_fact("idle_share", "GPU idle", rank.group_ns("idle") / step),
   };
-  finding.recommendations = {
-      {AdviceKind::measure, "To go further, profile the costliest kernels one by one.", "warpmark profile --ncu 5 -- <command>"}};
+  finding.recommendations = {{AdviceKind::measure, "To go further, profile the costliest kernels one by one.",
+                              "warpmark profile --ncu 5 -- <command>"}};
   finding.gain = {1.0, 1.0, "nothing to remove"};
   return {finding};
 }

@@ -21,8 +21,8 @@ namespace warpmark::analyze {
 [[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
 
 /// Bits of NVML's clocks event reasons (nvml.h, nvmlClocksEventReason*).
-inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;           // software power cap, hardware power brake
-inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;        // software and hardware thermal slowdown
+inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;     // software power cap, hardware power brake
+inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and hardware thermal slowdown
 
 /// A GPU that is slowed down: share of samples and clock lost meanwhile.
 struct Throttle {

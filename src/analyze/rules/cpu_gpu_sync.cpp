@@ -1,5 +1,5 @@
-// The host waits for the GPU within the step (.item(), .cpu(), nonzero, explicit synchronization). The wait costs nothing by
-// itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again.
+// The host waits for the GPU within the step (.item(), .cpu(), nonzero, explicit synchronization). The wait costs
+// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again.
 #include <algorithm>
 #include <map>
 
@@ -34,9 +34,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (count == 0 || lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const double per_step = count / rank.step_count();
-  Finding finding = make_finding(kCpuGpuSyncRule, lost, step, "Waits of the host for the GPU leave the GPU idle for " +
-                                     ms_text(lost) + " a step (" + percent_text(lost / step) + ")");
-  const auto most = std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  Finding finding = make_finding(kCpuGpuSyncRule, lost, step,
+                                 "Waits of the host for the GPU leave the GPU idle for " + ms_text(lost) + " a step (" +
+                                     percent_text(lost / step) + ")");
+  const auto most =
+      std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   finding.evidence = {
       time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", lost),
       count_fact("syncs_per_step", "Waits of the host per step", per_step),
@@ -44,8 +46,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {"Most often from: " + most->first, "sync_origin", std::nullopt, ""},
   };
   finding.recommendations = {
-      {AdviceKind::code, "Keep values on the GPU and read them rarely: .item(), .cpu(), print(loss), nonzero() and boolean "
-                         "indexing wait.", "running_loss += loss.detach()  # read with .item() every 100 steps"},
+      {AdviceKind::code,
+       "Keep values on the GPU and read them rarely: .item(), .cpu(), print(loss), nonzero() and boolean "
+       "indexing wait.",
+       "running_loss += loss.detach()  # read with .item() every 100 steps"},
       {AdviceKind::code, "Find every place that waits.", "torch.cuda.set_sync_debug_mode('warn')"},
   };
   show_idle(rank, {Part::idle_sync}, finding);
@@ -62,6 +66,7 @@ void change(const Evidence&, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply, change, {0.0, 1.0, 1.2}};
+    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
+    change,         {0.0, 1.0, 1.2}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,5 @@
-// The GPU idles because the next batch is not there: time in data loaders (named so by the framework or the user), and long
-// host work that ends with an upload.
+// The GPU idles because the next batch is not there: time in data loaders (named so by the framework or the user), and
+// long host work that ends with an upload.
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -11,8 +11,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = rank.part_ns(Part::idle_data_loading);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  Finding finding = make_finding(kDataLoadingRule, lost, step,
-                                 "The GPU waits " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") for input data");
+  Finding finding =
+      make_finding(kDataLoadingRule, lost, step,
+                   "The GPU waits " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") for input data");
   finding.evidence = {
       time_fact("data_loading_idle_per_step", "GPU idle while the host loads data, per step", lost),
       time_fact("data_loading_host_per_step", "Host time in data loading, per step",
@@ -23,9 +24,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   finding.recommendations = {
       {AdviceKind::code, "Load batches in worker processes, ahead of the GPU; as many workers as cores a GPU has.",
-       "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, prefetch_factor=4)"},
-      {AdviceKind::code, "Move decoding and augmentation to the GPU (NVIDIA DALI, torchvision.transforms.v2 on CUDA tensors), "
-                         "or store the data decoded.", "batch = transforms(batch.to('cuda', non_blocking=True))"},
+       "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, "
+       "prefetch_factor=4)"},
+      {AdviceKind::code,
+       "Move decoding and augmentation to the GPU (NVIDIA DALI, torchvision.transforms.v2 on CUDA tensors), "
+       "or store the data decoded.",
+       "batch = transforms(batch.to('cuda', non_blocking=True))"},
       {AdviceKind::command, "See whether the storage or the processors limit it.", "iostat -x 1 & mpstat -P ALL 1"},
   };
   show_idle(rank, {Part::idle_data_loading}, finding);
@@ -38,7 +42,8 @@ void change(const Evidence&, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kDataLoadingRule = {
-    "data_loading", "data_loading", "Does the GPU wait for input data?", Need::gpu_work, apply, change, {0.9, 1.0, 1.6}};
+constinit const Rule kDataLoadingRule = {"data_loading", "data_loading", "Does the GPU wait for input data?",
+                                         Need::gpu_work, apply,          change,
+                                         {0.9, 1.0, 1.6}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,5 @@
-// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle: a small batch. A note, never a warning:
-// whether a larger batch is wanted is the user's decision.
+// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle: a small batch. A note, never a
+// warning: whether a larger batch is wanted is the user's decision.
 #include <algorithm>
 
 #include "analyze/rules/rules.h"
@@ -8,7 +8,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMostSeverity = 0.39;
+constexpr double kMostSeverity = 0.2;
 
 int multiprocessors(const RankEvidence& rank) {
   int count = 0;
@@ -37,19 +37,24 @@ std::vector<Finding> apply(const Evidence& evidence) {
   lost /= rank.step_count();
   const double step = rank.undisturbed_step_ns();
   if (lost < 0.02 * step) return {};
-  Finding finding = make_finding(kGpuUnderusedRule, lost, step, "Small kernels leave " + percent_text(lost / step) +
-                                     " of the GPU's multiprocessor time unused");
-  finding.severity = std::min(finding.severity, kMostSeverity);
+  Finding finding =
+      make_finding(kGpuUnderusedRule, lost, step,
+                   "Small kernels leave " + percent_text(lost / step) + " of the GPU's multiprocessor time unused");
+  finding.severity = std::min(finding.severity / 2, kMostSeverity);
   finding.evidence = {
       share_fact("unused_sm_time", "Multiprocessor time that kernels with too few blocks leave unused", lost / step),
-      share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors", small / std::max(1.0, kernels)),
+      share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors",
+                 small / std::max(1.0, kernels)),
       count_fact("multiprocessors", "Multiprocessors", sms),
   };
   finding.recommendations = {
-      {AdviceKind::config, "Raise the batch size as far as memory allows, and scale the learning rate with it.", "batch_size *= 2"},
-      {AdviceKind::measure, "See how much memory is left.", "nvidia-smi --query-gpu=memory.used,memory.total --format=csv"},
+      {AdviceKind::config, "Raise the batch size as far as memory allows, and scale the learning rate with it.",
+       "batch_size *= 2"},
+      {AdviceKind::measure, "See how much memory is left.",
+       "nvidia-smi --query-gpu=memory.used,memory.total --format=csv"},
   };
-  finding.gain = shaped(1.0, step / std::max(step - lost, 0.1 * step), "samples a second, if small kernels filled the GPU");
+  finding.gain =
+      shaped(1.0, step / std::max(step - lost, 0.1 * step), "samples a second, if small kernels filled the GPU");
   return {finding};
 }
 

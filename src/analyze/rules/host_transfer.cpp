@@ -1,5 +1,5 @@
-// Copies between host and GPU that nothing overlaps: pageable memory (the call stages it and blocks), large inputs, results
-// copied back within the step. Values read back one by one are cpu_gpu_sync.
+// Copies between host and GPU that nothing overlaps: pageable memory (the call stages it and blocks), large inputs,
+// results copied back within the step. Values read back one by one are cpu_gpu_sync.
 #include <fmt/format.h>
 
 #include "analyze/rules/rules.h"
@@ -30,7 +30,8 @@ Copies copies_in_steps(const RankEvidence& rank) {
     sum.count += 1;
     sum.bytes += static_cast<double>(events.value[work.event]);
     sum.time_ns += static_cast<double>(work.end - work.start);
-    if (host_memory(events.detail[work.event]) == HostMemory::pageable) sum.pageable += static_cast<double>(events.value[work.event]);
+    if (host_memory(events.detail[work.event]) == HostMemory::pageable)
+      sum.pageable += static_cast<double>(events.value[work.event]);
   }
   return sum;
 }
@@ -43,7 +44,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = (copies.count > 0 ? exposed : 0) + blocked;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  Finding finding = make_finding(kHostTransferRule, lost, step, "Copies between host and GPU take " + ms_text(lost) + " a step (" +
+  Finding finding = make_finding(kHostTransferRule, lost, step,
+                                 "Copies between host and GPU take " + ms_text(lost) + " a step (" +
                                      percent_text(lost / step) + ") that nothing overlaps");
   finding.evidence = {
       time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", exposed),
@@ -52,19 +54,23 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   if (copies.time_ns > 0) {
     const double rate = copies.bytes / (copies.time_ns * 1e-9);
-    finding.evidence.push_back({fmt::format("Moved per step: {:.1f} MB at {:.1f} GB/s", copies.bytes / rank.step_count() * 1e-6, rate * 1e-9),
-                                "copy_bandwidth", rate, "B/s"});
-    finding.evidence.push_back(share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));
+    finding.evidence.push_back(
+        {fmt::format("Moved per step: {:.1f} MB at {:.1f} GB/s", copies.bytes / rank.step_count() * 1e-6, rate * 1e-9),
+         "copy_bandwidth", rate, "B/s"});
+    finding.evidence.push_back(
+        share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));
   }
   finding.recommendations = {
       {AdviceKind::code, "Pin the host memory and copy asynchronously, so that the copy overlaps computation.",
        "DataLoader(..., pin_memory=True); x = x.to('cuda', non_blocking=True)"},
       {AdviceKind::code, "Copy the next batch on a stream of its own while this one computes.",
        "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)"},
-      {AdviceKind::code, "Send fewer bytes: integers or half precision, converted on the GPU; keep what does not change there.",
+      {AdviceKind::code,
+       "Send fewer bytes: integers or half precision, converted on the GPU; keep what does not change there.",
        "x = x_uint8.to('cuda', non_blocking=True).to(torch.bfloat16).div_(255)"},
   };
-  show_works(rank, [&rank](std::size_t i) { return moves_data(rank, rank.list.works[i]); }, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return moves_data(rank, rank.list.works[i]); }, finding);
   return {finding};
 }
 
@@ -85,6 +91,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply, change, {0.9, 1.0, 1.25}};
+    "host_transfer", "data_loading",  "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
+    change,          {0.9, 1.0, 1.25}};
 
 }  // namespace warpmark::analyze

@@ -15,7 +15,8 @@ struct Group {
   double total_ns = 0;
 };
 
-/// Kernel profilers and timelines spell names differently: what comes before arguments and template parameters is common.
+/// Kernel profilers and timelines spell names differently: what comes before arguments and template parameters is
+/// common.
 std::string stem(std::string_view name) {
   if (name.starts_with("void ")) name.remove_prefix(5);
   return std::string(name.substr(0, name.find_first_of("(<")));
@@ -34,7 +35,8 @@ std::map<std::string, Group> grouped(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   for (const GpuWork& work : rank.list.works) {
     if (!is_compute(work.category) || !rank.in_steps(work)) continue;
-    in_steps[stem(rank.timeline->name_of(work.event))] += static_cast<double>(work.end - work.start) / rank.step_count();
+    in_steps[stem(rank.timeline->name_of(work.event))] +=
+        static_cast<double>(work.end - work.start) / rank.step_count();
   }
   bool any = false;
   for (const auto& [name, group] : groups) any = any || in_steps.contains(stem(name));
@@ -76,16 +78,19 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   }
   if (hits.empty() || whole <= 0) return {};
   std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.lost_ns > b.lost_ns; });
-  Finding finding = make_finding(rule, lost, whole, title + " in " + std::to_string(hits.size()) +
-                                                        (hits.size() == 1 ? " kernel" : " kernels") + ", worst " +
-                                                        stem(hits.front().profile->name));
+  Finding finding =
+      make_finding(rule, lost, whole,
+                   title + " in " + std::to_string(hits.size()) + (hits.size() == 1 ? " kernel" : " kernels") +
+                       ", worst " + stem(hits.front().profile->name));
   for (std::size_t i = 0; i < std::min(hits.size(), kKernelsShown); ++i) {
-    finding.evidence.push_back({stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->ordinal) + "): " +
-                                    hits[i].saving.text, hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
+    finding.evidence.push_back({stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->ordinal) +
+                                    "): " + hits[i].saving.text,
+                                hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
   }
   finding.recommendations = std::move(recommendations);
-  finding.gain = shaped(1.0, whole / std::max(whole - lost, 0.05 * whole),
-                        "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
+  finding.gain =
+      shaped(1.0, whole / std::max(whole - lost, 0.05 * whole),
+             "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
   return {finding};
 }
 

@@ -14,17 +14,17 @@ namespace warpmark::analyze {
 struct KernelSaving {
   double fraction = 0;
   std::string text;
-  std::string id;     ///< of the fact
-  double value = 0;   ///< of the fact
+  std::string id;    ///< of the fact
+  double value = 0;  ///< of the fact
   std::string unit;
 };
 
-/// One finding over all kernels for which `judge` sees a saving; none if there is none. Judged is the longest launch of each
-/// kernel. Shares are of the timeline's steps if it has these kernels, else of all profiled time: `lost_ns` is then the
-/// profiler's time, which is not comparable with a timeline's.
-[[nodiscard]] std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, const std::string& title,
-                                                  std::vector<Recommendation> recommendations,
-                                                  const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge);
+/// One finding over all kernels for which `judge` sees a saving; none if there is none. Judged is the longest launch of
+/// each kernel. Shares are of the timeline's steps if it has these kernels, else of all profiled time: `lost_ns` is
+/// then the profiler's time, which is not comparable with a timeline's.
+[[nodiscard]] std::vector<Finding> kernel_finding(
+    const Rule& rule, const Evidence& evidence, const std::string& title, std::vector<Recommendation> recommendations,
+    const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge);
 
 /// Highest of compute and memory throughput, ratio 0..1; 0 if not measured.
 [[nodiscard]] double best_throughput(const KernelProfile& profile);

@@ -1,9 +1,19 @@
 // The GPU runs dry because the host cannot dispatch work as fast as the GPU finishes it: many short kernels.
+#include <fmt/format.h>
+
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
 namespace {
+
+void change(const Evidence& evidence, double success, Change& change);
+
+double without_dispatch(const Evidence& evidence) {
+  Change all(evidence);
+  change(evidence, 1.0, all);
+  return speedup_of(evidence, all);
+}
 
 struct Launches {
   double count = 0;
@@ -28,12 +38,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);
-  Finding finding = make_finding(kLaunchOverheadRule, lost, step, "The GPU waits " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") for the host to launch work");
+  Finding finding = make_finding(
+      kLaunchOverheadRule, lost, step,
+      "The GPU waits " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") for the host to launch work");
   finding.evidence = {
       time_fact("launch_idle_per_step", "GPU idle while the host dispatches, per step", lost),
       count_fact("launches_per_step", "Launches per step", launches.count / rank.step_count()),
-      time_fact("mean_work_duration", "Mean duration of a kernel or copy", launches.kernel_ns / std::max(1.0, launches.count)),
+      time_fact("mean_work_duration", "Mean duration of a kernel or copy",
+                launches.kernel_ns / std::max(1.0, launches.count)),
       share_fact("short_kernel_share", "Shorter than 10 us", launches.short_kernels / std::max(1.0, launches.count)),
       time_fact("host_dispatch_per_step", "Host time to dispatch a step (recording costs taken off)",
                 rank.replay.host_ns(HostCause::dispatch) + rank.replay.host_ns(HostCause::other) +
@@ -41,6 +53,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("recording_cost_per_step", "Idle time that recording itself is estimated to cause, per step",
                 rank.part_ns(Part::idle_profiler)),
   };
+  finding.evidence.push_back(
+      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) at most {:.1f} times faster",
+                   without_dispatch(evidence)),
+       "cuda_graph_limit", without_dispatch(evidence), ""});
   finding.recommendations = {
       {AdviceKind::code, "Compile the model: fewer, larger kernels and less Python between them.",
        "model = torch.compile(model)"},
@@ -64,6 +80,7 @@ void change(const Evidence&, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kLaunchOverheadRule = {
-    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change, {0.2, 0.55, 1.08}};
+    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change,
+    {0.2, 0.55, 1.08}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,5 @@
-// One rank has more to do than the others, which wait for it in every collective: their collectives look long, but it is not
-// the network.
+// One rank has more to do than the others, which wait for it in every collective: their collectives look long, but it
+// is not the network.
 #include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
@@ -13,27 +13,31 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
   if (lost <= 0.001 * step) return {};
-  Finding finding = make_finding(kLoadImbalanceRule, lost, step, "Rank " + std::to_string(late.timeline->rank) +
-                                     " has more work: the others wait " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") for it");
+  Finding finding = make_finding(kLoadImbalanceRule, lost, step,
+                                 "Rank " + std::to_string(late.timeline->rank) + " has more work: the others wait " +
+                                     ms_text(lost) + " a step (" + percent_text(lost / step) + ") for it");
   for (const RankEvidence& rank : evidence.ranks) {
     const std::string which = "rank_" + std::to_string(rank.index);
-    finding.evidence.push_back(time_fact(which + "_own_work", "Rank " + std::to_string(rank.timeline->rank) + ", own work per step",
+    finding.evidence.push_back(time_fact(which + "_own_work",
+                                         "Rank " + std::to_string(rank.timeline->rank) + ", own work per step",
                                          rank.own_work_ns()));
-    finding.evidence.push_back(time_fact(which + "_waiting", "Rank " + std::to_string(rank.timeline->rank) +
-                                             ", waiting for others per step", rank.part_ns(Part::idle_waiting_for_rank)));
+    finding.evidence.push_back(
+        time_fact(which + "_waiting", "Rank " + std::to_string(rank.timeline->rank) + ", waiting for others per step",
+                  rank.part_ns(Part::idle_waiting_for_rank)));
     if (finding.evidence.size() >= 16) break;
   }
   finding.recommendations = {
-      {AdviceKind::code, "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
+      {AdviceKind::code,
+       "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
        "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)"},
       {AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
        "warpmark monitor"},
   };
-  show_works(late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
+  show_works(
+      late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   const double left_if_spread = step - std::min(imbalance.mean_late_ns, lost);
   const double left_if_gone = step - lost;
-  finding.gain = shaped(step / left_if_spread, step / left_if_gone * 1.05,
+  finding.gain = shaped(step / left_if_spread, step / left_if_gone * 1.12,
                         "the late rank's excess spread over all ranks, or gone");
   return {finding};
 }

@@ -1,5 +1,5 @@
-// Device memory is allocated or freed within the step: each cudaMalloc takes the driver's lock, each cudaFree waits for the
-// GPU. A caching or stream-ordered allocator does neither in steady state.
+// Device memory is allocated or freed within the step: each cudaMalloc takes the driver's lock, each cudaFree waits for
+// the GPU. A caching or stream-ordered allocator does neither in steady state.
 #include <algorithm>
 
 #include "analyze/rules/rules.h"
@@ -15,15 +15,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
   double calls = 0;
   double time = 0;
   for (const BlockingCall& call : rank.host->blocking_calls()) {
-    if (call.cause != HostCause::allocation || call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
+    if (call.cause != HostCause::allocation || call.end < rank.steps.start() || call.start >= rank.steps.end())
+      continue;
     calls += 1;
     time += static_cast<double>(call.end - call.start);
   }
   const double lost = rank.part_ns(Part::idle_allocation);
   if (calls == 0 || lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  Finding finding = make_finding(kMemoryAllocationRule, lost, step, "Allocating and freeing memory leaves the GPU idle for " +
-                                     ms_text(lost) + " a step (" + percent_text(lost / step) + ")");
+  Finding finding = make_finding(kMemoryAllocationRule, lost, step,
+                                 "Allocating and freeing memory leaves the GPU idle for " + ms_text(lost) +
+                                     " a step (" + percent_text(lost / step) + ")");
   finding.evidence = {
       time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", lost),
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
@@ -34,7 +36,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
        "unset PYTORCH_NO_CUDA_MEMORY_CACHING; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
       {AdviceKind::code, "Do not empty the cache within the loop; it frees what the next step allocates again.",
        "# remove torch.cuda.empty_cache() from the training loop"},
-      {AdviceKind::code, "In native code allocate from a pool, in stream order.", "cudaMallocAsync(&pointer, bytes, stream);"},
+      {AdviceKind::code, "In native code allocate from a pool, in stream order.",
+       "cudaMallocAsync(&pointer, bytes, stream);"},
   };
   show_idle(rank, {Part::idle_allocation}, finding);
   return {finding};
@@ -49,7 +52,8 @@ void change(const Evidence&, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kMemoryAllocationRule = {"memory_allocation", "memory_allocation", "Is memory allocated within the step?",
-                                              Need::gpu_work, apply, change, {0.9, 1.0, 1.4}};
+constinit const Rule kMemoryAllocationRule = {
+    "memory_allocation", "memory_allocation", "Is memory allocated within the step?", Need::gpu_work, apply, change,
+    {0.75, 1.0, 1.4}};
 
 }  // namespace warpmark::analyze

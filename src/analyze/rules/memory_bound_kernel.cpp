@@ -1,5 +1,5 @@
-// A kernel at the memory roof: it only gets faster by moving fewer bytes. Thresholds as in Nsight Compute's bottleneck rule:
-// memory throughput from 80 % on, and 10 points above computing.
+// A kernel at the memory roof: it only gets faster by moving fewer bytes. Thresholds as in Nsight Compute's bottleneck
+// rule: memory throughput from 80 % on, and 10 points above computing.
 #include <fmt/format.h>
 
 #include "analyze/rules/kernel_profiles.h"
@@ -15,21 +15,28 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto memory = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
   if (!memory || *memory < 80 || *memory - compute < 10) return std::nullopt;
-  return KernelSaving{kUsualSaving, fmt::format("memory at {:.0f} % of its peak, computing at {:.0f} %", *memory, compute),
+  return KernelSaving{kUsualSaving,
+                      fmt::format("memory at {:.0f} % of its peak, computing at {:.0f} %", *memory, compute),
                       "memory_throughput", *memory / 100, ""};
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
   return kernel_finding(kMemoryBoundKernelRule, evidence, "The memory's bandwidth is used up",
-                        {{AdviceKind::code, "Move fewer bytes: fuse with the kernel before or after, use 16-bit types, keep reused "
-                                            "data in shared memory.",
+                        {{AdviceKind::code,
+                          "Move fewer bytes: fuse with the kernel before or after, use 16-bit types, keep reused "
+                          "data in shared memory.",
                           "using T = __nv_bfloat16;"}},
                         judge);
 }
 
 }  // namespace
 
-constinit const Rule kMemoryBoundKernelRule = {
-    "memory_bound_kernel", "memory_bandwidth", "Is memory the roof of a kernel?", Need::kernel_profiles, apply, nullptr, {}};
+constinit const Rule kMemoryBoundKernelRule = {"memory_bound_kernel",
+                                               "memory_bandwidth",
+                                               "Is memory the roof of a kernel?",
+                                               Need::kernel_profiles,
+                                               apply,
+                                               nullptr,
+                                               {}};
 
 }  // namespace warpmark::analyze

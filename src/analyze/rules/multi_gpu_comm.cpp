@@ -1,5 +1,5 @@
-// Communication between GPUs that no computation overlaps. Waiting for a rank that has more work is load_imbalance; waiting
-// that comes from meeting so often (equal work, unequal instants) is communication.
+// Communication between GPUs that no computation overlaps. Waiting for a rank that has more work is load_imbalance;
+// waiting that comes from meeting so often (equal work, unequal instants) is communication.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,12 +49,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.ranks[worst];
   const double step = rank.undisturbed_step_ns();
   const Traffic traffic = traffic_in_steps(rank);
-  Finding finding = make_finding(kMultiGpuCommRule, lost, step, "Communication takes " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") that no computation overlaps");
+  Finding finding = make_finding(kMultiGpuCommRule, lost, step,
+                                 "Communication takes " + ms_text(lost) + " a step (" + percent_text(lost / step) +
+                                     ") that no computation overlaps");
   finding.evidence = {
       time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                 rank.part_ns(Part::exposed_communication)),
-      time_fact("waiting_per_step", "Waiting in collectives for other ranks, per step", rank.part_ns(Part::idle_waiting_for_rank)),
+      time_fact("waiting_per_step", "Waiting in collectives for other ranks, per step",
+                rank.part_ns(Part::idle_waiting_for_rank)),
       share_fact("overlap", "Of the collectives' time overlapped by computation",
                  traffic.overlapped_ns / std::max(1.0, traffic.time_ns)),
       count_fact("collectives_per_step", "Collectives per step", traffic.collectives / rank.step_count()),
@@ -64,14 +66,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                           traffic.elements / std::max(1.0, traffic.collectives)));
   }
   finding.recommendations = {
-      {AdviceKind::code, "Reduce gradients less often: accumulate over several batches, or take a larger batch per GPU.",
+      {AdviceKind::code,
+       "Reduce gradients less often: accumulate over several batches, or take a larger batch per GPU.",
        "with model.no_sync(): loss.backward()  # all but every k-th batch"},
       {AdviceKind::code, "Fewer, larger buckets, and no copy into them.",
        "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)"},
-      {AdviceKind::code, "Send gradients in 16 bits.", "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"},
+      {AdviceKind::code, "Send gradients in 16 bits.",
+       "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"},
       {AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", "NCCL_DEBUG=INFO"},
   };
-  show_works(rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
   return {finding};
 }
 
@@ -88,7 +93,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kMultiGpuCommRule = {"multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?",
-                                          Need::gpu_work, apply, change, {0.4, 1.0, 1.15}};
+constinit const Rule kMultiGpuCommRule = {
+    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change, {0.4, 1.0, 1.3}};
 
 }  // namespace warpmark::analyze

@@ -5,8 +5,8 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kHostLeft = 0.1;          // of the host time of an unfused optimizer
-constexpr double kFewKernels = 40;         // a step: a fused or foreach optimizer needs fewer
+constexpr double kHostLeft = 0.1;   // of the host time of an unfused optimizer
+constexpr double kFewKernels = 40;  // a step: a fused or foreach optimizer needs fewer
 
 struct Updates {
   double kernels = 0;
@@ -34,24 +34,30 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const Updates updates = updates_in_steps(rank);
   if (updates.kernels == 0) return {};
   const double idle = rank.part_ns(Part::idle_optimizer);
-  const double lost = avoidable_ns(rank, Owner::optimizer) + (is_unfused(rank, updates) ? idle * (1 - kHostLeft) : idle * 0.5);
+  const double lost =
+      avoidable_ns(rank, Owner::optimizer) + (is_unfused(rank, updates) ? idle * (1 - kHostLeft) : idle * 0.5);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  Finding finding = make_finding(kOptimizerRule, lost, step, "The optimizer's update loses " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") in " +
-                                     std::to_string(static_cast<int>(updates.kernels / rank.step_count())) + " kernels");
+  Finding finding =
+      make_finding(kOptimizerRule, lost, step,
+                   "The optimizer's update loses " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") in " +
+                       std::to_string(static_cast<int>(updates.kernels / rank.step_count())) + " kernels");
   finding.evidence = {
-      count_fact("optimizer_kernels_per_step", "Kernels of the optimizer per step", updates.kernels / rank.step_count()),
-      share_fact("optimizer_multi_tensor_share", "Of them for many parameters at once", updates.multi_tensor / updates.kernels),
+      count_fact("optimizer_kernels_per_step", "Kernels of the optimizer per step",
+                 updates.kernels / rank.step_count()),
+      share_fact("optimizer_multi_tensor_share", "Of them for many parameters at once",
+                 updates.multi_tensor / updates.kernels),
       time_fact("optimizer_gpu_per_step", "GPU time of the optimizer, per step", updates.gpu_ns / rank.step_count()),
       time_fact("optimizer_idle_per_step", "GPU idle in the optimizer, per step", idle),
   };
   finding.recommendations = {
-      {AdviceKind::code, "Update all parameters with one kernel.", "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
+      {AdviceKind::code, "Update all parameters with one kernel.",
+       "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
       {AdviceKind::code, "Where no fused version exists, update lists of parameters together.",
        "torch.optim.SGD(model.parameters(), lr=lr, foreach=True)"},
   };
-  show_works(rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::optimizer; }, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::optimizer; }, finding);
   return {finding};
 }
 
@@ -59,13 +65,15 @@ void change(const Evidence& evidence, double success, Change& change) {
   shrink_owned(evidence, Owner::optimizer, success, change);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const bool unfused = is_unfused(evidence.ranks[r], updates_in_steps(evidence.ranks[r]));
-    change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::optimizer)] *= scaled(unfused ? kHostLeft : 0.5, success);
+    change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::optimizer)] *=
+        scaled(unfused ? kHostLeft : 0.5, success);
   }
 }
 
 }  // namespace
 
 constinit const Rule kOptimizerRule = {
-    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change, {0.9, 1.0, 1.35}};
+    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply,
+    change,      {0.9, 1.0, 1.35}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,5 @@
-// The link between host and GPU is at its limit. Payload that a link carries: about 0.8 of generation x lanes (PCI Express
-// base specification: 0.985 GB/s a lane for generation 3, doubled with every generation, less packet headers).
+// The link between host and GPU is at its limit. Payload that a link carries: about 0.8 of generation x lanes (PCI
+// Express base specification: 0.985 GB/s a lane for generation 3, doubled with every generation, less packet headers).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ std::optional<Busy> busiest(const Evidence& evidence) {
       const CounterSeries* width = series_of(evidence, "pcie_link_width", series->device);
       if (generation == nullptr || width == nullptr) continue;
       const double lanes = highest_of(*width).value_or(0);
-      const double limit = kLaneOfGeneration3 * std::pow(2.0, highest_of(*generation).value_or(3) - 3) * lanes * kPayload;
+      const double limit =
+          kLaneOfGeneration3 * std::pow(2.0, highest_of(*generation).value_or(3) - 3) * lanes * kPayload;
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),
                                       [limit](double value) { return value >= kSaturated * limit; });
@@ -49,18 +50,22 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
   double lost = step * link->share;
   if (evidence.has_timeline()) {  // only what computation does not hide
-    lost = std::min(lost, evidence.rank().part_ns(Part::exposed_copy_to_device) + evidence.rank().part_ns(Part::exposed_copy_to_host));
+    lost = std::min(lost, evidence.rank().part_ns(Part::exposed_copy_to_device) +
+                              evidence.rank().part_ns(Part::exposed_copy_to_host));
   }
-  Finding finding = make_finding(kPcieSaturatedRule, lost, step, fmt::format("The PCIe link of GPU {} is at its limit in {:.0f} % of "
-                                                                             "the samples", link->device, link->share * 100));
+  Finding finding = make_finding(kPcieSaturatedRule, lost, step,
+                                 fmt::format("The PCIe link of GPU {} is at its limit in {:.0f} % of "
+                                             "the samples",
+                                             link->device, link->share * 100));
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("saturated_share", "Samples at the limit of the link", link->share),
-      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s", link->highest * 1e-9, link->limit * 1e-9), "pcie_rate",
-       link->highest, "B/s"},
+      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s", link->highest * 1e-9, link->limit * 1e-9),
+       "pcie_rate", link->highest, "B/s"},
   };
   finding.recommendations = {
-      {AdviceKind::code, "Send fewer bytes: integers or 16 bits, decoded and converted on the GPU; keep on the GPU what returns.",
+      {AdviceKind::code,
+       "Send fewer bytes: integers or 16 bits, decoded and converted on the GPU; keep on the GPU what returns.",
        "x = x_uint8.to('cuda', non_blocking=True)"},
       {AdviceKind::command, "Check that the link has its full width and generation.",
        "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"},
@@ -71,7 +76,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kPcieSaturatedRule = {
-    "pcie_saturated", "environment", "Is the link between host and GPU at its limit?", Need::counters, apply, nullptr, {}};
+constinit const Rule kPcieSaturatedRule = {"pcie_saturated",
+                                           "environment",
+                                           "Is the link between host and GPU at its limit?",
+                                           Need::counters,
+                                           apply,
+                                           nullptr,
+                                           {}};
 
 }  // namespace warpmark::analyze

@@ -35,16 +35,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
-  Finding finding = make_finding(kPrecisionRule, lost, step,
-                                 simt + wide > tf32 ? "Matrix work takes " + ms_text(simt + wide) + " a step (" +
-                                                          percent_text((simt + wide) / step) + ") outside of tensor cores"
-                                                    : "Matrix work of " + ms_text(tf32) + " a step runs in TF32, not in 16 bits");
+  Finding finding =
+      make_finding(kPrecisionRule, lost, step,
+                   simt + wide > tf32 ? "Matrix work takes " + ms_text(simt + wide) + " a step (" +
+                                            percent_text((simt + wide) / step) + ") outside of tensor cores"
+                                      : "Matrix work of " + ms_text(tf32) + " a step runs in TF32, not in 16 bits");
   finding.evidence = {
       time_fact("fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt),
       time_fact("tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32),
       time_fact("half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half),
   };
-  if (wide > 0) finding.evidence.push_back(time_fact("fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide));
+  if (wide > 0)
+    finding.evidence.push_back(time_fact("fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide));
   finding.recommendations = {
       {AdviceKind::code, "Compute in BF16; weights and reductions stay in FP32.",
        "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)"},
@@ -53,7 +55,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::code, "For convolutions keep tensors in the layout of the tensor cores.",
        "model = model.to(memory_format=torch.channels_last)"},
   };
-  show_works(rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::precision; }, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::precision; }, finding);
   return {finding};
 }
 
@@ -72,6 +75,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kPrecisionRule = {
-    "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply, change, {0.85, 1.0, 1.35}};
+    "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply,
+    change,      {0.82, 1.0, 1.3}};
 
 }  // namespace warpmark::analyze

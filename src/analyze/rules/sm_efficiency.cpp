@@ -15,23 +15,30 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto issue = profile.metric("smsp__issue_active.avg.per_cycle_active");
   const double best = best_throughput(profile);
   if (!issue || *issue >= 0.6 || best >= 0.6) return std::nullopt;
-  return KernelSaving{std::min(1 - *issue, 1 - best),
-                      fmt::format("issues in {:.0f} % of the cycles, best throughput {:.0f} %", *issue * 100, best * 100),
-                      "issue_active", *issue, ""};
+  return KernelSaving{
+      std::min(1 - *issue, 1 - best),
+      fmt::format("issues in {:.0f} % of the cycles, best throughput {:.0f} %", *issue * 100, best * 100),
+      "issue_active", *issue, ""};
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kSmEfficiencyRule, evidence, "Latency, not throughput, limits",
-                        {{AdviceKind::code, "Give each thread more independent work, so that loads are in flight together.",
-                          "#pragma unroll 4"},
-                         {AdviceKind::code, "Launch more blocks, or overlap small kernels on several streams.",
-                          "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);"}},
-                        judge);
+  return kernel_finding(
+      kSmEfficiencyRule, evidence, "Latency, not throughput, limits",
+      {{AdviceKind::code, "Give each thread more independent work, so that loads are in flight together.",
+        "#pragma unroll 4"},
+       {AdviceKind::code, "Launch more blocks, or overlap small kernels on several streams.",
+        "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);"}},
+      judge);
 }
 
 }  // namespace
 
-constinit const Rule kSmEfficiencyRule = {
-    "sm_efficiency", "kernel_efficiency", "Do the multiprocessors keep issuing?", Need::kernel_profiles, apply, nullptr, {}};
+constinit const Rule kSmEfficiencyRule = {"sm_efficiency",
+                                          "kernel_efficiency",
+                                          "Do the multiprocessors keep issuing?",
+                                          Need::kernel_profiles,
+                                          apply,
+                                          nullptr,
+                                          {}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,5 @@
-// The last wave of blocks does not fill the GPU, or there is less than one wave. Formulas and the 20 % threshold as in Nsight
-// Compute's launch rules: 1 / (1 + whole waves) for the tail, 1 - waves for a small grid.
+// The last wave of blocks does not fill the GPU, or there is less than one wave. Formulas and the 20 % threshold as in
+// Nsight Compute's launch rules: 1 / (1 + whole waves) for the tail, 1 - waves for a small grid.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -29,11 +29,13 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kTailEffectRule, evidence, "The last wave of blocks leaves multiprocessors idle",
-                        {{AdviceKind::code, "Launch whole waves: a grid that is a multiple of what runs at once, or a grid-stride loop "
-                                            "over exactly that many blocks.",
-                          "cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0); grid = blocks * sm_count;"}},
-                        judge);
+  return kernel_finding(
+      kTailEffectRule, evidence, "The last wave of blocks leaves multiprocessors idle",
+      {{AdviceKind::code,
+        "Launch whole waves: a grid that is a multiple of what runs at once, or a grid-stride loop "
+        "over exactly that many blocks.",
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0); grid = blocks * sm_count;"}},
+      judge);
 }
 
 }  // namespace

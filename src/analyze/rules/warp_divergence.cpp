@@ -18,15 +18,21 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   return kernel_finding(kWarpDivergenceRule, evidence, "Warps diverge",
-                        {{AdviceKind::code, "Give neighbouring threads the same branch: sort or bin the work by its length, or let a "
-                                            "whole warp share one item.",
+                        {{AdviceKind::code,
+                          "Give neighbouring threads the same branch: sort or bin the work by its length, or let a "
+                          "whole warp share one item.",
                           "const int item = index / 32;  // one item a warp, lanes split its work"}},
                         judge);
 }
 
 }  // namespace
 
-constinit const Rule kWarpDivergenceRule = {
-    "warp_divergence", "kernel_efficiency", "Do the threads of a warp stay together?", Need::kernel_profiles, apply, nullptr, {}};
+constinit const Rule kWarpDivergenceRule = {"warp_divergence",
+                                            "kernel_efficiency",
+                                            "Do the threads of a warp stay together?",
+                                            Need::kernel_profiles,
+                                            apply,
+                                            nullptr,
+                                            {}};
 
 }  // namespace warpmark::analyze

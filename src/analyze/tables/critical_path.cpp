@@ -1,7 +1,8 @@
-// The chain of events that sets the length of a step, walked back from the work that ends last: from a work to the one it
-// waited for on the GPU, else to its launch, along the host to the wait that held it up, and from there to the GPU again.
-// Refused where the data cannot tell: without launch calls, or with several streams that compute but no records of their waits
-// for one another (such a path would blame the host for everything, as HTA's does without synchronization records).
+// The chain of events that sets the length of a step, walked back from the work that ends last: from a work to the one
+// it waited for on the GPU, else to its launch, along the host to the wait that held it up, and from there to the GPU
+// again. Refused where the data cannot tell: without launch calls, or with several streams that compute but no records
+// of their waits for one another (such a path would blame the host for everything, as HTA's does without
+// synchronization records).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,9 +22,8 @@ class Walk {
       const GpuWork& work = rank.list.works[i];
       if (work.end > step.start_ns && work.start < step.end_ns) by_end_.push_back(i);
     }
-    std::sort(by_end_.begin(), by_end_.end(), [&rank](std::size_t a, std::size_t b) {
-      return rank.list.works[a].end < rank.list.works[b].end;
-    });
+    std::sort(by_end_.begin(), by_end_.end(),
+              [&rank](std::size_t a, std::size_t b) { return rank.list.works[a].end < rank.list.works[b].end; });
   }
 
   std::map<std::string, std::int64_t> run() {
@@ -69,14 +69,16 @@ class Walk {
   }
   /// Position in by_end_ of the work that ended last at or before `time`, or -1.
   [[nodiscard]] std::ptrdiff_t last_ended(std::int64_t time) const {
-    const auto next = std::partition_point(by_end_.begin(), by_end_.end(), [&](std::size_t i) { return work(i).end <= time; });
+    const auto next =
+        std::partition_point(by_end_.begin(), by_end_.end(), [&](std::size_t i) { return work(i).end <= time; });
     std::ptrdiff_t at = next - by_end_.begin() - 1;
     while (at >= 0 && work(by_end_[static_cast<std::size_t>(at)]).start >= time) --at;  // works without duration
     return at;
   }
   [[nodiscard]] const BlockingCall* last_wait(std::int64_t time) const {
     const auto& calls = rank_.host->blocking_calls();
-    auto at = std::partition_point(calls.begin(), calls.end(), [time](const BlockingCall& call) { return call.end <= time; });
+    auto at =
+        std::partition_point(calls.begin(), calls.end(), [time](const BlockingCall& call) { return call.end <= time; });
     while (at != calls.begin()) {
       --at;
       if (at->end <= step_.start_ns) return nullptr;
@@ -92,15 +94,18 @@ class Walk {
 };
 
 std::string refusal(const RankEvidence& rank) {
-  if (!rank.replay.knows_host()) return "Refused: launch calls were not recorded, so nothing joins the host to the GPU.";
+  if (!rank.replay.knows_host())
+    return "Refused: launch calls were not recorded, so nothing joins the host to the GPU.";
   std::set<std::uint32_t> computing;
   for (const GpuWork& work : rank.list.works) {
     if (is_compute(work.category) && rank.in_steps(work)) computing.insert(work.track);
   }
   const EventColumns& events = rank.timeline->events;
-  const bool syncs = std::any_of(events.kind.begin(), events.kind.end(), [](EventKind kind) { return kind == EventKind::sync_record; });
+  const bool syncs = std::any_of(events.kind.begin(), events.kind.end(),
+                                 [](EventKind kind) { return kind == EventKind::sync_record; });
   if (computing.size() > 1 && !syncs) {
-    return "Refused: several streams compute, and their waits for one another were not recorded (enable_cuda_sync_events).";
+    return "Refused: several streams compute, and their waits for one another were not recorded "
+           "(enable_cuda_sync_events).";
   }
   return {};
 }
@@ -109,7 +114,8 @@ std::string refusal(const RankEvidence& rank) {
 
 AnalysisTable critical_path_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"critical_path", "Critical path of one step",
+  AnalysisTable table{"critical_path",
+                      "Critical path of one step",
                       "What the length of the first analyzed step is made of, walked back from its last work.",
                       {{"part", "Part", ""}, {"time", "Time", "s"}, {"share", "Of the step", "ratio"}},
                       {}};

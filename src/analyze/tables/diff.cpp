@@ -1,4 +1,5 @@
-// What changed between two profiles, per step of their critical ranks: by kernel, by operator, and by part of the breakdown.
+// What changed between two profiles, per step of their critical ranks: by kernel, by operator, and by part of the
+// breakdown.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -30,7 +31,9 @@ std::map<std::string, Use> uses_of(const Evidence& evidence, bool operators) {
 
 AnalysisTable compare(const char* id, const char* title, const std::map<std::string, Use>& before,
                       const std::map<std::string, Use>& after, std::size_t rows) {
-  AnalysisTable table{id, title, "Per step; the largest change of time first. Appeared and vanished: in one of the two only.",
+  AnalysisTable table{id,
+                      title,
+                      "Per step; the largest change of time first. Appeared and vanished: in one of the two only.",
                       {{"name", "Name", ""},
                        {"change", "Change", ""},
                        {"calls_before", "Calls before", ""},
@@ -73,20 +76,24 @@ std::map<std::string, Use> parts_of(const Evidence& evidence) {
   for (std::size_t i = 0; i < kParts; ++i) {
     if (rank.breakdown.ns[i] == 0) continue;
     const auto part = static_cast<Part>(i);
-    uses[part_id(part)] = {static_cast<double>(rank.breakdown.pieces[i]) / rank.step_count(), rank.part_ns(part) * 1e-9};
+    uses[part_id(part)] = {static_cast<double>(rank.breakdown.pieces[i]) / rank.step_count(),
+                           rank.part_ns(part) * 1e-9};
   }
   return uses;
 }
 
 }  // namespace
 
-std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after, const AnalyzeOptions& options) {
+std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
+                                const AnalyzeOptions& options) {
   const Evidence first = gather_evidence(before);
   const Evidence second = gather_evidence(after);
   return {
       compare("diff_breakdown", "Breakdown, before and after", parts_of(first), parts_of(second), options.table_rows),
-      compare("diff_operators", "Operators, before and after", uses_of(first, true), uses_of(second, true), options.table_rows),
-      compare("diff_kernels", "Kernels, before and after", uses_of(first, false), uses_of(second, false), options.table_rows),
+      compare("diff_operators", "Operators, before and after", uses_of(first, true), uses_of(second, true),
+              options.table_rows),
+      compare("diff_kernels", "Kernels, before and after", uses_of(first, false), uses_of(second, false),
+              options.table_rows),
   };
 }
 

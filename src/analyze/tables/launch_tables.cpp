@@ -8,7 +8,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kSlowCallNs = 50'000;    // outliers as in HTA
+constexpr double kSlowCallNs = 50'000;  // outliers as in HTA
 constexpr double kLongDelayNs = 100'000;
 constexpr std::int64_t kFullQueue = 1000;
 
@@ -30,17 +30,19 @@ std::string stream_name(const Timeline& timeline, std::uint32_t track) {
 
 AnalysisTable launch_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"launches", "Launch calls",
-                      "Delay: from the end of the call to the start of its (first) work, 0 if it began earlier. Slow: above 50 us; "
-                      "delayed: above 100 us.",
-                      {{"call", "Call", ""},
-                       {"works", "Works per step", ""},
-                       {"mean_call", "Mean duration of the call", "s"},
-                       {"mean_delay", "Mean delay", "s"},
-                       {"slow", "Slow calls", "ratio"},
-                       {"delayed", "Delayed works", "ratio"},
-                       {"shorter", "Works shorter than their call", "ratio"}},
-                      {}};
+  AnalysisTable table{
+      "launches",
+      "Launch calls",
+      "Delay: from the end of the call to the start of its (first) work, 0 if it began earlier. Slow: above 50 us; "
+      "delayed: above 100 us.",
+      {{"call", "Call", ""},
+       {"works", "Works per step", ""},
+       {"mean_call", "Mean duration of the call", "s"},
+       {"mean_delay", "Mean delay", "s"},
+       {"slow", "Slow calls", "ratio"},
+       {"delayed", "Delayed works", "ratio"},
+       {"shorter", "Works shorter than their call", "ratio"}},
+      {}};
   std::map<std::string, Calls> calls;
   const EventColumns& events = rank.timeline->events;
   for (const GpuWork& work : rank.list.works) {
@@ -57,22 +59,25 @@ AnalysisTable launch_table(const Evidence& evidence) {
   }
   if (calls.empty()) table.note = "No launch calls were recorded.";
   for (const auto& [name, one] : calls) {
-    table.rows.push_back({name, one.count / rank.step_count(), one.call_ns * 1e-9 / one.count, one.delay_ns * 1e-9 / one.count,
-                          one.slow / one.count, one.delayed / one.count, one.shorter / one.count});
+    table.rows.push_back({name, one.count / rank.step_count(), one.call_ns * 1e-9 / one.count,
+                          one.delay_ns * 1e-9 / one.count, one.slow / one.count, one.delayed / one.count,
+                          one.shorter / one.count});
   }
   return table;
 }
 
 AnalysisTable queue_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"queue", "Launches waiting in a stream's queue",
-                      "Counted up at the launch call and down when the work begins. About 1024 is all a queue holds: then the "
-                      "call blocks. A queue that is mostly empty means that the GPU waits for the host.",
-                      {{"stream", "Stream", ""},
-                       {"mean", "Mean length at a launch", ""},
-                       {"longest", "Longest", ""},
-                       {"full", "Launches into a full queue", "ratio"}},
-                      {}};
+  AnalysisTable table{
+      "queue",
+      "Launches waiting in a stream's queue",
+      "Counted up at the launch call and down when the work begins. About 1024 is all a queue holds: then the "
+      "call blocks. A queue that is mostly empty means that the GPU waits for the host.",
+      {{"stream", "Stream", ""},
+       {"mean", "Mean length at a launch", ""},
+       {"longest", "Longest", ""},
+       {"full", "Launches into a full queue", "ratio"}},
+      {}};
   std::map<std::uint32_t, std::vector<std::pair<std::int64_t, int>>> changes;
   for (const GpuWork& work : rank.list.works) {
     if (work.launch == kNoEvent || !rank.in_steps(work)) continue;
@@ -80,7 +85,9 @@ AnalysisTable queue_table(const Evidence& evidence) {
     changes[work.track].emplace_back(work.start, -1);
   }
   for (auto& [track, list] : changes) {
-    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; });
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
     std::int64_t length = 0;
     std::int64_t longest = 0;
     double sum = 0;
@@ -100,16 +107,18 @@ AnalysisTable queue_table(const Evidence& evidence) {
 }
 
 AnalysisTable idle_table(const Evidence& evidence) {
-  AnalysisTable table{"idle", "Idle time of each stream",
-                      "As HTA defines it, and per stream: never summed over streams, which overlap. Host: the work was launched "
-                      "after the one before had ended; kernel: launched in time, gap below 30 us; other: the rest (dependencies).",
-                      {{"rank", "Rank", ""},
-                       {"stream", "Stream", ""},
-                       {"busy", "Busy", "s"},
-                       {"host", "Waiting for the host", "s"},
-                       {"kernel", "Between kernels", "s"},
-                       {"other", "Other", "s"}},
-                      {}};
+  AnalysisTable table{
+      "idle",
+      "Idle time of each stream",
+      "As HTA defines it, and per stream: never summed over streams, which overlap. Host: the work was launched "
+      "after the one before had ended; kernel: launched in time, gap below 30 us; other: the rest (dependencies).",
+      {{"rank", "Rank", ""},
+       {"stream", "Stream", ""},
+       {"busy", "Busy", "s"},
+       {"host", "Waiting for the host", "s"},
+       {"kernel", "Between kernels", "s"},
+       {"other", "Other", "s"}},
+      {}};
   for (const RankEvidence& rank : evidence.ranks) {
     struct Idle {
       std::int64_t end = -1, busy = 0, host = 0, kernel = 0, other = 0;
@@ -128,8 +137,8 @@ AnalysisTable idle_table(const Evidence& evidence) {
     }
     for (const auto& [track, one] : streams) {
       const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
-      table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), stream_name(*rank.timeline, track), seconds(one.busy),
-                            seconds(one.host), seconds(one.kernel), seconds(one.other)});
+      table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), stream_name(*rank.timeline, track),
+                            seconds(one.busy), seconds(one.host), seconds(one.kernel), seconds(one.other)});
     }
   }
   return table;

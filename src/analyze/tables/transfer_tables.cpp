@@ -18,7 +18,8 @@ struct Copies {
 
 AnalysisTable copy_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"copies", "Bandwidth of copies and memsets",
+  AnalysisTable table{"copies",
+                      "Bandwidth of copies and memsets",
                       "Per step of the critical rank; works of no measurable duration count no rate.",
                       {{"kind", "Kind", ""},
                        {"count", "Per step", ""},
@@ -42,14 +43,16 @@ AnalysisTable copy_table(const Evidence& evidence) {
   }
   for (const auto& [name, one] : kinds) {
     table.rows.push_back({name, one.count / rank.step_count(), one.bytes / rank.step_count(),
-                          one.ns > 0 ? one.bytes / (one.ns * 1e-9) : 0.0, one.fastest > 0 ? one.slowest : 0.0, one.fastest});
+                          one.ns > 0 ? one.bytes / (one.ns * 1e-9) : 0.0, one.fastest > 0 ? one.slowest : 0.0,
+                          one.fastest});
   }
   if (table.rows.empty()) table.note = "No copies in the analyzed steps.";
   return table;
 }
 
 AnalysisTable overlap_table(const Evidence& evidence) {
-  AnalysisTable table{"overlap", "Communication hidden behind computation",
+  AnalysisTable table{"overlap",
+                      "Communication hidden behind computation",
                       "Overlap: length of the intersection of the two unions, over the length of the communication's.",
                       {{"rank", "Rank", ""},
                        {"communication", "Communication", "s"},
@@ -77,25 +80,28 @@ AnalysisTable overlap_table(const Evidence& evidence) {
 }
 
 AnalysisTable rank_table(const Evidence& evidence) {
-  AnalysisTable table{"ranks", "Ranks",
-                      "Own work: all but communication, waiting, dispatch and recording. The straggler is the rank with the most "
-                      "own work; clocks are aligned by the ends of collectives.",
-                      {{"rank", "Rank", ""},
-                       {"host", "Host", ""},
-                       {"step", "Step", "s"},
-                       {"compute", "Computing", "s"},
-                       {"own_work", "Own work", "s"},
-                       {"communication", "Exposed communication", "s"},
-                       {"waiting", "Waiting for ranks", "s"},
-                       {"idle", "Other idle", "s"},
-                       {"clock_offset", "Clock offset to the first", "s"},
-                       {"matched", "Collectives matched", ""}},
-                      {}};
+  AnalysisTable table{
+      "ranks",
+      "Ranks",
+      "Own work: all but communication, waiting, dispatch and recording. The straggler is the rank with the most "
+      "own work; clocks are aligned by the ends of collectives.",
+      {{"rank", "Rank", ""},
+       {"host", "Host", ""},
+       {"step", "Step", "s"},
+       {"compute", "Computing", "s"},
+       {"own_work", "Own work", "s"},
+       {"communication", "Exposed communication", "s"},
+       {"waiting", "Waiting for ranks", "s"},
+       {"idle", "Other idle", "s"},
+       {"clock_offset", "Clock offset to the first", "s"},
+       {"matched", "Collectives matched", ""}},
+      {}};
   for (const RankEvidence& rank : evidence.ranks) {
     const double waiting = rank.part_ns(Part::idle_waiting_for_rank);
     table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), rank.timeline->host, rank.step_ns() * 1e-9,
-                          rank.group_ns("compute") * 1e-9, rank.own_work_ns() * 1e-9, rank.group_ns("communication") * 1e-9,
-                          waiting * 1e-9, (rank.group_ns("idle") - waiting) * 1e-9,
+                          rank.group_ns("compute") * 1e-9, rank.own_work_ns() * 1e-9,
+                          rank.group_ns("communication") * 1e-9, waiting * 1e-9,
+                          (rank.group_ns("idle") - waiting) * 1e-9,
                           static_cast<double>(rank.alignment.clock_offset_ns) * 1e-9, rank.alignment.matched});
   }
   return table;

@@ -27,16 +27,18 @@ std::vector<std::pair<NameId, Use>> by_time(const std::unordered_map<NameId, Use
 
 AnalysisTable kernel_table(const Evidence& evidence, std::size_t rows) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"kernels", "Kernels, copies and memsets",
-                      "Per step of the critical rank; works of several streams may overlap, so shares need not sum to 1.",
-                      {{"name", "Name", ""},
-                       {"category", "Category", ""},
-                       {"calls", "Calls per step", ""},
-                       {"time", "Time per step", "s"},
-                       {"mean", "Mean", "s"},
-                       {"longest", "Longest", "s"},
-                       {"share", "Of the step", "ratio"}},
-                      {}};
+  AnalysisTable table{
+      "kernels",
+      "Kernels, copies and memsets",
+      "Per step of the critical rank; works of several streams may overlap, so shares need not sum to 1.",
+      {{"name", "Name", ""},
+       {"category", "Category", ""},
+       {"calls", "Calls per step", ""},
+       {"time", "Time per step", "s"},
+       {"mean", "Mean", "s"},
+       {"longest", "Longest", "s"},
+       {"share", "Of the step", "ratio"}},
+      {}};
   std::unordered_map<NameId, Use> uses;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work)) continue;
@@ -59,7 +61,8 @@ AnalysisTable kernel_table(const Evidence& evidence, std::size_t rows) {
 
 AnalysisTable operator_table(const Evidence& evidence, std::size_t rows) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"operators", "Operators by the GPU time they launch",
+  AnalysisTable table{"operators",
+                      "Operators by the GPU time they launch",
                       "Innermost operator around each launch, per step of the critical rank.",
                       {{"name", "Operator", ""},
                        {"works", "Works launched per step", ""},
@@ -79,9 +82,10 @@ AnalysisTable operator_table(const Evidence& evidence, std::size_t rows) {
   }
   for (const auto& [name, use] : by_time(uses)) {
     if (table.rows.size() == rows) break;
-    table.rows.push_back({name == 0 ? std::string("(outside of operators)") : std::string(rank.timeline->names.at(name)),
-                          use.calls / rank.step_count(), use.total_ns * 1e-9 / rank.step_count(),
-                          use.total_ns / static_cast<double>(rank.steps.length())});
+    table.rows.push_back(
+        {name == 0 ? std::string("(outside of operators)") : std::string(rank.timeline->names.at(name)),
+         use.calls / rank.step_count(), use.total_ns * 1e-9 / rank.step_count(),
+         use.total_ns / static_cast<double>(rank.steps.length())});
   }
   return table;
 }

@@ -26,8 +26,8 @@ Status read(ByteSource& source, const ReadOptions& options, ProfileSession& sess
   TimelineBuilder builder;
   auto first = read_kineto_head(source, builder);
   if (first.ok()) {
-    KinetoMerge merge(builder, parsers_needed(options.threads));
-    WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options.threads, merge));
+    KinetoMerge merge(builder, parsers_needed(options));
+    WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge));
     merge.finish();
     if (list.rest.empty()) {
       builder.issue("unfinished_file", "the list of events has no end: the file was cut off, and later events are missing");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,10 @@ struct EventArgs {
   std::string_view group;
   std::string_view input_dims;
   std::string_view sync_kind;
-  std::string_view name;  ///< of a metadata row
+  std::string_view name;        ///< of a metadata row
+  std::string_view track_kind;  ///< likewise, of our own writer: "stream" or "thread"
+  std::int64_t value = INT64_MIN;   ///< of our own writer, for what Kineto has no fields for
+  std::int64_t detail = INT64_MIN;  ///< likewise
 };
 
 struct EventFields {
@@ -81,6 +85,7 @@ struct RawCollective {
 /// A value of a counter; with `is_memory` the allocator's totals.
 struct RawCounter {
   std::uint32_t name = 0;
+  std::uint32_t unit = 0;
   int device = -1;
   std::int64_t time = 0;
   double value = 0;
@@ -88,8 +93,9 @@ struct RawCounter {
 };
 
 struct RawTrackName {
-  RowId process, thread;
+  std::int64_t process = 0, thread = 0;
   std::string name;
+  std::optional<TrackKind> kind;  ///< if the row tells
 };
 
 enum class Flaw : std::uint8_t {

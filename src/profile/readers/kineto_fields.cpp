@@ -2,7 +2,6 @@
 #include "profile/readers/kineto_fields.h"
 
 #include <array>
-#include <cmath>
 
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
@@ -55,7 +54,8 @@ constexpr KeyTable kArguments(std::array{
     text("Collective name", &EventArgs::collective), text("dtype", &EventArgs::data_type),
     text("Process Group Name", &EventArgs::group), text("Input Dims", &EventArgs::input_dims),
     text("Input dims", &EventArgs::input_dims), text("cuda_sync_kind", &EventArgs::sync_kind),
-    text("name", &EventArgs::name), count("registers per thread", &LaunchShape::registers_per_thread),
+    text("name", &EventArgs::name), text("track kind", &EventArgs::track_kind),
+    integer("value", &EventArgs::value), integer("detail", &EventArgs::detail), count("registers per thread", &LaunchShape::registers_per_thread),
     count("shared memory", &LaunchShape::shared_bytes), count("graph id", &LaunchShape::graph_id),
     Arg{"blocks per SM", {.kind = Kind::number, .number = &LaunchShape::blocks_per_sm}},
     Arg{"est. achieved occupancy %", {.kind = Kind::percent, .number = &LaunchShape::occupancy}},
@@ -89,6 +89,12 @@ void set_triple(std::uint32_t (&target)[3], std::string_view list) {
     element = clamp_count(integer_of(list.substr(at, end - at)).value_or(0));
     at = end;
   }
+}
+
+/// -1 if it is no number that can be meant.
+float ratio_of(std::string_view text, double divisor) {
+  const double number = parse_number(text).value_or(-1);
+  return number >= 0 && number < 1e9 ? static_cast<float>(number / divisor) : -1.0F;
 }
 
 RowId row_of(const RawValue& value) {
@@ -217,10 +223,8 @@ void set_argument(EventArgs& args, std::string_view key, const RawValue& value) 
       break;
     case Kind::text: args.*target.text = value.text; break;
     case Kind::count: args.shape.*target.count = clamp_count(integer_of(value.text).value_or(0)); break;
-    case Kind::number: args.shape.*target.number = static_cast<float>(parse_number(value.text).value_or(-1)); break;
-    case Kind::percent:
-      args.shape.*target.number = static_cast<float>(parse_number(value.text).value_or(-100) / 100);
-      break;
+    case Kind::number: args.shape.*target.number = ratio_of(value.text, 1); break;
+    case Kind::percent: args.shape.*target.number = ratio_of(value.text, 100); break;
     case Kind::triple: set_triple(args.shape.*target.triple, value.text); break;
   }
 }

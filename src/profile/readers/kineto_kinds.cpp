@@ -29,7 +29,9 @@ constexpr KeyTable kCategories(std::array{
     entry("cuda_driver", EventKind::driver_api), entry("xpu_driver", EventKind::driver_api),
     entry("privateuse1_driver", EventKind::driver_api), entry("python_function", EventKind::python),
     entry("overhead", EventKind::overhead), entry("cuda_sync", EventKind::sync_record),
-    entry("cpu_instant_event", EventKind::mark), entry("mtia_ccp_events", EventKind::kernel)});
+    entry("cpu_instant_event", EventKind::mark), entry("os_call", EventKind::os_call),
+    entry("cpu_sample", EventKind::cpu_sample), entry("cuda_graph", EventKind::graph),
+    entry("allocation", EventKind::allocation), entry("mark", EventKind::mark), entry("mtia_ccp_events", EventKind::kernel)});
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -44,8 +46,11 @@ HostMemory host_memory_of(std::string_view side) {
 
 EventKind kind_of(const EventFields& fields) {
   const char phase = fields.phase.empty() ? 'X' : fields.phase[0];
-  if (phase != 'X') return fields.name == "[memory]" ? EventKind::allocation : EventKind::mark;
   const Category category = kCategories.find(fields.category);
+  if (phase != 'X') {
+    const bool is_memory = fields.name == "[memory]" || category.kind == EventKind::allocation;
+    return is_memory ? EventKind::allocation : EventKind::mark;
+  }
   if (!category.known) return EventKind::other;
   if (category.kind == EventKind::op && fields.name.starts_with("ProfilerStep#")) return EventKind::annotation;
   return category.kind;

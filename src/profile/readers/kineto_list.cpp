@@ -36,7 +36,8 @@ struct Block {
 /// Fills blocks from the source. One thread.
 class Cutter {
  public:
-  Cutter(ByteSource& source, std::string first) : source_(source), carry_(std::move(first)) {}
+  Cutter(ByteSource& source, std::string first, std::size_t block_bytes)
+      : source_(source), carry_(std::move(first)), block_bytes_(block_bytes) {}
 
   /// False at the end of the text.
   Result<bool> fill(Block& block) {
@@ -45,7 +46,7 @@ class Cutter {
     carry_.clear();
     while (!over_) {
       const std::size_t have = block.text.size();
-      const std::size_t wanted = have < kBlockBytes / 2 ? kBlockBytes : have + kBlockBytes;
+      const std::size_t wanted = have < block_bytes_ / 2 ? block_bytes_ : have + block_bytes_;
       block.text.resize(wanted);
       WM_ASSIGN(const std::size_t got, source_.read({block.text.begin() + have, wanted - have}));
       block.text.resize(have + got);
@@ -62,18 +63,24 @@ class Cutter {
     }
     return block.text.size() > 0;
   }
+  /// After fill(): nothing follows.
+  [[nodiscard]] bool over() const { return over_; }
 
  private:
   ByteSource& source_;
   std::string carry_;
+  const std::size_t block_bytes_;
   bool over_ = false;
 };
 
 /// The threads and what they share. Blocks are handed out in order; take() gives them back parsed, in order.
 class Pipeline {
  public:
-  Pipeline(ByteSource& source, std::string first, std::size_t parsers) : cutter_(source, std::move(first)) {
-    for (std::size_t i = 0; i < parsers * 2 + 1; ++i) free_.push_back(std::make_unique<Block>());
+  /// `first` is a block that the cutter has filled.
+  Pipeline(Cutter& cutter, std::unique_ptr<Block> first, std::size_t parsers) : cutter_(cutter) {
+    unparsed_.push_back(first.get());
+    in_order_.push_back(std::move(first));
+    for (std::size_t i = 0; i < parsers * 2; ++i) free_.push_back(std::make_unique<Block>());
     threads_.emplace_back([this] { cut(); });
     for (std::size_t i = 0; i < parsers; ++i) threads_.emplace_back([this, i] { parse(i); });
   }
@@ -161,7 +168,7 @@ class Pipeline {
     changed_.wait(lock, [&] { return stopping_; });
   }
 
-  Cutter cutter_;
+  Cutter& cutter_;  ///< of the cutting thread
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Block>> free_;
@@ -192,6 +199,12 @@ class Joiner {
       const auto at = static_cast<std::size_t>(block.stop.at - block.text.view().data());
       after(block.stop.why, block.text.view().substr(at));
     }
+  }
+
+  /// Of a text in one piece.
+  void add_all(PaddedText text) {
+    text_.bytes += static_cast<std::int64_t>(text.size());
+    pending_ = std::move(text);
   }
 
   EventListText finish() {
@@ -233,15 +246,21 @@ std::size_t parse_threads(int threads) {
 
 }  // namespace
 
-std::size_t parsers_needed(int threads) { return parse_threads(threads) + 1; }
+std::size_t parsers_needed(const ReadOptions& options) { return parse_threads(options.threads) + 1; }
 
-Result<EventListText> read_event_list(ByteSource& source, std::string first, int threads, KinetoMerge& merge) {
-  const std::size_t parsers = parse_threads(threads);
+Result<EventListText> read_event_list(ByteSource& source, std::string first, const ReadOptions& options,
+                                      KinetoMerge& merge) {
+  const std::size_t parsers = parse_threads(options.threads);
   Joiner joiner(merge, parsers);
-  Pipeline pipeline(source, std::move(first), parsers);
-  while (auto block = pipeline.take()) {
-    joiner.add(*block);
-    pipeline.give_back(std::move(block));
+  Cutter cutter(source, std::move(first), options.block_bytes > 0 ? options.block_bytes : kBlockBytes);
+  auto block = std::make_unique<Block>();
+  WM_ASSIGN(const bool any, cutter.fill(*block));
+  if (any && cutter.over()) joiner.add_all(std::move(block->text));
+  if (!any || cutter.over()) return joiner.finish();
+  Pipeline pipeline(cutter, std::move(block), parsers);
+  while (auto parsed = pipeline.take()) {
+    joiner.add(*parsed);
+    pipeline.give_back(std::move(parsed));
   }
   if (pipeline.error()) return *pipeline.error();
   return joiner.finish();

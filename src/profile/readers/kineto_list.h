@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "profile/readers/kineto_merge.h"
-#include "profile/source.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 
@@ -15,9 +15,10 @@ struct EventListText {
   std::int64_t bytes = 0;   ///< of text that was read here
 };
 
-/// `first` is the text behind the '[' that was read already. `merge` must have been made for parsers_needed(threads).
-[[nodiscard]] Result<EventListText> read_event_list(ByteSource& source, std::string first, int threads,
+/// `first` is the text behind the '[' that was read already. `merge` must have been made for parsers_needed(options).
+/// A text of one block is parsed by the caller's thread alone.
+[[nodiscard]] Result<EventListText> read_event_list(ByteSource& source, std::string first, const ReadOptions& options,
                                                     KinetoMerge& merge);
-[[nodiscard]] std::size_t parsers_needed(int threads);
+[[nodiscard]] std::size_t parsers_needed(const ReadOptions& options);
 
 }  // namespace warpmark::profile

@@ -106,7 +106,8 @@ void KinetoMerge::add_counters(Words& words, const EventBatch& batch) {
       if (!first && !is_news) continue;
       last = counter.value;
     }
-    builder_.add_counter(name, counter.is_memory ? "B" : "", counter.device, counter.time, counter.value);
+    const std::string unit(builder_.facts().names.at(name_of(words, counter.unit)));
+    builder_.add_counter(name, unit, counter.device, counter.time, counter.value);
   }
 }
 
@@ -117,14 +118,18 @@ void KinetoMerge::finish() {
   count_flaws();
 }
 
-/// The rows that name threads do not tell whether they mean a thread of a process or a stream of a GPU.
+/// Kineto's rows that name threads do not tell whether they mean a thread of a process or a stream of a GPU.
 void KinetoMerge::name_tracks() {
+  std::multimap<std::pair<std::int64_t, std::int64_t>, Track*> tracks;
+  for (Track& track : builder_.facts().tracks) {
+    const bool is_stream = track.kind == TrackKind::gpu_stream;
+    tracks.insert({{is_stream ? track.device : track.process, track.thread}, &track});
+  }
   for (const RawTrackName& row : track_names_) {
-    for (Track& track : builder_.facts().tracks) {
-      const bool is_stream = track.kind == TrackKind::gpu_stream;
-      const std::int64_t process = is_stream ? track.device : track.process;
-      if (process != row.process.number || track.thread != row.thread.number || !track.name.empty()) continue;
-      track.name = std::string(decode_json_text(row.name).text);
+    const auto [begin, end] = tracks.equal_range({row.process, row.thread});
+    for (auto track = begin; track != end; ++track) {
+      if (row.kind && (*row.kind == TrackKind::gpu_stream) != (track->second->kind == TrackKind::gpu_stream)) continue;
+      if (track->second->name.empty()) track->second->name = decode_json_text(row.name).text;
     }
   }
 }

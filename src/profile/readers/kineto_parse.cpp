@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
@@ -166,6 +168,10 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   } else if (kind == EventKind::allocation) {
     record_memory(fields, event, batch);
   }
+  if (args.value != INT64_MIN) event.value = args.value;
+  if (args.detail != INT64_MIN && kind != EventKind::kernel && kind != EventKind::op) {
+    event.detail = static_cast<std::uint32_t>(args.detail & 0xFFFFFFFF);
+  }
   if (!args.collective.empty()) {
     batch.collectives.push_back({static_cast<std::uint32_t>(batch.events.size()), texts_.intern(args.collective),
                                  texts_.intern(args.data_type), texts_.intern(args.group), args.in_elements,
@@ -193,17 +199,22 @@ void KinetoParser::record_memory(const EventFields& fields, RawEvent& event, Eve
   if (args.device_type == 0) return;
   const auto add = [&](std::string_view name, std::int64_t bytes) {
     if (bytes < 0) return;
-    batch.counters.push_back({texts_.intern(name), static_cast<int>(args.device_id & 0xFFFF), event.start,
+    batch.counters.push_back({texts_.intern(name), texts_.intern("B"), static_cast<int>(args.device_id & 0xFFFF), event.start,
                               static_cast<double>(bytes), true});
   };
   add("memory_allocated", args.total_allocated);
   add("memory_reserved", args.total_reserved);
 }
 
-/// {"name": "SM active", "args": {"0": 12.5}}: one series for each argument.
+/// {"name": "SM active", "args": {"0": 12.5}}: one series for each argument. Our own writer puts the unit into the
+/// category, the GPU into the id and null for what was not measured.
 void KinetoParser::record_counter(const EventFields& fields, EventBatch& batch) {
   RawEvent event;
   if (!read_times(fields, event, batch)) return;
+  constexpr std::string_view kOurs = "counter:";
+  const bool ours = fields.category.starts_with(kOurs);
+  const std::uint32_t unit = texts_.intern(ours ? fields.category.substr(kOurs.size()) : std::string_view());
+  const int device = static_cast<int>(std::clamp<std::int64_t>(parse_integer(fields.id).value_or(-1), -1, 0xFFFF));
   std::string_view left = fields.args_text;
   while (true) {
     const auto colon = left.find(':');
@@ -211,17 +222,21 @@ void KinetoParser::record_counter(const EventFields& fields, EventBatch& batch) 
     const std::string_view key = trim_key(left.substr(0, colon));
     left.remove_prefix(colon + 1);
     const auto end = std::min(left.find_first_of(",}"), left.size());
-    const auto value = parse_number(trim_key(left.substr(0, end)));
+    auto value = parse_number(trim_key(left.substr(0, end)));
+    if (ours && !value) value = std::numeric_limits<double>::quiet_NaN();
     left.remove_prefix(end);
-    const std::string name = std::string(fields.name) + (key == fields.name ? "" : "." + std::string(key));
-    if (value) batch.counters.push_back({texts_.intern(name), -1, event.start, *value, false});
+    const std::string name = std::string(fields.name) + (ours || key == fields.name ? "" : "." + std::string(key));
+    if (value) batch.counters.push_back({texts_.intern(name), unit, device, event.start, *value, false});
   }
 }
 
 void KinetoParser::record_metadata(const EventFields& fields, EventBatch& batch) {
   if (fields.name != "thread_name" || fields.args.name.empty()) return;
   if (fields.process.is_text() || fields.thread.is_text()) return;
-  batch.track_names.push_back({fields.process, fields.thread, std::string(fields.args.name.substr(0, 200))});
+  RawTrackName row{fields.process.number, fields.thread.number, std::string(fields.args.name.substr(0, 200)), {}};
+  if (fields.args.track_kind == "stream") row.kind = TrackKind::gpu_stream;
+  if (fields.args.track_kind == "thread") row.kind = TrackKind::cpu_thread;
+  batch.track_names.push_back(std::move(row));
 }
 
 void KinetoParser::record_flow(const EventFields& fields, EventBatch& batch) {
@@ -248,7 +263,7 @@ std::uint32_t KinetoParser::track_of(const EventFields& fields, EventKind kind, 
   if (!is_text && memo.valid && memo.first == first && memo.second == second) return memo.track;
   Track track;
   if (on_gpu) {
-    track = {TrackKind::gpu_stream, 0, second, static_cast<int>(first & 0xFFFF), ""};
+    track = {TrackKind::gpu_stream, 0, second, static_cast<int>(std::clamp<std::int64_t>(first, -1, 0xFFFF)), ""};
   } else if (is_text) {
     track.name = std::string(fields.process.text) + "/" + std::string(fields.thread.text);
     track.process = fields.process.number;

@@ -54,7 +54,8 @@ bool ends_value(const char* p, const char* end) {
   const char* after = over_space(p + 1, end);
   if (after >= end || *after == '}' || *after == ']') return true;
   std::string_view key;
-  return *after == ',' && at_key(over_space(after + 1, end), end, key);
+  if (*after == ',') return at_key(over_space(after + 1, end), end, key);
+  return after > p + 1 && at_key(after, end, key) && kFirstKeys.find(key);  // only the comma is missing
 }
 
 class Repair {

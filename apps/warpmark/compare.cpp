@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "model/comparison.h"
+#include "report/comparison.h"
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/svg.h"
+#include "report/text.h"
+#include "stats/random.h"
+#include "store/store.h"
+#include "validate/ab_test.h"
+#include "validate/calibrate.h"
+#include "validate/journal.h"
+#include "warpmark/build_info.h"
+#include "warpmark/command.h"
+#include "warpmark/compare_arms.h"
+#include "warpmark/compare_stored.h"
+#include "warpmark/interrupt.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--a", "K=V", "a setting of A: a workload's parameter, a {name} of the project's command, or env.NAME", true},
+    {"--b", "K=V", "a setting of B", true},
+    {"--rev-a", "REV", "git revision that is A, built and run as warpmark.yaml says (default HEAD)"},
+    {"--rev-b", "REV", "git revision that is B (default HEAD)"},
+    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
+    {"--device", "DEVICE", "workloads: device to run on (default cpu)", false, "<devices>"},
+    {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
+    {"--alpha", "P", "chance of calling equal arms different (default 0.05)"},
+    {"--rounds", "N", "most rounds (default 30)"},
+    {"--budget", "TIME", "most time for this comparison, such as 10m; 0 (default) is without limit"},
+    {"--interleave", "ORDER", "pair (default): A and B in random order each round; block: each twice; none: A, then B",
+     false, "pair block none"},
+    {"--fixed", "", "run all rounds and use the test for a fixed number, instead of stopping when decided"},
+    {"--warmup", "N", "runs of each arm before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "most time for one run (default 10m, or as the project says)"},
+    {"--shell", "", "run the commands with /bin/sh -c"},
+    {"--seed", "N", "seed of the order (default 1)"},
+    {"--calibrate", "", "run one arm as both A and B: false positives and smallest detectable difference here"},
+    {"--fresh", "", "start anew even if an interrupted comparison of the same arms could go on"},
+    {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
+    {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--db", "FILE", "database of stored sessions; the journal stands beside it", false, "<files>"},
+};
+
+struct Request {
+  validate::AbOptions test;
+  std::string format = "text";
+};
+
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise, std::int64_t least,
+                              std::int64_t most) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
+  if (value < least || value > most) return usage_error(fmt::format("{} must be {} to {}", name, least, most));
+  return value;
+}
+
+Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
+  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
+  return value;
+}
+
+Result<Request> request_of(const ParsedOptions& options) {
+  Request request;
+  auto& test = request.test;
+  WM_ASSIGN(test.effect, ratio_of(options, "--effect", 0.01));
+  WM_ASSIGN(test.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(test.schedule.rounds, count_of(options, "--rounds", 30, 1, 10'000));
+  WM_ASSIGN(test.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  test.schedule.seed = static_cast<std::uint64_t>(seed);
+  if (options.has("--budget")) {
+    WM_ASSIGN(test.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  const std::string order = options.get("--interleave", "pair");
+  bool known = false;
+  for (const auto interleave : {Interleave::pair, Interleave::block, Interleave::none}) {
+    if (order != name_of(interleave)) continue;
+    test.schedule.interleave = interleave;
+    known = true;
+  }
+  if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
+  test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
+  request.format = options.get("--format", "text");
+  const std::vector<std::string> formats{"text", "md", "html", "json"};
+  if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
+    return usage_error("there is no format '" + request.format + "'", "formats: " + join(formats, ", "));
+  }
+  return request;
+}
+
+std::string hash_of(const std::string& text) {
+  std::uint64_t hash = 0;
+  for (const char c : text) hash = stats::random_bits(hash ^ static_cast<unsigned char>(c), 0);
+  return fmt::format("{:016x}", hash);
+}
+
+/// Where journals and worktrees stand: beside the database.
+Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
+  if (options.has("--db")) return std::filesystem::absolute(options.get("--db")).parent_path() / "compare";
+  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
+  return std::filesystem::absolute(path).parent_path() / "compare";
+}
+
+std::string command_line(const Context& context) {
+  std::string line = "warpmark";
+  for (const auto& word : context.words) line += " " + shell_quote(word);
+  return line;
+}
+
+/// What decides whether a journal belongs to this comparison.
+std::string identity(const Arms& arms, const validate::AbOptions& test, const Machine& machine) {
+  return fmt::format("{}rounds {} {} seed {} effect {} alpha {} early {} machine {}", arms.request,
+                     test.schedule.rounds, name_of(test.schedule.interleave), test.schedule.seed, test.effect,
+                     test.alpha, test.stop_early, machine.fingerprint);
+}
+
+void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
+  if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
+}
+
+Result<Comparison> measure(Context& context, const ParsedOptions& options, Request& request) {
+  WM_ASSIGN(const auto folder, state_folder(context, options));
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_ASSIGN(const auto arms, make_arms(context, options, folder));
+  const Machine machine = device::machine_facts();
+  const std::string wanted = identity(arms, request.test, machine);
+  const auto path = folder / (hash_of(wanted) + ".jsonl");
+  WM_ASSIGN(auto journal, validate::Journal::open(path.string(), wanted, hash_of(wanted + format_utc(wall_clock_s())),
+                                                  options.has("--fresh")));
+  auto known = journal.take_samples();
+  if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
+  request.test.interrupted = &context.interrupted;
+  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  const validate::AbEvents events{
+      .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
+      .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
+      .clock_s = {}};
+  auto outcome = validate::run_ab(arms.a, arms.b, request.test, std::move(known), events);
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  set_last_words("\n", "");
+  if (!outcome.ok()) return outcome.error();
+  // A budget may be raised: the journal stays open for a repetition to go on.
+  const bool over = outcome->comparison.rounds == request.test.schedule.rounds ||
+                    outcome->comparison.stopped_because.starts_with("decided");
+  if (outcome->complete && over) WM_TRY(journal.complete());
+  Comparison comparison = std::move(outcome->comparison);
+  comparison.id = journal.id();
+  comparison.machine = machine;
+  comparison.build = build_info();
+  if (options.has("--calibrate")) {
+    comparison.calibration = validate::calibrate(
+        comparison, {.effect = request.test.effect, .alpha = request.test.alpha, .paired = true, .sequential = true});
+  }
+  return comparison;
+}
+
+std::string rendered(const Comparison& comparison, const std::string& format, const report::RenderOptions& options) {
+  if (format == "json") return dump_json(to_json(comparison)) + "\n";
+  const Report report = report::build_report(comparison);
+  if (format == "md") return report::render_markdown(report);
+  return format == "html" ? report::render_html(report) : report::render_text(report, options);
+}
+
+Status write_files(const ParsedOptions& options, const Comparison& comparison) {
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(comparison, "json", {})));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(write_file(folder / "compare.json", rendered(comparison, "json", {})));
+  WM_TRY(write_file(folder / "report.md", rendered(comparison, "md", {})));
+  WM_TRY(write_file(folder / "report.html", rendered(comparison, "html", {})));
+  for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
+    const auto& metric = comparison.metrics[i];
+    if (metric.a.empty() || metric.b.empty()) continue;
+    WM_TRY(write_file(folder / fmt::format("distribution-{}.svg", i), report::render_svg(report::distribution_of(metric))));
+    if (comparison.samples.empty()) continue;
+    WM_TRY(write_file(folder / fmt::format("over-time-{}.svg", i), report::render_svg(report::plot_over_time(comparison, i))));
+  }
+  return {};
+}
+
+int exit_code_for(const Comparison& comparison) {
+  switch (overall(comparison)) {
+    case Verdict::mistrusted: return kEnvironment;
+    case Verdict::worse: return kGateFailed;
+    case Verdict::inconclusive: return kInconclusive;
+    case Verdict::different:
+    case Verdict::better:
+    case Verdict::same: return kSuccess;
+  }
+  return kSuccess;
+}
+
+/// Two positionals without commands are stored results.
+bool stored(const Context& context, const ParsedOptions& options) {
+  return commands_after_dashes(context.words).empty() && options.positionals().size() == 2;
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, request_of(options));
+  const std::string started = format_utc(wall_clock_s());
+  auto compared = stored(context, options)
+                      ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
+                      : measure(context, options, request);
+  if (!compared.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return compared.error();
+  }
+  Comparison& comparison = *compared;
+  comparison.started = started;
+  comparison.command = command_line(context);
+  context.out << rendered(comparison, request.format,
+                          {.width = context.width, .color = context.color, .unicode = context.unicode});
+  WM_TRY(write_files(options, comparison));
+  if (context.interrupted) return kInterrupted;
+  // A calibration is no gate: its arms are equal.
+  return options.has("--calibrate") ? kSuccess : exit_code_for(comparison);
+}
+
+}  // namespace
+
+extern const Command compare_command{
+    .id = "compare",
+    .summary = "tell whether B is better, the same or worse than A",
+    .details =
+        "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V --b "
+        "K=V), or two git revisions (--rev-a, --rev-b) as A and B, each sample in a fresh process, in random order; or "
+        "compares two stored sessions or result files (RUN RUN).\n"
+        "\n"
+        "The verdict is against the smallest difference that matters (--effect): same, if a difference that large is "
+        "ruled out; better or worse, if a difference is certain and nearer to mattering than to nothing; else "
+        "inconclusive, with about how many more rounds would decide. It stops when all metrics are decided, by a test "
+        "that stays valid under such peeking. Where the machine treated the arms differently (load of others, "
+        "clocks, throttling) the result is mistrusted. docs/validate.md tells the methods.\n"
+        "\n"
+        "Commands are measured by their wall time, or by the metrics of --project. No shell is involved without "
+        "--shell. An interrupted comparison goes on when the same command is given again.\n"
+        "\n"
+        "Exit code 0: better or same; 1: worse; 3: inconclusive; 5: mistrusted.",
+    .options = kOptions,
+    .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
+    .examples = "warpmark compare -- './bench --old' -- './bench --new'\n"
+                "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
+                "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
+                "warpmark compare --calibrate -- ./bench",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

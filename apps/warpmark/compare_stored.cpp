@@ -1,0 +1,86 @@
+#include "warpmark/compare_stored.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "model/json.h"
+#include "report/labels.h"
+#include "stats/compare.h"
+#include "validate/verdict.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+Result<Session> session_of(const Context& context, const ParsedOptions& options, const std::string& what) {
+  if (!what.ends_with(".json")) {
+    WM_ASSIGN(const auto store, open_store(context, options));
+    return load_session(*store, what);
+  }
+  WM_ASSIGN(const auto text, read_file(what));
+  WM_ASSIGN(const auto json, parse_json(text, what));
+  auto session = session_from_json(json);
+  if (!session.ok()) return data_error(what + ": " + session.error().what, session.error().hint);
+  return session;
+}
+
+const Run* same_case(const Session& session, const Run& run) {
+  const auto found = std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& other) {
+    return other.workload == run.workload && other.device == run.device && other.mode == run.mode &&
+           other.params == run.params;
+  });
+  return found == session.runs.end() || found->metrics.empty() ? nullptr : &*found;
+}
+
+/// Why the numbers of a case say nothing about the program.
+std::string distrust(const Run& a, const Run& b) {
+  const bool of_a = a.outcome == Outcome::mistrusted, of_b = b.outcome == Outcome::mistrusted;
+  if (!of_a && !of_b) return {};
+  const std::string who = of_a && of_b ? "both were disturbed: " : of_a ? "A was disturbed: " : "B was disturbed: ";
+  return who + (of_a ? a.reason : b.reason);
+}
+
+}  // namespace
+
+Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
+  const auto& words = options.positionals();
+  WM_ASSIGN(const auto a, session_of(context, options, words[0]));
+  WM_ASSIGN(const auto b, session_of(context, options, words[1]));
+  if (a.machine.fingerprint != b.machine.fingerprint) {
+    return environment_error("the results come from different machines or drivers", "compare results of one machine");
+  }
+  Comparison comparison{.name_a = words[0] + " (" + a.id + ")",
+                        .name_b = words[1] + " (" + b.id + ")",
+                        .effect = stored.effect,
+                        .alpha = stored.alpha,
+                        .paired = false,
+                        .sequential = false,
+                        .interleave = Interleave::none};
+  const report::RunLabels labels(a);
+  std::vector<std::string> distrusts;
+  for (const Run& before : a.runs) {
+    const Run* after = same_case(b, before);
+    if (before.metrics.empty() || after == nullptr) continue;
+    const Metric& metric = before.metrics.front();
+    comparison.metrics.push_back(
+        {.id = labels.full(before),
+         .unit = metric.unit,
+         .better = metric.better,
+         .a = stats::round_medians({metric.samples, metric.round_sizes}),
+         .b = stats::round_medians({after->metrics.front().samples, after->metrics.front().round_sizes})});
+    distrusts.push_back(distrust(before, *after));
+  }
+  if (comparison.metrics.empty()) return usage_error("the results have no case in common");
+  validate::judge(comparison.metrics,
+                  {.effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false});
+  for (std::size_t i = 0; i < distrusts.size(); ++i) {
+    if (distrusts[i].empty()) continue;
+    comparison.metrics[i].verdict = Verdict::mistrusted;
+    comparison.metrics[i].reason = distrusts[i];
+  }
+  comparison.machine = b.machine;
+  comparison.build = b.build;
+  return comparison;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,21 @@
+// `warpmark compare RUN RUN`: two stored sessions or result files of one machine, case by case.
+#pragma once
+
+#include "base/options.h"
+#include "base/result.h"
+#include "model/comparison.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+struct StoredOptions {
+  double effect = 0.01;
+  double alpha = 0.05;
+};
+
+/// The primary metric of every case that both have, unpaired, by the medians of rounds. Environment error where they
+/// come from different machines; usage error where they have no case in common.
+[[nodiscard]] Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options,
+                                                const StoredOptions& stored);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,157 @@
+#include "accuracy/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+
+struct Number {
+  double value = 0;
+  bool whole = false;
+};
+
+/// A whole text that is a number, nan or inf, and that a double holds exactly if it is an integer.
+std::optional<Number> number_of(const std::string& raw) {
+  const std::string text(trim(raw));
+  if (text.empty()) return std::nullopt;
+  const char first = text[text[0] == '-' || text[0] == '+' ? 1 : 0];
+  if (text.find_first_of("xXpP") != std::string::npos) return std::nullopt;  // strtod would take hexadecimal
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size()) return std::nullopt;
+  const bool digits = first >= '0' && first <= '9';
+  const bool whole = digits && text.find_first_of(".eE") == std::string::npos;
+  if (whole && std::fabs(value) >= kLargestExact) return std::nullopt;
+  return Number{value, whole};
+}
+
+/// Rows of fields. Quoted fields may hold separators, doubled quotes and line ends.
+Result<std::vector<std::vector<std::string>>> rows_of(std::string_view text, char separator, std::string_view name) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string field;
+  bool quoted = false, any = false;
+  const auto end_row = [&] {
+    row.push_back(std::move(field));
+    field.clear();
+    rows.push_back(std::move(row));
+    row.clear();
+    any = false;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+        field += text[++i];
+      } else if (c == '"') {
+        quoted = false;
+      } else {
+        field += c;
+      }
+      continue;
+    }
+    if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    if (c == '\n') {
+      if (any) end_row();
+      continue;
+    }
+    any = true;
+    if (c == '"' && field.empty()) {
+      quoted = true;
+    } else if (c == separator) {
+      row.push_back(std::move(field));
+      field.clear();
+    } else {
+      field += c;
+    }
+  }
+  if (quoted) return data_error(fmt::format("{}: a quote is not closed", name));
+  if (any) end_row();
+  return rows;
+}
+
+Column column_of(std::string name, std::vector<std::string> texts) {
+  Column column{.name = std::move(name), .whole = true, .numbers = {}, .texts = {}, .shape = {}};
+  for (const auto& text : texts) {
+    const auto number = number_of(text);
+    if (!number) {
+      column.numeric = column.whole = false;
+      column.numbers.clear();
+      break;
+    }
+    column.whole = column.whole && number->whole;
+    column.numbers.push_back(number->value);
+  }
+  if (texts.empty()) column.numeric = false;
+  if (!column.numeric) column.texts = std::move(texts);
+  return column;
+}
+
+}  // namespace
+
+Result<Columns> parse_table(std::string_view text, char separator, std::string_view name) {
+  WM_ASSIGN(auto rows, rows_of(text, separator, name));
+  if (rows.empty()) return data_error(fmt::format("{} is empty", name), "a table needs a header line");
+  Columns columns;
+  std::vector<std::vector<std::string>> fields(rows[0].size());
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    if (rows[r].size() != fields.size()) {
+      return data_error(fmt::format("{} row {} has {} fields, the header {}", name, r + 1, rows[r].size(), fields.size()));
+    }
+    for (std::size_t c = 0; c < fields.size(); ++c) fields[c].push_back(std::move(rows[r][c]));
+  }
+  for (std::size_t c = 0; c < fields.size(); ++c) {
+    const bool twice = std::count(rows[0].begin(), rows[0].end(), rows[0][c]) > 1;
+    if (twice) return data_error(fmt::format("{} has two columns '{}'", name, rows[0][c]));
+    columns.push_back(column_of(rows[0][c], std::move(fields[c])));
+  }
+  return columns;
+}
+
+Result<Columns> parse_json_columns(std::string_view text, std::string_view name) {
+  WM_ASSIGN(const auto document, parse_json(text, name));
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> values;
+  // Depth is bounded by the parser; elements of an array share the path of the array.
+  const std::function<void(const Json&, const std::string&)> visit = [&](const Json& node, const std::string& path) {
+    if (node.is_object()) {
+      for (const auto& [key, child] : node.items()) visit(child, path.empty() ? key : path + "." + key);
+    } else if (node.is_array()) {
+      for (const auto& child : node) visit(child, path + "[]");
+    } else {
+      if (!values.contains(path)) order.push_back(path);
+      values[path].push_back(node.is_string() ? node.get<std::string>() : node.dump());
+    }
+  };
+  visit(document, "");
+  Columns columns;
+  for (const auto& path : order) columns.push_back(column_of(path, std::move(values[path])));
+  if (columns.empty()) return data_error(fmt::format("{} holds no values", name));
+  return columns;
+}
+
+Result<Columns> read_columns(const std::string& path) {
+  constexpr std::int64_t kCapBytes = std::int64_t{8} << 30;
+  WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
+  if (path.ends_with(".csv")) return parse_table(bytes, ',', path);
+  if (path.ends_with(".tsv")) return parse_table(bytes, '\t', path);
+  if (path.ends_with(".json")) return parse_json_columns(bytes, path);
+  if (path.ends_with(".npy")) return parse_npy(bytes, path);
+  if (path.ends_with(".safetensors")) return parse_safetensors(bytes, path);
+  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, json, npy or safetensors");
+}
+
+}  // namespace warpmark::accuracy

@@ -1,0 +1,37 @@
+// Outputs to compare, as named columns of numbers or texts, from files: .csv and .tsv tables with a header line, .json
+// (each path to a value is a column; numbers of an array share one), .npy arrays, .safetensors. Values are read as
+// double; integers above 2^53 are kept as texts, so that they are compared exactly.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpmark::accuracy {
+
+struct Column {
+  std::string name;
+  bool numeric = true;
+  bool whole = false;  ///< all numbers are integers by their type or their writing
+  std::vector<double> numbers;
+  std::vector<std::string> texts;       ///< of a column that is not numeric
+  std::vector<std::int64_t> shape;      ///< of arrays; empty for tables
+  [[nodiscard]] std::size_t size() const { return numeric ? numbers.size() : texts.size(); }
+};
+
+using Columns = std::vector<Column>;
+
+/// By the file's extension. Usage error for an unknown one; data error with the place for what cannot be read.
+[[nodiscard]] Result<Columns> read_columns(const std::string& path);
+
+/// RFC 4180, any separator. A column is numeric if all its fields are numbers (also nan, inf), and it has any.
+[[nodiscard]] Result<Columns> parse_table(std::string_view text, char separator, std::string_view name);
+[[nodiscard]] Result<Columns> parse_json_columns(std::string_view text, std::string_view name);
+/// Format versions 1 to 3 in C order; bool, integers and floats of the host's byte order.
+[[nodiscard]] Result<Columns> parse_npy(std::string_view bytes, std::string_view name);
+[[nodiscard]] Result<Columns> parse_safetensors(std::string_view bytes, std::string_view name);
+
+}  // namespace warpmark::accuracy

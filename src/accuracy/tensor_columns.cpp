@@ -1,0 +1,169 @@
+// Binary arrays: NumPy's .npy (numpy.lib.format, versions 1.0 to 3.0) and Hugging Face's safetensors (a JSON header of
+// dtypes, shapes and offsets before the data). Sizes in a file are never trusted: all are checked against its length.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <regex>
+
+#include "accuracy/columns.h"
+#include "base/float_types.h"
+#include "base/json.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are read as they lie in the file");
+
+template <typename T>
+std::vector<double> decoded(std::string_view bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    numbers[i] = static_cast<double>(value);
+  }
+  return numbers;
+}
+
+std::vector<double> decoded_halves(std::string_view bytes, float (*convert)(std::uint16_t)) {
+  std::vector<double> numbers(bytes.size() / 2);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * 2, 2);
+    numbers[i] = static_cast<double>(convert(bits));
+  }
+  return numbers;
+}
+
+struct Type {
+  const char* npy;
+  const char* safetensors;
+  std::size_t size;
+  bool whole;
+  std::vector<double> (*decode)(std::string_view);
+};
+
+constexpr Type kTypes[] = {
+    {"f8", "F64", 8, false, decoded<double>},
+    {"f4", "F32", 4, false, decoded<float>},
+    {"f2", "F16", 2, false, [](std::string_view bytes) { return decoded_halves(bytes, f16_to_float); }},
+    {"", "BF16", 2, false, [](std::string_view bytes) { return decoded_halves(bytes, bf16_to_float); }},
+    {"i8", "I64", 8, true, decoded<std::int64_t>},
+    {"i4", "I32", 4, true, decoded<std::int32_t>},
+    {"i2", "I16", 2, true, decoded<std::int16_t>},
+    {"i1", "I8", 1, true, decoded<std::int8_t>},
+    {"u8", "U64", 8, true, decoded<std::uint64_t>},
+    {"u4", "U32", 4, true, decoded<std::uint32_t>},
+    {"u2", "U16", 2, true, decoded<std::uint16_t>},
+    {"u1", "U8", 1, true, decoded<std::uint8_t>},
+    {"b1", "BOOL", 1, true, decoded<std::uint8_t>},
+};
+
+/// Number of elements; nothing if a dimension is negative or the product overflows.
+std::optional<std::size_t> elements_of(const std::vector<std::int64_t>& shape) {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    const auto factor = static_cast<std::size_t>(size);
+    if (factor != 0 && count > (std::size_t{1} << 48) / factor) return std::nullopt;
+    count *= factor;
+  }
+  return count;
+}
+
+/// Integers that a double cannot hold become texts, which are compared exactly.
+Column column_of(std::string name, const Type& type, std::vector<std::int64_t> shape, std::string_view bytes) {
+  Column column{.name = std::move(name), .whole = type.whole, .numbers = type.decode(bytes), .texts = {}, .shape = {}};
+  column.shape = std::move(shape);
+  if (!type.whole || type.size < 8) return column;
+  bool exact = true;
+  for (const double value : column.numbers) exact = exact && value < 9007199254740992.0 && value > -9007199254740992.0;
+  if (exact) return column;
+  column.numeric = false;
+  for (std::size_t i = 0; i < column.numbers.size(); ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * 8, 8);
+    column.texts.push_back(type.npy[0] == 'u' ? std::to_string(bits) : std::to_string(static_cast<std::int64_t>(bits)));
+  }
+  column.numbers.clear();
+  return column;
+}
+
+Error npy_error(std::string_view name, const std::string& what) {
+  return data_error(fmt::format("{} is no array that can be read: {}", name, what));
+}
+
+}  // namespace
+
+Result<Columns> parse_npy(std::string_view bytes, std::string_view name) {
+  if (!bytes.starts_with("\x93NUMPY") || bytes.size() < 12) return npy_error(name, "it does not begin as .npy");
+  const std::size_t length_bytes = bytes[6] == 1 ? 2 : 4;
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data() + 8, length_bytes);
+  const std::size_t begin = 8 + length_bytes;
+  if (length > bytes.size() - begin || length > 65'536) return npy_error(name, "its header is longer than the file");
+  const std::string header(bytes.substr(begin, length));
+  static const std::regex descr(R"('descr'\s*:\s*'([<>|=])([a-z][0-9]+)')"), order(R"('fortran_order'\s*:\s*True)"),
+      shape_of(R"('shape'\s*:\s*\(([0-9, L]*)\))");
+  std::smatch type_match, shape_match;
+  if (!std::regex_search(header, type_match, descr)) return npy_error(name, "its header names no plain type");
+  if (!std::regex_search(header, shape_match, shape_of)) return npy_error(name, "its header has no shape");
+  if (type_match[1] == ">") return npy_error(name, "its byte order is not this machine's");
+  if (std::regex_search(header, order)) return npy_error(name, "it is in Fortran order; save it with np.ascontiguousarray");
+  std::vector<std::int64_t> shape;
+  static const std::regex number("[0-9]{1,15}");
+  const std::string sizes = shape_match[1];
+  for (std::sregex_iterator it(sizes.begin(), sizes.end(), number), end; it != end; ++it) shape.push_back(std::stoll(it->str()));
+  const Type* type = nullptr;
+  for (const auto& candidate : kTypes) {
+    if (type_match[2] == candidate.npy) type = &candidate;
+  }
+  if (type == nullptr) return npy_error(name, "its type " + type_match[2].str() + " is not known");
+  const auto count = elements_of(shape);
+  const auto data = bytes.substr(begin + length);
+  if (!count || *count * type->size != data.size()) return npy_error(name, "its shape does not fit its length");
+  return Columns{column_of("array", *type, std::move(shape), data)};
+}
+
+Result<Columns> parse_safetensors(std::string_view bytes, std::string_view name) {
+  std::uint64_t length = 0;
+  if (bytes.size() < 8) return data_error(fmt::format("{} is too short", name));
+  std::memcpy(&length, bytes.data(), 8);
+  if (length > bytes.size() - 8) return data_error(fmt::format("{}: its header is longer than the file", name));
+  WM_ASSIGN(const auto header, parse_json(bytes.substr(8, length), name));
+  const auto data = bytes.substr(8 + length);
+  if (!header.is_object()) return data_error(fmt::format("{}: its header is no object", name));
+  Columns columns;
+  for (const auto& [tensor, facts] : header.items()) {
+    if (tensor == "__metadata__") continue;
+    const auto broken = [&](const std::string& what) {
+      return data_error(fmt::format("{}: tensor '{}' {}", name, tensor, what));
+    };
+    const Type* type = nullptr;
+    std::vector<std::int64_t> shape;
+    std::uint64_t begin = 0, end = 0;
+    try {
+      for (const auto& candidate : kTypes) {
+        if (facts.at("dtype").get<std::string>() == candidate.safetensors) type = &candidate;
+      }
+      shape = facts.at("shape").get<std::vector<std::int64_t>>();
+      begin = facts.at("data_offsets").at(0).get<std::uint64_t>();
+      end = facts.at("data_offsets").at(1).get<std::uint64_t>();
+    } catch (const Json::exception&) {
+      return broken("has no dtype, shape or data_offsets");
+    }
+    if (type == nullptr) return broken("has a dtype that is not known");
+    const auto count = elements_of(shape);
+    if (begin > end || end > data.size() || !count || *count * type->size != end - begin) {
+      return broken("does not fit its offsets");
+    }
+    columns.push_back(column_of(tensor, *type, std::move(shape), data.substr(begin, end - begin)));
+  }
+  if (columns.empty()) return data_error(fmt::format("{} holds no tensors", name));
+  return columns;
+}
+
+}  // namespace warpmark::accuracy

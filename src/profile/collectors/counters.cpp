@@ -1,0 +1,159 @@
+#include "profile/collectors/counters.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "device/nvml/nvml.h"
+#include "device/nvml/queries.h"
+
+namespace warpmark::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t unix_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Fields of a /proc stat line after the name in parentheses, which may hold blanks: [0] is the state, [1] the parent.
+std::vector<std::string> stat_fields(const fs::path& path) {
+  const auto line = first_line(path);
+  const auto end = line.rfind(')');
+  if (end == std::string::npos || end + 2 > line.size()) return {};
+  return split(line.substr(end + 2), ' ');
+}
+
+constexpr std::size_t kUserTicks = 11;
+constexpr std::size_t kSystemTicks = 12;
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// The program and everything it started, directly or not.
+std::set<std::int64_t> family_of(const fs::path& root, std::int64_t program) {
+  std::multimap<std::int64_t, std::int64_t> children;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(root / "proc", ignored)) {
+    const auto name = entry.path().filename().string();
+    if (!is_number(name)) continue;
+    const auto fields = stat_fields(entry.path() / "stat");
+    if (fields.size() > 1) children.emplace(number_of(fields[1]), number_of(name));
+  }
+  std::set<std::int64_t> family{program};
+  std::vector<std::int64_t> open{program};
+  while (!open.empty()) {
+    const auto parent = open.back();
+    open.pop_back();
+    for (auto [it, end] = children.equal_range(parent); it != end; ++it) {
+      if (family.insert(it->second).second) open.push_back(it->second);
+    }
+  }
+  return family;
+}
+
+/// NVML's mask of reasons, put together again from their names.
+double mask_of(const std::vector<std::string>& reasons) {
+  unsigned long long mask = 0;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    const auto names = device::nvml::clock_event_reasons(1ULL << bit);
+    const bool active = std::any_of(names.begin(), names.end(), [&](const auto& name) {
+      return std::find(reasons.begin(), reasons.end(), name) != reasons.end();
+    });
+    if (active) mask |= 1ULL << bit;
+  }
+  return static_cast<double>(mask);
+}
+
+}  // namespace
+
+HostTimes read_host_times(const fs::path& root, pid_t program) {
+  HostTimes times;
+  for (const auto process : family_of(root, program)) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(root / "proc" / std::to_string(process) / "task", ignored)) {
+      const auto fields = stat_fields(entry.path() / "stat");
+      if (fields.size() <= kSystemTicks) continue;
+      ++times.program_threads;
+      times.running_threads += fields[0] == "R" ? 1 : 0;
+      times.program_ticks += number_of(fields[kUserTicks]) + number_of(fields[kSystemTicks]);
+    }
+  }
+  // "cpu  user nice system idle iowait irq softirq steal ...": idle and iowait are not work.
+  const auto words = split(first_line(root / "proc" / "stat"), ' ');
+  std::size_t field = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i].empty()) continue;
+    const auto ticks = number_of(words[i]);
+    if (field < 8) times.all_ticks += ticks;
+    if (field < 8 && field != 3 && field != 4) times.busy_ticks += ticks;
+    ++field;
+  }
+  return times;
+}
+
+CounterSampler::CounterSampler(recording::RecordingWriter& writer, pid_t program)
+    : writer_(writer), program_(program), last_(read_host_times("/", program)), last_time_ns_(unix_ns()) {
+  const auto gpus = device::nvml::gpu_list();
+  if (!gpus.ok()) {
+    gpu_problem_ = gpus.error().what;
+    return;
+  }
+  for (const auto& gpu : *gpus) gpus_.push_back(gpu.uuid);
+}
+
+void CounterSampler::sample() {
+  sample_host(unix_ns());
+  sample_gpus(unix_ns());
+  writer_.flush();
+}
+
+void CounterSampler::sample_host(std::int64_t now) {
+  const HostTimes times = read_host_times("/", program_);
+  const double elapsed_s = static_cast<double>(now - last_time_ns_) * 1e-9;
+  const auto add = [&](const char* id, const char* unit, double value) { writer_.counter(id, unit, -1, {now, value}); };
+  if (elapsed_s > 0 && times.all_ticks > last_.all_ticks) {
+    add("host_cpu_utilization", "",
+        static_cast<double>(times.busy_ticks - last_.busy_ticks) /
+            static_cast<double>(times.all_ticks - last_.all_ticks));
+    const double ticks = static_cast<double>(std::max<std::int64_t>(0, times.program_ticks - last_.program_ticks));
+    add("program_cores", "", ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) / elapsed_s);
+  }
+  add("program_threads", "", static_cast<double>(times.program_threads));
+  add("program_running_threads", "", static_cast<double>(times.running_threads));
+  last_ = times;
+  last_time_ns_ = now;
+}
+
+void CounterSampler::sample_gpus(std::int64_t now) {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const auto conditions = device::nvml::conditions_of(gpus_[i]);
+    if (!conditions.ok()) continue;  // a GPU that fell off the bus; the gap in its series shows it
+    const auto device = static_cast<std::int32_t>(i);
+    for (const auto& sensor : conditions->sensors) {
+      if (!sensor.value) continue;
+      const bool utilization = sensor.id == "utilization";
+      const bool plain = sensor.unit == "1" || sensor.unit == "ratio";
+      writer_.counter(utilization ? "gpu_utilization" : sensor.id, plain ? "" : sensor.unit, device,
+                      {now, *sensor.value});
+    }
+    writer_.counter("throttle_reasons", "", device, {now, mask_of(conditions->throttle_reasons)});
+  }
+}
+
+}  // namespace warpmark::profile

@@ -1,0 +1,48 @@
+// Samples of the machine while a program runs: each GPU through NVML, the host and the program's own processes through
+// /proc.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile {
+
+/// Clock ticks that a set of processes and the whole host have used, and how many of the threads could run.
+struct HostTimes {
+  std::int64_t program_ticks = 0;  ///< user and system time of the program's processes
+  std::int64_t program_threads = 0;
+  std::int64_t running_threads = 0;  ///< of them, in state R at the moment of the sample
+  std::int64_t busy_ticks = 0;       ///< of all CPUs
+  std::int64_t all_ticks = 0;
+};
+
+/// `program` and its descendants, as /proc under `root` tells.
+[[nodiscard]] HostTimes read_host_times(const std::filesystem::path& root, pid_t program);
+
+/// Not thread safe.
+class CounterSampler {
+ public:
+  /// GPUs without NVML are left out; gpu_problem() says why.
+  CounterSampler(recording::RecordingWriter& writer, pid_t program);
+  void sample();
+  [[nodiscard]] const std::string& gpu_problem() const { return gpu_problem_; }
+
+ private:
+  void sample_host(std::int64_t now);
+  void sample_gpus(std::int64_t now);
+
+  recording::RecordingWriter& writer_;
+  pid_t program_;
+  std::vector<std::string> gpus_;  ///< uuids by index
+  std::string gpu_problem_;
+  HostTimes last_;
+  std::int64_t last_time_ns_ = 0;
+};
+
+}  // namespace warpmark::profile

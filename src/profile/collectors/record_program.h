@@ -1,0 +1,44 @@
+// Records a program from its start to its end: the library that CUDA loads into it writes what the GPU does, we sample
+// the machine, and at the end both become one file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpmark::profile {
+
+struct RecordOptions {
+  std::vector<std::string> command;
+  std::filesystem::path out;
+  double delay_s = 5;       ///< after the program's first CUDA call
+  double duration_s = 2;    ///< 0 records until the program ends
+  double interval_s = 0.1;  ///< between samples of the machine; 0 takes none
+  bool whole_graphs = false;
+  std::filesystem::path library;  ///< libwarpmark_inject.so
+  std::string cupti;              ///< path; empty leaves the search to the library
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct RecordOutcome {
+  int exit_code = 0;           ///< of the program
+  std::int64_t processes = 0;  ///< that used CUDA
+  std::string gpu_problem;     ///< why no GPU counters were sampled
+};
+
+/// Errors: the program cannot be started, the file cannot be written. What the recording lacks is in the recording.
+[[nodiscard]] Result<RecordOutcome> record_program(const RecordOptions& options);
+
+/// The library to inject: $WARPMARK_INJECT_LIBRARY, beside the executable, or in ../lib/warpmark. Environment error
+/// naming the places if it is nowhere.
+[[nodiscard]] Result<std::filesystem::path> find_inject_library(const std::filesystem::path& executable,
+                                                                const char* named);
+
+/// Where CUDA's packages put libcupti: the toolkit's folders, then a Python environment's. Empty if nowhere.
+[[nodiscard]] std::string find_cupti(const std::filesystem::path& root, const std::vector<std::string>& python_folders);
+
+}  // namespace warpmark::profile

@@ -1,0 +1,69 @@
+#include "profile/module/cupti_library.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+namespace warpmark::profile::module {
+namespace {
+
+template <typename Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+/// The first function that is missing, or nullptr.
+const char* resolve(void* library, CuptiLibrary& cupti) {
+#define WARPMARK_FIND(name) \
+  if (!find(library, "cupti" #name, cupti.name)) return "cupti" #name;
+  WARPMARK_FIND(ActivityEnable)
+  WARPMARK_FIND(ActivityDisable)
+  WARPMARK_FIND(ActivityRegisterCallbacks)
+  WARPMARK_FIND(ActivityGetNextRecord)
+  WARPMARK_FIND(ActivityGetNumDroppedRecords)
+  WARPMARK_FIND(ActivityFlushAll)
+  WARPMARK_FIND(ActivityEnableRuntimeApi)
+  WARPMARK_FIND(ActivityEnableDriverApi)
+  WARPMARK_FIND(ActivityRegisterTimestampCallback)
+  WARPMARK_FIND(Subscribe)
+  WARPMARK_FIND(Unsubscribe)
+  WARPMARK_FIND(EnableCallback)
+  WARPMARK_FIND(GetCallbackName)
+  WARPMARK_FIND(SetThreadIdType)
+  WARPMARK_FIND(GetVersion)
+  WARPMARK_FIND(Finalize)
+#undef WARPMARK_FIND
+  return nullptr;
+}
+
+}  // namespace
+
+std::string load_cupti(const char* wanted, CuptiLibrary& library) {
+  constexpr std::array kNames{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+  // The program may have it already (PyTorch brings its own); a second copy could not see the first one's context.
+  void* opened = nullptr;
+  for (const char* name : kNames) {
+    if (opened == nullptr) opened = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+  }
+  const bool named = wanted != nullptr && *wanted != '\0';
+  std::string tried = named ? wanted : "";
+  if (opened == nullptr && named) opened = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+  for (const char* name : kNames) {
+    if (opened != nullptr) break;
+    opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    tried += (tried.empty() ? "" : ", ") + std::string(name);
+  }
+  if (opened == nullptr) {
+    const char* why = dlerror();
+    return "CUPTI was not found (tried " + tried + (why != nullptr ? std::string(": ") + why : "") + ")";
+  }
+  if (const char* missing = resolve(opened, library)) return "this CUPTI is too old: it has no " + std::string(missing);
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(library.ActivityEnable), &info) != 0 && info.dli_fname != nullptr) {
+    library.path = info.dli_fname;
+  }
+  return {};
+}
+
+}  // namespace warpmark::profile::module

@@ -1,0 +1,37 @@
+// CUPTI, loaded at run time: the recorder works with whatever CUPTI 12 or 13 the machine has, and says so where there
+// is none. Records only ever grow at their ends (NVIDIA's CUPTI documentation), so that the structs of the headers we
+// were built with read those of a newer library.
+#pragma once
+
+#include <cupti.h>
+
+#include <string>
+
+namespace warpmark::profile::module {
+
+/// Pointers to the functions used, named as in cupti.h without the prefix.
+struct CuptiLibrary {
+  decltype(&cuptiActivityEnable) ActivityEnable = nullptr;
+  decltype(&cuptiActivityDisable) ActivityDisable = nullptr;
+  decltype(&cuptiActivityRegisterCallbacks) ActivityRegisterCallbacks = nullptr;
+  decltype(&cuptiActivityGetNextRecord) ActivityGetNextRecord = nullptr;
+  decltype(&cuptiActivityGetNumDroppedRecords) ActivityGetNumDroppedRecords = nullptr;
+  decltype(&cuptiActivityFlushAll) ActivityFlushAll = nullptr;
+  decltype(&cuptiActivityEnableRuntimeApi) ActivityEnableRuntimeApi = nullptr;
+  decltype(&cuptiActivityEnableDriverApi) ActivityEnableDriverApi = nullptr;
+  decltype(&cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;
+  decltype(&cuptiSubscribe) Subscribe = nullptr;
+  decltype(&cuptiUnsubscribe) Unsubscribe = nullptr;
+  decltype(&cuptiEnableCallback) EnableCallback = nullptr;
+  decltype(&cuptiGetCallbackName) GetCallbackName = nullptr;
+  decltype(&cuptiSetThreadIdType) SetThreadIdType = nullptr;
+  decltype(&cuptiGetVersion) GetVersion = nullptr;
+  decltype(&cuptiFinalize) Finalize = nullptr;
+  std::string path;  ///< of the loaded file
+};
+
+/// `wanted` is a path, or empty to look where CUDA's packages put the library. Empty if it worked, else what was tried
+/// and what failed.
+[[nodiscard]] std::string load_cupti(const char* wanted, CuptiLibrary& library);
+
+}  // namespace warpmark::profile::module

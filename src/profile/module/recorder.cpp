@@ -1,0 +1,296 @@
+#include "profile/module/recorder.h"
+
+#include <cupti_driver_cbid.h>
+#include <cupti_runtime_cbid.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace warpmark::profile::module {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{2} << 20;
+constexpr std::size_t kAlignment = 8;  // of records, as CUPTI asks
+constexpr std::size_t kMostFreeBuffers = 16;
+constexpr auto kTick = std::chrono::milliseconds(50);
+constexpr std::int64_t kFlushNs = 500'000'000;
+
+constexpr std::array kLaunchCalls{
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060,
+    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,     CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
+};
+
+/// Calls that move data, wait or allocate: with the launches, all that an analysis asks for. Recording every call of
+/// the runtime costs several times as much.
+constexpr std::array kOtherCalls{
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000,
+    CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_v11020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaHostAlloc_v3020,
+    CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020,
+};
+
+constexpr std::array kDriverCalls{
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+};
+
+std::int64_t unix_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+/// CUPTI keeps a plain function pointer, so the recorder stands where that function can find it.
+Recorder*& current() {
+  static Recorder* recorder = nullptr;
+  return recorder;
+}
+
+void CUPTIAPI on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
+  current()->give_buffer(buffer, bytes, max_records);
+}
+
+void CUPTIAPI on_buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
+                                  std::size_t /*size*/, std::size_t valid_bytes) {
+  current()->take_buffer(buffer, valid_bytes);
+}
+
+void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/, const void* data) {
+  if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) current()->count_launch();
+}
+
+std::uint64_t CUPTIAPI timestamp() { return static_cast<std::uint64_t>(unix_ns()); }
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+bool options_from_environment(RecorderOptions& options) {
+  options.folder = variable("WARPMARK_RECORD_FOLDER");
+  options.cupti = variable("WARPMARK_RECORD_CUPTI");
+  if (*variable("WARPMARK_RECORD_DELAY") != '\0')
+    options.schedule.delay_s = std::atof(variable("WARPMARK_RECORD_DELAY"));
+  if (*variable("WARPMARK_RECORD_DURATION") != '\0') {
+    options.schedule.duration_s = std::atof(variable("WARPMARK_RECORD_DURATION"));
+  }
+  options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
+  return !options.folder.empty();
+}
+
+void Recorder::start() {
+  owner_ = getpid();
+  schedule_ = Schedule(options_.schedule);
+  const std::string path = options_.folder + "/" + std::to_string(owner_) + ".wmrec";
+  if (!writer_.open(path.c_str())) return;
+  describe_process();
+  const std::string problem = load_cupti(options_.cupti.c_str(), cupti_);
+  if (!problem.empty()) {
+    writer_.metadata("problem", problem);
+    writer_.close();
+    return;
+  }
+  std::uint32_t version = 0;
+  cupti_.GetVersion(&version);
+  writer_.metadata("cupti", std::to_string(version) + " " + cupti_.path);
+  current() = this;
+  cupti_.SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  cupti_.ActivityRegisterTimestampCallback(timestamp);
+  if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+      code != CUPTI_SUCCESS) {
+    writer_.metadata("problem", "another profiler holds CUPTI in this program (error " + std::to_string(code) +
+                                    "): only host and GPU counters were recorded");
+    writer_.close();
+    return;
+  }
+  writer_.flush();
+  thread_ = std::thread([this] { run(); });
+}
+
+void Recorder::describe_process() {
+  writer_.metadata("process", std::to_string(owner_));
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) writer_.metadata("host", host.data());
+  for (const auto& [key, name] : {std::pair{"rank", "RANK"}, std::pair{"world_size", "WORLD_SIZE"}}) {
+    if (*variable(name) != '\0') writer_.metadata(key, variable(name));
+  }
+}
+
+void Recorder::run() {
+  const std::int64_t begin = unix_ns();
+  std::int64_t flushed = begin;
+  Phase phase = Phase::waiting;
+  while (!stopping_.load(std::memory_order_acquire) && phase != Phase::done) {
+    const std::int64_t now = unix_ns();
+    const Phase next = schedule_.advance(static_cast<double>(now - begin) * 1e-9, launches_.load());
+    if (next != phase) enter(phase = next);
+    if (collecting_ && now - flushed >= kFlushNs) {
+      cupti_.ActivityFlushAll(0);
+      flushed = now;
+    }
+    drain();
+    if (phase != Phase::done) std::this_thread::sleep_for(kTick);
+  }
+  const double elapsed_s = static_cast<double>(unix_ns() - begin) * 1e-9;
+  (void)schedule_.advance(elapsed_s, launches_.load());
+  conclude();
+}
+
+void Recorder::enter(Phase phase) {
+  count_launches(phase == Phase::before || phase == Phase::after ||
+                 (phase == Phase::recording && options_.schedule.duration_s > 0));
+  collect(phase == Phase::recording);
+}
+
+void Recorder::count_launches(bool on) {
+  if (on == (subscriber_ != nullptr)) return;
+  if (!on) {
+    cupti_.Unsubscribe(subscriber_);
+    subscriber_ = nullptr;
+    return;
+  }
+  if (cupti_.Subscribe(&subscriber_, on_call, nullptr) != CUPTI_SUCCESS) {
+    subscriber_ = nullptr;
+    return;
+  }
+  for (const auto call : kLaunchCalls) {
+    cupti_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, static_cast<CUpti_CallbackId>(call));
+  }
+  for (const auto call : kDriverCalls) {
+    cupti_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call));
+  }
+}
+
+void Recorder::collect(bool on) {
+  if (on == collecting_) return;
+  collecting_ = on;
+  constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                              CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD};
+  for (const auto kind : kKinds) {
+    const auto code = on ? cupti_.ActivityEnable(kind) : cupti_.ActivityDisable(kind);
+    if (on && code != CUPTI_SUCCESS) {
+      refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
+    }
+  }
+  if (!options_.graph_nodes && on) cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  collect_calls(on);
+  if (!on) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  writer_.metadata(on ? "recording_begin_ns" : "recording_end_ns", std::to_string(unix_ns()));
+}
+
+/// Enables all calls and then takes away those that nobody asked for: enabling single calls alone gave records in
+/// programs that are recorded from their first CUDA call on, and none in those that run already (CUPTI 13.0).
+void Recorder::collect_calls(bool on) {
+  if (!on) {
+    cupti_.ActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME);
+    cupti_.ActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
+    return;
+  }
+  const auto is_wanted = [](int call, const auto&... lists) {
+    return (... || (std::find(lists.begin(), lists.end(), call) != lists.end()));
+  };
+  cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+  for (int call = 1; call < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++call) {
+    if (!is_wanted(call, kLaunchCalls, kOtherCalls)) {
+      cupti_.ActivityEnableRuntimeApi(static_cast<CUpti_CallbackId>(call), 0);
+    }
+  }
+  cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
+  for (int call = 1; call < CUPTI_DRIVER_TRACE_CBID_SIZE; ++call) {
+    if (!is_wanted(call, kDriverCalls)) cupti_.ActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 0);
+  }
+}
+
+void Recorder::drain() {
+  std::vector<Filled> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken.swap(filled_);
+  }
+  for (const auto& [buffer, valid_bytes] : taken) {
+    CUpti_Activity* record = nullptr;
+    while (cupti_.ActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) translator_.add(*record);
+    const std::lock_guard lock(mutex_);
+    if (free_.size() < kMostFreeBuffers) {
+      free_.push_back(buffer);
+    } else {
+      std::free(buffer);
+    }
+  }
+  if (!taken.empty()) writer_.flush();
+}
+
+void Recorder::conclude() {
+  count_launches(false);
+  collect(false);
+  drain();
+  std::size_t dropped = 0;
+  cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped);
+  writer_.metadata("dropped_records", std::to_string(dropped));
+  if (translator_.skipped() > 0) writer_.metadata("skipped_records", std::to_string(translator_.skipped()));
+  if (!refused_.empty()) writer_.metadata("refused_kinds", refused_);
+  for (const auto& [key, phase] : {std::pair{"launches_per_second_before", Phase::before},
+                                   std::pair{"launches_per_second_recorded", Phase::recording},
+                                   std::pair{"launches_per_second_after", Phase::after}}) {
+    if (schedule_.rate(phase) > 0) writer_.metadata(key, std::to_string(schedule_.rate(phase)));
+  }
+  if (schedule_.inflation() >= 0) writer_.metadata("inflation", std::to_string(schedule_.inflation()));
+  if (writer_.events_written() == 0) {
+    const bool early = schedule_.phase() == Phase::waiting || schedule_.phase() == Phase::before;
+    writer_.metadata("problem", early ? "the program ended before the recording began"
+                                      : "the GPU did nothing while it "
+                                        "was recorded");
+  }
+  writer_.finish();
+}
+
+void Recorder::stop() {
+  if (owner_ != getpid() || stopping_.exchange(true)) return;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Recorder::give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
+  *buffer = nullptr;
+  *bytes = kBufferBytes;
+  *max_records = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      *buffer = free_.back();
+      free_.pop_back();
+    }
+  }
+  if (*buffer == nullptr) *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
+  if (*buffer == nullptr) *bytes = 0;
+}
+
+void Recorder::take_buffer(std::uint8_t* buffer, std::size_t valid_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (valid_bytes > 0) {
+    filled_.push_back({buffer, valid_bytes});
+  } else {
+    free_.push_back(buffer);
+  }
+}
+
+}  // namespace warpmark::profile::module

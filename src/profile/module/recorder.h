@@ -1,0 +1,76 @@
+// Records one process through CUPTI: takes its buffers, follows the schedule, writes the recording, all in a thread of
+// its own. No lock is held while CUPTI is called, as CUPTI calls back under locks of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profile/module/cupti_library.h"
+#include "profile/module/records.h"
+#include "profile/module/schedule.h"
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile::module {
+
+struct RecorderOptions {
+  std::string folder;  ///< the recording is <folder>/<process id>.wmrec
+  std::string cupti;   ///< path of the library; empty looks for it
+  ScheduleOptions schedule;
+  bool graph_nodes = true;  ///< a record for each node of a CUDA graph, not one for the whole graph
+};
+
+/// From WARPMARK_RECORD_*; false if this process is not to be recorded.
+[[nodiscard]] bool options_from_environment(RecorderOptions& options);
+
+class Recorder {
+ public:
+  /// There is one in a process, made when CUDA starts and never destroyed: CUPTI may call back until the end.
+  explicit Recorder(RecorderOptions options) : options_(std::move(options)) {}
+
+  /// Nothing is thrown or printed; what goes wrong is in the recording's metadata.
+  void start();
+  /// Writes what is left. Called when the program ends; later calls do nothing.
+  void stop();
+
+  // Called by CUPTI, from any thread.
+  void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
+  void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
+  void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  struct Filled {
+    std::uint8_t* buffer;
+    std::size_t valid_bytes;
+  };
+
+  void run();
+  void enter(Phase phase);
+  void count_launches(bool on);
+  void collect(bool on);
+  void collect_calls(bool on);
+  void drain();
+  void describe_process();
+  void conclude();
+
+  RecorderOptions options_;
+  CuptiLibrary cupti_;
+  recording::RecordingWriter writer_;
+  RecordTranslator translator_{cupti_, writer_};
+  Schedule schedule_{ScheduleOptions{}};
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  std::atomic<std::int64_t> launches_{0};
+  std::atomic<bool> stopping_{false};
+  std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
+  bool collecting_ = false;
+  std::string refused_;  ///< kinds of records that CUPTI would not enable, and why
+  std::mutex mutex_;     ///< guards the two lists
+  std::vector<Filled> filled_;
+  std::vector<std::uint8_t*> free_;
+  std::thread thread_;
+};
+
+}  // namespace warpmark::profile::module

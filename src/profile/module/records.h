@@ -1,0 +1,43 @@
+// CUPTI's activity records as events of a recording.
+#pragma once
+
+#include <cupti.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "profile/module/cupti_library.h"
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile::module {
+
+/// Not thread safe.
+class RecordTranslator {
+ public:
+  RecordTranslator(const CuptiLibrary& cupti, recording::RecordingWriter& writer) : cupti_(cupti), writer_(writer) {}
+  void add(const CUpti_Activity& record);
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense
+
+ private:
+  void kernel(const CUpti_ActivityKernel10& record);
+  void copy(const CUpti_ActivityMemcpy6& record);
+  void peer_copy(const CUpti_ActivityMemcpyPtoP4& record);
+  void set(const CUpti_ActivityMemset4& record);
+  void api(const CUpti_ActivityAPI& record);
+  void synchronization(const CUpti_ActivitySynchronization2& record);
+  void graph(const CUpti_ActivityGraphTrace2& record);
+  void overhead(const CUpti_ActivityOverhead3& record);
+
+  [[nodiscard]] std::uint32_t stream(std::uint32_t device, std::uint32_t stream_id);
+  [[nodiscard]] std::uint32_t thread(std::uint32_t thread_id);
+  /// Counts and refuses an event without a start or with its end before it.
+  [[nodiscard]] bool has_times(std::uint64_t start, std::uint64_t end);
+
+  const CuptiLibrary& cupti_;
+  recording::RecordingWriter& writer_;
+  std::unordered_map<std::uint64_t, std::uint32_t> api_names_;
+  std::unordered_map<const char*, std::uint32_t> kernel_names_;  ///< CUPTI's names live as long as their module
+  std::int64_t skipped_ = 0;
+};
+
+}  // namespace warpmark::profile::module

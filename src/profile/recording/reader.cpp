@@ -1,0 +1,239 @@
+#include "profile/recording/reader.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "profile/recording/format.h"
+#include "profile/recording/writer.h"
+#include "profile/timeline_builder.h"
+
+namespace warpmark::profile {
+namespace {
+
+using namespace recording;
+
+Sniff sniff(std::string_view head) {
+  ChunkHeader header;
+  if (head.size() < sizeof header) return {};
+  std::memcpy(&header, head.data(), sizeof header);
+  return {header.magic == kChunkMagic && header.type == ChunkType::begin ? 100 : 0, ""};
+}
+
+/// Takes values off the front of a payload; `bad` once it is too short.
+struct Payload {
+  std::string_view rest;
+  bool bad = false;
+
+  template <typename T>
+  T take() {
+    T value{};
+    if (rest.size() < sizeof value) {
+      bad = true;
+      rest = {};
+      return value;
+    }
+    std::memcpy(static_cast<void*>(&value), rest.data(), sizeof value);
+    rest.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string_view text() {
+    const auto size = take<std::uint32_t>();
+    if (bad || size > rest.size()) {
+      bad = true;
+      return {};
+    }
+    const auto found = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return found;
+  }
+};
+
+/// C++ names as people write them; others as they are.
+std::string demangled(std::string_view name) {
+  const std::string text(name);
+  if (!name.starts_with("_Z")) return text;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && readable ? std::string(readable.get()) : text;
+}
+
+/// One process of a recording.
+class Part {
+ public:
+  bool take(ChunkType type, Payload payload) {
+    switch (type) {
+      case ChunkType::metadata: {
+        const auto key = payload.text();
+        const auto value = payload.text();
+        if (!payload.bad) metadata(key, value);
+        break;
+      }
+      case ChunkType::name: {
+        const auto id = payload.take<std::uint32_t>();
+        const auto text = payload.text();
+        if (payload.bad) break;
+        texts_[id] = text;
+        names_[id] = builder_.intern(demangled(text));
+        break;
+      }
+      case ChunkType::track: {
+        const auto track = payload.take<TrackRecord>();
+        const auto name = payload.text();
+        if (payload.bad || track.kind > static_cast<std::uint8_t>(TrackKind::other)) return false;
+        tracks_[track.id] = builder_.track({.kind = static_cast<TrackKind>(track.kind),
+                                            .process = track.process,
+                                            .thread = track.thread,
+                                            .device = track.device,
+                                            .name = std::string(name)});
+        break;
+      }
+      case ChunkType::shape: shape(payload.take<ShapeRecord>(), payload.bad); break;
+      case ChunkType::events:
+        while (!payload.rest.empty() && !payload.bad) event(payload.take<EventRecord>(), payload.bad);
+        break;
+      case ChunkType::counters: return counters(payload);
+      case ChunkType::end: complete_ = true; break;
+      case ChunkType::begin: return false;
+    }
+    return !payload.bad;
+  }
+
+  void conclude(ProfileSession& session) {
+    if (!complete_) {
+      builder_.issue("not_ended",
+                     "the program ended without closing its recording (a crash or a kill): what it had "
+                     "written by then was read");
+    }
+    Timeline timeline = builder_.finish();
+    if (timeline.events.size() == 0) {
+      for (auto& series : timeline.counters) session.counters.push_back(std::move(series));
+      for (auto& issue : timeline.quality) session.quality.push_back(std::move(issue));
+      return;
+    }
+    session.ranks.push_back(std::move(timeline));
+  }
+  void issue(std::string_view id, std::string_view text) { builder_.issue(id, text); }
+
+ private:
+  void metadata(std::string_view key, std::string_view value) {
+    auto& facts = builder_.facts();
+    const std::string text(value);
+    if (key == "host") facts.host = text;
+    if (key == "rank") facts.rank = std::atoi(text.c_str());
+    if (key == "world_size") facts.world_size = std::atoi(text.c_str());
+    if (key == "gpu") return gpu(text);
+    builder_.add_metadata(key, value);
+  }
+
+  /// "index|name|memory bytes|multiprocessors|major|minor"
+  void gpu(const std::string& text) {
+    const auto fields = split(text, '|');
+    if (fields.size() != 6) return;
+    builder_.facts().gpus.push_back({.index = std::atoi(fields[0].c_str()),
+                                     .name = fields[1],
+                                     .memory_bytes = std::atoll(fields[2].c_str()),
+                                     .sm_count = std::atoi(fields[3].c_str()),
+                                     .compute_major = std::atoi(fields[4].c_str()),
+                                     .compute_minor = std::atoi(fields[5].c_str())});
+  }
+
+  void shape(const ShapeRecord& shape, bool bad) {
+    if (bad) return;
+    LaunchShape launch;
+    std::memcpy(launch.grid, shape.grid, sizeof launch.grid);
+    std::memcpy(launch.block, shape.block, sizeof launch.block);
+    launch.registers_per_thread = shape.registers_per_thread;
+    launch.shared_bytes = shape.shared_bytes;
+    launch.graph_id = shape.graph_id;
+    shapes_[shape.id] = builder_.launch_shape(launch);
+  }
+
+  void event(const EventRecord& record, bool bad) {
+    if (bad) return;
+    const auto track = tracks_.find(record.track);
+    if (track == tracks_.end() || record.kind > static_cast<std::uint8_t>(EventKind::other)) {
+      builder_.issue("unknown_track", "events of a row or kind that was never described: left out");
+      return;
+    }
+    NewEvent event{.start = record.start_ns,
+                   .duration = record.duration_ns,
+                   .value = record.value,
+                   .name = names_.contains(record.name) ? names_[record.name] : 0,
+                   .track = track->second,
+                   .correlation = record.correlation,
+                   .link = record.link,
+                   .detail = record.detail,
+                   .kind = static_cast<EventKind>(record.kind)};
+    if (event.kind == EventKind::kernel) event.detail = shapes_.contains(record.detail) ? shapes_[record.detail] : 0;
+    if (event.kind == EventKind::op) event.detail = names_.contains(record.detail) ? names_[record.detail] : 0;
+    (void)builder_.add(event);
+  }
+
+  bool counters(Payload payload) {
+    const auto name = payload.take<std::uint32_t>();
+    const auto unit = payload.take<std::uint32_t>();
+    const auto device = payload.take<std::int32_t>();
+    (void)payload.take<std::uint32_t>();
+    if (payload.bad) return false;
+    while (!payload.rest.empty() && !payload.bad) {
+      const auto sample = payload.take<CounterRecord>();
+      if (!payload.bad) builder_.add_counter(texts_[name], texts_[unit], device, sample.time_ns, sample.value);
+    }
+    return !payload.bad;
+  }
+
+  TimelineBuilder builder_;
+  bool complete_ = false;
+  std::unordered_map<std::uint32_t, std::string> texts_;
+  std::unordered_map<std::uint32_t, NameId> names_;
+  std::unordered_map<std::uint32_t, std::uint32_t> tracks_;
+  std::unordered_map<std::uint32_t, std::uint32_t> shapes_;
+};
+
+/// The next whole chunk into `payload`. False at the end; `torn` says whether bytes of a broken chunk are left.
+Result<bool> next_chunk(ByteSource& source, ChunkHeader& header, std::string& payload, bool& torn) {
+  WM_ASSIGN(const std::size_t got, source.read({reinterpret_cast<char*>(&header), sizeof header}));
+  torn = got > 0;
+  if (got < sizeof header || header.magic != kChunkMagic || header.payload_bytes > kMaxPayload) return false;
+  payload.resize(header.payload_bytes);
+  if (!payload.empty()) {
+    WM_ASSIGN(const std::size_t filled, source.read({payload.data(), payload.size()}));
+    if (filled < payload.size()) return false;
+  }
+  return crc32(payload) == header.checksum;
+}
+
+Status read(ByteSource& source, const ReadOptions& /*options*/, ProfileSession& session) {
+  std::optional<Part> part;
+  ChunkHeader header;
+  std::string payload;
+  bool torn = false;
+  while (true) {
+    WM_ASSIGN(const bool whole, next_chunk(source, header, payload, torn));
+    if (!whole) break;
+    if (header.type == ChunkType::begin) {
+      if (part) part->conclude(session);
+      part.emplace();
+      continue;
+    }
+    if (!part) return data_error("the recording does not begin with a part");
+    if (!part->take(header.type, {payload})) part->issue("bad_chunk", "chunks whose content makes no sense: left out");
+  }
+  if (!part) return data_error("the recording is empty", "was the program stopped before it used the GPU?");
+  if (torn) part->issue("torn_chunk", "the recording ends within a chunk: what stands before it was read");
+  part->conclude(session);
+  return {};
+}
+
+}  // namespace
+
+const TraceReader kRecordingReader = {"warpmark", "warpmark's own recording (warpmark profile)", sniff, read};
+
+}  // namespace warpmark::profile

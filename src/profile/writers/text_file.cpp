@@ -1,0 +1,60 @@
+#include "profile/writers/text_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace warpmark::profile {
+namespace {
+
+constexpr std::size_t kFlushBytes = 1 << 20;
+
+Error write_error(const std::filesystem::path& path, int code) {
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(code),
+                           code == ENOSPC ? "free some disk space or choose another place" : "");
+}
+
+}  // namespace
+
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  return path.string() + ".tmp" + std::to_string(::getpid());
+}
+
+Result<TextFile> TextFile::create(const std::filesystem::path& path) {
+  TextFile file;
+  file.path_ = path;
+  file.temporary_ = temporary_beside(path);
+  file.file_.reset(std::fopen(file.temporary_.c_str(), "wbe"));
+  if (file.file_ == nullptr) return write_error(path, errno);
+  return file;
+}
+
+TextFile::~TextFile() {
+  if (file_ == nullptr) return;
+  file_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+Status TextFile::flush_if_large() { return text.size() < kFlushBytes ? Status() : flush(); }
+
+Status TextFile::flush() {
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) return write_error(path_, errno);
+  text.clear();
+  return {};
+}
+
+Status TextFile::finish() {
+  WM_TRY(flush());
+  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) return write_error(path_, errno);
+  std::error_code code;
+  std::filesystem::rename(temporary_, path_, code);
+  if (code) return write_error(path_, code.value());
+  file_.reset();
+  return {};
+}
+
+}  // namespace warpmark::profile

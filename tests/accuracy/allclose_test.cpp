@@ -1,0 +1,163 @@
+#include "accuracy/allclose.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/float_types.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+Column numbers(std::vector<double> values, std::string name = "x") {
+  return {.name = std::move(name), .numbers = std::move(values)};
+}
+
+ColumnResult compared(std::vector<double> reference, std::vector<double> out, const AllcloseOptions& options = {}) {
+  return allclose({numbers(std::move(reference))}, {numbers(std::move(out))}, options).at(0);
+}
+
+TEST(Allclose, allows_what_numpy_allows) {
+  const AllcloseOptions options{.tolerance = {.relative = 0.01, .absolute = 0.1}};
+  EXPECT_TRUE(compared({100}, {101.1}, options).ok());
+  EXPECT_FALSE(compared({100}, {101.2}, options).ok());
+  EXPECT_TRUE(compared({-100}, {-98.9}, options).ok());
+  // Not symmetric: the reference scales the tolerance.
+  const AllcloseOptions relative{.tolerance = {.relative = 0.1, .absolute = 0}};
+  EXPECT_TRUE(compared({10}, {9}, relative).ok());
+  EXPECT_FALSE(compared({9}, {10}, relative).ok());
+}
+
+TEST(Allclose, never_takes_nan_for_equal_by_accident) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(compared({1, nan, 3}, {1, nan, 3}).mismatches, 1);
+  EXPECT_TRUE(compared({1, nan, 3}, {1, nan, 3}, {.equal_nan = true}).ok());
+  EXPECT_EQ(compared({1, nan}, {nan, 2}, {.equal_nan = true}).mismatches, 2);
+  EXPECT_TRUE(compared({infinity}, {infinity}).ok());
+  EXPECT_FALSE(compared({infinity}, {-infinity}).ok());
+  EXPECT_FALSE(compared({infinity}, {1e308}).ok());
+  EXPECT_FALSE(compared({1}, {infinity}).ok());
+}
+
+TEST(Allclose, lists_the_worst_first) {
+  const auto result = compared({1, 1, 1, 1}, {1.1, 1, 2, 1.5}, {.most_offenders = 2});
+  EXPECT_EQ(result.mismatches, 3);
+  ASSERT_EQ(result.offenders.size(), 2U);
+  EXPECT_EQ(result.offenders[0].index, 2);
+  EXPECT_EQ(result.offenders[1].index, 3);
+  EXPECT_EQ(result.max_absolute, 1);
+}
+
+TEST(Allclose, compares_texts_and_exact_columns_as_they_are) {
+  const Columns reference{numbers({1, 2}, "id"), {.name = "label", .numeric = false, .texts = {"cat", "dog"}}};
+  Columns out = reference;
+  EXPECT_TRUE(allclose(reference, out, {.exact = {"id"}})[0].ok());
+  out[0].numbers[1] = 2.0001;
+  EXPECT_TRUE(allclose(reference, out, {})[0].ok());
+  EXPECT_FALSE(allclose(reference, out, {.exact = {"i*"}})[0].ok());
+  out[1].texts[0] = "cow";
+  EXPECT_EQ(allclose(reference, out, {})[1].mismatches, 1);
+}
+
+TEST(Allclose, takes_the_tolerance_of_a_column) {
+  const AllcloseOptions options{.by_column = {{"sc*", {.relative = 0.5, .absolute = 0}}}};
+  EXPECT_TRUE(allclose({numbers({1}, "score")}, {numbers({1.4}, "score")}, options)[0].ok());
+  EXPECT_FALSE(allclose({numbers({1}, "loss")}, {numbers({1.4}, "loss")}, options)[0].ok());
+}
+
+TEST(Allclose, refuses_what_is_missing_or_of_another_shape) {
+  const auto results = allclose({numbers({1}, "a"), numbers({1}, "b")}, {numbers({1, 2}, "b"), numbers({1}, "c")}, {});
+  ASSERT_EQ(results.size(), 3U);
+  for (const auto& result : results) EXPECT_FALSE(result.ok()) << result.name;
+  EXPECT_EQ(results[0].problem, "missing in the output");
+  EXPECT_EQ(results[2].problem, "missing in the reference");
+  const Column square{.name = "m", .numbers = {1, 2, 3, 4}, .shape = {2, 2}};
+  const Column flat{.name = "m", .numbers = {1, 2, 3, 4}, .shape = {4}};
+  EXPECT_FALSE(allclose({square}, {flat}, {})[0].ok());
+}
+
+TEST(Table, knows_quotes_and_types) {
+  const auto columns = parse_table("id,name,\"a, b\"\r\n1,\"x \"\"y\"\"\",0.5\r\n2,z,nan\r\n", ',', "t.csv");
+  ASSERT_TRUE(columns.ok()) << columns.error().what;
+  ASSERT_EQ(columns->size(), 3U);
+  EXPECT_TRUE((*columns)[0].whole);
+  EXPECT_EQ((*columns)[1].texts[0], "x \"y\"");
+  EXPECT_EQ((*columns)[2].name, "a, b");
+  EXPECT_TRUE(std::isnan((*columns)[2].numbers[1]));
+}
+
+TEST(Table, keeps_large_integers_exact) {
+  const auto columns = parse_table("id\n9007199254740993\n", ',', "t.csv");
+  EXPECT_EQ((*columns)[0].texts, (std::vector<std::string>{"9007199254740993"}));
+}
+
+TEST(Table, reports_what_cannot_be_read) {
+  EXPECT_FALSE(parse_table("", ',', "t").ok());
+  EXPECT_FALSE(parse_table("a,b\n1\n", ',', "t").ok());
+  EXPECT_FALSE(parse_table("a,a\n1,2\n", ',', "t").ok());
+  EXPECT_FALSE(parse_table("a\n\"1\n", ',', "t").ok());
+}
+
+TEST(JsonColumns, share_a_path_among_the_elements_of_an_array) {
+  const auto columns = parse_json_columns(R"({"r": [{"t": 1, "n": "a"}, {"t": 2.5, "n": "b"}], "ok": true})", "t.json");
+  ASSERT_TRUE(columns.ok());
+  EXPECT_EQ((*columns)[0].name, "r[].t");
+  EXPECT_EQ((*columns)[0].numbers, (std::vector<double>{1, 2.5}));
+  EXPECT_EQ((*columns)[1].texts, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ((*columns)[2].texts, (std::vector<std::string>{"true"}));
+  EXPECT_FALSE(parse_json_columns("{", "t.json").ok());
+}
+
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.resize(118, ' ');
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + data;
+}
+
+TEST(Npy, is_read_by_type_and_shape) {
+  const float values[] = {1, 2.5, -3, 4, 5, 6};
+  const std::string data(reinterpret_cast<const char*>(values), sizeof values);
+  const auto columns = parse_npy(npy("<f4", "2, 3", data), "a.npy");
+  ASSERT_TRUE(columns.ok()) << columns.error().what;
+  EXPECT_EQ((*columns)[0].shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ((*columns)[0].numbers, (std::vector<double>{1, 2.5, -3, 4, 5, 6}));
+  EXPECT_FALSE(parse_npy(npy("<f4", "7", data), "a.npy").ok());
+  EXPECT_FALSE(parse_npy(npy(">f4", "6", data), "a.npy").ok());
+  EXPECT_FALSE(parse_npy(npy("<c8", "3", data), "a.npy").ok());
+  EXPECT_FALSE(parse_npy(npy("<f4", "99999999999999, 99999999999999", data), "a.npy").ok());
+  EXPECT_FALSE(parse_npy("\x93NUMPY", "a.npy").ok());
+  EXPECT_FALSE(parse_npy(std::string("\x93NUMPY\x01\x00\xff\xff", 10) + "  ", "a.npy").ok());
+}
+
+std::string safetensors(const std::string& header, const std::string& data) {
+  const std::uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + data;
+}
+
+TEST(Safetensors, are_read_by_name) {
+  const std::uint16_t halves[] = {float_to_bf16(1.5F), float_to_bf16(-2)};
+  const std::int64_t whole[] = {(std::int64_t{1} << 53) + 1};
+  const std::string data = std::string(reinterpret_cast<const char*>(halves), 4) + std::string(reinterpret_cast<const char*>(whole), 8);
+  const auto columns = parse_safetensors(
+      safetensors(R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"n":{"dtype":"I64","shape":[1],)"
+                  R"("data_offsets":[4,12]},"__metadata__":{"a":"b"}})",
+                  data),
+      "a.safetensors");
+  ASSERT_TRUE(columns.ok()) << columns.error().what;
+  ASSERT_EQ(columns->size(), 2U);
+  EXPECT_EQ((*columns)[0].numbers, (std::vector<double>{1.5, -2}));
+  EXPECT_EQ((*columns)[1].texts, (std::vector<std::string>{"9007199254740993"})) << "a double would round it";
+  for (const auto* header : {"{", "[]", R"({"w":{}})", R"({"w":{"dtype":"F32","shape":[9],"data_offsets":[0,4]}})",
+                             R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[10,14]}})",
+                             R"({"w":{"dtype":"Q9","shape":[1],"data_offsets":[0,4]}})"}) {
+    EXPECT_FALSE(parse_safetensors(safetensors(header, data), "a.safetensors").ok()) << header;
+  }
+  EXPECT_FALSE(parse_safetensors("abc", "a.safetensors").ok());
+}
+
+}  // namespace
+}  // namespace warpmark::accuracy

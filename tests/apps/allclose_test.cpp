@@ -1,0 +1,26 @@
+#include "apps/cli_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+
+namespace warpmark::apps {
+namespace {
+
+TEST_F(Cli, allclose_tells_by_its_exit_code) {
+  ASSERT_TRUE(write_file(path("ref.csv"), "id,score,label\n1,0.5,cat\n2,0.25,dog\n").ok());
+  ASSERT_TRUE(write_file(path("near.csv"), "id,score,label\n1,0.5002,cat\n2,0.25,dog\n").ok());
+  ASSERT_TRUE(write_file(path("far.csv"), "id,score,label\n1,0.6,cat\n2,0.25,cow\n").ok());
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("near.csv"), "--exact", "id"}).exit_code, 0);
+  const auto far = warpmark({"allclose", path("ref.csv"), path("far.csv"), "--json", path("a.json")});
+  EXPECT_EQ(far.exit_code, 4);
+  EXPECT_NE(far.out.find("score[0]: 0.6, must be 0.5"), std::string::npos) << far.out;
+  EXPECT_NE(far.out.find("label[1]: cow, must be dog"), std::string::npos) << far.out;
+  EXPECT_FALSE((*parse_json(*read_file(path("a.json")), "a"))["ok"].get<bool>());
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("far.csv"), "--rtol", "score=1"}).exit_code, 4);
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("near.csv"), "--rtol", "scor=1"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv")}).exit_code, 2);
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("none.csv")}).exit_code, 2);
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("a.txt")}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace warpmark::apps

@@ -1,0 +1,191 @@
+// `warpmark compare` as a person uses it: real commands, real processes, real repositories.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "apps/cli_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "support/schema_check.h"
+#include "warpmark/compare_arms.h"
+
+namespace warpmark::apps {
+namespace {
+
+using testing_support::schema_errors;
+
+class Compare : public Cli {
+ protected:
+  ProcessOutput compare(std::vector<std::string> words) {
+    words.insert(words.begin(), "compare");
+    return warpmark(std::move(words));
+  }
+  Json json(const std::string& name) {
+    const auto text = read_file(path(name));
+    EXPECT_TRUE(text.ok());
+    return text.ok() ? *parse_json(*text, name) : Json::object();
+  }
+  /// A project whose metric is what `value` prints.
+  void write_project(const std::string& run, const std::string& extra = "") {
+    ASSERT_TRUE(write_file(path("warpmark.yaml"), "run: " + run + "\nshell: true\n" + extra +
+                                                      "metrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}]\n")
+                    .ok());
+  }
+};
+
+TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
+  const auto output = compare({"--effect", "10%", "--rounds", "8", "--json", path("c.json"), "--out", path("out"),
+                               "--", "sleep 0.02", "--", "sleep 0.06"});
+  ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_NE(output.out.find("worse"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("B is worse: time higher by"), std::string::npos) << output.out;
+  const Json result = json("c.json");
+  EXPECT_EQ(schema_errors(result, "compare.schema.json"), "");
+  EXPECT_EQ(result["verdict"], "worse");
+  EXPECT_EQ(result["samples"].size(), 2 * result["rounds"].get<std::size_t>());
+  for (const auto* name : {"compare.json", "report.md", "report.html", "distribution-0.svg", "over-time-0.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(std::string("out/") + name))) << name;
+  }
+}
+
+TEST_F(Compare, tells_equal_deterministic_metrics_and_directions) {
+  write_project("echo cost {n}");
+  EXPECT_EQ(compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=5.001"}).exit_code, 0);
+  const auto better = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=4", "--json", path("c.json")});
+  EXPECT_EQ(better.exit_code, 0) << better.err;
+  EXPECT_EQ(json("c.json")["verdict"], "better");
+  EXPECT_EQ(json("c.json")["rounds"], 7);
+}
+
+TEST_F(Compare, is_inconclusive_with_too_few_rounds_and_says_how_many_are_missing) {
+  write_project("echo cost {n}");
+  const auto output = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=4", "--rounds", "3"});
+  EXPECT_EQ(output.exit_code, 3) << output.out;
+  EXPECT_NE(output.out.find("about 4 more rounds"), std::string::npos) << output.out;
+}
+
+TEST_F(Compare, refuses_what_makes_no_sense) {
+  EXPECT_EQ(compare({}).exit_code, 2);
+  EXPECT_EQ(compare({"--", "true"}).exit_code, 2);
+  EXPECT_EQ(compare({"--effect", "0", "--", "true", "--", "true"}).exit_code, 2);
+  EXPECT_EQ(compare({"--interleave", "pairs", "--", "true", "--", "true"}).exit_code, 2);
+  EXPECT_EQ(compare({"--project", path("none.yaml"), "--a", "n=1"}).exit_code, 2);
+  EXPECT_EQ(compare({"gem", "--a", "m=64"}).exit_code, 2);
+  EXPECT_EQ(compare({"--", "false", "--", "true"}).exit_code, 2);
+  EXPECT_EQ(compare({"--timeout", "100ms", "--", "sleep 30", "--", "true"}).exit_code, 5);
+  write_project("echo nothing");
+  const auto silent = compare({"--project", path("warpmark.yaml"), "--", "echo a", "--", "echo b"});
+  EXPECT_EQ(silent.exit_code, 2);
+  EXPECT_NE(silent.err.find("'cost'"), std::string::npos) << silent.err;
+}
+
+TEST_F(Compare, calibrates_one_command_against_itself) {
+  const auto output = compare({"--calibrate", "--rounds", "10", "--json", path("c.json"), "--", "true"});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.out.find("smallest detectable"), std::string::npos) << output.out;
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_EQ(json("c.json")["calibration"].size(), 1U);
+}
+
+TEST_F(Compare, goes_on_after_a_kill_without_losing_or_repeating_a_run) {
+  // Each run leaves a mark, so that runs can be counted.
+  const std::string mark = "sh -c 'echo x >> " + path("marks") + "; sleep 0.03'";
+  const std::vector<std::string> words{kExecutable, "compare", "--fixed", "--warmup", "0", "--rounds", "10", "--json",
+                                       path("c.json"), "--", mark, "--", mark};
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> arguments;
+    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  const auto marks = [&] {
+    const auto text = read_file(path("marks"));
+    return text.ok() ? text->size() / 2 : 0;
+  };
+  for (int i = 0; i < 400 && marks() < 6; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  const std::size_t before = marks();
+  ASSERT_GE(before, 6U);
+  ASSERT_LT(before, 20U);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto output = run_process(words, {.deadline_s = 100});
+  ASSERT_TRUE(output.ok());
+  EXPECT_NE(output->err.find("going on after"), std::string::npos) << output->err;
+  EXPECT_EQ(json("c.json")["samples"].size(), 20U);
+  EXPECT_EQ(json("c.json")["rounds"], 10);
+  // At most the run that was in progress is repeated.
+  EXPECT_LE(marks(), 21U);
+}
+
+TEST_F(Compare, builds_and_runs_two_revisions_in_worktrees_of_their_own) {
+  const std::string repository = path("repository");
+  std::filesystem::create_directories(repository);
+  const auto git = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-c", "user.name=t", "-c", "user.email=t@example.org"});
+    const auto output = run_process(words, {.directory = repository});
+    ASSERT_TRUE(output.ok() && output->exit_code == 0) << output->err;
+  };
+  git({"init", "-q", "-b", "main"});
+  for (const auto* cost : {"1.00", "1.03"}) {
+    ASSERT_TRUE(write_file(repository + "/cost.txt", cost).ok());
+    git({"add", "."});
+    git({"commit", "-q", "-m", cost});
+  }
+  ASSERT_TRUE(write_file(repository + "/warpmark.yaml",
+                         "build: cp cost.txt built.txt\nrun: 'echo cost $(cat built.txt)'\nshell: true\n"
+                         "metrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}]\n")
+                  .ok());
+  const auto compare_in = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {kExecutable, "compare"});
+    const auto output = run_process(words, {.deadline_s = 100, .directory = repository});
+    EXPECT_TRUE(output.ok());
+    return *output;
+  };
+  const auto slower = compare_in({"--rev-a", "HEAD~1", "--rev-b", "main", "--json", path("c.json")});
+  EXPECT_EQ(slower.exit_code, 1) << slower.out << slower.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.03, 1e-9);
+  EXPECT_EQ(compare_in({"--rev-a", "main", "--rev-b", "main"}).exit_code, 0);
+  const auto missing = compare_in({"--rev-a", "no-such-branch", "--rev-b", "main"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("no-such-branch"), std::string::npos);
+  const auto trees = run_process({"git", "worktree", "list"}, {.directory = repository});
+  EXPECT_EQ(std::count(trees->out.begin(), trees->out.end(), '\n'), 1) << trees->out;
+}
+
+TEST_F(Compare, sets_two_settings_of_a_workload_against_each_other) {
+  const auto output = compare({"copy", "--a", "size=65536", "--b", "size=1048576", "--rounds", "7", "--warmup", "0",
+                               "--effect", "20%", "--json", path("c.json")});
+  EXPECT_TRUE(output.exit_code == 1 || output.exit_code == 5) << output.out << output.err;
+  EXPECT_GT(json("c.json")["metrics"][0]["ratio"].get<double>(), 2);
+}
+
+TEST_F(Compare, compares_stored_results) {
+  for (const auto* name : {"a.json", "b.json"}) {
+    ASSERT_EQ(warpmark(with({"run", "copy", "--set", "size=65536", "--json", path(name)},
+                            {"--device", "cpu", "--rounds", "3", "--budget", "3s", "--no-ceilings"}))
+                  .exit_code,
+              0);
+  }
+  const auto output = compare({path("a.json"), path("b.json"), "--effect", "50%", "--json", path("c.json")});
+  EXPECT_NE(output.exit_code, 2) << output.err;
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_FALSE(json("c.json")["paired"].get<bool>());
+  EXPECT_EQ(compare({path("a.json"), path("none.json")}).exit_code, 2);
+}
+
+TEST(CommandsAfterDashes, may_be_one_text_or_words) {
+  using Commands = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(commands_after_dashes({"compare", "--seed", "1", "--", "a b", "--", "c", "d"}),
+            (Commands{{"a b"}, {"c", "d"}}));
+  EXPECT_EQ(commands_after_dashes({"compare", "x", "y"}), Commands{});
+}
+
+}  // namespace
+}  // namespace warpmark::apps

@@ -1,0 +1,144 @@
+// Exports of Nsight Systems, made here from its documented schema.
+#include <gmock/gmock.h>
+
+#include "profile/sqlite_database.h"
+#include "profile/trace_text.h"
+#include "support/fake_tree.h"
+
+namespace warpmark::profile {
+namespace {
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO StringIds VALUES (1,'void gemm(float*)'), (2,'cudaLaunchKernel_v7000'), (3,'cuLaunchKernelEx'),
+  (4,'step'), (5,'read'), (6,'python3');
+CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER, smCount INTEGER, computeMajor INTEGER,
+  computeMinor INTEGER, maxWarpsPerSm INTEGER, cuDevice INTEGER);
+INSERT INTO TARGET_INFO_GPU VALUES (0,'NVIDIA H100',85017493504,132,9,0,64,0);
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000,'','');
+CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+INSERT INTO ThreadNames VALUES (6, 0, (77<<24)+5);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+  streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER,
+  registersPerThread INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER,
+  blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, graphNodeId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000,5000,0,1,7,11,77<<24,1,1,32,4,2,1,128,1,1,16,32,NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (6000,6500,0,7,12,77<<24,4096,1,0,2), (7000,7100,0,7,13,77<<24,8,2,2,1);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (8000,9000,0,7,14,77<<24,3);
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,
+  correlationId INTEGER, globalPid INTEGER, syncType INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (9000,9100,0,7,15,77<<24,3);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+  correlationId INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000,1100,0,(77<<24)+5,11,2,0,NULL), (1200,1300,1,(77<<24)+5,14,3,0,NULL);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);
+INSERT INTO NVTX_EVENTS VALUES (900,9500,59,NULL,(77<<24)+5,4), (950,NULL,34,'here',(77<<24)+5,NULL),
+  (960,NULL,60,'open',(77<<24)+5,NULL), (0,NULL,75,'domain',(77<<24)+5,NULL), (1,2,59,'other',(88<<24)+1,NULL);
+CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
+INSERT INTO OSRT_API VALUES (500,800,(77<<24)+5,5);
+CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT);
+INSERT INTO TARGET_INFO_GPU_METRICS VALUES (256, 0, '', 4, 'SMs Active [Throughput %]');
+CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
+INSERT INTO GPU_METRICS VALUES (2000,256,4,50), (1000,256,4,25);
+)sql";
+
+Result<ProfileSession> read_export(const char* sql, const char* name = "p.sqlite") {
+  const warpmark::test::FakeTree tree;
+  const auto path = tree.root() / name;
+  {
+    const auto database = Database::create(path);
+    EXPECT_TRUE(database.ok());
+    const Status made = database->execute(sql);
+    EXPECT_TRUE(made.ok()) << made.error().what;
+  }
+  const std::vector<std::filesystem::path> paths{path};
+  return read_session(paths);
+}
+
+EventIndex find(const Timeline& timeline, EventKind kind) {
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    if (timeline.events.kind[i] == kind) return i;
+  }
+  return kNoEvent;
+}
+
+TEST(Nsys, reads_gpu_work_calls_and_ranges) {
+  const auto session = read_export(kSchema);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 1U);
+  const Timeline& timeline = session->ranks[0];
+  const EventColumns& events = timeline.events;
+  EXPECT_EQ(timeline.origin_ns, 1700000000000000500);
+  EXPECT_EQ(timeline.gpus.at(0).max_threads_per_sm, 2048);
+  const EventIndex kernel = find(timeline, EventKind::kernel);
+  ASSERT_NE(kernel, kNoEvent);
+  EXPECT_EQ(timeline.name_of(kernel), "void gemm(float*)");
+  EXPECT_EQ(events.start[kernel], 1500);
+  EXPECT_EQ(events.duration[kernel], 3000);
+  EXPECT_EQ(events.correlation[kernel], 11U);
+  const LaunchShape& shape = timeline.launch_shapes[events.detail[kernel]];
+  EXPECT_EQ(shape.grid[1], 2U);
+  EXPECT_EQ(shape.shared_bytes, 48U);
+  const EventIndex copy = find(timeline, EventKind::memcpy);
+  EXPECT_EQ(events.value[copy], 4096);
+  EXPECT_EQ(copy_kind(events.detail[copy]), CopyKind::host_to_device);
+  EXPECT_EQ(host_memory(events.detail[copy]), HostMemory::pageable);
+  EXPECT_EQ(host_memory(events.detail[copy + 1]), HostMemory::pinned);
+  EXPECT_EQ(timeline.name_of(find(timeline, EventKind::runtime_api)), "cudaLaunchKernel");
+  EXPECT_EQ(timeline.name_of(find(timeline, EventKind::driver_api)), "cuLaunchKernelEx");
+  EXPECT_EQ(timeline.name_of(find(timeline, EventKind::annotation)), "step");
+  EXPECT_EQ(timeline.name_of(find(timeline, EventKind::mark)), "here");
+  EXPECT_EQ(timeline.name_of(find(timeline, EventKind::os_call)), "read");
+  EXPECT_EQ(events.detail[find(timeline, EventKind::sync_record)], static_cast<std::uint32_t>(SyncKind::stream));
+  EXPECT_EQ(events.duration[find(timeline, EventKind::graph)], 1000);
+  EXPECT_EQ(timeline.tracks[events.track[find(timeline, EventKind::os_call)]],
+            (Track{TrackKind::cpu_thread, 77, 5, -1, "python3"}));
+  EXPECT_EQ(test::issue_count(timeline, "open_range"), 1);
+  EXPECT_EQ(session->quality.at(0).id, "other_process");
+  ASSERT_EQ(session->counters.size(), 1U);
+  EXPECT_EQ(session->counters[0].id, "sm_active");
+  EXPECT_THAT(session->counters[0].values, testing::ElementsAre(0.25, 0.5));
+}
+
+TEST(Nsys, copes_with_missing_tables_and_columns) {
+  const auto session = read_export(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1, 'k');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER, globalPid INTEGER, shortName "
+      "INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 1<<24, 1), (NULL, 9, 1, 1<<24, 1), (20, 11, 1, 1<<24, 9);");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const Timeline& timeline = session->ranks.at(0);
+  EXPECT_EQ(timeline.events.size(), 2U);
+  EXPECT_EQ(timeline.name_of(0), "k");
+  EXPECT_EQ(test::issue_count(timeline, "no_time"), 1);
+  EXPECT_EQ(test::issue_count(timeline, "negative_duration"), 1);
+}
+
+TEST(Nsys, makes_a_rank_of_each_process_with_gpu_work) {
+  const auto session = read_export(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, globalPid INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 2<<24), (5, 9, 1<<24), (7, 9, 1<<24);");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 2U);
+  EXPECT_EQ(session->ranks[0].events.size(), 2U);
+  EXPECT_EQ(session->ranks[1].rank, 1);
+}
+
+TEST(Nsys, refuses_other_databases) {
+  const auto session = read_export("CREATE TABLE t (x INTEGER);");
+  ASSERT_FALSE(session.ok());
+  EXPECT_THAT(session.error().what, testing::HasSubstr("StringIds"));
+  EXPECT_THAT(session.error().hint, testing::HasSubstr("nsys export"));
+}
+
+TEST(Nsys, opens_paths_with_special_characters) {
+  EXPECT_TRUE(read_export(kSchema, "a b?c#d%41.sqlite").ok());
+}
+
+}  // namespace
+}  // namespace warpmark::profile

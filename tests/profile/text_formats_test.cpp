@@ -1,0 +1,170 @@
+// Nsight Compute's CSV, the tables of nvidia-smi and dcgmi, and nccl-tests. The texts are shortened from real output.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "profile/readers/ncu_values.h"
+#include "profile/trace_text.h"
+
+namespace warpmark::profile {
+namespace {
+
+using test::read_text;
+
+constexpr const char* kRaw =
+    "==PROF== Connected to process 664 (./kernels)\n"
+    "a line of the program with a \" in it\n"
+    "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Block Size\",\"Grid "
+    "Size\",\"Device\",\"CC\",\"gpu__time_duration.sum\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\","
+    "\"dram__bytes.sum\",\"launch__func_cache_config\"\n"
+    "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"ns\",\"%\",\"Mbyte\",\"\"\n"
+    "\"0\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, 1)\",\"0\",\"9.0\","
+    "\"288,192\",\"17.52\",\"1.5\",\"CachePreferNone\"\n"
+    "==PROF== Disconnected\n"
+    "\"1\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, 1)\",\"0\",\"9.0\","
+    "\"1,288,192\",\"n/a\",\"nan\",\"x\"\n"
+    "\"2\",\"664\",\"k";
+
+TEST(NcuRaw, reads_values_units_and_ordinals) {
+  const auto session = read_text(kRaw);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->kernels.size(), 2U);
+  const KernelProfile& first = session->kernels[0];
+  EXPECT_EQ(first.name, "saxpy(float, const float *)");
+  EXPECT_EQ(first.grid, "(262144, 1, 1)");
+  EXPECT_EQ(first.process, 664);
+  EXPECT_EQ(first.stream, 7);
+  EXPECT_EQ(first.device, 0);
+  EXPECT_EQ(first.metric("gpu__time_duration.sum"), 288192);
+  EXPECT_EQ(first.metric("dram__bytes.sum"), 1.5e6);
+  EXPECT_EQ(first.metrics[2].unit, "byte");
+  EXPECT_EQ(first.metrics.size(), 3U);
+  EXPECT_EQ(session->kernels[1].ordinal, 1);
+  EXPECT_EQ(session->kernels[1].metrics.size(), 1U);
+  ASSERT_EQ(session->quality.size(), 1U);
+  EXPECT_EQ(session->quality[0].id, "truncated");
+}
+
+TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {
+  const std::string head =
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Section Name\",\"Metric Name\",\"Metric "
+      "Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup Type\",\"Estimated "
+      "Speedup\"\n";
+  const std::string kernel = "\"0\",\"9\",\"k\",\"(8, 1, 1)\",\"(2, 1, 1)\",";
+  const auto session = read_text(
+      head + kernel + "\"GPU Speed Of Light Throughput\",\"Memory Throughput\",\"%\",\"81.83\"\n" + kernel +
+      "\"Memory Workload Analysis\",\"Memory Throughput\",\"Tbyte/second\",\"2.5\"\n" + kernel +
+      "\"Occupancy\",\"Achieved Occupancy\",\"%\",\"76.21\"\n" + kernel +
+      "\"Occupancy\",\"Something New\",\"block\",\"3\"\n" + kernel +
+      "\"ComputeWorkloadAnalysis\",\"\",\"\",\"\",\"HighPipeUtilization\",\"OPT\",\"line one\nline \"\"two\"\"\",\"local\",\"90.2\"\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->kernels.size(), 1U);
+  const KernelProfile& kernel_profile = session->kernels[0];
+  EXPECT_EQ(kernel_profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"), 81.83);
+  EXPECT_EQ(kernel_profile.metric("dram__bytes.sum.per_second"), 2.5e12);
+  EXPECT_EQ(kernel_profile.metric("sm__warps_active.avg.pct_of_peak_sustained_active"), 76.21);
+  EXPECT_EQ(kernel_profile.metric("Something New"), 3);
+  EXPECT_EQ(kernel_profile.device, -1);
+  ASSERT_EQ(kernel_profile.rules.size(), 1U);
+  EXPECT_EQ(kernel_profile.rules[0].description, "line one\nline \"two\"");
+  EXPECT_EQ(kernel_profile.rules[0].speedup_percent, 90.2);
+}
+
+TEST(NcuValues, understand_locales_and_prefixes) {
+  const auto value = [](const char* text, const char* unit) { return parse_ncu_value(text, unit).value_or(NcuValue{-1, ""}); };
+  EXPECT_EQ(value("53,261,312", "").value, 53261312);
+  EXPECT_EQ(value("1.234.567,5", "").value, 1234567.5);
+  EXPECT_EQ(value("1,234.5", "").value, 1234.5);
+  EXPECT_EQ(value("0,5", "").value, 0.5);
+  EXPECT_EQ(value("288,192", "ns").value, 288192);
+  EXPECT_EQ(value("1.5", "usecond").value, 1500);
+  EXPECT_EQ(value("1.5", "Ghz").unit, "hz");
+  EXPECT_EQ(value("2", "Kbyte/block").value, 2000);
+  EXPECT_EQ(value("2", "Kbyte/block").unit, "byte/block");
+  EXPECT_EQ(parse_ncu_value("n/a", ""), std::nullopt);
+  EXPECT_EQ(normal_shape("256, 2"), "(256, 2, 1)");
+}
+
+const CounterSeries* series(const ProfileSession& session, std::string_view id, int device) {
+  for (const CounterSeries& one : session.counters) {
+    if (one.id == id && one.device == device) return &one;
+  }
+  return nullptr;
+}
+
+TEST(NvidiaSmiDmon, reads_columns_by_name_and_skips_repeated_headers) {
+  const auto session = read_text(
+      "# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk  pviol  tviol  rxpci new\n"
+      "# Idx      W      C      C      %      %    MHz    MHz      %   bool   MB/s   ?\n"
+      "    0    350     60      -     97     45   2619   1980      0      0    120   1\n"
+      "    1    100     40      -      0      0   2619    345     12      0      3   1\n"
+      "# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk  pviol  tviol  rxpci new\n"
+      "    0    355     61     50     98     46   2619   1975      0      1    121   1\n"
+      "    0    3\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_THAT(series(*session, "power", 0)->values, testing::ElementsAre(350, 355));
+  EXPECT_THAT(series(*session, "power", 0)->times, testing::ElementsAre(0, 1'000'000'000));
+  EXPECT_DOUBLE_EQ(series(*session, "gpu_utilization", 0)->values[0], 0.97);
+  EXPECT_DOUBLE_EQ(series(*session, "sm_clock", 1)->values[0], 345e6);
+  EXPECT_TRUE(std::isnan(series(*session, "memory_temperature", 0)->values[0]));
+  EXPECT_DOUBLE_EQ(series(*session, "pcie_rx", 0)->values[0], 120e6);
+  EXPECT_THAT(series(*session, "throttle_reasons", 0)->values, testing::ElementsAre(0, 0x20));
+  EXPECT_THAT(series(*session, "throttle_reasons", 1)->values, testing::ElementsAre(0x4));
+  EXPECT_EQ(series(*session, "new", 0), nullptr);
+}
+
+TEST(NvidiaSmiDmon, reads_dates_and_csv) {
+  const auto session = read_text(
+      "#Date, Time, gpu, sm, fb\n#YYYYMMDD, HH:MM:SS, Idx, %, MB\n20260301, 12:34:56, 0, 50, 1024\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_THAT(series(*session, "gpu_utilization", 0)->times, testing::ElementsAre(1772368496'000'000'000));
+  EXPECT_THAT(series(*session, "memory_used", 0)->values, testing::ElementsAre(1073741824.0));
+}
+
+TEST(DcgmDmon, reads_rows_of_gpus) {
+  const auto session = read_text(
+      "#Entity   GRACT        SMACT        TENSO        PCIRX        SMCLK\n"
+      "ID\n"
+      "GPU 0     0.912        0.500        0.250        1000000      1980\n"
+      "GPU 1     N/A          0.400        0.100        5            1970\n"
+      "GPU-I 3   0.1          0.1          0.1          1            1\n"
+      "GPU 0     0.812        0.600        0.350        1000001      1981\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_THAT(series(*session, "graphics_active", 0)->values, testing::ElementsAre(0.912, 0.812));
+  EXPECT_TRUE(std::isnan(series(*session, "graphics_active", 1)->values[0]));
+  EXPECT_THAT(series(*session, "tensor_active", 0)->times, testing::ElementsAre(0, 1'000'000'000));
+  EXPECT_THAT(series(*session, "sm_clock", 0)->values, testing::ElementsAre(1980e6, 1981e6));
+}
+
+TEST(NcclTests, reads_both_halves_of_a_row) {
+  const auto session = read_text(
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 2 minBytes 8 maxBytes 1073741824 step: 8(factor) warmup iters: 1\n"
+      "#  Rank  0 Group  0 Pid    545 on         vm device  0 [0000:00:06] NVIDIA H200\n"
+      "#  Rank  1 Group  0 Pid    545 on         vm device  1 [0000:00:07] NVIDIA H200\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n"
+      "  1073741824     268435456     float     sum      -1  3266.10  328.75  328.75       0  3254.41  329.93  329.93    N/A\n"
+      "# Avg bus bandwidth    : 90.6728\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->collectives.size(), 2U);
+  const CollectiveResult& out = session->collectives[0];
+  EXPECT_EQ(out.collective, "all_reduce");
+  EXPECT_EQ(out.ranks, 2);
+  EXPECT_EQ(out.bytes, 1073741824);
+  EXPECT_EQ(out.operation, "sum");
+  EXPECT_DOUBLE_EQ(out.seconds, 3266.10e-6);
+  EXPECT_DOUBLE_EQ(out.bus_bandwidth, 328.75e9);
+  EXPECT_EQ(out.wrong, 0);
+  EXPECT_TRUE(session->collectives[1].in_place);
+  EXPECT_EQ(session->collectives[1].wrong, std::nullopt);
+}
+
+TEST(NcclTests, without_rows_says_so) {
+  const auto session = read_text("# nThread 1 nGpus 2 minBytes 8 maxBytes 16\n");
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().kind, ErrorKind::data);
+}
+
+}  // namespace
+}  // namespace warpmark::profile

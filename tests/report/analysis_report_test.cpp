@@ -1,0 +1,135 @@
+// What is printed of an analysis: on a bad day, on a healthy one, and with hostile names.
+#include "report/analysis_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/analysis_table.h"
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/text.h"
+#include "report/well_formed.h"
+#include "support/golden.h"
+
+namespace warpmark::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_support::expect_golden;
+
+Finding slow_loading() {
+  Finding finding;
+  finding.rule = "data_loading";
+  finding.kind = "data_loading";
+  finding.severity = 0.93;
+  finding.title = "The GPU waits 60.1 ms a step (60.1 %) for input data";
+  finding.lost_ns = 60'100'000;
+  finding.evidence = {{"GPU idle while the host loads data, per step: 60.1 ms", "idle_data_loading", 0.0601, "s"},
+                      {"Step: 100.0 ms", "step", 0.1, "s"}};
+  finding.events = {{0, 7, "enumerate(DataLoader)#__next__", 12'000'000, 61'000'000}};
+  finding.recommendations = {
+      {AdviceKind::code, "Load batches in worker processes.", "DataLoader(dataset,\n           num_workers=12)"},
+      {AdviceKind::measure, "See what limits the loading.", ""}};
+  finding.gain = {1.8, 2.6, "replay of the recorded steps without the cause"};
+  return finding;
+}
+
+Analysis two_ranks() {
+  Analysis analysis;
+  analysis.sources = {"a/rank0.json.gz", "a/rank1.json.gz"};
+  analysis.rank_count = 2;
+  analysis.gpus = {"NVIDIA H100", "NVIDIA H100"};
+  analysis.steps_found_by = "ProfilerStep annotations";
+  analysis.median_step_ns = 100'000'000;
+  analysis.breakdown = {{"gemm", "compute", 60'000'000, 0.3},
+                        {"elementwise", "compute", 19'900'000, 0.0995},
+                        {"softmax", "compute", 100'000, 0.0005},
+                        {"exposed_communication", "communication", 20'000'000, 0.1},
+                        {"idle_data_loading", "idle", 100'000'000, 0.5}};
+  for (int rank = 0; rank < 2; ++rank) {
+    analysis.ranks.push_back(
+        {rank, "NVIDIA H100", {{0, 100'000'000}, {100'000'000, 200'000'000}}, 100'000'000, analysis.breakdown});
+  }
+  Finding small;
+  small.rule = "optimizer";
+  small.kind = "launch_overhead";
+  small.severity = 0.05;
+  small.title = "The optimizer launches 812 kernels a step";
+  small.lost_ns = 2'500'000;
+  small.gain = {1.0, 1.03, "launches fused"};
+  analysis.findings = {slow_loading(), small};
+  analysis.verdict = "the GPU waits for input data: curing it makes the step 1.8 to 2.6 times faster";
+  analysis.combined = {1.9, 2.7, "replay without all causes"};
+  analysis.tables = {
+      {"kernels",
+       "Kernels",
+       "Time on the GPU, summed.",
+       {{"name", "kernel", ""}, {"count", "count", ""}, {"time", "time", "s"}, {"share", "share", "ratio"}},
+       {{"sm90_gemm", std::int64_t{1200}, 0.03, 0.3}, {"add", std::int64_t{44}, 1e-5, 0.001}}}};
+  analysis.missing = {{"Python stacks: the line of code that waits", "profile(with_stack=True)"}};
+  analysis.quality = {{"truncated", "the file ends within an event: what stands before it was read", 1, "offset 812"}};
+  return analysis;
+}
+
+TEST(AnalysisReport, reads_as_the_golden_file_says) {
+  const auto report = build_analysis_report(two_ranks(), {.top = 1});
+  const auto text = render_text(report, {.width = 80, .unicode = true, .details = true});
+  expect_golden("report/golden/analysis.txt", text);
+  expect_golden("report/golden/analysis.md", render_markdown(report));
+  for (const auto& line : split(text, '\n')) EXPECT_LE(display_width(line), 80U) << line;
+}
+
+TEST(AnalysisReport, says_of_a_healthy_profile_that_it_is) {
+  auto analysis = two_ranks();
+  analysis.findings.clear();
+  analysis.combined = {};
+  analysis.verdict = "nothing worth fixing above 3 %";
+  const auto text = render_text(build_analysis_report(analysis), {.width = 80});
+  EXPECT_THAT(text, HasSubstr("Nothing worth fixing above 3 %"));
+  EXPECT_THAT(text, Not(HasSubstr("All cures together")));
+}
+
+TEST(AnalysisReport, shows_counters_without_a_timeline) {
+  Analysis analysis;
+  analysis.sources = {"dmon.txt"};
+  analysis.verdict = "no timeline was given";
+  const auto text = render_text(build_analysis_report(analysis), {.width = 80});
+  EXPECT_THAT(text, HasSubstr("No timeline was given"));
+  EXPECT_THAT(text, Not(HasSubstr("median of")));
+}
+
+TEST(AnalysisReport, keeps_hostile_names_from_becoming_markup) {
+  auto analysis = two_ranks();
+  analysis.findings[0].title = "</h2><script>alert(1)</script>";
+  analysis.findings[0].recommendations[0].snippet = "</pre><img src=x onerror=alert(1)>";
+  analysis.tables[0].rows[0][0] = std::string("a|b`<b>\x01");
+  const auto html = render_html(build_analysis_report(analysis));
+  EXPECT_THAT(html, Not(HasSubstr("<script>")));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_EQ(markup_error(html), "");
+}
+
+TEST(ShortName, cuts_long_names_between_characters) {
+  EXPECT_EQ(short_name("void add<float>(float*)"), "add<float>(float*)");
+  const std::string umlauts = "kernel_" + std::string(56, 'x') + "\xC3\xA4\xC3\xB6\xC3\xBC";
+  const auto cut = short_name(umlauts);
+  EXPECT_LE(cut.size(), 60U);
+  EXPECT_TRUE(cut.ends_with("..."));
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "\xC3\xA4";
+  EXPECT_EQ(short_name(many).size() % 2, 1U);  // whole two-byte characters and three dots
+}
+
+TEST(FormatValue, uses_the_unit_of_the_column) {
+  EXPECT_EQ(format_value(0.0012, "s"), "1.200 ms");
+  EXPECT_EQ(format_value(std::int64_t{1500}, "B"), "1.46 KiB");
+  EXPECT_EQ(format_value(0.25, "ratio"), "25.0 %");
+  EXPECT_EQ(format_value(std::string("x"), "s"), "x");
+}
+
+}  // namespace
+}  // namespace warpmark::report

@@ -1,0 +1,46 @@
+// The noise that comparisons are simulated with, as multipliers of a time; one sequence over both arms, as on one
+// machine. Used by the tests and by bench/verdict_simulation.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "stats/distributions.h"
+#include "stats/random.h"
+
+namespace warpmark::validate {
+
+enum class Noise { iid, ar1, drift, bimodal, heavy_tail };
+inline constexpr std::array kNoises{Noise::iid, Noise::ar1, Noise::drift, Noise::bimodal, Noise::heavy_tail};
+
+inline const char* name_of(Noise noise) {
+  constexpr std::array kNames{"iid", "AR(1) rho 0.6", "drift 5 %", "bimodal", "heavy tail"};
+  return kNames[static_cast<std::size_t>(noise)];
+}
+
+/// `n` multipliers with a spread of about `cv`.
+inline std::vector<double> noise_of(Noise noise, std::uint64_t seed, std::size_t n, double cv) {
+  const auto unit = [&](std::uint64_t stream, std::size_t i) {
+    return (static_cast<double>(stats::random_bits(stats::derive_seed(seed, stream), i) >> 12) + 0.5) * 0x1p-52;
+  };
+  const auto normal = [&](std::uint64_t stream, std::size_t i) { return stats::normal_quantile(unit(stream, i)); };
+  std::vector<double> values;
+  double state = normal(9, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    double z = 0;
+    switch (noise) {
+      case Noise::iid: z = normal(0, i); break;
+      case Noise::ar1: z = state = 0.6 * state + 0.8 * normal(0, i); break;
+      case Noise::drift: z = normal(0, i) + 0.05 / cv * static_cast<double>(i) / static_cast<double>(n); break;
+      case Noise::bimodal: z = (unit(1, i) < 0.5 ? -1 : 1) + 0.2 * normal(0, i); break;
+      // Log-normal spikes on one run in ten, as from a busy neighbour.
+      case Noise::heavy_tail: z = 0.7 * normal(0, i) + (unit(1, i) < 0.1 ? std::exp(normal(2, i)) : 0); break;
+    }
+    values.push_back(std::exp(cv * z));
+  }
+  return values;
+}
+
+}  // namespace warpmark::validate

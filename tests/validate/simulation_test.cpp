@@ -1,0 +1,84 @@
+// What a verdict promises is a frequency, so it is counted over whole simulated comparisons, early stopping included,
+// under noise that machines have. Bounds leave three standard deviations of the count. bench/verdict_simulation prints
+// the table with more trials.
+#include "validate/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark::validate {
+namespace {
+
+constexpr int kTrials = 400;
+double margin(double share) { return 3 * std::sqrt(share * (1 - share) / kTrials); }
+
+TEST(VerdictSimulation, equal_arms_are_seldom_called_different) {
+  for (const Noise noise : kNoises) {
+    const auto found = simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 40, .trials = kTrials});
+    EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
+    EXPECT_NEAR(found.better + found.worse + found.same + found.inconclusive, 1, 1e-9) << name_of(noise);
+  }
+}
+
+TEST(VerdictSimulation, a_fixed_number_of_rounds_keeps_the_rate_too) {
+  for (const Noise noise : kNoises) {
+    const auto found =
+        simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 20, .stop_early = false, .trials = kTrials});
+    EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
+  }
+}
+
+TEST(VerdictSimulation, blocks_keep_the_rate_too) {
+  for (const Noise noise : kNoises) {
+    const auto found = simulate({.noise = noise,
+                                 .cv = 0.03,
+                                 .effect = 0.01,
+                                 .rounds = 20,
+                                 .interleave = Interleave::block,
+                                 .trials = kTrials});
+    EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
+  }
+}
+
+TEST(VerdictSimulation, without_interleaving_a_drift_is_taken_for_a_difference) {
+  const auto found = simulate({.noise = Noise::drift,
+                               .cv = 0.02,
+                               .effect = 0.01,
+                               .rounds = 20,
+                               .interleave = Interleave::none,
+                               .trials = kTrials});
+  EXPECT_GE(found.better + found.worse, 0.5) << "this is why interleaving is the default";
+}
+
+TEST(VerdictSimulation, an_effect_that_matters_is_found_in_the_rounds_asked_for) {
+  constexpr double kEffect = 0.02;
+  for (const Noise noise : kNoises) {
+    const double spread = round_spread(noise, 0.02, Interleave::pair);
+    const auto rounds = rounds_needed(spread, std::log1p(kEffect), {.effect = kEffect});
+    const auto slower = simulate(
+        {.noise = noise, .cv = 0.02, .true_ratio = 1 + kEffect, .effect = kEffect, .rounds = rounds, .trials = kTrials});
+    EXPECT_GE(slower.worse, 0.9 - margin(0.9)) << name_of(noise) << " in " << rounds << " rounds";
+    EXPECT_LE(slower.better, 0.01);
+    const auto equal =
+        simulate({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials});
+    EXPECT_GE(equal.same, 0.85 - margin(0.85)) << name_of(noise) << " in " << rounds << " rounds";
+    EXPECT_LE(slower.mean_rounds, static_cast<double>(rounds));
+  }
+}
+
+TEST(VerdictSimulation, intervals_cover_the_true_ratio) {
+  for (const Noise noise : kNoises) {
+    for (const bool stop_early : {true, false}) {
+      const auto found = simulate({.noise = noise,
+                                   .cv = 0.03,
+                                   .true_ratio = 1.03,
+                                   .effect = 0.01,
+                                   .rounds = 25,
+                                   .stop_early = stop_early,
+                                   .trials = kTrials});
+      EXPECT_GE(found.covered, 0.95 - margin(0.95)) << name_of(noise) << (stop_early ? " sequential" : " fixed");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace warpmark::validate
