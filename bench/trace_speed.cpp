@@ -1,6 +1,6 @@
-// How fast traces are read: warpmark (plain, .gz and .zst files), simdjson's DOM and Python's json on the same generated
-// trace, each in a process of its own, whose peak memory the system reports. All must find the same number of rows. The
-// contenders take turns twice and the better time counts, as the first one also warms the page cache.
+// How fast traces are read: warpmark (plain, .gz and .zst files), simdjson's DOM and Python's json on the same
+// generated trace, each in a process of its own, whose peak memory the system reports. All must find the same number of
+// rows. The contenders take turns twice and the better time counts, as the first one also warms the page cache.
 //
 //   trace_speed [MEGABYTES [FOLDER]]     1024 MB in the folder for temporary files unless told otherwise
 #include <fmt/format.h>
@@ -65,8 +65,9 @@ Outcome read_with_simdjson(const std::string& file) {
 }
 
 Outcome read_with_python(const std::string& file) {
-  const std::string command = "python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))[\"traceEvents\"]))' " +
-                              warpmark::shell_quote(file);
+  const std::string command =
+      "python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))[\"traceEvents\"]))' " +
+      warpmark::shell_quote(file);
   Outcome outcome;
   std::FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
@@ -102,12 +103,14 @@ Outcome run(const Contender& contender) {
 }
 
 bool pack(const std::string& command, const std::string& file, const std::string& into) {
-  return std::system((command + " < " + warpmark::shell_quote(file) + " > " + warpmark::shell_quote(into)).c_str()) == 0;
+  return std::system((command + " < " + warpmark::shell_quote(file) + " > " + warpmark::shell_quote(into)).c_str()) ==
+         0;
 }
 
 int compare(const GeneratedTrace& trace, const std::string& file) {
   std::vector<Contender> contenders{{"warpmark .json", file, read_with_warpmark}};
-  if (pack("gzip -6 -c", file, file + ".gz")) contenders.push_back({"warpmark .json.gz", file + ".gz", read_with_warpmark});
+  if (pack("gzip -6 -c", file, file + ".gz"))
+    contenders.push_back({"warpmark .json.gz", file + ".gz", read_with_warpmark});
   if (pack("zstd -q -3 -c", file, file + ".zst")) {
     contenders.push_back({"warpmark .json.zst", file + ".zst", read_with_warpmark});
   }

@@ -50,7 +50,8 @@ void print_power(int trials) {
 }
 
 void print_coverage(int trials) {
-  fmt::print("\nIntervals of 95 % that hold the true ratio (B 3 % slower, spread of a run 3 %, at most 25 rounds):\n\n");
+  fmt::print(
+      "\nIntervals of 95 % that hold the true ratio (B 3 % slower, spread of a run 3 %, at most 25 rounds):\n\n");
   fmt::print("| noise | stopped when decided | fixed |\n| --- | --- | --- |\n");
   for (const Noise noise : kNoises) {
     SimulationOptions options{

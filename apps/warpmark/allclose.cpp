@@ -102,7 +102,9 @@ Table table_of(const std::vector<accuracy::ColumnResult>& results) {
                           {result.problem.empty() ? std::to_string(result.mismatches) : ""},
                           {result.problem.empty() ? number_text(result.max_absolute) : ""},
                           {result.problem.empty() ? number_text(result.max_relative) : ""},
-                          {result.ok() ? "ok" : result.problem.empty() ? "differs" : result.problem,
+                          {result.ok()              ? "ok"
+                           : result.problem.empty() ? "differs"
+                                                    : result.problem,
                            result.ok() ? Tone::good : Tone::bad}});
   }
   return table;
@@ -149,8 +151,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   WM_TRY(check_globs(settings, reference));
   const auto results = accuracy::allclose(reference, out, settings);
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
-  context.out << report::render_table(
-      table_of(results), {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_table(table_of(results),
+                                      {.width = context.width, .color = context.color, .unicode = context.unicode});
   print_offenders(context.out, results);
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(json_of(results, ok)) + "\n"));
@@ -171,8 +173,9 @@ extern const Command allclose_command{
         "Exit code 0: the same; 4: they differ.",
     .options = kOptions,
     .positional = {"FILE", "the reference, then the output", true, "<files>"},
-    .examples = "warpmark allclose reference.tsv output.tsv --exact id --exact prediction --rtol 'score*=1e-2'\n"
-                "warpmark allclose model-f32.safetensors model-bf16.safetensors --rtol 1e-2 --atol 1e-3",
+    .examples =
+        "warpmark allclose ref.tsv out.tsv --exact id --rtol 'score*=1e-2'\n"
+        "warpmark allclose f32.safetensors bf16.safetensors --rtol 1e-2",
     .run = run,
 };
 

@@ -14,6 +14,7 @@
 #include "report/html.h"
 #include "report/markdown.h"
 #include "report/text.h"
+#include "report/timeline_html.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -26,7 +27,8 @@ constexpr OptionSpec kOptions[] = {
     {"--top", "N", "findings shown in full (default 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
-    {"--fail-above", "SEVERITY", "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
+    {"--fail-above", "SEVERITY",
+     "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
      "note warning critical"},
 };
 
@@ -78,6 +80,16 @@ Result<int> print_difference(Context& context, const ParsedOptions& options, con
   return kSuccess;
 }
 
+/// The page with the timeline of one step behind its first sections.
+std::string with_timeline(std::string page, const ProfileSession& session, const Analysis& analysis) {
+  constexpr std::string_view kEnd = "</section>\n";
+  const auto breakdown = page.find("<h2>Where the time");
+  const auto end = breakdown == std::string::npos ? std::string::npos : page.find(kEnd, breakdown);
+  page.insert(end != std::string::npos ? end + kEnd.size() : page.rfind("</main>"),
+              report::timeline_html(session, analysis));
+  return page;
+}
+
 Result<int> run(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
     return usage_error("there is nothing to analyze", "warpmark analyze trace.json.gz");
@@ -105,7 +117,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     context.out << text;
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), to_json(analysis).dump(2) + "\n"));
-  if (options.has("--html")) WM_TRY(write_file(options.get("--html"), report::render_html(report)));
+  if (options.has("--html")) {
+    WM_TRY(write_file(options.get("--html"), with_timeline(report::render_html(report), session, analysis)));
+  }
   const bool failed = !analysis.findings.empty() && analysis.findings.front().severity > gate;
   return failed ? kGateFailed : kSuccess;
 }

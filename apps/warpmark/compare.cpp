@@ -59,8 +59,8 @@ struct Request {
   std::string format = "text";
 };
 
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise, std::int64_t least,
-                              std::int64_t most) {
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
+                              std::int64_t least, std::int64_t most) {
   if (!options.has(name)) return otherwise;
   WM_ASSIGN(const auto value, parse_integer(options.get(name)));
   if (value < least || value > most) return usage_error(fmt::format("{} must be {} to {}", name, least, most));
@@ -191,9 +191,11 @@ Status write_files(const ParsedOptions& options, const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
     const auto& metric = comparison.metrics[i];
     if (metric.a.empty() || metric.b.empty()) continue;
-    WM_TRY(write_file(folder / fmt::format("distribution-{}.svg", i), report::render_svg(report::distribution_of(metric))));
+    WM_TRY(write_file(folder / fmt::format("distribution-{}.svg", i),
+                      report::render_svg(report::distribution_of(metric))));
     if (comparison.samples.empty()) continue;
-    WM_TRY(write_file(folder / fmt::format("over-time-{}.svg", i), report::render_svg(report::plot_over_time(comparison, i))));
+    WM_TRY(write_file(folder / fmt::format("over-time-{}.svg", i),
+                      report::render_svg(report::plot_over_time(comparison, i))));
   }
   return {};
 }
@@ -258,10 +260,11 @@ extern const Command compare_command{
         "Exit code 0: better or same; 1: worse; 3: inconclusive; 5: mistrusted.",
     .options = kOptions,
     .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
-    .examples = "warpmark compare -- './bench --old' -- './bench --new'\n"
-                "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
-                "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
-                "warpmark compare --calibrate -- ./bench",
+    .examples =
+        "warpmark compare -- './bench --old' -- './bench --new'\n"
+        "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
+        "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
+        "warpmark compare --calibrate -- ./bench",
     .run = run,
 };
 

@@ -130,9 +130,9 @@ class ArmMaker {
   Status two_commands(const std::vector<std::vector<std::string>>& commands) {
     const std::size_t needed = calibrating() ? 1 : 2;
     if (commands.size() != needed) {
-      return usage_error(fmt::format("{} command{} given, {} needed", commands.size(),
-                                     commands.size() == 1 ? " is" : "s are", needed),
-                         "warpmark compare -- 'COMMAND A' -- 'COMMAND B'");
+      return usage_error(
+          fmt::format("{} command{} given, {} needed", commands.size(), commands.size() == 1 ? " is" : "s are", needed),
+          "warpmark compare -- 'COMMAND A' -- 'COMMAND B'");
     }
     WM_ASSIGN(auto a, command(commands.front()));
     WM_ASSIGN(auto b, command(commands.back()));
@@ -174,8 +174,8 @@ class ArmMaker {
       if (const auto built = validate::build(spec, tree->directory(), &context_.interrupted); !built.ok()) {
         return Error{built.error().kind, revisions[i] + " cannot be built: " + built.error().what, built.error().hint};
       }
-      const std::string name = trimmed(fmt::format("{} @{} {}", revisions[i], tree->commit().substr(0, 10),
-                                                   text_of(*configs[i])));
+      const std::string name =
+          trimmed(fmt::format("{} @{} {}", revisions[i], tree->commit().substr(0, 10), text_of(*configs[i])));
       arms_.request += tree->commit() + "\n";
       *arms[i] = arm(spec, *configs[i], name, tree->directory());
       arms_.worktrees.push_back(std::move(tree));

@@ -16,8 +16,17 @@ Result<validate::CommandSpec> workload_command(const ParsedOptions& options, con
                        meant.empty() ? "see: warpmark list workloads" : "did you mean '" + meant + "'?");
   }
   validate::CommandSpec spec;
-  spec.run = {std::filesystem::read_symlink("/proc/self/exe").string(), "run", name, "--rounds", "1", "--no-store",
-              "--no-ceilings", "--device", options.get("--device", "cpu"), "--json", results.string()};
+  spec.run = {std::filesystem::read_symlink("/proc/self/exe").string(),
+              "run",
+              name,
+              "--rounds",
+              "1",
+              "--no-store",
+              "--no-ceilings",
+              "--device",
+              options.get("--device", "cpu"),
+              "--json",
+              results.string()};
   for (const auto& [key, value] : config) {
     spec.run.emplace_back("--set");
     spec.run.push_back(key + "=" + value);

@@ -99,7 +99,8 @@ void compare_texts(const Column& reference, const Column& out, const AllcloseOpt
 }
 
 ColumnResult compare_column(const Column& reference, const Column* out, const AllcloseOptions& options) {
-  ColumnResult result{.name = reference.name, .n = static_cast<std::int64_t>(reference.size()), .problem = {}, .offenders = {}};
+  ColumnResult result{
+      .name = reference.name, .n = static_cast<std::int64_t>(reference.size()), .problem = {}, .offenders = {}};
   if (out == nullptr) {
     result.problem = "missing in the output";
   } else if (reference.shape != out->shape) {

@@ -36,10 +36,10 @@ struct ColumnResult {
   std::string name;
   std::int64_t n = 0;
   std::int64_t mismatches = 0;
-  std::string problem;       ///< missing, another shape or type: nothing was compared
-  double max_absolute = 0;   ///< of finite pairs
-  double max_relative = 0;   ///< of finite pairs with a reference that is not 0
-  double relative_error = 0; ///< ||out - ref|| / ||ref||; 1e300 where a value is not finite
+  std::string problem;              ///< missing, another shape or type: nothing was compared
+  double max_absolute = 0;          ///< of finite pairs
+  double max_relative = 0;          ///< of finite pairs with a reference that is not 0
+  double relative_error = 0;        ///< ||out - ref|| / ||ref||; 1e300 where a value is not finite
   std::vector<Offender> offenders;  ///< the worst first
   [[nodiscard]] bool ok() const { return problem.empty() && mismatches == 0; }
 };

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -109,7 +110,8 @@ Result<Columns> parse_table(std::string_view text, char separator, std::string_v
   std::vector<std::vector<std::string>> fields(rows[0].size());
   for (std::size_t r = 1; r < rows.size(); ++r) {
     if (rows[r].size() != fields.size()) {
-      return data_error(fmt::format("{} row {} has {} fields, the header {}", name, r + 1, rows[r].size(), fields.size()));
+      return data_error(
+          fmt::format("{} row {} has {} fields, the header {}", name, r + 1, rows[r].size(), fields.size()));
     }
     for (std::size_t c = 0; c < fields.size(); ++c) fields[c].push_back(std::move(rows[r][c]));
   }
@@ -145,12 +147,18 @@ Result<Columns> parse_json_columns(std::string_view text, std::string_view name)
 
 Result<Columns> read_columns(const std::string& path) {
   constexpr std::int64_t kCapBytes = std::int64_t{8} << 30;
-  WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
-  if (path.ends_with(".csv")) return parse_table(bytes, ',', path);
-  if (path.ends_with(".tsv")) return parse_table(bytes, '\t', path);
-  if (path.ends_with(".json")) return parse_json_columns(bytes, path);
-  if (path.ends_with(".npy")) return parse_npy(bytes, path);
-  if (path.ends_with(".safetensors")) return parse_safetensors(bytes, path);
+  using Parse = Result<Columns> (*)(std::string_view bytes, std::string_view name);
+  static constexpr std::pair<const char*, Parse> kFormats[] = {
+      {".csv", [](std::string_view bytes, std::string_view name) { return parse_table(bytes, ',', name); }},
+      {".tsv", [](std::string_view bytes, std::string_view name) { return parse_table(bytes, '\t', name); }},
+      {".json", parse_json_columns},
+      {".npy", parse_npy},
+      {".safetensors", parse_safetensors}};
+  for (const auto& [extension, parse] : kFormats) {
+    if (!path.ends_with(extension)) continue;
+    WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
+    return parse(bytes, path);
+  }
   return usage_error("the format of " + path + " is not known by its name", "csv, tsv, json, npy or safetensors");
 }
 

@@ -17,8 +17,8 @@ struct Column {
   bool numeric = true;
   bool whole = false;  ///< all numbers are integers by their type or their writing
   std::vector<double> numbers;
-  std::vector<std::string> texts;       ///< of a column that is not numeric
-  std::vector<std::int64_t> shape;      ///< of arrays; empty for tables
+  std::vector<std::string> texts;   ///< of a column that is not numeric
+  std::vector<std::int64_t> shape;  ///< of arrays; empty for tables
   [[nodiscard]] std::size_t size() const { return numeric ? numbers.size() : texts.size(); }
 };
 

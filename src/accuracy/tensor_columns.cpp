@@ -112,11 +112,13 @@ Result<Columns> parse_npy(std::string_view bytes, std::string_view name) {
   if (!std::regex_search(header, type_match, descr)) return npy_error(name, "its header names no plain type");
   if (!std::regex_search(header, shape_match, shape_of)) return npy_error(name, "its header has no shape");
   if (type_match[1] == ">") return npy_error(name, "its byte order is not this machine's");
-  if (std::regex_search(header, order)) return npy_error(name, "it is in Fortran order; save it with np.ascontiguousarray");
+  if (std::regex_search(header, order))
+    return npy_error(name, "it is in Fortran order; save it with np.ascontiguousarray");
   std::vector<std::int64_t> shape;
   static const std::regex number("[0-9]{1,15}");
   const std::string sizes = shape_match[1];
-  for (std::sregex_iterator it(sizes.begin(), sizes.end(), number), end; it != end; ++it) shape.push_back(std::stoll(it->str()));
+  for (std::sregex_iterator it(sizes.begin(), sizes.end(), number), end; it != end; ++it)
+    shape.push_back(std::stoll(it->str()));
   const Type* type = nullptr;
   for (const auto& candidate : kTypes) {
     if (type_match[2] == candidate.npy) type = &candidate;

@@ -79,10 +79,11 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
   }
   if (session.kernels.empty()) {
     missing.push_back({"kernel metrics: occupancy, divergence, coalescing, roofs of single kernels",
-                       "warpmark profile --ncu 5 -- <command>"});
+                       "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv"});
   }
   if (!has_counters(session)) {
-    missing.push_back({"GPU counters: clocks, power, temperature, PCIe rates", "warpmark monitor --csv gpu.csv"});
+    missing.push_back(
+        {"GPU counters: clocks, power, temperature, PCIe rates", "nvidia-smi dmon -o DT -s pucvmet > gpu.txt"});
   }
   return missing;
 }

@@ -163,8 +163,8 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   const auto arguments = pointers_to(words), environment = pointers_to(variables);
   pid_t id = 0;
   const std::int64_t begin_ns = monotonic_ns();
-  const int failure = ::posix_spawnp(&id, arguments[0], &spawn.actions, &spawned.attributes, arguments.data(),
-                                     environment.data());
+  const int failure =
+      ::posix_spawnp(&id, arguments[0], &spawn.actions, &spawned.attributes, arguments.data(), environment.data());
   if (failure != 0) {
     return environment_error("cannot start " + words[0] + ": " + std::strerror(failure),
                              "is it installed and on PATH?");

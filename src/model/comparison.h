@@ -20,7 +20,7 @@ inline constexpr const char* kCompareSchema = "warpmark.compare/1";
 /// What B is against A. docs/validate.md tells the exact conditions.
 enum class Verdict {
   better,
-  same,          ///< no difference as large as the smallest effect that matters
+  same,  ///< no difference as large as the smallest effect that matters
   worse,
   different,     ///< a metric without direction changed
   inconclusive,  ///< the data cannot tell; `more_rounds` says what would
@@ -38,8 +38,8 @@ enum class Interleave {
 
 /// A further look at the same samples, for people who trust another test more.
 struct TestResult {
-  std::string name;  ///< "mann_whitney", "welch_t_log", ...
-  double p = 1;      ///< two-sided; of an equivalence test the p of "no difference that matters"
+  std::string name;                ///< "mann_whitney", "welch_t_log", ...
+  double p = 1;                    ///< two-sided; of an equivalence test the p of "no difference that matters"
   std::optional<double> estimate;  ///< a ratio B / A where the test has one
   std::optional<Interval> interval;
 };
@@ -65,18 +65,18 @@ struct MetricVerdict {
 /// What an A/A comparison tells about a metric on this machine.
 struct MetricCalibration {
   std::string id;
-  double spread = 0;               ///< standard deviation of the rounds' log ratios: about a ratio
-  double false_positive_rate = 0;  ///< share of random relabelings of these rounds that were called better or worse
-  double detectable = 0;           ///< smallest relative difference found with 90 % in as many rounds
-  std::int64_t rounds_for_effect = 0;        ///< rounds for the smallest effect that matters
-  std::optional<double> autocorrelation;     ///< lag 1, of the runs in the order taken
+  double spread = 0;                   ///< standard deviation of the rounds' log ratios: about a ratio
+  double false_positive_rate = 0;      ///< share of random relabelings of these rounds that were called better or worse
+  double detectable = 0;               ///< smallest relative difference found with 90 % in as many rounds
+  std::int64_t rounds_for_effect = 0;  ///< rounds for the smallest effect that matters
+  std::optional<double> autocorrelation;  ///< lag 1, of the runs in the order taken
 };
 
 /// One run of one arm, in the order taken.
 struct ArmSample {
   int arm = 0;  ///< 0 is A, 1 is B
   std::int64_t round = 0;
-  std::string started;  ///< UTC
+  std::string started;         ///< UTC
   std::vector<double> values;  ///< of the metrics, in their order
 };
 

@@ -8,6 +8,7 @@
 #include "profile/readers/ncu_csv.h"
 #include "profile/readers/nsys_sqlite.h"
 #include "profile/readers/nvidia_smi_dmon.h"
+#include "profile/recording/convert.h"
 #include "profile/recording/reader.h"
 #include "profile/writers/chrome.h"
 #include "profile/writers/sqlite.h"
@@ -16,10 +17,11 @@ namespace warpmark::profile {
 namespace {
 
 constexpr std::array kReaders{
-    &kKinetoReader, &kNsysSqliteReader, &kNcuCsvReader, &kNvidiaSmiDmonReader, &kDcgmDmonReader, &kNcclTestsReader, &kRecordingReader,
+    &kKinetoReader,   &kNsysSqliteReader, &kNcuCsvReader,    &kNvidiaSmiDmonReader,
+    &kDcgmDmonReader, &kNcclTestsReader,  &kRecordingReader,
 };
 
-constexpr std::array kWriters{&kChromeWriter, &kSqliteWriter};
+constexpr std::array kWriters{&kChromeWriter, &kSqliteWriter, &kRecordingFormat};
 
 }  // namespace
 

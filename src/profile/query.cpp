@@ -10,7 +10,8 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr const char* kHint = "the tables are described in docs/profile-sql.md; 'SELECT name, sql FROM sqlite_master' lists them";
+constexpr const char* kHint =
+    "the tables are described in docs/profile-sql.md; 'SELECT name, sql FROM sqlite_master' lists them";
 
 /// Reading and computing only. Functions that reach files or libraries are denied by name.
 int allow_reading(void*, int action, const char* first, const char* second, const char*, const char*) {
@@ -85,8 +86,9 @@ Result<QueryResult> fetch(sqlite3* database, sqlite3_stmt* statement, const Quer
   }
   sqlite3_progress_handler(database, 0, nullptr, nullptr);
   if (deadline.missed) {
-    return usage_error("the query took longer than " + std::to_string(static_cast<int>(options.most_seconds)) + " s and was stopped",
-                       "joins of events with themselves need a condition on rank and time");
+    return usage_error(
+        "the query took longer than " + std::to_string(static_cast<int>(options.most_seconds)) + " s and was stopped",
+        "joins of events with themselves need a condition on rank and time");
   }
   if (code != SQLITE_ROW && code != SQLITE_DONE) return query_error(database);
   return result;
@@ -106,7 +108,8 @@ Result<QueryResult> query_session(const ProfileSession& session, std::string_vie
   const std::string text(sql);
   if (sqlite3_prepare_v2(handle, text.c_str(), -1, &prepared.statement, &tail) != SQLITE_OK) return query_error(handle);
   if (prepared.statement == nullptr) return usage_error("the query is empty", kHint);
-  if (!trim(tail).empty()) return usage_error("only one query can be asked at a time", "leave out what follows the ';'");
+  if (!trim(tail).empty())
+    return usage_error("only one query can be asked at a time", "leave out what follows the ';'");
   return fetch(handle, prepared.statement, options);
 }
 

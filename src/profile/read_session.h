@@ -22,7 +22,8 @@ namespace warpmark::profile {
 /// One file that is open already, or in memory.
 [[nodiscard]] Result<ProfileSession> read_source(ByteSource& source, const ReadOptions& options = {});
 
-/// What the first bytes of a file look like that no reader takes, and what to do: "a web page" / "download the raw file".
+/// What the first bytes of a file look like that no reader takes, and what to do: "a web page" / "download the raw
+/// file".
 struct Refusal {
   std::string what;
   std::string hint;

@@ -156,8 +156,9 @@ Result<std::string> read_all(ByteSource& source, std::size_t cap_bytes) {
     text.resize(have + got);
     if (got == 0) return text;
     if (text.size() > cap_bytes) {
-      return data_error(source.path().string() + " is larger than " + std::to_string(cap_bytes) + " bytes, too much for its format",
-                        "is it the right file?");
+      return data_error(
+          source.path().string() + " is larger than " + std::to_string(cap_bytes) + " bytes, too much for its format",
+          "is it the right file?");
     }
   }
 }

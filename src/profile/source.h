@@ -1,5 +1,6 @@
 // Bytes of a profile, whatever it is packed in: plain, gzip (also several members) or zstandard, told apart by their
-// first bytes. Memory is bounded and files may be larger than 4 GB. A damaged archive gives the bytes before the damage.
+// first bytes. Memory is bounded and files may be larger than 4 GB. A damaged archive gives the bytes before the
+// damage.
 #pragma once
 
 #include <cstddef>

@@ -140,7 +140,8 @@ Result<Statement> Database::prepare(std::string_view sql) const {
 }
 
 Status Database::execute(const char* sql) const {
-  if (sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return sqlite_error(handle(), "run a command");
+  if (sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return sqlite_error(handle(), "run a command");
   return {};
 }
 

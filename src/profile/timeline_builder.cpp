@@ -68,7 +68,8 @@ std::uint32_t TimelineBuilder::track(const Track& track) {
   std::string key = std::to_string(static_cast<int>(track.kind)) + "/" + std::to_string(track.process) + "/" +
                     std::to_string(track.thread) + "/" + std::to_string(track.device);
   if (track.kind == TrackKind::other) key += "/" + track.name;
-  const auto [known, added] = track_ids_.try_emplace(std::move(key), static_cast<std::uint32_t>(timeline_.tracks.size()));
+  const auto [known, added] =
+      track_ids_.try_emplace(std::move(key), static_cast<std::uint32_t>(timeline_.tracks.size()));
   if (added) {
     timeline_.tracks.push_back(track);
   } else if (timeline_.tracks[known->second].name.empty()) {
@@ -83,6 +84,19 @@ std::uint32_t TimelineBuilder::launch_shape(const LaunchShape& shape) {
       shape_ids_.try_emplace(bytes_of(shape), static_cast<std::uint32_t>(timeline_.launch_shapes.size()));
   if (added) timeline_.launch_shapes.push_back(shape);
   return known->second;
+}
+
+void TimelineBuilder::reserve(std::size_t count) {
+  EventColumns& events = timeline_.events;
+  events.start.reserve(count);
+  events.duration.reserve(count);
+  events.value.reserve(count);
+  events.name.reserve(count);
+  events.track.reserve(count);
+  events.correlation.reserve(count);
+  events.link.reserve(count);
+  events.detail.reserve(count);
+  events.kind.reserve(count);
 }
 
 EventIndex TimelineBuilder::add(const NewEvent& event) {

@@ -1,5 +1,5 @@
-// Collects the events of one process into a Timeline: interns names, tracks and launch shapes, counts flaws, and finally
-// sorts. Readers of every format and the reader of our own recordings use it.
+// Collects the events of one process into a Timeline: interns names, tracks and launch shapes, counts flaws, and
+// finally sorts. Readers of every format and the reader of our own recordings use it.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,8 @@ class TimelineBuilder {
   /// 0 for the shape that says nothing.
   [[nodiscard]] std::uint32_t launch_shape(const LaunchShape& shape);
 
+  /// Room for so many events, as address space: memory is taken as they come. A guess spares much copying.
+  void reserve(std::size_t events);
   /// The index is valid until finish(). A negative duration becomes 0 and is counted.
   EventIndex add(const NewEvent& event);
   /// `collective.event` is what add() returned; calls in ascending order of it.
@@ -54,7 +56,8 @@ class TimelineBuilder {
   [[nodiscard]] std::size_t size() const { return timeline_.events.size(); }
 
   /// Drops events whose time makes no sense (a week or more from the others, or as long), and counts them; sorts by
-  /// start, longer first, else in the order added; moves the origin to the first event. The builder is empty afterwards.
+  /// start, longer first, else in the order added; moves the origin to the first event. The builder is empty
+  /// afterwards.
   [[nodiscard]] Timeline finish();
 
  private:

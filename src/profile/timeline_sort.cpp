@@ -30,13 +30,12 @@ EventColumn<T> column_of(std::size_t size) {
   return column;
 }
 
-/// Indices in order of start, equal ones in their old order.
-EventColumn<std::uint32_t> order_by_start(const EventColumn<std::int64_t>& start) {
+/// Indices in order of start, equal ones in their old order. `next` is room for as many.
+EventColumn<std::uint32_t> order_by_start(const EventColumn<std::int64_t>& start, EventColumn<std::uint32_t>& next) {
   const auto [low, high] = std::minmax_element(start.begin(), start.end());
   const auto base = static_cast<std::uint64_t>(*low);
   const std::uint64_t range = static_cast<std::uint64_t>(*high) - base;
   EventColumn<std::uint32_t> order = column_of<std::uint32_t>(start.size());
-  EventColumn<std::uint32_t> next = column_of<std::uint32_t>(start.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
   for (unsigned shift = 0; shift < 64 && (range >> shift) != 0; shift += kDigitBits) {
     const auto digit = [&](std::uint32_t i) {
@@ -56,9 +55,8 @@ void longer_first(EventColumn<std::uint32_t>& order, const EventColumns& events)
     std::size_t end = i + 1;
     while (end < order.size() && events.start[order[end]] == events.start[order[i]]) ++end;
     if (end - i > 1) {
-      std::stable_sort(order.begin() + i, order.begin() + end, [&](std::uint32_t a, std::uint32_t b) {
-        return events.duration[a] > events.duration[b];
-      });
+      std::stable_sort(order.begin() + i, order.begin() + end,
+                       [&](std::uint32_t a, std::uint32_t b) { return events.duration[a] > events.duration[b]; });
     }
     i = end;
   }
@@ -94,11 +92,11 @@ void compact(EventColumn<T>& column, const EventColumn<std::uint8_t>& keep) {
 void sort_events(Timeline& timeline) {
   EventColumns& events = timeline.events;
   if (is_sorted(events)) return;
-  EventColumn<std::uint32_t> order = order_by_start(events.start);
+  EventColumn<std::uint32_t> room = column_of<std::uint32_t>(events.size());
+  EventColumn<std::uint32_t> order = order_by_start(events.start, room);
   longer_first(order, events);
   const auto small = [&] {
-    EventColumn<std::uint32_t> buffer = column_of<std::uint32_t>(order.size());
-    char* bytes = reinterpret_cast<char*>(buffer.begin());
+    char* bytes = reinterpret_cast<char*>(room.begin());
     gather(events.name, order, bytes);
     gather(events.track, order, bytes);
     gather(events.correlation, order, bytes);
@@ -106,7 +104,7 @@ void sort_events(Timeline& timeline) {
     gather(events.detail, order, bytes);
     gather(events.kind, order, bytes);
   };
-  std::thread beside(small);  // 4 bytes an event for `order`, 4 in the thread, 8 here
+  std::thread beside(small);
   EventColumn<std::int64_t> buffer = column_of<std::int64_t>(order.size());
   char* bytes = reinterpret_cast<char*>(buffer.begin());
   gather(events.start, order, bytes);

@@ -87,17 +87,20 @@ std::string method_text(const Comparison& comparison) {
   const std::string confidence = format_percent(1 - comparison.alpha);
   std::string text;
   if (!comparison.paired) {
-    text = fmt::format("Welch's t test on logarithms, {} intervals; the arms were not interleaved, so a drift of the "
-                       "machine between them counts as a difference.",
-                       confidence);
+    text = fmt::format(
+        "Welch's t test on logarithms, {} intervals; the arms were not interleaved, so a drift of the "
+        "machine between them counts as a difference.",
+        confidence);
   } else if (comparison.sequential) {
-    text = fmt::format("Paired log ratios of the rounds, order random ({}, seed {}); {} intervals and p hold at every "
-                       "look, so stopping early is fine.",
-                       name_of(comparison.interleave), comparison.seed, confidence);
+    text = fmt::format(
+        "Paired log ratios of the rounds, order random ({}, seed {}); {} intervals and p hold at every "
+        "look, so stopping early is fine.",
+        name_of(comparison.interleave), comparison.seed, confidence);
   } else {
-    text = fmt::format("Paired t test on the rounds' log ratios, order random ({}, seed {}), number of rounds fixed "
-                       "before; {} intervals.",
-                       name_of(comparison.interleave), comparison.seed, confidence);
+    text = fmt::format(
+        "Paired t test on the rounds' log ratios, order random ({}, seed {}), number of rounds fixed "
+        "before; {} intervals.",
+        name_of(comparison.interleave), comparison.seed, confidence);
   }
   if (comparison.metrics.size() > 1) text += " p adjusted over all metrics (Holm).";
   return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
@@ -110,7 +113,8 @@ Section summary(const Comparison& comparison) {
   section.blocks.push_back(metrics_table(comparison));
   for (const auto& metric : comparison.metrics) {
     const std::string name = comparison.metrics.size() > 1 ? metric.id + ": " : "";
-    section.blocks.push_back(Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+    section.blocks.push_back(
+        Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
   }
   for (const auto& item : comparison.disturbances) section.blocks.push_back(Paragraph{item.cause, Tone::warning});
   if (!comparison.stopped_because.empty()) {
@@ -126,9 +130,12 @@ std::string verdict_sentence(const MetricVerdict& metric, double effect) {
   const double change = metric.ratio ? *metric.ratio - 1 : 0;
   const std::string size = format_percent(std::fabs(change));
   switch (metric.verdict) {
-    case Verdict::better: return fmt::format("B is better: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
-    case Verdict::worse: return fmt::format("B is worse: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
-    case Verdict::different: return fmt::format("B differs: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::better:
+      return fmt::format("B is better: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::worse:
+      return fmt::format("B is worse: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::different:
+      return fmt::format("B differs: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
     case Verdict::same: return fmt::format("no difference of {} or more", format_percent(effect));
     case Verdict::inconclusive: return "inconclusive: " + metric.reason;
     case Verdict::mistrusted: return "mistrusted: " + metric.reason;
@@ -140,7 +147,8 @@ Distribution distribution_of(const MetricVerdict& metric) {
   Distribution distribution{.title = metric.id, .x = {.title = metric.id, .unit = metric.unit}, .groups = {}};
   for (const bool second : {false, true}) {
     const auto& values = second ? metric.b : metric.a;
-    Distribution::Group group{.name = second ? "B" : "A", .samples = values, .median = second ? metric.median_b : metric.median_a};
+    Distribution::Group group{
+        .name = second ? "B" : "A", .samples = values, .median = second ? metric.median_b : metric.median_a};
     if (const auto interval = stats::median_interval(values)) group.interval = std::pair{interval->low, interval->high};
     distribution.groups.push_back(std::move(group));
   }
@@ -156,7 +164,7 @@ Plot plot_over_time(const Comparison& comparison, std::size_t metric) {
   for (std::size_t i = 0; i < comparison.samples.size(); ++i) {
     const auto& sample = comparison.samples[i];
     plot.series[static_cast<std::size_t>(sample.arm)].points.emplace_back(static_cast<double>(i + 1),
-                                                                         sample.values[metric]);
+                                                                          sample.values[metric]);
   }
   return plot;
 }

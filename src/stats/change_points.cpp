@@ -41,7 +41,8 @@ class Detector {
     if (options_.published || !options_.autocorrelation) return merged(weak, 1);
     // The estimate of rho may be too small by its own error, and weak points have taken the largest steps from it.
     constexpr double kStandardErrors = 1.5, kLargest = 0.95;
-    const double rho = lag_one(series_, weak) + kStandardErrors / std::sqrt(std::max(1.0, static_cast<double>(series_.size())));
+    const double rho =
+        lag_one(series_, weak) + kStandardErrors / std::sqrt(std::max(1.0, static_cast<double>(series_.size())));
     return merged(weak, variance_inflation(std::min(rho, kLargest)));
   }
 

@@ -27,7 +27,8 @@ using DoublePolicy = boost::math::policies::policy<boost::math::policies::promot
 /// P(T > t).
 [[nodiscard]] inline double t_tail(double t, double degrees) {
   if (std::isinf(t)) return t > 0 ? 0 : 1;
-  return boost::math::cdf(boost::math::complement(boost::math::students_t_distribution<double, DoublePolicy>(degrees), t));
+  return boost::math::cdf(
+      boost::math::complement(boost::math::students_t_distribution<double, DoublePolicy>(degrees), t));
 }
 
 /// t with P(T > t) = tail, tail in (0, 1).

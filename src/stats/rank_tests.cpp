@@ -104,7 +104,8 @@ Shift shift_of(std::vector<double> differences, std::size_t k, double confidence
 }
 
 std::size_t normal_bound(double mean, double variance, double alpha) {
-  return static_cast<std::size_t>(std::max(1.0, std::floor(mean - normal_quantile(1 - alpha / 2) * std::sqrt(variance))));
+  return static_cast<std::size_t>(
+      std::max(1.0, std::floor(mean - normal_quantile(1 - alpha / 2) * std::sqrt(variance))));
 }
 
 }  // namespace
@@ -115,9 +116,8 @@ RankTest mann_whitney(std::span<const double> first, std::span<const double> sec
   all.insert(all.end(), second.begin(), second.end());
   const Ranks ranks = ranks_of(all);
   const auto n = static_cast<double>(first.size()), m = static_cast<double>(second.size());
-  const std::int64_t doubled_sum =
-      std::accumulate(ranks.doubled.begin(), ranks.doubled.begin() + static_cast<std::ptrdiff_t>(first.size()),
-                      std::int64_t{0});
+  const std::int64_t doubled_sum = std::accumulate(
+      ranks.doubled.begin(), ranks.doubled.begin() + static_cast<std::ptrdiff_t>(first.size()), std::int64_t{0});
   RankTest test;
   test.statistic = static_cast<double>(doubled_sum) / 2 - n * (n + 1) / 2;
   test.exact = method == RankMethod::exact || (method == RankMethod::automatic && all.size() <= kExactValues);

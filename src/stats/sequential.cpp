@@ -15,7 +15,9 @@ constexpr double kRounding = 1e-13;
 
 /// Twice the p of n differences that all have one sign: no smaller p is believed, whatever the variance. Doubled to
 /// leave as much for what comes later.
-double p_of_signs(std::int64_t n) { return std::ldexp(1.0, static_cast<int>(2 - std::clamp<std::int64_t>(n, 2, 1000))); }
+double p_of_signs(std::int64_t n) {
+  return std::ldexp(1.0, static_cast<int>(2 - std::clamp<std::int64_t>(n, 2, 1000)));
+}
 
 /// The largest |t| / sqrt(n) that the Bayes factor still allows at this n: half width over standard deviation.
 double width_factor(std::int64_t n, const SequentialOptions& options) {

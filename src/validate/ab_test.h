@@ -25,10 +25,10 @@ struct AbOptions {
   Schedule schedule;
   double effect = 0.01;
   double alpha = 0.05;
-  double budget_s = 0;            ///< of this invocation; 0 is without limit
-  std::int64_t warmup_runs = 1;   ///< of each arm, discarded
-  bool stop_early = true;         ///< paired schedules only; else all rounds are run and judged by a fixed-size test
-  bool further_tests = true;      ///< also those that do not decide (validate/further_tests.h)
+  double budget_s = 0;           ///< of this invocation; 0 is without limit
+  std::int64_t warmup_runs = 1;  ///< of each arm, discarded
+  bool stop_early = true;        ///< paired schedules only; else all rounds are run and judged by a fixed-size test
+  bool further_tests = true;     ///< also those that do not decide (validate/further_tests.h)
   const std::atomic<bool>* interrupted = nullptr;
 };
 

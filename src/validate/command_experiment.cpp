@@ -52,8 +52,9 @@ Result<double> by_regex(const MetricSpec& metric, const std::string& text, const
   }
   if (!found) {
     const auto said = ending_of(text);
-    return data_error(fmt::format("metric '{}' is not in {}: no line matches {}", metric.name, where, metric.expression),
-                      said.empty() ? "it is empty" : "it ends with: " + said);
+    return data_error(
+        fmt::format("metric '{}' is not in {}: no line matches {}", metric.name, where, metric.expression),
+        said.empty() ? "it is empty" : "it ends with: " + said);
   }
   const auto value = parse_number(trim(*found));
   if (!value.ok()) {

@@ -32,8 +32,7 @@ class CommandExperiment final : public measure::Experiment {
 };
 
 /// Runs the build command in `directory`. Data error with the end of its output if it fails.
-[[nodiscard]] Status build(const CommandSpec& spec, const std::string& directory,
-                           const std::atomic<bool>* interrupted);
+[[nodiscard]] Status build(const CommandSpec& spec, const std::string& directory, const std::atomic<bool>* interrupted);
 
 /// One metric from the outcome of a run. Data error that quotes what was searched where.
 [[nodiscard]] Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output,

@@ -136,7 +136,8 @@ struct Reader {
     for (const auto& item : map) {
       const auto name = item.first.Scalar();
       WM_ASSIGN(auto value, scalar(item.second, "env." + name));
-      if (name.empty() || name.find('=') != std::string::npos) return error(item.first, "'" + name + "' is no variable");
+      if (name.empty() || name.find('=') != std::string::npos)
+        return error(item.first, "'" + name + "' is no variable");
       spec.environment.emplace_back(name, std::move(value));
     }
     return {};

@@ -48,9 +48,9 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
   if (before.size() < 3 || after.size() < 3) return;
   const double of_a = mean_of(before), of_b = mean_of(after);
   if (std::fabs(of_a - of_b) <= largest || !unlikely_by_chance(before, after)) return;
-  found.push_back({id, fmt::format("{} {:.1f} % of the CPU time during A and {:.1f} % during B", sentence, of_a * 100,
-                                   of_b * 100),
-                   true});
+  found.push_back(
+      {id, fmt::format("{} {:.1f} % of the CPU time during A and {:.1f} % during B", sentence, of_a * 100, of_b * 100),
+       true});
 }
 
 void compare_clock(std::span<const Environment> a, std::span<const Environment> b, const std::string& id,
@@ -85,8 +85,9 @@ void compare_throttling(std::span<const Environment> a, std::span<const Environm
   if (of_a.size() < 3 || of_b.size() < 3) return;
   const double share_a = mean_of(of_a), share_b = mean_of(of_b);
   if (std::fabs(share_a - share_b) <= kThrottleDifference || !unlikely_by_chance(of_a, of_b)) return;
-  found.push_back({"throttle", fmt::format("{:.0f} % of the runs of A and {:.0f} % of B were throttled ({})",
-                                           share_a * 100, share_b * 100, share_a > share_b ? cause_a : cause_b),
+  found.push_back({"throttle",
+                   fmt::format("{:.0f} % of the runs of A and {:.0f} % of B were throttled ({})", share_a * 100,
+                               share_b * 100, share_a > share_b ? cause_a : cause_b),
                    true});
 }
 

@@ -1,6 +1,6 @@
 // In which order the arms run. Run after run of A and then of B takes every drift of the machine (heat, clocks, a
-// neighbour) for a difference; a random order within each round takes it for noise. Pure: the order is a function of the
-// seed, so an interrupted comparison goes on where it was.
+// neighbour) for a difference; a random order within each round takes it for noise. Pure: the order is a function of
+// the seed, so an interrupted comparison goes on where it was.
 #pragma once
 
 #include <cstdint>

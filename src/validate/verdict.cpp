@@ -22,13 +22,14 @@ constexpr std::int64_t kMostRounds = 1'000'000;
 constexpr std::int64_t kFewestUnpaired = 3;
 constexpr double kRounding = 1e-13;
 const double kInfinity = std::numeric_limits<double>::infinity();
-// How far the estimate may wander towards a border in the 90 % of cases that shall be decided.
-constexpr double kWandering = 1.2816;
+// How far the estimate may wander in the 90 % of cases that shall be decided: equal arms have a border on both sides.
+constexpr double kWandering = 1.6449;
 
 std::string why_no_ratio(std::span<const double> values, const char* arm) {
   if (values.empty()) return fmt::format("{} has no values", arm);
   for (const double value : values) {
-    if (!(value > 0) || !std::isfinite(value)) return fmt::format("{} has the value {:g}; a ratio needs values above 0", arm, value);
+    if (!(value > 0) || !std::isfinite(value))
+      return fmt::format("{} has the value {:g}; a ratio needs values above 0", arm, value);
   }
   return {};
 }
@@ -80,7 +81,7 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
   effect.stdev = 0;
   const bool equal = std::fabs(test.estimate) <= kRounding;
   const double p = 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(a.size() + b.size()),
-                                                                static_cast<unsigned>(a.size()));
+                                                                 static_cast<unsigned>(a.size()));
   effect.p = equal ? 1 : p;
   if (p <= options.alpha) effect.interval = Interval{test.estimate, test.estimate, 1 - options.alpha};
   return effect;
@@ -125,8 +126,8 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, const Verdic
     metric.reason = fmt::format("anything from {} to {} is possible", percent(effect.interval->low),
                                 percent(effect.interval->high));
   }
-  metric.reason += fmt::format("; about {} more round{} would decide", *metric.more_rounds,
-                               *metric.more_rounds == 1 ? "" : "s");
+  metric.reason +=
+      fmt::format("; about {} more round{} would decide", *metric.more_rounds, *metric.more_rounds == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ std::string safetensors(const std::string& header, const std::string& data) {
 TEST(Safetensors, are_read_by_name) {
   const std::uint16_t halves[] = {float_to_bf16(1.5F), float_to_bf16(-2)};
   const std::int64_t whole[] = {(std::int64_t{1} << 53) + 1};
-  const std::string data = std::string(reinterpret_cast<const char*>(halves), 4) + std::string(reinterpret_cast<const char*>(whole), 8);
+  const std::string data =
+      std::string(reinterpret_cast<const char*>(halves), 4) + std::string(reinterpret_cast<const char*>(whole), 8);
   const auto columns = parse_safetensors(
       safetensors(R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"n":{"dtype":"I64","shape":[1],)"
                   R"("data_offsets":[4,12]},"__metadata__":{"a":"b"}})",

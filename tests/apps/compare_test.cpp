@@ -3,9 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "apps/cli_fixture.h"
 #include "base/files.h"
@@ -38,8 +41,8 @@ class Compare : public Cli {
 };
 
 TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
-  const auto output = compare({"--effect", "10%", "--rounds", "8", "--json", path("c.json"), "--out", path("out"),
-                               "--", "sleep 0.02", "--", "sleep 0.06"});
+  const auto output = compare({"--effect", "10%", "--rounds", "8", "--json", path("c.json"), "--out", path("out"), "--",
+                               "sleep 0.02", "--", "sleep 0.06"});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   EXPECT_NE(output.out.find("worse"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("B is worse: time higher by"), std::string::npos) << output.out;
@@ -55,7 +58,8 @@ TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
 TEST_F(Compare, tells_equal_deterministic_metrics_and_directions) {
   write_project("echo cost {n}");
   EXPECT_EQ(compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=5.001"}).exit_code, 0);
-  const auto better = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=4", "--json", path("c.json")});
+  const auto better =
+      compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=4", "--json", path("c.json")});
   EXPECT_EQ(better.exit_code, 0) << better.err;
   EXPECT_EQ(json("c.json")["verdict"], "better");
   EXPECT_EQ(json("c.json")["rounds"], 7);
@@ -73,7 +77,7 @@ TEST_F(Compare, refuses_what_makes_no_sense) {
   EXPECT_EQ(compare({"--", "true"}).exit_code, 2);
   EXPECT_EQ(compare({"--effect", "0", "--", "true", "--", "true"}).exit_code, 2);
   EXPECT_EQ(compare({"--interleave", "pairs", "--", "true", "--", "true"}).exit_code, 2);
-  EXPECT_EQ(compare({"--project", path("none.yaml"), "--a", "n=1"}).exit_code, 2);
+  EXPECT_EQ(compare({"--project", path("none.yaml"), "--a", "n=1"}).exit_code, 5);
   EXPECT_EQ(compare({"gem", "--a", "m=64"}).exit_code, 2);
   EXPECT_EQ(compare({"--", "false", "--", "true"}).exit_code, 2);
   EXPECT_EQ(compare({"--timeout", "100ms", "--", "sleep 30", "--", "true"}).exit_code, 5);
@@ -94,8 +98,8 @@ TEST_F(Compare, calibrates_one_command_against_itself) {
 TEST_F(Compare, goes_on_after_a_kill_without_losing_or_repeating_a_run) {
   // Each run leaves a mark, so that runs can be counted.
   const std::string mark = "sh -c 'echo x >> " + path("marks") + "; sleep 0.03'";
-  const std::vector<std::string> words{kExecutable, "compare", "--fixed", "--warmup", "0", "--rounds", "10", "--json",
-                                       path("c.json"), "--", mark, "--", mark};
+  const std::vector<std::string> words{kExecutable, "compare",      "--fixed", "--warmup", "0",  "--rounds", "10",
+                                       "--json",    path("c.json"), "--",      mark,       "--", mark};
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> arguments;
@@ -162,7 +166,10 @@ TEST_F(Compare, builds_and_runs_two_revisions_in_worktrees_of_their_own) {
 TEST_F(Compare, sets_two_settings_of_a_workload_against_each_other) {
   const auto output = compare({"copy", "--a", "size=65536", "--b", "size=1048576", "--rounds", "7", "--warmup", "0",
                                "--effect", "20%", "--json", path("c.json")});
-  EXPECT_TRUE(output.exit_code == 1 || output.exit_code == 5) << output.out << output.err;
+  // How certain it is depends on what else the machine does; that 16 times the bytes take longer does not.
+  const std::set<int> verdicts{0, 1, 3, 5};
+  EXPECT_TRUE(verdicts.contains(output.exit_code)) << output.out << output.err;
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 7);
   EXPECT_GT(json("c.json")["metrics"][0]["ratio"].get<double>(), 2);
 }
 
@@ -177,7 +184,7 @@ TEST_F(Compare, compares_stored_results) {
   EXPECT_NE(output.exit_code, 2) << output.err;
   EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
   EXPECT_FALSE(json("c.json")["paired"].get<bool>());
-  EXPECT_EQ(compare({path("a.json"), path("none.json")}).exit_code, 2);
+  EXPECT_EQ(compare({path("a.json"), path("none.json")}).exit_code, 5);
 }
 
 TEST(CommandsAfterDashes, may_be_one_text_or_words) {

@@ -59,8 +59,9 @@ TEST(RunProcess, ends_what_is_interrupted) {
 }
 
 TEST(RunProcess, sets_variables_and_measures_time_and_memory) {
-  const auto output = run_process({"sh", "-c", "echo $WARPMARK_TEST_A-$HOME; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"},
-                                  {.environment = {{"WARPMARK_TEST_A", "1"}, {"HOME", "here"}}});
+  const auto output =
+      run_process({"sh", "-c", "echo $WARPMARK_TEST_A-$HOME; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"},
+                  {.environment = {{"WARPMARK_TEST_A", "1"}, {"HOME", "here"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->out, "1-here\n");
   EXPECT_GT(output->cpu_s, 0);

@@ -59,12 +59,15 @@ Timeline random_timeline(unsigned seed, int rank) {
     if (kind == EventKind::sync_record) event.detail = static_cast<std::uint32_t>(pick(5));
     if (kind == EventKind::memcpy || kind == EventKind::memset || kind == EventKind::graph) event.value = pick(1 << 30);
     if (kind == EventKind::allocation || kind == EventKind::sync_record) event.value = pick(100) - 50;
-    if (kind == EventKind::allocation || kind == EventKind::cpu_sample) event.detail = static_cast<std::uint32_t>(pick(2));
+    if (kind == EventKind::allocation || kind == EventKind::cpu_sample)
+      event.detail = static_cast<std::uint32_t>(pick(2));
     const EventIndex at = builder.add(event);
     if (kind == EventKind::kernel && pick(4) == 0) {
-      builder.add_collective({at, builder.intern("allreduce"), builder.intern("Float"), builder.intern("0"), 5, 6, 2, 9});
+      builder.add_collective(
+          {at, builder.intern("allreduce"), builder.intern("Float"), builder.intern("0"), 5, 6, 2, 9});
     }
-    if (i % 10 == 0) builder.add_counter("power", "W", i % 20 == 0 ? 0 : -1, pick(1 << 30), i % 30 == 0 ? NAN : 0.1 * i);
+    if (i % 10 == 0)
+      builder.add_counter("power", "W", i % 20 == 0 ? 0 : -1, pick(1 << 30), i % 30 == 0 ? NAN : 0.1 * i);
   }
   return builder.finish();
 }

@@ -60,11 +60,12 @@ TEST(KinetoQuirks, escapes_good_and_bad) {
 
 TEST(KinetoQuirks, words_where_numbers_belong) {
   const std::string kernel =
-      R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 4, "dur": 1, "args": {"device": 0, "stream": 7,
+      R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 4, "dur": 1,
+      "args": {"device": 0, "stream": 7,
       "blocks per SM": inf, "est. achieved occupancy %": NaN, "shared memory": N/A, "registers per thread": "inf",
       "correlation": -nan, "grid": [1, 2, 3]}})";
-  const Timeline timeline =
-      timeline_of(trace_of(op("a", "NaN") + "," + op("b", "2", "nan") + "," + op("c", "\"3.5\"", "\"1\"") + "," + kernel));
+  const Timeline timeline = timeline_of(
+      trace_of(op("a", "NaN") + "," + op("b", "2", "nan") + "," + op("c", "\"3.5\"", "\"1\"") + "," + kernel));
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("b", "c", "k"));
   EXPECT_EQ(timeline.events.duration[0], 0);
   EXPECT_EQ(timeline.events.start[1], 1500);
@@ -88,8 +89,8 @@ TEST(KinetoQuirks, ids_as_texts) {
 
 TEST(KinetoQuirks, nonsense_times_are_left_out_and_counted) {
   const Timeline timeline = timeline_of(trace_of(op("a", "1") + "," + op("b", "2", "-3") + "," +
-                                                 op("far", "9000000000000000") + "," + op("endless", "4", "1e15") + "," +
-                                                 op("overflow", "99999999999999999999") + "," + op("z", "5")));
+                                                 op("far", "9000000000000000") + "," + op("endless", "4", "1e15") +
+                                                 "," + op("overflow", "99999999999999999999") + "," + op("z", "5")));
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", "b", "z"));
   EXPECT_EQ(timeline.events.duration[1], 0);
   EXPECT_EQ(issue_count(timeline, "negative_duration"), 1);
@@ -98,7 +99,8 @@ TEST(KinetoQuirks, nonsense_times_are_left_out_and_counted) {
 }
 
 TEST(KinetoQuirks, overlapping_calls_are_kept_and_counted) {
-  const Timeline timeline = timeline_of(trace_of(op("a", "1", "10") + "," + op("b", "5", "10") + "," + op("c", "20", "1")));
+  const Timeline timeline =
+      timeline_of(trace_of(op("a", "1", "10") + "," + op("b", "5", "10") + "," + op("c", "20", "1")));
   EXPECT_EQ(timeline.events.size(), 3U);
   EXPECT_EQ(issue_count(timeline, "overlapping_events"), 1);
 }
@@ -111,8 +113,10 @@ TEST(KinetoQuirks, commas_too_many_and_too_few) {
 }
 
 TEST(KinetoQuirks, a_bracket_that_is_never_closed_costs_one_event_at_most) {
-  const std::string broken = R"({"ph": "X", "name": "b", "cat": "cpu_op", "ts": 2, "dur": 1, "args": {"Input Dims": [[1, 2})";
-  const Timeline timeline = timeline_of(trace_of(op("a", "1") + ",\n" + broken + "},\n" + op("c", "3") + ",\n" + op("d", "4")));
+  const std::string broken =
+      R"({"ph": "X", "name": "b", "cat": "cpu_op", "ts": 2, "dur": 1, "args": {"Input Dims": [[1, 2})";
+  const Timeline timeline =
+      timeline_of(trace_of(op("a", "1") + ",\n" + broken + "},\n" + op("c", "3") + ",\n" + op("d", "4")));
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", "b", "c", "d"));
 }
 
@@ -125,7 +129,8 @@ TEST(KinetoQuirks, a_file_without_events_keeps_its_facts) {
 
 TEST(KinetoQuirks, lists_of_objects_in_arguments_are_no_events) {
   const std::string nested =
-      R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args": {"inputs": [{"name": "x", "ts": 9}, {"name": "y", "ts": 8}]}})";
+      R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args":
+         {"inputs": [{"name": "x", "ts": 9}, {"name": "y", "ts": 8}]}})";
   std::string events = nested;
   for (int i = 0; i < 50; ++i) events += ", " + nested;
   for (const std::size_t block : {std::size_t{0}, std::size_t{64}, std::size_t{100}, std::size_t{333}}) {
@@ -144,9 +149,11 @@ TEST(KinetoQuirks, truncated_at_every_byte) {
       if (size <= first_event) continue;
       ASSERT_TRUE(session.ok()) << size;
       std::size_t whole = 0;
-      for (std::size_t at = cut.find("\n    }\n  }"); at != std::string::npos; at = cut.find("\n    }\n  }", at + 1)) ++whole;
+      for (std::size_t at = cut.find("\n    }\n  }"); at != std::string::npos; at = cut.find("\n    }\n  }", at + 1))
+        ++whole;
       ASSERT_EQ(session->ranks.at(0).events.size(), whole) << cut;
-      const bool list_ended = cut.find("\n  ],\n  \"traceName") != std::string::npos || cut.find("\n  ]") > cut.rfind("\"ph\"");
+      const bool list_ended =
+          cut.find("\n  ],\n  \"traceName") != std::string::npos || cut.find("\n  ]") > cut.rfind("\"ph\"");
       EXPECT_TRUE(list_ended || issue_count(session->ranks[0], "unfinished_file") == 1) << cut;
     }
   }
@@ -155,7 +162,8 @@ TEST(KinetoQuirks, truncated_at_every_byte) {
 TEST(KinetoQuirks, an_event_larger_than_any_block_is_read) {
   std::string dims = "[[1]";
   while (dims.size() < 200'000) dims += ", [1, 2, 3]";
-  const std::string large = R"({"ph": "X", "cat": "cpu_op", "name": "large", "ts": 2, "dur": 1, "args": {"Input Dims": )" + dims + "]}}";
+  const std::string large =
+      R"({"ph": "X", "cat": "cpu_op", "name": "large", "ts": 2, "dur": 1, "args": {"Input Dims": )" + dims + "]}}";
   const Timeline timeline =
       timeline_of(trace_of(op("a", "1") + ",\n" + large + ",\n" + op("c", "3")), {.threads = 2, .block_bytes = 1000});
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", "large", "c"));

@@ -12,7 +12,8 @@ using test::timeline_of;
 using test::trace_of;
 
 TEST(Kineto, keeps_every_nanosecond) {
-  const std::string events = op("a", "4361643201600.795", "0.001") + "," + op("b", "4361643201600.796", "604799999999.999");
+  const std::string events =
+      op("a", "4361643201600.795", "0.001") + "," + op("b", "4361643201600.796", "604799999999.999");
   const Timeline timeline = timeline_of(trace_of(events, "1790857026000000000"));
   ASSERT_EQ(timeline.events.size(), 2U);
   EXPECT_EQ(clock_start(timeline, 0), 1790857026000000000 + 4361643201600795);
@@ -29,7 +30,8 @@ TEST(Kineto, reads_absolute_microseconds_of_the_old_schema) {
                   "registers per thread": 40, "shared memory": 128, "blocks per SM": 0.5,
                   "est. achieved occupancy %": 31}},
         {"ph": "X", "cat": "Memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7,
-         "ts": 1617304921230200, "dur": 3, "args": {"device": 0, "stream": 7, "correlation": 4, "bytes": 4096}}]})json");
+         "ts": 1617304921230200, "dur": 3, "args": {"device": 0, "stream": 7,
+         "correlation": 4, "bytes": 4096}}]})json");
   ASSERT_EQ(timeline.events.size(), 2U);
   EXPECT_EQ(timeline.origin_ns, 1617304921230123000);
   EXPECT_EQ(timeline.events.duration[0], 45000);
@@ -83,7 +85,8 @@ TEST(Kineto, sorts_by_start_and_puts_the_longer_first) {
 TEST(Kineto, names_threads_and_streams) {
   const Timeline timeline = timeline_of(trace_of(
       op("a", "5") +
-      R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 6, "dur": 1, "args": {"stream": 7, "device": 0}},
+      R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 6, "dur": 1,
+       "args": {"stream": 7, "device": 0}},
       {"name": "thread_name", "ph": "M", "ts": 1, "pid": 1, "tid": 2, "args": {"name": "thread 2 (python)"}},
       {"name": "thread_name", "ph": "M", "ts": 1, "pid": 0, "tid": 7, "args": {"name": "stream 7 "}})json"));
   ASSERT_EQ(timeline.tracks.size(), 2U);
@@ -95,7 +98,8 @@ TEST(Kineto, keeps_what_collectives_say_with_their_events) {
   const Timeline timeline = timeline_of(trace_of(
       R"({"ph": "X", "cat": "kernel", "name": "nccl", "pid": 0, "tid": 9, "ts": 8, "dur": 1, "args": {"stream": 9,
         "device": 0, "Collective name": "allreduce", "In msg nelems": 100, "Out msg nelems": 101, "Group size": 2,
-        "dtype": "Float", "Process Group Name": "0", "Seq": 17}},)" + op("a", "5")));
+        "dtype": "Float", "Process Group Name": "0", "Seq": 17}},)" +
+      op("a", "5")));
   ASSERT_EQ(timeline.collectives.size(), 1U);
   const Collective& one = timeline.collectives[0];
   EXPECT_EQ(timeline.name_of(one.event), "nccl");
@@ -110,12 +114,14 @@ TEST(Kineto, keeps_what_collectives_say_with_their_events) {
 
 TEST(Kineto, takes_allocations_as_instants_and_reserved_memory_as_a_counter) {
   const auto memory = [](const char* ts, const char* bytes, const char* allocated, const char* reserved) {
-    return std::string(R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 2, "ts": )") + ts +
-           R"(, "args": {"Total Reserved": )" + reserved + R"(, "Total Allocated": )" + allocated + R"(, "Bytes": )" +
-           bytes + R"(, "Device Id": 0, "Device Type": 1}})";
+    return std::string(
+               R"({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 2, "ts": )") +
+           ts + R"(, "args": {"Total Reserved": )" + reserved + R"(, "Total Allocated": )" + allocated +
+           R"(, "Bytes": )" + bytes + R"(, "Device Id": 0, "Device Type": 1}})";
   };
-  const Timeline timeline = timeline_of(trace_of(memory("1", "512", "512", "2048") + "," +
-                                                 memory("2", "-512", "0", "2048") + "," + memory("3", "64", "64", "4096")));
+  const Timeline timeline =
+      timeline_of(trace_of(memory("1", "512", "512", "2048") + "," + memory("2", "-512", "0", "2048") + "," +
+                           memory("3", "64", "64", "4096")));
   ASSERT_EQ(timeline.events.size(), 3U);
   EXPECT_EQ(timeline.events.kind[1], EventKind::allocation);
   EXPECT_EQ(timeline.events.value[1], -512);
@@ -134,7 +140,8 @@ TEST(Kineto, reads_sync_records_annotations_and_input_shapes) {
   const Timeline timeline = timeline_of(trace_of(
       R"({"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 7, "ts": 1, "dur": 2,
           "args": {"cuda_sync_kind": "Stream Wait Event", "stream": 7, "device": 0, "wait_on_stream": 13}},
-         {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 1, "tid": 1, "ts": 2, "dur": 9, "args": {}},
+         {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 1, "tid": 1, "ts": 2, "dur": 9,
+          "args": {}},
          {"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#4", "pid": 0, "tid": 7, "ts": 3, "dur": 9,
           "args": {"External id": 1}},
          {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 4, "dur": 1,
@@ -148,8 +155,8 @@ TEST(Kineto, reads_sync_records_annotations_and_input_shapes) {
 }
 
 TEST(Kineto, counts_every_row_once) {
-  const Timeline timeline = timeline_of(trace_of(
-      op("a", "5") + R"(, {"ph": "s", "id": 1, "cat": "ac2g", "ts": 5, "pid": 1, "tid": 2, "name": "ac2g"},
+  const Timeline timeline = timeline_of(
+      trace_of(op("a", "5") + R"(, {"ph": "s", "id": 1, "cat": "ac2g", "ts": 5, "pid": 1, "tid": 2, "name": "ac2g"},
       {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "ts": 0, "args": {"name": "python"}},
       {"ph": "B", "name": "b", "ts": 1}, {"ph": "X", "name": "no time"},
       {"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 9223372036854775807}, {}, 5])"));

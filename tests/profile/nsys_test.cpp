@@ -35,13 +35,15 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, de
 INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (9000,9100,0,7,15,77<<24,3);
 CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
   correlationId INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
-INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000,1100,0,(77<<24)+5,11,2,0,NULL), (1200,1300,1,(77<<24)+5,14,3,0,NULL);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1000,1100,0,(77<<24)+5,11,2,0,NULL),
+  (1200,1300,1,(77<<24)+5,14,3,0,NULL);
 CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);
 INSERT INTO NVTX_EVENTS VALUES (900,9500,59,NULL,(77<<24)+5,4), (950,NULL,34,'here',(77<<24)+5,NULL),
   (960,NULL,60,'open',(77<<24)+5,NULL), (0,NULL,75,'domain',(77<<24)+5,NULL), (1,2,59,'other',(88<<24)+1,NULL);
 CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
 INSERT INTO OSRT_API VALUES (500,800,(77<<24)+5,5);
-CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT);
+CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER,
+  metricName TEXT);
 INSERT INTO TARGET_INFO_GPU_METRICS VALUES (256, 0, '', 4, 'SMs Active [Throughput %]');
 CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
 INSERT INTO GPU_METRICS VALUES (2000,256,4,50), (1000,256,4,25);
@@ -108,8 +110,10 @@ TEST(Nsys, reads_gpu_work_calls_and_ranges) {
 TEST(Nsys, copes_with_missing_tables_and_columns) {
   const auto session = read_export(
       "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1, 'k');"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER, globalPid INTEGER, shortName "
-      "INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 1<<24, 1), (NULL, 9, 1, 1<<24, 1), (20, 11, 1, 1<<24, 9);");
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER, globalPid INTEGER, "
+      "shortName "
+      "INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 1<<24, 1), (NULL, 9, 1, 1<<24, 1), (20, 11, "
+      "1, 1<<24, 9);");
   ASSERT_TRUE(session.ok()) << session.error().what;
   const Timeline& timeline = session->ranks.at(0);
   EXPECT_EQ(timeline.events.size(), 2U);
@@ -136,9 +140,7 @@ TEST(Nsys, refuses_other_databases) {
   EXPECT_THAT(session.error().hint, testing::HasSubstr("nsys export"));
 }
 
-TEST(Nsys, opens_paths_with_special_characters) {
-  EXPECT_TRUE(read_export(kSchema, "a b?c#d%41.sqlite").ok());
-}
+TEST(Nsys, opens_paths_with_special_characters) { EXPECT_TRUE(read_export(kSchema, "a b?c#d%41.sqlite").ok()); }
 
 }  // namespace
 }  // namespace warpmark::profile

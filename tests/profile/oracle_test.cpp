@@ -10,10 +10,16 @@ namespace warpmark::profile {
 namespace test {
 
 std::vector<std::string> oracle_lines(const OracleJson& trace) {
-  const std::map<std::string, std::string> kinds{
-      {"cpu_op", "op"}, {"user_annotation", "annotation"}, {"cuda_runtime", "runtime"}, {"cuda_driver", "driver"},
-      {"python_function", "python"}, {"overhead", "overhead"}, {"gpu_user_annotation", "gpu_annotation"},
-      {"kernel", "kernel"}, {"gpu_memcpy", "memcpy"}, {"gpu_memset", "memset"}};
+  const std::map<std::string, std::string> kinds{{"cpu_op", "op"},
+                                                 {"user_annotation", "annotation"},
+                                                 {"cuda_runtime", "runtime"},
+                                                 {"cuda_driver", "driver"},
+                                                 {"python_function", "python"},
+                                                 {"overhead", "overhead"},
+                                                 {"gpu_user_annotation", "gpu_annotation"},
+                                                 {"kernel", "kernel"},
+                                                 {"gpu_memcpy", "memcpy"},
+                                                 {"gpu_memset", "memset"}};
   const std::int64_t base = trace.value("baseTimeNanoseconds", std::int64_t{0});
   std::vector<std::string> lines;
   for (const auto& event : trace.at("traceEvents")) {
@@ -21,8 +27,10 @@ std::vector<std::string> oracle_lines(const OracleJson& trace) {
     const std::string kind = kinds.at(event.at("cat"));
     const OracleJson args = event.value("args", OracleJson::object());
     const bool on_gpu = kind == "kernel" || kind == "memcpy" || kind == "memset" || kind == "gpu_annotation";
-    const auto first = on_gpu ? args.value("device", event.at("pid").get<std::int64_t>()) : event.at("pid").get<std::int64_t>();
-    const auto second = on_gpu ? args.value("stream", event.at("tid").get<std::int64_t>()) : event.at("tid").get<std::int64_t>();
+    const auto first =
+        on_gpu ? args.value("device", event.at("pid").get<std::int64_t>()) : event.at("pid").get<std::int64_t>();
+    const auto second =
+        on_gpu ? args.value("stream", event.at("tid").get<std::int64_t>()) : event.at("tid").get<std::int64_t>();
     std::string rest;
     if (kind == "kernel") {
       rest = args.at("grid").dump() + args.at("block").dump() + args.at("registers per thread").dump() +
@@ -47,11 +55,16 @@ std::vector<std::string> oracle_lines(const OracleJson& trace) {
 }
 
 std::vector<std::string> timeline_lines(const Timeline& timeline) {
-  const std::map<EventKind, std::string> kinds{
-      {EventKind::op, "op"}, {EventKind::annotation, "annotation"}, {EventKind::runtime_api, "runtime"},
-      {EventKind::driver_api, "driver"}, {EventKind::python, "python"}, {EventKind::overhead, "overhead"},
-      {EventKind::gpu_annotation, "gpu_annotation"}, {EventKind::kernel, "kernel"}, {EventKind::memcpy, "memcpy"},
-      {EventKind::memset, "memset"}};
+  const std::map<EventKind, std::string> kinds{{EventKind::op, "op"},
+                                               {EventKind::annotation, "annotation"},
+                                               {EventKind::runtime_api, "runtime"},
+                                               {EventKind::driver_api, "driver"},
+                                               {EventKind::python, "python"},
+                                               {EventKind::overhead, "overhead"},
+                                               {EventKind::gpu_annotation, "gpu_annotation"},
+                                               {EventKind::kernel, "kernel"},
+                                               {EventKind::memcpy, "memcpy"},
+                                               {EventKind::memset, "memset"}};
   std::vector<std::string> lines;
   const EventColumns& events = timeline.events;
   const auto triple = [](const std::uint32_t(&v)[3]) {
@@ -122,13 +135,21 @@ class RandomTrace {
   }
 
   OracleJson event() {
-    const char* const categories[] = {"cpu_op", "cpu_op", "cpu_op", "user_annotation", "cuda_runtime", "cuda_driver",
-                                      "python_function", "overhead", "gpu_user_annotation", "kernel", "kernel",
-                                      "gpu_memcpy", "gpu_memset"};
-    const char* const names[] = {"aten::linear", "void k<{lambda(int)#1}, \"q\">(a[], b)", "x", "caf\xC3\xA9 \\ / \n",
-                                 "Memcpy HtoD (Pinned -> Device)", "}, {\"ph\": \"X\"", "]", ""};
+    const char* const categories[] = {
+        "cpu_op",      "cpu_op",          "cpu_op",    "user_annotation",     "cuda_runtime",
+        "cuda_driver", "python_function", "overhead",  "gpu_user_annotation", "kernel",
+        "kernel",      "gpu_memcpy",      "gpu_memset"};
+    const char* const names[] = {"aten::linear",
+                                 "void k<{lambda(int)#1}, \"q\">(a[], b)",
+                                 "x",
+                                 "caf\xC3\xA9 \\ / \n",
+                                 "Memcpy HtoD (Pinned -> Device)",
+                                 "}, {\"ph\": \"X\"",
+                                 "]",
+                                 ""};
     OracleJson event;
-    if (pick(8) == 0) return {{"ph", "s"}, {"id", pick(99)}, {"pid", 1}, {"tid", 2}, {"ts", us()}, {"cat", "ac2g"}, {"name", "ac2g"}};
+    if (pick(8) == 0)
+      return {{"ph", "s"}, {"id", pick(99)}, {"pid", 1}, {"tid", 2}, {"ts", us()}, {"cat", "ac2g"}, {"name", "ac2g"}};
     event["ph"] = "X";
     event["cat"] = categories[pick(13)];
     event["name"] = names[pick(8)];
@@ -198,7 +219,8 @@ TEST(Oracle, agrees_on_every_field_of_random_traces) {
       const auto expected = test::oracle_lines(test::parse_exactly(file));
       for (const std::size_t block : {std::size_t{0}, std::size_t{200}, std::size_t{5'000}}) {
         const Timeline timeline = test::timeline_of(file, {.threads = 3, .block_bytes = block});
-        ASSERT_EQ(test::timeline_lines(timeline), expected) << "seed " << seed << " indent " << indent << " block " << block;
+        ASSERT_EQ(test::timeline_lines(timeline), expected)
+            << "seed " << seed << " indent " << indent << " block " << block;
         EXPECT_EQ(test::fact(timeline, "rows"), "400");
       }
     }

@@ -83,7 +83,10 @@ TEST(Session, refuses_with_what_the_file_looks_like) {
       {"  \n", "blanks"},
       {"<!DOCTYPE html><html>", "web page"},
       {"PK\x03\x04zip", "zip archive"},
-      {std::string("\x7F" "ELF\x02\x01", 6), "program"},
+      {std::string("\x7F"
+                   "ELF\x02\x01",
+                   6),
+       "program"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS"},
       {std::string("\x01\x00QuadDCommon\x00", 14), "Nsight Systems report"},
       {"\xFD\x37zXZ", "xz archive"},

@@ -18,10 +18,12 @@ constexpr const char* kRaw =
     "Size\",\"Device\",\"CC\",\"gpu__time_duration.sum\",\"sm__throughput.avg.pct_of_peak_sustained_elapsed\","
     "\"dram__bytes.sum\",\"launch__func_cache_config\"\n"
     "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"ns\",\"%\",\"Mbyte\",\"\"\n"
-    "\"0\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, 1)\",\"0\",\"9.0\","
+    "\"0\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, "
+    "1)\",\"0\",\"9.0\","
     "\"288,192\",\"17.52\",\"1.5\",\"CachePreferNone\"\n"
     "==PROF== Disconnected\n"
-    "\"1\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, 1)\",\"0\",\"9.0\","
+    "\"1\",\"664\",\"k\",\"h\",\"saxpy(float, const float *)\",\"1\",\"7\",\"(256, 1, 1)\",\"(262144, 1, "
+    "1)\",\"0\",\"9.0\","
     "\"1,288,192\",\"n/a\",\"nan\",\"x\"\n"
     "\"2\",\"664\",\"k";
 
@@ -51,12 +53,13 @@ TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {
       "Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup Type\",\"Estimated "
       "Speedup\"\n";
   const std::string kernel = "\"0\",\"9\",\"k\",\"(8, 1, 1)\",\"(2, 1, 1)\",";
-  const auto session = read_text(
-      head + kernel + "\"GPU Speed Of Light Throughput\",\"Memory Throughput\",\"%\",\"81.83\"\n" + kernel +
-      "\"Memory Workload Analysis\",\"Memory Throughput\",\"Tbyte/second\",\"2.5\"\n" + kernel +
-      "\"Occupancy\",\"Achieved Occupancy\",\"%\",\"76.21\"\n" + kernel +
-      "\"Occupancy\",\"Something New\",\"block\",\"3\"\n" + kernel +
-      "\"ComputeWorkloadAnalysis\",\"\",\"\",\"\",\"HighPipeUtilization\",\"OPT\",\"line one\nline \"\"two\"\"\",\"local\",\"90.2\"\n");
+  const auto session =
+      read_text(head + kernel + "\"GPU Speed Of Light Throughput\",\"Memory Throughput\",\"%\",\"81.83\"\n" + kernel +
+                "\"Memory Workload Analysis\",\"Memory Throughput\",\"Tbyte/second\",\"2.5\"\n" + kernel +
+                "\"Occupancy\",\"Achieved Occupancy\",\"%\",\"76.21\"\n" + kernel +
+                "\"Occupancy\",\"Something New\",\"block\",\"3\"\n" + kernel +
+                "\"ComputeWorkloadAnalysis\",\"\",\"\",\"\",\"HighPipeUtilization\",\"OPT\",\"line one\nline "
+                "\"\"two\"\"\",\"local\",\"90.2\"\n");
   ASSERT_TRUE(session.ok()) << session.error().what;
   ASSERT_EQ(session->kernels.size(), 1U);
   const KernelProfile& kernel_profile = session->kernels[0];
@@ -71,7 +74,9 @@ TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {
 }
 
 TEST(NcuValues, understand_locales_and_prefixes) {
-  const auto value = [](const char* text, const char* unit) { return parse_ncu_value(text, unit).value_or(NcuValue{-1, ""}); };
+  const auto value = [](const char* text, const char* unit) {
+    return parse_ncu_value(text, unit).value_or(NcuValue{-1, ""});
+  };
   EXPECT_EQ(value("53,261,312", "").value, 53261312);
   EXPECT_EQ(value("1.234.567,5", "").value, 1234567.5);
   EXPECT_EQ(value("1,234.5", "").value, 1234.5);
@@ -114,8 +119,8 @@ TEST(NvidiaSmiDmon, reads_columns_by_name_and_skips_repeated_headers) {
 }
 
 TEST(NvidiaSmiDmon, reads_dates_and_csv) {
-  const auto session = read_text(
-      "#Date, Time, gpu, sm, fb\n#YYYYMMDD, HH:MM:SS, Idx, %, MB\n20260301, 12:34:56, 0, 50, 1024\n");
+  const auto session =
+      read_text("#Date, Time, gpu, sm, fb\n#YYYYMMDD, HH:MM:SS, Idx, %, MB\n20260301, 12:34:56, 0, 50, 1024\n");
   ASSERT_TRUE(session.ok()) << session.error().what;
   EXPECT_THAT(series(*session, "gpu_utilization", 0)->times, testing::ElementsAre(1772368496'000'000'000));
   EXPECT_THAT(series(*session, "memory_used", 0)->values, testing::ElementsAre(1073741824.0));
@@ -142,9 +147,11 @@ TEST(NcclTests, reads_both_halves_of_a_row) {
       "# nThread 1 nGpus 2 minBytes 8 maxBytes 1073741824 step: 8(factor) warmup iters: 1\n"
       "#  Rank  0 Group  0 Pid    545 on         vm device  0 [0000:00:06] NVIDIA H200\n"
       "#  Rank  1 Group  0 Pid    545 on         vm device  1 [0000:00:07] NVIDIA H200\n"
-      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  "
+      "#wrong\n"
       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n"
-      "  1073741824     268435456     float     sum      -1  3266.10  328.75  328.75       0  3254.41  329.93  329.93    N/A\n"
+      "  1073741824     268435456     float     sum      -1  3266.10  328.75  328.75       0  3254.41  329.93  329.93  "
+      "  N/A\n"
       "# Avg bus bandwidth    : 90.6728\n");
   ASSERT_TRUE(session.ok()) << session.error().what;
   ASSERT_EQ(session->collectives.size(), 2U);

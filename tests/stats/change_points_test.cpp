@@ -35,8 +35,8 @@ Indices indices(const std::vector<ChangePoint>& points) {
 }
 
 Indices published(double max_p, double magnitude) {
-  return indices(change_points(
-      tigerbeetle(), {.window = 30, .max_p = max_p, .min_magnitude = magnitude, .published = true}));
+  return indices(
+      change_points(tigerbeetle(), {.window = 30, .max_p = max_p, .min_magnitude = magnitude, .published = true}));
 }
 
 TEST(ChangePoints, are_those_of_otava_when_computed_as_published) {
@@ -45,9 +45,8 @@ TEST(ChangePoints, are_those_of_otava_when_computed_as_published) {
   EXPECT_EQ(published(0.05, 0.05), (Indices{15, 71}));
   EXPECT_EQ(published(0.1, 0.05), (Indices{10, 11, 15, 71, 363}));
   EXPECT_EQ(published(0.2, 0.05), (Indices{10, 11, 15, 71}));
-  EXPECT_EQ(published(0.1, 0.01),
-            (Indices{10,  11,  15,  28,  29,  35,  37,  48,  49,  61,  71,  95,  117, 131,
-                     142, 148, 165, 169, 192, 206, 212, 260, 265, 268, 278, 282, 363}));
+  EXPECT_EQ(published(0.1, 0.01), (Indices{10,  11,  15,  28,  29,  35,  37,  48,  49,  61,  71,  95,  117, 131,
+                                           142, 148, 165, 169, 192, 206, 212, 260, 265, 268, 278, 282, 363}));
   EXPECT_EQ(published(0.01, 0), (Indices{15, 26, 61, 71, 95, 117, 131, 142, 148, 165, 169, 192, 212, 260}));
   EXPECT_EQ(published(0.001, 0), (Indices{15, 61, 71, 95, 117, 131, 142, 148, 192, 212, 260}));
   EXPECT_EQ(published(0.0001, 0), (Indices{71, 95, 117, 131, 142, 148, 192, 212}));

@@ -18,7 +18,9 @@
 namespace warpmark::validate {
 namespace {
 
-AbEvents at_rest() { return {.sample_done = {}, .progress = {}, .clock_s = [] { return 0.0; }}; }
+AbEvents at_rest() {
+  return {.sample_done = {}, .progress = {}, .clock_s = [] { return 0.0; }};
+}
 
 double wobble(std::int64_t run) { return 1 + 0.002 * stats::random_unit(5, static_cast<std::uint64_t>(run)); }
 
@@ -116,15 +118,18 @@ TEST(EnvironmentGuard, finds_differences_in_clocks_and_throttling) {
 }
 
 TEST(EnvironmentGuard, takes_small_or_chance_differences_for_noise) {
-  EXPECT_TRUE(compare_environments(with_reading("other_load", 0.02, 0.001), with_reading("other_load", 0.05, 0.001)).empty());
+  EXPECT_TRUE(
+      compare_environments(with_reading("other_load", 0.02, 0.001), with_reading("other_load", 0.05, 0.001)).empty());
   std::vector<Environment> a = with_reading("other_load", 0.1, 0), b = a;
   a[0].readings[0].after = 1;  // one burst
   EXPECT_TRUE(compare_environments(a, b).empty());
 }
 
 TEST(HostReadings, are_shares_of_the_machine_without_what_was_measured) {
-  const device::Conditions before{.sensors = {{"busy_time", "s", 100.0}, {"steal_time", "s", 5.0}, {"process_time", "s", 1.0}}};
-  const device::Conditions after{.sensors = {{"busy_time", "s", 104.0}, {"steal_time", "s", 5.4}, {"process_time", "s", 1.5}}};
+  const device::Conditions before{
+      .sensors = {{"busy_time", "s", 100.0}, {"steal_time", "s", 5.0}, {"process_time", "s", 1.0}}};
+  const device::Conditions after{
+      .sensors = {{"busy_time", "s", 104.0}, {"steal_time", "s", 5.4}, {"process_time", "s", 1.5}}};
   const auto readings = host_readings(before, after, 2, 2.5, 2);
   ASSERT_EQ(readings.size(), 2U);
   EXPECT_NEAR(*readings[0].after, 0.25, 1e-12);

@@ -87,7 +87,8 @@ TEST_F(CommandExperimentTest, measures_the_wall_time_of_a_command) {
 }
 
 TEST_F(CommandExperimentTest, reads_metrics_that_are_printed_or_written) {
-  const auto result = run(R"(run: 'echo "step 1 loss 9"; echo "step 2 loss 3.5e-1"; echo {\"r\":[{\"t\":4},{\"t\":[1,2,9]}]} > out.json'
+  const auto result =
+      run(R"(run: 'echo "step 1 loss 9"; echo "step 2 loss 3.5e-1"; echo {\"r\":[{\"t\":4},{\"t\":[1,2,9]}]} > out.json'
 shell: true
 metrics:
   - {name: loss, regex: 'loss ([0-9.e-]+)'}
@@ -134,11 +135,11 @@ TEST_F(CommandExperimentTest, fills_settings_into_words_and_variables_only) {
   // What comes from a setting stays one word: no shell sees it.
   const auto run_with_quotes = run("run: [test, '{n}', '=', 'a; exit 1 $HOME']\n", {{"n", "a; exit 1 $HOME"}});
   EXPECT_TRUE(run_with_quotes.ok()) << run_with_quotes.error().what;
-  EXPECT_EQ(run("run: 'echo v=$WARPMARK_V'\nshell: true\nmetrics: [{name: v, regex: 'v=(.*)'}]\n",
-                {{"env.WARPMARK_V", "5"}})
-                ->metrics[0]
-                .samples[0],
-            5);
+  EXPECT_EQ(
+      run("run: 'echo v=$WARPMARK_V'\nshell: true\nmetrics: [{name: v, regex: 'v=(.*)'}]\n", {{"env.WARPMARK_V", "5"}})
+          ->metrics[0]
+          .samples[0],
+      5);
 }
 
 TEST(Build, reports_what_the_build_said) {

@@ -72,8 +72,8 @@ inline SimulationResult simulate(const SimulationOptions& options) {
 inline double round_spread(Noise noise, double cv, Interleave interleave) {
   const Schedule schedule{.interleave = interleave, .rounds = 2000, .seed = 77};
   // A drift is one over the comparison, not over this longer simulation: within a round it is next to nothing.
-  const auto values = noise_of(noise == Noise::drift ? Noise::iid : noise, 77,
-                               static_cast<std::size_t>(schedule.slots()), cv);
+  const auto values =
+      noise_of(noise == Noise::drift ? Noise::iid : noise, 77, static_cast<std::size_t>(schedule.slots()), cv);
   double sum = 0, squares = 0;
   for (std::int64_t i = 0; i + 1 < schedule.slots(); i += 2) {
     const double difference = std::log(values[static_cast<std::size_t>(i) + 1] / values[static_cast<std::size_t>(i)]);

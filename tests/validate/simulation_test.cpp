@@ -29,12 +29,8 @@ TEST(VerdictSimulation, a_fixed_number_of_rounds_keeps_the_rate_too) {
 
 TEST(VerdictSimulation, blocks_keep_the_rate_too) {
   for (const Noise noise : kNoises) {
-    const auto found = simulate({.noise = noise,
-                                 .cv = 0.03,
-                                 .effect = 0.01,
-                                 .rounds = 20,
-                                 .interleave = Interleave::block,
-                                 .trials = kTrials});
+    const auto found = simulate(
+        {.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 20, .interleave = Interleave::block, .trials = kTrials});
     EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
   }
 }
@@ -54,12 +50,15 @@ TEST(VerdictSimulation, an_effect_that_matters_is_found_in_the_rounds_asked_for)
   for (const Noise noise : kNoises) {
     const double spread = round_spread(noise, 0.02, Interleave::pair);
     const auto rounds = rounds_needed(spread, std::log1p(kEffect), {.effect = kEffect});
-    const auto slower = simulate(
-        {.noise = noise, .cv = 0.02, .true_ratio = 1 + kEffect, .effect = kEffect, .rounds = rounds, .trials = kTrials});
+    const auto slower = simulate({.noise = noise,
+                                  .cv = 0.02,
+                                  .true_ratio = 1 + kEffect,
+                                  .effect = kEffect,
+                                  .rounds = rounds,
+                                  .trials = kTrials});
     EXPECT_GE(slower.worse, 0.9 - margin(0.9)) << name_of(noise) << " in " << rounds << " rounds";
     EXPECT_LE(slower.better, 0.01);
-    const auto equal =
-        simulate({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials});
+    const auto equal = simulate({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials});
     EXPECT_GE(equal.same, 0.85 - margin(0.85)) << name_of(noise) << " in " << rounds << " rounds";
     EXPECT_LE(slower.mean_rounds, static_cast<double>(rounds));
   }

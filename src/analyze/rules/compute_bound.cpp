@@ -19,7 +19,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       share_fact("idle_share", "GPU idle", rank.group_ns("idle") / step),
   };
   finding.recommendations = {{AdviceKind::measure, "To go further, profile the costliest kernels one by one.",
-                              "warpmark profile --ncu 5 -- <command>"}};
+                              "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv"}};
   finding.gain = {1.0, 1.0, "nothing to remove"};
   return {finding};
 }

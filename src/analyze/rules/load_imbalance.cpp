@@ -31,7 +31,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
        "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
        "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)"},
       {AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
-       "warpmark monitor"},
+       "nvidia-smi dmon -s pucvmet"},
   };
   show_works(
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);

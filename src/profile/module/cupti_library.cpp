@@ -23,16 +23,12 @@ const char* resolve(void* library, CuptiLibrary& cupti) {
   WARPMARK_FIND(ActivityGetNextRecord)
   WARPMARK_FIND(ActivityGetNumDroppedRecords)
   WARPMARK_FIND(ActivityFlushAll)
-  WARPMARK_FIND(ActivityEnableRuntimeApi)
-  WARPMARK_FIND(ActivityEnableDriverApi)
   WARPMARK_FIND(ActivityRegisterTimestampCallback)
   WARPMARK_FIND(Subscribe)
   WARPMARK_FIND(Unsubscribe)
   WARPMARK_FIND(EnableCallback)
   WARPMARK_FIND(GetCallbackName)
-  WARPMARK_FIND(SetThreadIdType)
   WARPMARK_FIND(GetVersion)
-  WARPMARK_FIND(Finalize)
 #undef WARPMARK_FIND
   return nullptr;
 }

@@ -17,16 +17,12 @@ struct CuptiLibrary {
   decltype(&cuptiActivityGetNextRecord) ActivityGetNextRecord = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) ActivityGetNumDroppedRecords = nullptr;
   decltype(&cuptiActivityFlushAll) ActivityFlushAll = nullptr;
-  decltype(&cuptiActivityEnableRuntimeApi) ActivityEnableRuntimeApi = nullptr;
-  decltype(&cuptiActivityEnableDriverApi) ActivityEnableDriverApi = nullptr;
   decltype(&cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;
   decltype(&cuptiSubscribe) Subscribe = nullptr;
   decltype(&cuptiUnsubscribe) Unsubscribe = nullptr;
   decltype(&cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&cuptiGetCallbackName) GetCallbackName = nullptr;
-  decltype(&cuptiSetThreadIdType) SetThreadIdType = nullptr;
   decltype(&cuptiGetVersion) GetVersion = nullptr;
-  decltype(&cuptiFinalize) Finalize = nullptr;
   std::string path;  ///< of the loaded file
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{2} << 20;
 constexpr std::size_t kAlignment = 8;  // of records, as CUPTI asks
 constexpr std::size_t kMostFreeBuffers = 16;
-constexpr auto kTick = std::chrono::milliseconds(50);
+constexpr auto kTick = std::chrono::milliseconds(20);  // a thread's ring holds the calls of many of these
 constexpr std::int64_t kFlushNs = 500'000'000;
 
 constexpr std::array kLaunchCalls{
@@ -73,8 +73,18 @@ void CUPTIAPI on_buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*
   current()->take_buffer(buffer, valid_bytes);
 }
 
-void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/, const void* data) {
-  if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) current()->count_launch();
+bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return true;  // launches are all that we ask of it
+  return std::find(kLaunchCalls.begin(), kLaunchCalls.end(), static_cast<int>(id)) != kLaunchCalls.end();
+}
+
+void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    current()->call_begins(*call.correlationData, is_launch(domain, id));
+  } else {
+    current()->call_ends(*call.correlationData, domain == CUPTI_CB_DOMAIN_RUNTIME_API, id, call.correlationId);
+  }
 }
 
 std::uint64_t CUPTIAPI timestamp() { return static_cast<std::uint64_t>(unix_ns()); }
@@ -114,7 +124,6 @@ void Recorder::start() {
   cupti_.GetVersion(&version);
   writer_.metadata("cupti", std::to_string(version) + " " + cupti_.path);
   current() = this;
-  cupti_.SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
@@ -157,28 +166,33 @@ void Recorder::run() {
 }
 
 void Recorder::enter(Phase phase) {
-  count_launches(phase == Phase::before || phase == Phase::after ||
-                 (phase == Phase::recording && options_.schedule.duration_s > 0));
-  collect(phase == Phase::recording);
+  const bool recording = phase == Phase::recording;
+  logging_.store(recording, std::memory_order_relaxed);
+  subscribe(recording || phase == Phase::before || phase == Phase::after, recording);
+  collect(recording);
 }
 
-void Recorder::count_launches(bool on) {
-  if (on == (subscriber_ != nullptr)) return;
-  if (!on) {
+void Recorder::subscribe(bool launches, bool other_calls) {
+  if (!launches && subscriber_ != nullptr) {
     cupti_.Unsubscribe(subscriber_);
     subscriber_ = nullptr;
-    return;
   }
-  if (cupti_.Subscribe(&subscriber_, on_call, nullptr) != CUPTI_SUCCESS) {
-    subscriber_ = nullptr;
-    return;
+  if (!launches) return;
+  if (subscriber_ == nullptr) {
+    if (const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr); code != CUPTI_SUCCESS) {
+      refused_ += "callbacks (error " + std::to_string(code) + ") ";
+      subscriber_ = nullptr;
+      return;
+    }
   }
-  for (const auto call : kLaunchCalls) {
-    cupti_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, static_cast<CUpti_CallbackId>(call));
-  }
-  for (const auto call : kDriverCalls) {
-    cupti_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, static_cast<CUpti_CallbackId>(call));
-  }
+  const auto enable = [&](bool on, CUpti_CallbackDomain domain, const auto& calls) {
+    for (const auto call : calls) {
+      cupti_.EnableCallback(on ? 1 : 0, subscriber_, domain, static_cast<CUpti_CallbackId>(call));
+    }
+  };
+  enable(true, CUPTI_CB_DOMAIN_RUNTIME_API, kLaunchCalls);
+  enable(true, CUPTI_CB_DOMAIN_DRIVER_API, kDriverCalls);
+  enable(other_calls, CUPTI_CB_DOMAIN_RUNTIME_API, kOtherCalls);
 }
 
 void Recorder::collect(bool on) {
@@ -193,32 +207,8 @@ void Recorder::collect(bool on) {
     }
   }
   if (!options_.graph_nodes && on) cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-  collect_calls(on);
   if (!on) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   writer_.metadata(on ? "recording_begin_ns" : "recording_end_ns", std::to_string(unix_ns()));
-}
-
-/// Enables all calls and then takes away those that nobody asked for: enabling single calls alone gave records in
-/// programs that are recorded from their first CUDA call on, and none in those that run already (CUPTI 13.0).
-void Recorder::collect_calls(bool on) {
-  if (!on) {
-    cupti_.ActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME);
-    cupti_.ActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
-    return;
-  }
-  const auto is_wanted = [](int call, const auto&... lists) {
-    return (... || (std::find(lists.begin(), lists.end(), call) != lists.end()));
-  };
-  cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
-  for (int call = 1; call < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++call) {
-    if (!is_wanted(call, kLaunchCalls, kOtherCalls)) {
-      cupti_.ActivityEnableRuntimeApi(static_cast<CUpti_CallbackId>(call), 0);
-    }
-  }
-  cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
-  for (int call = 1; call < CUPTI_DRIVER_TRACE_CBID_SIZE; ++call) {
-    if (!is_wanted(call, kDriverCalls)) cupti_.ActivityEnableDriverApi(static_cast<CUpti_CallbackId>(call), 0);
-  }
 }
 
 void Recorder::drain() {
@@ -237,16 +227,28 @@ void Recorder::drain() {
       std::free(buffer);
     }
   }
+  calls_.drain([&](std::int64_t thread, const CallRecord& call) { translator_.add(thread, call); });
   if (!taken.empty()) writer_.flush();
 }
 
+void Recorder::call_begins(std::uint64_t& start, bool is_launch) {
+  if (is_launch) launches_.fetch_add(1, std::memory_order_relaxed);
+  if (logging_.load(std::memory_order_relaxed)) start = static_cast<std::uint64_t>(unix_ns());
+}
+
+void Recorder::call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation) {
+  if (start == 0 || !logging_.load(std::memory_order_relaxed)) return;
+  calls_.add({static_cast<std::int64_t>(start), unix_ns(), call, correlation, runtime});
+}
+
 void Recorder::conclude() {
-  count_launches(false);
+  logging_.store(false);
+  subscribe(false, false);
   collect(false);
   drain();
   std::size_t dropped = 0;
   cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped);
-  writer_.metadata("dropped_records", std::to_string(dropped));
+  writer_.metadata("dropped_records", std::to_string(static_cast<std::int64_t>(dropped) + calls_.lost()));
   if (translator_.skipped() > 0) writer_.metadata("skipped_records", std::to_string(translator_.skipped()));
   if (!refused_.empty()) writer_.metadata("refused_kinds", refused_);
   for (const auto& [key, phase] : {std::pair{"launches_per_second_before", Phase::before},

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "profile/module/call_log.h"
 #include "profile/module/cupti_library.h"
 #include "profile/module/records.h"
 #include "profile/module/schedule.h"
@@ -39,7 +40,9 @@ class Recorder {
   // Called by CUPTI, from any thread.
   void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
-  void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+  /// `start` is CUPTI's place for 64 bits that belong to one call.
+  void call_begins(std::uint64_t& start, bool is_launch);
+  void call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation);
 
  private:
   struct Filled {
@@ -49,9 +52,8 @@ class Recorder {
 
   void run();
   void enter(Phase phase);
-  void count_launches(bool on);
+  void subscribe(bool launches, bool other_calls);
   void collect(bool on);
-  void collect_calls(bool on);
   void drain();
   void describe_process();
   void conclude();
@@ -62,6 +64,8 @@ class Recorder {
   RecordTranslator translator_{cupti_, writer_};
   Schedule schedule_{ScheduleOptions{}};
   CUpti_SubscriberHandle subscriber_ = nullptr;
+  CallLog calls_;
+  std::atomic<bool> logging_{false};
   std::atomic<std::int64_t> launches_{0};
   std::atomic<bool> stopping_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file

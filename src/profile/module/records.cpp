@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -94,8 +95,6 @@ void RecordTranslator::add(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_MEMCPY: return copy(as<CUpti_ActivityMemcpy6>(record));
     case CUPTI_ACTIVITY_KIND_MEMCPY2: return peer_copy(as<CUpti_ActivityMemcpyPtoP4>(record));
     case CUPTI_ACTIVITY_KIND_MEMSET: return set(as<CUpti_ActivityMemset4>(record));
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER: return api(as<CUpti_ActivityAPI>(record));
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return synchronization(as<CUpti_ActivitySynchronization2>(record));
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return graph(as<CUpti_ActivityGraphTrace2>(record));
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return overhead(as<CUpti_ActivityOverhead3>(record));
@@ -157,21 +156,22 @@ void RecordTranslator::set(const CUpti_ActivityMemset4& record) {
   writer_.event(event);
 }
 
-void RecordTranslator::api(const CUpti_ActivityAPI& record) {
-  if (!has_times(record.start, record.end)) return;
-  const bool runtime = record.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
-  EventRecord event = timed(record, runtime ? EventKind::runtime_api : EventKind::driver_api);
-  const std::uint64_t key = static_cast<std::uint64_t>(record.cbid) << 1U | (runtime ? 1U : 0U);
+void RecordTranslator::add(std::int64_t thread_id, const CallRecord& call) {
+  EventRecord event;
+  event.start_ns = call.start_ns;
+  event.duration_ns = std::max<std::int64_t>(0, call.end_ns - call.start_ns);
+  event.kind = code_of(call.runtime ? EventKind::runtime_api : EventKind::driver_api);
+  const std::uint64_t key = static_cast<std::uint64_t>(call.call) << 1U | (call.runtime ? 1U : 0U);
   const auto [name, is_new] = api_names_.try_emplace(key, 0);
   if (is_new) {
     const char* text = nullptr;
-    const auto domain = runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
-    const bool known = cupti_.GetCallbackName(domain, record.cbid, &text) == CUPTI_SUCCESS && text != nullptr;
+    const auto domain = call.runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+    const bool known = cupti_.GetCallbackName(domain, call.call, &text) == CUPTI_SUCCESS && text != nullptr;
     name->second = writer_.name(known ? without_version(text) : "CUDA call");
   }
   event.name = name->second;
-  event.track = thread(record.threadId);
-  event.correlation = record.correlationId;
+  event.track = thread(thread_id);
+  event.correlation = call.correlation;
   writer_.event(event);
 }
 
@@ -221,7 +221,7 @@ std::uint32_t RecordTranslator::stream(std::uint32_t device, std::uint32_t strea
   return writer_.track(track, {});
 }
 
-std::uint32_t RecordTranslator::thread(std::uint32_t thread_id) {
+std::uint32_t RecordTranslator::thread(std::int64_t thread_id) {
   recording::TrackRecord track;
   track.kind = static_cast<std::uint8_t>(TrackKind::cpu_thread);
   track.process = getpid();

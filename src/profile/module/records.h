@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "profile/module/call_log.h"
 #include "profile/module/cupti_library.h"
 #include "profile/recording/writer.h"
 
@@ -16,6 +17,8 @@ class RecordTranslator {
  public:
   RecordTranslator(const CuptiLibrary& cupti, recording::RecordingWriter& writer) : cupti_(cupti), writer_(writer) {}
   void add(const CUpti_Activity& record);
+  /// A call that we timed ourselves, on the thread with this system id.
+  void add(std::int64_t thread_id, const CallRecord& call);
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense
 
  private:
@@ -23,13 +26,12 @@ class RecordTranslator {
   void copy(const CUpti_ActivityMemcpy6& record);
   void peer_copy(const CUpti_ActivityMemcpyPtoP4& record);
   void set(const CUpti_ActivityMemset4& record);
-  void api(const CUpti_ActivityAPI& record);
   void synchronization(const CUpti_ActivitySynchronization2& record);
   void graph(const CUpti_ActivityGraphTrace2& record);
   void overhead(const CUpti_ActivityOverhead3& record);
 
   [[nodiscard]] std::uint32_t stream(std::uint32_t device, std::uint32_t stream_id);
-  [[nodiscard]] std::uint32_t thread(std::uint32_t thread_id);
+  [[nodiscard]] std::uint32_t thread(std::int64_t thread_id);
   /// Counts and refuses an event without a start or with its end before it.
   [[nodiscard]] bool has_times(std::uint64_t start, std::uint64_t end);
 

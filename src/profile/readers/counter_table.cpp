@@ -10,8 +10,8 @@ namespace warpmark::profile {
 void CounterTable::set_columns(const std::vector<std::string>& headers) {
   columns_.clear();
   for (const std::string& header : headers) {
-    const auto found =
-        std::find_if(known_.begin(), known_.end(), [&](const CounterColumn& column) { return column.header == header; });
+    const auto found = std::find_if(known_.begin(), known_.end(),
+                                    [&](const CounterColumn& column) { return column.header == header; });
     columns_.push_back(found == known_.end() ? nullptr : &*found);
   }
 }

@@ -1,5 +1,5 @@
-// Field names: dcgm_fields.h of NVIDIA's DCGM (short names). A row is "GPU 0" or "GPU-I 3" (a MIG instance), then values;
-// rows of one sample follow one another. The tool prints no times; its default period is one second.
+// Field names: dcgm_fields.h of NVIDIA's DCGM (short names). A row is "GPU 0" or "GPU-I 3" (a MIG instance), then
+// values; rows of one sample follow one another. The tool prints no times; its default period is one second.
 #include "profile/readers/dcgm_dmon.h"
 
 #include <algorithm>
@@ -17,20 +17,34 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr double kMiB = 1024.0 * 1024.0;
 
 constexpr CounterColumn kColumns[] = {
-    {"gract", "graphics_active", "", 1},      {"smact", "sm_active", "", 1},
-    {"smocc", "sm_occupancy", "", 1},         {"tenso", "tensor_active", "", 1},
-    {"drama", "dram_active", "", 1},          {"fp64a", "fp64_active", "", 1},
-    {"fp32a", "fp32_active", "", 1},          {"fp16a", "fp16_active", "", 1},
-    {"intac", "integer_active", "", 1},       {"pcitx", "pcie_tx", "B/s", 1},
-    {"pcirx", "pcie_rx", "B/s", 1},           {"nvltx", "nvlink_tx", "B/s", 1},
-    {"nvlrx", "nvlink_rx", "B/s", 1},         {"power", "power", "W", 1},
-    {"gputl", "gpu_utilization", "", 0.01},   {"mcutl", "memory_utilization", "", 0.01},
-    {"tmptr", "temperature", "degC", 1},      {"mmtmp", "memory_temperature", "degC", 1},
-    {"smclk", "sm_clock", "Hz", 1e6},         {"mmclk", "memory_clock", "Hz", 1e6},
-    {"fbusd", "memory_used", "B", kMiB},      {"fbusg", "memory_used", "B", kMiB},
-    {"dvccte", "throttle_reasons", "", 1},    {"dvcct", "throttle_reasons", "", 1},
-    {"pvtime", "power_violation_time", "s", 1e-9}, {"thvio", "thermal_violation_time", "s", 1e-9},
-    {"totec", "energy", "J", 1e-3},           {"totecn", "energy", "J", 1e-3},
+    {"gract", "graphics_active", "", 1},
+    {"smact", "sm_active", "", 1},
+    {"smocc", "sm_occupancy", "", 1},
+    {"tenso", "tensor_active", "", 1},
+    {"drama", "dram_active", "", 1},
+    {"fp64a", "fp64_active", "", 1},
+    {"fp32a", "fp32_active", "", 1},
+    {"fp16a", "fp16_active", "", 1},
+    {"intac", "integer_active", "", 1},
+    {"pcitx", "pcie_tx", "B/s", 1},
+    {"pcirx", "pcie_rx", "B/s", 1},
+    {"nvltx", "nvlink_tx", "B/s", 1},
+    {"nvlrx", "nvlink_rx", "B/s", 1},
+    {"power", "power", "W", 1},
+    {"gputl", "gpu_utilization", "", 0.01},
+    {"mcutl", "memory_utilization", "", 0.01},
+    {"tmptr", "temperature", "degC", 1},
+    {"mmtmp", "memory_temperature", "degC", 1},
+    {"smclk", "sm_clock", "Hz", 1e6},
+    {"mmclk", "memory_clock", "Hz", 1e6},
+    {"fbusd", "memory_used", "B", kMiB},
+    {"fbusg", "memory_used", "B", kMiB},
+    {"dvccte", "throttle_reasons", "", 1},
+    {"dvcct", "throttle_reasons", "", 1},
+    {"pvtime", "power_violation_time", "s", 1e-9},
+    {"thvio", "thermal_violation_time", "s", 1e-9},
+    {"totec", "energy", "J", 1e-3},
+    {"totecn", "energy", "J", 1e-3},
 };
 
 bool is_header(std::string_view line) {

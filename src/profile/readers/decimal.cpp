@@ -14,8 +14,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 struct Decimal {
   bool negative = false;
   std::uint64_t mantissa = 0;
-  int exponent = 0;         ///< the value is mantissa * 10^exponent
-  bool round_up = false;    ///< the first digit that did not fit
+  int exponent = 0;       ///< the value is mantissa * 10^exponent
+  bool round_up = false;  ///< the first digit that did not fit
 };
 
 /// Collects digits while they fit; those beyond only move the exponent.

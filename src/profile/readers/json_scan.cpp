@@ -1,6 +1,6 @@
 // The AVX2 forms look at 64 bytes at once. Which of them are inside strings follows from a carry-less multiplication of
-// the mask of quotes by all ones (a prefix xor), as in Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (VLDB
-// Journal 28, 2019). Backslashes are rare in traces: text around them is read character by character.
+// the mask of quotes by all ones (a prefix xor), as in Langdale and Lemire, "Parsing Gigabytes of JSON per Second"
+// (VLDB Journal 28, 2019). Backslashes are rare in traces: text around them is read character by character.
 #include "profile/readers/json_scan.h"
 
 #include <immintrin.h>

@@ -9,9 +9,9 @@ namespace warpmark::profile {
 
 enum TextFlaw : std::uint8_t {
   kCleanText = 0,
-  kBadUtf8 = 1,          ///< replaced by U+FFFD
-  kControlCharacter = 2, ///< kept
-  kBadEscape = 4,        ///< kept as it stands
+  kBadUtf8 = 1,           ///< replaced by U+FFFD
+  kControlCharacter = 2,  ///< kept
+  kBadEscape = 4,         ///< kept as it stands
 };
 
 struct DecodedText {

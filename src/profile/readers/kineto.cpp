@@ -1,5 +1,6 @@
 #include "profile/readers/kineto.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "profile/readers/kineto_list.h"
@@ -22,15 +23,24 @@ Sniff sniff(std::string_view head) {
   return {};
 }
 
+/// Of the events to come, by the size of the file. Too many costs nothing, too few some copying.
+std::size_t guess_events(const ByteSource& source) {
+  constexpr std::size_t kTextPerPacked = 20, kTextPerEvent = 160, kMost = 16 << 20;
+  const auto stored = static_cast<std::size_t>(std::max<std::int64_t>(source.stored_bytes(), 0));
+  return std::min(kMost, stored * (source.packing().empty() ? 1 : kTextPerPacked) / kTextPerEvent);
+}
+
 Status read(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
   TimelineBuilder builder;
+  builder.reserve(guess_events(source));
   auto first = read_kineto_head(source, builder);
   if (first.ok()) {
     KinetoMerge merge(builder, parsers_needed(options));
     WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge));
     merge.finish();
     if (list.rest.empty()) {
-      builder.issue("unfinished_file", "the list of events has no end: the file was cut off, and later events are missing");
+      builder.issue("unfinished_file",
+                    "the list of events has no end: the file was cut off, and later events are missing");
     }
     read_kineto_tail(list.rest, builder);
   } else if (first.error().kind != ErrorKind::data ||

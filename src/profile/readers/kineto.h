@@ -1,5 +1,5 @@
-// Chrome traces (JSON), above all those of the PyTorch profiler and its library Kineto: old and new schema, and lists of
-// events without anything around them.
+// Chrome traces (JSON), above all those of the PyTorch profiler and its library Kineto: old and new schema, and lists
+// of events without anything around them.
 #pragma once
 
 #include "profile/trace_reader.h"

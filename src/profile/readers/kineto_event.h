@@ -44,8 +44,8 @@ struct EventArgs {
   std::string_view group;
   std::string_view input_dims;
   std::string_view sync_kind;
-  std::string_view name;        ///< of a metadata row
-  std::string_view track_kind;  ///< likewise, of our own writer: "stream" or "thread"
+  std::string_view name;            ///< of a metadata row
+  std::string_view track_kind;      ///< likewise, of our own writer: "stream" or "thread"
   std::int64_t value = INT64_MIN;   ///< of our own writer, for what Kineto has no fields for
   std::int64_t detail = INT64_MIN;  ///< likewise
 };
@@ -120,7 +120,7 @@ struct EventBatch {
   std::vector<std::string_view> new_texts;
   std::vector<Track> new_tracks;
   std::vector<LaunchShape> new_shapes;
-  bool restart = false;  ///< the thread forgot its earlier names, tracks and shapes
+  bool restart = false;                              ///< the thread forgot its earlier names, tracks and shapes
   std::vector<std::shared_ptr<char[]>> kept_memory;  ///< with `restart`: the texts of the batches before
   std::int64_t rows = 0;
   std::array<std::int64_t, static_cast<std::size_t>(Flaw::count)> flaws{};

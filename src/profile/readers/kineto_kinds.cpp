@@ -18,20 +18,36 @@ struct Category {
 using Entry = KeyEntry<Category>;
 constexpr Entry entry(std::string_view name, EventKind kind) { return {name, {true, kind}}; }
 
-constexpr KeyTable kCategories(std::array{
-    entry("cpu_op", EventKind::op), entry("Operator", EventKind::op), entry("user_annotation", EventKind::annotation),
-    entry("collective_comm", EventKind::annotation), entry("gpu_user_annotation", EventKind::gpu_annotation),
-    entry("kernel", EventKind::kernel), entry("Kernel", EventKind::kernel), entry("gpu_memcpy", EventKind::memcpy),
-    entry("Memcpy", EventKind::memcpy), entry("gpu_memset", EventKind::memset), entry("Memset", EventKind::memset),
-    entry("cuda_runtime", EventKind::runtime_api), entry("Runtime", EventKind::runtime_api),
-    entry("hip_runtime", EventKind::runtime_api), entry("xpu_runtime", EventKind::runtime_api),
-    entry("mtia_runtime", EventKind::runtime_api), entry("privateuse1_runtime", EventKind::runtime_api),
-    entry("cuda_driver", EventKind::driver_api), entry("xpu_driver", EventKind::driver_api),
-    entry("privateuse1_driver", EventKind::driver_api), entry("python_function", EventKind::python),
-    entry("overhead", EventKind::overhead), entry("cuda_sync", EventKind::sync_record),
-    entry("cpu_instant_event", EventKind::mark), entry("os_call", EventKind::os_call),
-    entry("cpu_sample", EventKind::cpu_sample), entry("cuda_graph", EventKind::graph),
-    entry("allocation", EventKind::allocation), entry("mark", EventKind::mark), entry("mtia_ccp_events", EventKind::kernel)});
+constexpr KeyTable kCategories(std::array{entry("cpu_op", EventKind::op),
+                                          entry("Operator", EventKind::op),
+                                          entry("user_annotation", EventKind::annotation),
+                                          entry("collective_comm", EventKind::annotation),
+                                          entry("gpu_user_annotation", EventKind::gpu_annotation),
+                                          entry("kernel", EventKind::kernel),
+                                          entry("Kernel", EventKind::kernel),
+                                          entry("gpu_memcpy", EventKind::memcpy),
+                                          entry("Memcpy", EventKind::memcpy),
+                                          entry("gpu_memset", EventKind::memset),
+                                          entry("Memset", EventKind::memset),
+                                          entry("cuda_runtime", EventKind::runtime_api),
+                                          entry("Runtime", EventKind::runtime_api),
+                                          entry("hip_runtime", EventKind::runtime_api),
+                                          entry("xpu_runtime", EventKind::runtime_api),
+                                          entry("mtia_runtime", EventKind::runtime_api),
+                                          entry("privateuse1_runtime", EventKind::runtime_api),
+                                          entry("cuda_driver", EventKind::driver_api),
+                                          entry("xpu_driver", EventKind::driver_api),
+                                          entry("privateuse1_driver", EventKind::driver_api),
+                                          entry("python_function", EventKind::python),
+                                          entry("overhead", EventKind::overhead),
+                                          entry("cuda_sync", EventKind::sync_record),
+                                          entry("cpu_instant_event", EventKind::mark),
+                                          entry("os_call", EventKind::os_call),
+                                          entry("cpu_sample", EventKind::cpu_sample),
+                                          entry("cuda_graph", EventKind::graph),
+                                          entry("allocation", EventKind::allocation),
+                                          entry("mark", EventKind::mark),
+                                          entry("mtia_ccp_events", EventKind::kernel)});
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 

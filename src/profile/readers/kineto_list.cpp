@@ -1,6 +1,7 @@
 // Cutting needs no understanding of the text: a block ends before the last '{' that looks like the begin of an event.
-// Should it have been something else (a list of objects within an event's args), the parser sees its block end within an
-// event; then the block's rest is read again together with the next block. So a wrong cut costs time and nothing else.
+// Should it have been something else (a list of objects within an event's args), the parser sees its block end within
+// an event; then the block's rest is read again together with the next block. So a wrong cut costs time and nothing
+// else.
 #include "profile/readers/kineto_list.h"
 
 #include <algorithm>
@@ -21,9 +22,9 @@ namespace warpmark::profile {
 namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 20;
-constexpr std::size_t kMostBlockBytes = 64 << 20;    // if no place to cut is found
-constexpr std::size_t kMostPendingBytes = 8 << 20;   // of one event; what is longer is taken for broken
-constexpr std::size_t kMostRestBytes = 256 << 20;    // of what follows the list
+constexpr std::size_t kMostBlockBytes = 64 << 20;   // if no place to cut is found
+constexpr std::size_t kMostPendingBytes = 8 << 20;  // of one event; what is longer is taken for broken
+constexpr std::size_t kMostRestBytes = 256 << 20;   // of what follows the list
 
 struct Block {
   PaddedText text;

@@ -11,8 +11,8 @@
 namespace warpmark::profile {
 
 struct EventListText {
-  std::string rest;         ///< from the ']' of the list on; empty if the text ends before
-  std::int64_t bytes = 0;   ///< of text that was read here
+  std::string rest;        ///< from the ']' of the list on; empty if the text ends before
+  std::int64_t bytes = 0;  ///< of text that was read here
 };
 
 /// `first` is the text behind the '[' that was read already. `merge` must have been made for parsers_needed(options).

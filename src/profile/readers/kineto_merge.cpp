@@ -18,7 +18,8 @@ constexpr FlawText kFlawTexts[] = {
     {"malformed_event", "events that are no valid JSON: read as far as they make sense"},
     {"unreadable_event", "pieces of text that are no event: left out"},
     {"truncated", "the file ends within an event, which was left out: what came later was never written"},
-    {"not_a_number", "times that are no number: without a start the event was left out, without a duration it is an instant"},
+    {"not_a_number",
+     "times that are no number: without a start the event was left out, without a duration it is an instant"},
     {"no_time", "events without a start: left out"},
     {"other_phase", "rows of kinds that the PyTorch profiler does not write ('B', 'E', 'b', 'e', ...): left out"},
     {"profiler_row", "rows about the recording itself: left out"},
@@ -49,8 +50,9 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
   std::size_t next_collective = 0;
   for (std::size_t i = 0; i < batch.events.size(); ++i) {
     const RawEvent& raw = batch.events[i];
-    NewEvent event{raw.start, raw.duration,    raw.value, name_of(words, raw.name), words.tracks[raw.track],
-                   raw.correlation, raw.link, raw.detail, raw.kind};
+    NewEvent event{
+        raw.start, raw.duration, raw.value, name_of(words, raw.name), words.tracks[raw.track], raw.correlation,
+        raw.link,  raw.detail,   raw.kind};
     if (raw.kind == EventKind::kernel) event.detail = words.shapes[raw.detail];
     if (raw.kind == EventKind::op && raw.detail > 0) event.detail = name_of(words, raw.detail - 1);
     const EventIndex index = builder_.add(event);
@@ -146,8 +148,8 @@ void KinetoMerge::count_flows() {
     i = end;
   }
   if (one_ended > 0) {
-    builder_.issue("one_ended_flow", "arrows with one end: not needed, as events are joined by their correlation ids", "",
-                   one_ended);
+    builder_.issue("one_ended_flow", "arrows with one end: not needed, as events are joined by their correlation ids",
+                   "", one_ended);
   }
 }
 

@@ -91,8 +91,8 @@ BlockStop KinetoParser::parse(const char* begin, const char* end, Ending ending,
   return stop;
 }
 
-/// One event that could not be read, or follows one: only the text up to the next event is looked at. Returns behind it;
-/// nullptr if the block has no next event to tell where this one must end.
+/// One event that could not be read, or follows one: only the text up to the next event is looked at. Returns behind
+/// it; nullptr if the block has no next event to tell where this one must end.
 const char* KinetoParser::parse_carefully(const char* p, const char* end, bool final, EventBatch& batch) {
   const char* next = next_event(p, end);
   if (next == nullptr && !final) return nullptr;
@@ -199,8 +199,8 @@ void KinetoParser::record_memory(const EventFields& fields, RawEvent& event, Eve
   if (args.device_type == 0) return;
   const auto add = [&](std::string_view name, std::int64_t bytes) {
     if (bytes < 0) return;
-    batch.counters.push_back({texts_.intern(name), texts_.intern("B"), static_cast<int>(args.device_id & 0xFFFF), event.start,
-                              static_cast<double>(bytes), true});
+    batch.counters.push_back({texts_.intern(name), texts_.intern("B"), static_cast<int>(args.device_id & 0xFFFF),
+                              event.start, static_cast<double>(bytes), true});
   };
   add("memory_allocated", args.total_allocated);
   add("memory_reserved", args.total_reserved);

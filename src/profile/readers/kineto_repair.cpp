@@ -1,6 +1,7 @@
 // Events that are no JSON. PyTorch and Kineto have written unescaped quotes in names and paths (pytorch#146900,
-// kineto#1459), invalid escapes (kineto#336), control characters and bytes of other encodings (pytorch#136180), and files
-// that end anywhere (pytorch#33961). The order and layout of fields is regular enough to tell where a string must end.
+// kineto#1459), invalid escapes (kineto#336), control characters and bytes of other encodings (pytorch#136180), and
+// files that end anywhere (pytorch#33961). The order and layout of fields is regular enough to tell where a string must
+// end.
 #include <array>
 
 #include "profile/readers/key_table.h"
@@ -100,7 +101,7 @@ class Repair {
     if (*p_ == '"') {
       const char* q = p_ + 1;
       while (q < end_ && !no_string_ends_ && !(*q == '"' && ends_value(q, end_))) ++q;
-      if (q >= end_) no_string_ends_ = true;                // nor will one from further on: look no more
+      if (q >= end_) no_string_ends_ = true;    // nor will one from further on: look no more
       if (no_string_ends_) return ++p_, false;  // what follows may still hold fields
       value = {'"', {begin + 1, static_cast<std::size_t>(q - begin - 1)}};
       p_ = q + 1;

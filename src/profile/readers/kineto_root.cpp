@@ -170,7 +170,8 @@ Result<bool> read_more(ByteSource& source, PaddedText& text) {
 }
 
 const Error& no_events() {
-  static const Error error = data_error("the file holds no list of events", "was the profiler stopped before it exported?");
+  static const Error error =
+      data_error("the file holds no list of events", "was the profiler stopped before it exported?");
   return error;
 }
 

@@ -81,7 +81,8 @@ class NcclTable {
 
   void add_half(const std::vector<std::string_view>& words, std::size_t at, bool in_place, std::int64_t bytes,
                 std::string_view line) {
-    const auto time = parse_number(words[at]), algorithm = parse_number(words[at + 1]), bus = parse_number(words[at + 2]);
+    const auto time = parse_number(words[at]), algorithm = parse_number(words[at + 1]),
+               bus = parse_number(words[at + 2]);
     if (!time || !algorithm || !bus) {
       count_issue(session_.quality, "not_a_number", "rows without a time or bandwidth: left out", line);
       return;
@@ -124,7 +125,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNcclTestsReader = {"nccl_tests", "output of nccl-tests: all_reduce_perf, all_gather_perf, ...", sniff,
-                                      read};
+const TraceReader kNcclTestsReader = {"nccl_tests", "output of nccl-tests: all_reduce_perf, all_gather_perf, ...",
+                                      sniff, read};
 
 }  // namespace warpmark::profile

@@ -27,7 +27,8 @@ Sniff sniff(std::string_view head) {
   }
   const bool from_ncu = head.find("==PROF== ") != std::string_view::npos;
   if (from_ncu && head.size() == kSniffBytes) return {50, ""};  // the program printed a lot before the table
-  if (from_ncu) return {0, "output of Nsight Compute without a CSV table: run ncu with --csv --page raw --print-units base"};
+  if (from_ncu)
+    return {0, "output of Nsight Compute without a CSV table: run ncu with --csv --page raw --print-units base"};
   return {};
 }
 
@@ -149,10 +150,12 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
     table->add(csv_fields(record));
     record.clear();
   }
-  if (!record.empty()) count_issue(session.quality, "truncated", "the file ends within a row, which was left out", record);
+  if (!record.empty())
+    count_issue(session.quality, "truncated", "the file ends within a row, which was left out", record);
   if (!source.damage().empty()) count_issue(session.quality, "damaged_archive", source.damage());
   if (session.kernels.size() > kernels_before) return {};
-  return data_error("no kernel is in the table of Nsight Compute", "did the program launch one, and match the filters?");
+  return data_error("no kernel is in the table of Nsight Compute",
+                    "did the program launch one, and match the filters?");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Nsight Compute as CSV: `ncu --csv --page raw` (a column for each metric, second line the units) and `--page details` (a
-// row for each metric or rule).
+// Nsight Compute as CSV: `ncu --csv --page raw` (a column for each metric, second line the units) and `--page details`
+// (a row for each metric or rule).
 #pragma once
 
 #include "profile/trace_reader.h"

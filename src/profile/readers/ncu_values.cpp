@@ -83,9 +83,19 @@ struct Scale {
 
 /// What ncu prints without --print-units base. Time is in ns, as with it.
 constexpr Scale kScales[] = {
-    {"nsecond", "ns", 1}, {"usecond", "ns", 1e3}, {"msecond", "ns", 1e6}, {"second", "ns", 1e9}, {"us", "ns", 1e3},
-    {"ms", "ns", 1e6},    {"s", "ns", 1e9},       {"Khz", "hz", 1e3},     {"Mhz", "hz", 1e6},    {"Ghz", "hz", 1e9},
-    {"cycle/nsecond", "hz", 1e9}, {"cycle/usecond", "hz", 1e6}, {"cycle/second", "hz", 1},
+    {"nsecond", "ns", 1},
+    {"usecond", "ns", 1e3},
+    {"msecond", "ns", 1e6},
+    {"second", "ns", 1e9},
+    {"us", "ns", 1e3},
+    {"ms", "ns", 1e6},
+    {"s", "ns", 1e9},
+    {"Khz", "hz", 1e3},
+    {"Mhz", "hz", 1e6},
+    {"Ghz", "hz", 1e9},
+    {"cycle/nsecond", "hz", 1e9},
+    {"cycle/usecond", "hz", 1e6},
+    {"cycle/second", "hz", 1},
 };
 
 std::string_view base_unit(std::string_view unit, double& factor, std::string& storage) {
@@ -102,8 +112,8 @@ std::string_view base_unit(std::string_view unit, double& factor, std::string& s
   return storage;
 }
 
-/// Decimal point and thousands separators differ by locale: of two, the last is the point; one alone is the point unless
-/// it stands before groups of three.
+/// Decimal point and thousands separators differ by locale: of two, the last is the point; one alone is the point
+/// unless it stands before groups of three.
 std::string plain_number(std::string_view text) {
   const auto last_comma = text.rfind(','), last_point = text.rfind('.');
   char point = '.';

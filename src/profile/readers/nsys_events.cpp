@@ -65,7 +65,9 @@ std::string_view without_version(std::string_view name) {
 }
 
 /// Driver calls are in the same table as the runtime's: cuLaunchKernel, but cudaLaunchKernel.
-bool is_driver_call(std::string_view name) { return name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z'; }
+bool is_driver_call(std::string_view name) {
+  return name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z';
+}
 
 }  // namespace
 
@@ -89,14 +91,16 @@ NameId NsysEvents::name(Process& process, std::int64_t string_id) {
   return known->second;
 }
 
-/// Columns 0 and 1 of every table of events are its start and end. Without an end it was running when recording stopped.
+/// Columns 0 and 1 of every table of events are its start and end. Without an end it was running when recording
+/// stopped.
 void NsysEvents::add(Process& process, Statement& row, NewEvent event) {
   if (row.is_null(0)) {
     process.builder.issue("no_time", "events without a start: left out", process.builder.facts().names.at(event.name));
     return;
   }
   event.start = row.integer(0);
-  if (!row.is_null(1) && __builtin_sub_overflow(row.integer(1), event.start, &event.duration)) event.duration = INT64_MAX;
+  if (!row.is_null(1) && __builtin_sub_overflow(row.integer(1), event.start, &event.duration))
+    event.duration = INT64_MAX;
   (void)process.builder.add(event);
 }
 
@@ -146,7 +150,8 @@ Status NsysEvents::read_kernels() {
                 shape.registers_per_thread = to_count(row, 7);
                 shape.shared_bytes = to_count(row, 14) + to_count(row, 15);
                 // Older exports have only the node, whose upper half is the graph.
-                shape.graph_id = row.is_null(16) ? static_cast<std::uint32_t>(row.integer(17) >> 32) : to_count(row, 16);
+                shape.graph_id =
+                    row.is_null(16) ? static_cast<std::uint32_t>(row.integer(17) >> 32) : to_count(row, 16);
                 add(owner, row,
                     {.name = name(owner, row.integer(6)),
                      .track = stream_track(owner, row.integer(2), row.integer(3)),
@@ -157,24 +162,25 @@ Status NsysEvents::read_kernels() {
 }
 
 Status NsysEvents::read_copies() {
-  WM_TRY(each("CUPTI_ACTIVITY_KIND_MEMCPY",
-              {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"},
-              [&](Statement& row) {
-                const std::int64_t id = process_of(row.integer(5));
-                with_gpu_.insert(id);
-                Process& owner = process(id);
-                const CopyKind kind = copy_kind_of(row.integer(7));
-                const int host_column = kind == CopyKind::device_to_host ? 9 : 8;
-                const HostMemory memory =
-                    row.is_null(host_column) ? HostMemory::unknown : host_memory_of(row.integer(host_column));
-                add(owner, row,
-                    {.value = row.integer(6),
-                     .name = owner.builder.intern(copy_name(kind)),
-                     .track = stream_track(owner, row.integer(2), row.integer(3)),
-                     .correlation = to_count(row, 4),
-                     .detail = copy_detail(kind, memory),
-                     .kind = EventKind::memcpy});
-              }));
+  WM_TRY(each(
+      "CUPTI_ACTIVITY_KIND_MEMCPY",
+      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"},
+      [&](Statement& row) {
+        const std::int64_t id = process_of(row.integer(5));
+        with_gpu_.insert(id);
+        Process& owner = process(id);
+        const CopyKind kind = copy_kind_of(row.integer(7));
+        const int host_column = kind == CopyKind::device_to_host ? 9 : 8;
+        const HostMemory memory =
+            row.is_null(host_column) ? HostMemory::unknown : host_memory_of(row.integer(host_column));
+        add(owner, row,
+            {.value = row.integer(6),
+             .name = owner.builder.intern(copy_name(kind)),
+             .track = stream_track(owner, row.integer(2), row.integer(3)),
+             .correlation = to_count(row, 4),
+             .detail = copy_detail(kind, memory),
+             .kind = EventKind::memcpy});
+      }));
   return each("CUPTI_ACTIVITY_KIND_MEMSET",
               {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes"}, [&](Statement& row) {
                 const std::int64_t id = process_of(row.integer(5));
@@ -223,16 +229,17 @@ Status NsysEvents::read_syncs() {
 }
 
 Status NsysEvents::read_calls() {
-  WM_TRY(each("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"}, [&](Statement& row) {
-    Process& owner = process(process_of(row.integer(2)));
-    const NameId call = name(owner, row.integer(4));
-    const bool is_driver = is_driver_call(owner.builder.facts().names.at(call));
-    add(owner, row,
-        {.name = call,
-         .track = cpu_track(owner, row.integer(2)),
-         .correlation = to_count(row, 3),
-         .kind = is_driver ? EventKind::driver_api : EventKind::runtime_api});
-  }));
+  WM_TRY(each("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId"},
+              [&](Statement& row) {
+                Process& owner = process(process_of(row.integer(2)));
+                const NameId call = name(owner, row.integer(4));
+                const bool is_driver = is_driver_call(owner.builder.facts().names.at(call));
+                add(owner, row,
+                    {.name = call,
+                     .track = cpu_track(owner, row.integer(2)),
+                     .correlation = to_count(row, 3),
+                     .kind = is_driver ? EventKind::driver_api : EventKind::runtime_api});
+              }));
   const auto other = [&](EventKind kind) {
     return [this, kind](Statement& row) {
       Process& owner = process(process_of(row.integer(2)));

@@ -1,5 +1,5 @@
-// The parts of an Nsight Systems export beside GPU work and calls: ranges of the user, allocations, sampled metrics, and
-// which processes become timelines.
+// The parts of an Nsight Systems export beside GPU work and calls: ranges of the user, allocations, sampled metrics,
+// and which processes become timelines.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -16,11 +16,20 @@ struct MetricName {
 };
 
 constexpr MetricName kMetricNames[] = {
-    {"GPC Clock Frequency", "sm_clock"}, {"SYS Clock Frequency", "system_clock"}, {"SMs Active", "sm_active"},
-    {"SM Active", "sm_active"}, {"SM Issue", "sm_issue"}, {"Tensor Active", "tensor_active"},
-    {"GR Active", "graphics_active"}, {"DRAM Read", "dram_read"}, {"DRAM Write", "dram_write"},
-    {"DRAM Active", "dram_active"}, {"PCIe RX", "pcie_rx_utilization"}, {"PCIe TX", "pcie_tx_utilization"},
-    {"NVLink RX", "nvlink_rx_utilization"}, {"NVLink TX", "nvlink_tx_utilization"},
+    {"GPC Clock Frequency", "sm_clock"},
+    {"SYS Clock Frequency", "system_clock"},
+    {"SMs Active", "sm_active"},
+    {"SM Active", "sm_active"},
+    {"SM Issue", "sm_issue"},
+    {"Tensor Active", "tensor_active"},
+    {"GR Active", "graphics_active"},
+    {"DRAM Read", "dram_read"},
+    {"DRAM Write", "dram_write"},
+    {"DRAM Active", "dram_active"},
+    {"PCIe RX", "pcie_rx_utilization"},
+    {"PCIe TX", "pcie_tx_utilization"},
+    {"NVLink RX", "nvlink_rx_utilization"},
+    {"NVLink TX", "nvlink_tx_utilization"},
 };
 
 std::string metric_id(std::string_view name) {
@@ -50,8 +59,7 @@ Status NsysEvents::read_ranges() {
     const std::int64_t type = row.integer(3);
     if (type != kMark && type != kPushPop && type != kStartEnd) return;
     Process& owner = process(process_of(row.integer(2)));
-    const NameId text =
-        row.is_null(4) ? name(owner, row.integer(5)) : owner.builder.intern(mend_utf8(row.text(4)));
+    const NameId text = row.is_null(4) ? name(owner, row.integer(5)) : owner.builder.intern(mend_utf8(row.text(4)));
     if (type != kMark && row.is_null(1)) {
       owner.builder.issue("open_range", "NVTX ranges that never end: taken as instants",
                           owner.builder.facts().names.at(text));
@@ -83,8 +91,9 @@ Status NsysEvents::read_memory() {
 
 Status NsysEvents::read_metrics() {
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> names;  // by type and metric
-  WM_TRY(each("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"},
-              [&](Statement& row) { names[{row.integer(0), row.integer(1)}] = mend_utf8(row.text(2)); }));
+  WM_TRY(each("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"}, [&](Statement& row) {
+    names[{row.integer(0), row.integer(1)}] = mend_utf8(row.text(2));
+  }));
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> series;
   return each("GPU_METRICS", {"timestamp|rawTimestamp", "typeId", "metricId", "value"}, [&](Statement& row) {
     const std::pair key{row.integer(1), row.integer(2)};
@@ -130,10 +139,12 @@ void NsysEvents::finish(ProfileSession& session) {
     ++added;
   }
   if (left_out > 0) {
-    count_issue(session.quality, "other_process", "events of processes that did not use the GPU: left out", "", left_out);
+    count_issue(session.quality, "other_process", "events of processes that did not use the GPU: left out", "",
+                left_out);
   }
   if (added == 0 && session.counters.empty()) {
-    count_issue(session.quality, "no_events", "the export of Nsight Systems holds no events of the kinds that are read");
+    count_issue(session.quality, "no_events",
+                "the export of Nsight Systems holds no events of the kinds that are read");
   }
 }
 

@@ -15,8 +15,8 @@ constexpr std::size_t kMostMemoryBytes = std::size_t{1} << 30;  // of an export 
 Sniff sniff(std::string_view head) {
   if (!head.starts_with("SQLite format 3")) return {};
   // The first page holds the begin of the schema; which tables fit is a matter of luck, but these are made early.
-  for (const char* word : {"CUPTI_ACTIVITY_KIND", "StringIds", "META_DATA_EXPORT", "META_DATA_CAPTURE", "EXPORT_META_DATA",
-                           "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_", "NVTX_EVENTS", "OSRT_API"}) {
+  for (const char* word : {"CUPTI_ACTIVITY_KIND", "StringIds", "META_DATA_EXPORT", "META_DATA_CAPTURE",
+                           "EXPORT_META_DATA", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_", "NVTX_EVENTS", "OSRT_API"}) {
     if (head.find(word) != std::string_view::npos) return {95, ""};
   }
   return {20, ""};

@@ -1,5 +1,5 @@
-// Tables and columns of an Nsight Systems export differ by version and by what was recorded: they are asked for, and what
-// is missing reads as NULL.
+// Tables and columns of an Nsight Systems export differ by version and by what was recorded: they are asked for, and
+// what is missing reads as NULL.
 #pragma once
 
 #include <initializer_list>

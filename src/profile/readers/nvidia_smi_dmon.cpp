@@ -71,7 +71,8 @@ Sniff sniff(std::string_view head) {
 /// "20260305" and "12:00:01" as if they were UTC: the tool prints local time and no zone.
 std::optional<std::int64_t> epoch_ns(std::string_view date, std::string_view time) {
   const auto day = parse_integer(date);
-  if (!day || *day < 19700101 || *day > 99991231 || time.size() != 8 || time[2] != ':' || time[5] != ':') return std::nullopt;
+  if (!day || *day < 19700101 || *day > 99991231 || time.size() != 8 || time[2] != ':' || time[5] != ':')
+    return std::nullopt;
   const std::chrono::year_month_day civil{std::chrono::year(static_cast<int>(*day / 10000)),
                                           std::chrono::month(static_cast<unsigned>(*day / 100 % 100)),
                                           std::chrono::day(static_cast<unsigned>(*day % 100))};

@@ -40,7 +40,8 @@ std::uint64_t hash_of(std::string_view text) {
     b = load(p + left - 4, 4);
   } else if (left > 0) {
     a = static_cast<unsigned char>(p[0]);
-    b = static_cast<std::uint64_t>(static_cast<unsigned char>(p[left / 2])) << 8 | static_cast<unsigned char>(p[left - 1]);
+    b = static_cast<std::uint64_t>(static_cast<unsigned char>(p[left / 2])) << 8 |
+        static_cast<unsigned char>(p[left - 1]);
   }
   return fold(a ^ kSecretA ^ hash, b ^ kSecretB);
 }

@@ -9,7 +9,8 @@
 
 namespace warpmark::profile {
 
-/// Ids are dense and count from 0. What at() and drain() give points to memory that stays until clear(). Not thread safe.
+/// Ids are dense and count from 0. What at() and drain() give points to memory that stays until clear(). Not thread
+/// safe.
 class TextTable {
  public:
   TextTable();

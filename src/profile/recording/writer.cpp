@@ -157,11 +157,24 @@ void RecordingWriter::flush() {
   pending_.clear();
 }
 
-void RecordingWriter::finish() {
-  if (file_ < 0) return;
+void RecordingWriter::end_part() {
   write_events();
   write_counters();
   chunk(ChunkType::end, {});
+  flush();
+}
+
+void RecordingWriter::begin_part() {
+  names_.clear();
+  tracks_.clear();
+  shapes_.clear();
+  counters_.clear();
+  chunk(ChunkType::begin, bytes_of(kVersion));
+}
+
+void RecordingWriter::finish() {
+  if (file_ < 0) return;
+  end_part();
   close();
 }
 

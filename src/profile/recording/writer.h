@@ -34,6 +34,9 @@ class RecordingWriter {
 
   /// Hands everything so far to the kernel, which keeps it when the program is killed.
   void flush();
+  /// Marks the part as complete; another may begin in the same file, with names, tracks and shapes anew.
+  void end_part();
+  void begin_part();
   /// Marks the part as complete and closes the file.
   void finish();
   void close();

@@ -1,5 +1,5 @@
-// Written as Kineto writes, so that tools made for it (HTA, TensorBoard) find their fields; what Kineto has no fields for
-// goes into the args "value" and "detail".
+// Written as Kineto writes, so that tools made for it (HTA, TensorBoard) find their fields; what Kineto has no fields
+// for goes into the args "value" and "detail".
 #include "profile/writers/chrome.h"
 
 #include <fmt/format.h>
@@ -104,14 +104,13 @@ class ChromeFile {
 
   /// What the reader makes itself, or this writer writes elsewhere.
   static bool is_ours(std::string_view key) {
-    constexpr std::string_view kOurs[] = {"rows", "flow_rows", "schemaVersion", "displayTimeUnit", "traceName",
-                                          "traceEvents", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"};
+    constexpr std::string_view kOurs[] = {
+        "rows",        "flow_rows",        "schemaVersion",   "displayTimeUnit",    "traceName",
+        "traceEvents", "deviceProperties", "distributedInfo", "baseTimeNanoseconds"};
     return std::find(std::begin(kOurs), std::end(kOurs), key) != std::end(kOurs);
   }
 
-  void begin_row() {
-    put("{}\n  {{", rows_++ == 0 ? "" : ",");
-  }
+  void begin_row() { put("{}\n  {{", rows_++ == 0 ? "" : ","); }
 
   /// "pid" and "tid" as the reader takes them apart: a text "Spans/profiler" names both.
   void row_ids(const Track& track) {
@@ -231,7 +230,8 @@ class ChromeFile {
     begin_row();
     put("\"ph\": \"{}\", \"id\": {}, ", on_gpu ? 'f' : 's', id);
     row_ids(track);
-    put(", \"ts\": {}, \"cat\": \"ac2g\", \"name\": \"ac2g\"{}}}", us(events.start[i]), on_gpu ? ", \"bp\": \"e\"" : "");
+    put(", \"ts\": {}, \"cat\": \"ac2g\", \"name\": \"ac2g\"{}}}", us(events.start[i]),
+        on_gpu ? ", \"bp\": \"e\"" : "");
   }
 
   Status counter(const CounterSeries& series) {
@@ -276,7 +276,7 @@ std::filesystem::path rank_path(const std::filesystem::path& path, int rank) {
   return named;
 }
 
-const Writer kChromeWriter = {
-    "chrome", "Chrome trace (JSON) for ui.perfetto.dev; one file for each rank", "json", write};
+const Writer kChromeWriter = {"chrome", "Chrome trace (JSON) for ui.perfetto.dev; one file for each rank", "json",
+                              write};
 
 }  // namespace warpmark::profile

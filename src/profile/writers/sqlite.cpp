@@ -26,6 +26,7 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
 
 }  // namespace
 
-const Writer kSqliteWriter = {"sqlite", "SQLite tables for questions of your own (docs/profile-sql.md)", "sqlite", write};
+const Writer kSqliteWriter = {"sqlite", "SQLite tables for questions of your own (docs/profile-sql.md)", "sqlite",
+                              write};
 
 }  // namespace warpmark::profile

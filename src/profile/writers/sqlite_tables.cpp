@@ -20,8 +20,8 @@ CREATE TABLE launch_shapes (rank INTEGER, id INTEGER, grid_x INTEGER, grid_y INT
                             blocks_per_sm REAL, occupancy REAL, graph_id INTEGER, PRIMARY KEY (rank, id)) WITHOUT ROWID;
 CREATE TABLE raw_events (rank INTEGER, id INTEGER, start_ns INTEGER, duration_ns INTEGER, kind TEXT, name_id INTEGER,
                          track INTEGER, correlation INTEGER, link INTEGER, value INTEGER, detail INTEGER);
-CREATE TABLE collectives (rank INTEGER, event INTEGER, name TEXT, data_type TEXT, process_group TEXT, in_elements INTEGER,
-                          out_elements INTEGER, group_size INTEGER, sequence INTEGER);
+CREATE TABLE collectives (rank INTEGER, event INTEGER, name TEXT, data_type TEXT, process_group TEXT,
+                          in_elements INTEGER, out_elements INTEGER, group_size INTEGER, sequence INTEGER);
 CREATE TABLE counters (rank INTEGER, device INTEGER, id TEXT, unit TEXT, time_ns INTEGER, value REAL);
 CREATE TABLE kernel_profiles (id INTEGER, process INTEGER, name TEXT, grid TEXT, block TEXT, stream INTEGER,
                               device INTEGER, compute_capability TEXT, ordinal INTEGER);
@@ -35,7 +35,8 @@ CREATE VIEW events AS
   SELECT e.rank, e.id, e.start_ns, e.duration_ns, e.start_ns + e.duration_ns AS end_ns, e.kind, n.name,
          e.track, t.kind AS track_kind, t.process, t.thread, t.device, t.name AS track_name, e.correlation, e.link,
          e.value, e.detail,
-         CASE WHEN e.kind = 'op' THEN (SELECT s.name FROM names s WHERE s.rank = e.rank AND s.id = e.detail AND s.id > 0)
+         CASE WHEN e.kind = 'op' THEN
+           (SELECT s.name FROM names s WHERE s.rank = e.rank AND s.id = e.detail AND s.id > 0)
          END AS input_shapes
   FROM raw_events e JOIN names n ON n.rank = e.rank AND n.id = e.name_id
                     JOIN tracks t ON t.rank = e.rank AND t.id = e.track;
@@ -174,8 +175,8 @@ Status fill_kernels(const ProfileSession& session, const Database& database) {
   }
   WM_ASSIGN(Insert results, insert_into(database, "collective_results", 10));
   for (const CollectiveResult& one : session.collectives) {
-    WM_TRY(results(one.collective, one.data_type, one.operation, one.bytes, one.ranks, one.in_place ? 1 : 0, one.seconds,
-                   one.algorithm_bandwidth, one.bus_bandwidth,
+    WM_TRY(results(one.collective, one.data_type, one.operation, one.bytes, one.ranks, one.in_place ? 1 : 0,
+                   one.seconds, one.algorithm_bandwidth, one.bus_bandwidth,
                    one.wrong ? static_cast<double>(*one.wrong) : std::nan("")));
   }
   return {};

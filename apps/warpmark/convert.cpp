@@ -1,0 +1,64 @@
+// Any profile that can be read, written in another format.
+#include <filesystem>
+#include <ostream>
+
+#include "base/text.h"
+#include "profile/catalog.h"
+#include "profile/read_session.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--to", "FORMAT", "chrome (for Perfetto), sqlite (for SQL) or warpmark (compact)", false,
+     "chrome sqlite warpmark"},
+    {"--out", "FILE", "where to (default: the first input's name with the format's extension)", false, "<files>"},
+};
+
+/// "run.pt.trace.json.gz" and ".sqlite" make "run.sqlite": everything after the first dot goes.
+std::filesystem::path renamed(const std::filesystem::path& input, const char* extension) {
+  const auto name = input.filename().string();
+  return name.substr(0, name.find('.', 1)) + "." + extension;
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  if (options.positionals().empty()) {
+    return usage_error("there is nothing to convert", "warpmark convert trace.json.gz --to sqlite");
+  }
+  const auto format = options.get("--to");
+  const auto* writer = find_in(profile::writers(), format);
+  if (writer == nullptr) {
+    return usage_error(format.empty() ? "--to is missing" : "there is no format '" + format + "' to convert to",
+                       "formats: " + join(ids_of(profile::writers()), ", "));
+  }
+  const std::vector<std::filesystem::path> inputs(options.positionals().begin(), options.positionals().end());
+  const auto out =
+      options.has("--out") ? std::filesystem::path(options.get("--out")) : renamed(inputs[0], writer->extension);
+  std::error_code ignored;
+  for (const auto& input : inputs) {
+    if (std::filesystem::equivalent(input, out, ignored)) {
+      return usage_error(out.string() + " is an input and would be overwritten", "name another file with --out");
+    }
+  }
+  WM_ASSIGN(const auto session, profile::read_session(inputs));
+  WM_TRY(writer->write(session, out));
+  context.out << out.string() << '\n';
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command convert_command{
+    .id = "convert",
+    .summary = "write a profile in another format: Chrome trace, SQLite, warpmark",
+    .details =
+        "Reads what `warpmark analyze` reads. The SQLite tables take one's own questions: "
+        "sqlite3 run.sqlite 'select name, sum(duration_ns) from events group by name order by 2 desc limit 9'.",
+    .options = kOptions,
+    .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
+    .examples = "warpmark convert trace.json.gz --to sqlite\nwarpmark convert profile.wmrec --to chrome --out run.json",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

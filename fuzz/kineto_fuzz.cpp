@@ -1,0 +1,9 @@
+// Chrome traces: whole, and cut into blocks of a few bytes that two threads parse.
+#include "read_profile.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  warpmark::fuzz::read_profile("kineto", text);
+  if (size % 8 == 0) warpmark::fuzz::read_profile("kineto", text, {.threads = 2, .block_bytes = 48});
+  return 0;
+}

@@ -1,0 +1,117 @@
+#include "profile/recording/convert.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile {
+namespace {
+
+using recording::RecordingWriter;
+
+void write_facts(const Timeline& timeline, RecordingWriter& writer) {
+  for (const auto& [key, value] : timeline.metadata) writer.metadata(key, value);
+  if (!timeline.host.empty()) writer.metadata("host", timeline.host);
+  if (timeline.rank >= 0) writer.metadata("rank", std::to_string(timeline.rank));
+  if (timeline.world_size > 0) writer.metadata("world_size", std::to_string(timeline.world_size));
+  for (const auto& gpu : timeline.gpus) {
+    writer.metadata("gpu", std::to_string(gpu.index) + '|' + gpu.name + '|' + std::to_string(gpu.memory_bytes) + '|' +
+                               std::to_string(gpu.sm_count) + '|' + std::to_string(gpu.compute_major) + '|' +
+                               std::to_string(gpu.compute_minor));
+  }
+}
+
+std::uint32_t shape_of(const LaunchShape& shape, RecordingWriter& writer) {
+  recording::ShapeRecord record;
+  std::memcpy(record.grid, shape.grid, sizeof record.grid);
+  std::memcpy(record.block, shape.block, sizeof record.block);
+  record.registers_per_thread = shape.registers_per_thread;
+  record.shared_bytes = shape.shared_bytes;
+  record.graph_id = shape.graph_id;
+  return writer.shape(record);
+}
+
+void write_events(const Timeline& timeline, RecordingWriter& writer) {
+  std::vector<std::uint32_t> names, tracks, shapes;
+  for (std::size_t i = 0; i < timeline.names.size(); ++i) {
+    names.push_back(writer.name(timeline.names.at(static_cast<NameId>(i))));
+  }
+  for (const auto& track : timeline.tracks) {
+    recording::TrackRecord record;
+    record.device = track.device;
+    record.process = track.process;
+    record.thread = track.thread;
+    record.kind = static_cast<std::uint8_t>(track.kind);
+    tracks.push_back(writer.track(record, track.name));
+  }
+  for (const auto& shape : timeline.launch_shapes) shapes.push_back(shape_of(shape, writer));
+  const auto& events = timeline.events;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    recording::EventRecord record;
+    record.start_ns = timeline.origin_ns + events.start[i];
+    record.duration_ns = events.duration[i];
+    record.value = events.value[i];
+    record.name = names[events.name[i]];
+    record.track = tracks[events.track[i]];
+    record.correlation = events.correlation[i];
+    record.link = events.link[i];
+    record.kind = static_cast<std::uint8_t>(events.kind[i]);
+    record.detail = events.detail[i];
+    if (events.kind[i] == EventKind::kernel) record.detail = shapes[events.detail[i]];
+    if (events.kind[i] == EventKind::op) record.detail = names[events.detail[i]];
+    writer.event(record);
+  }
+}
+
+void write_counters(const std::vector<CounterSeries>& counters, std::int64_t origin_ns, RecordingWriter& writer) {
+  for (const auto& series : counters) {
+    for (std::size_t i = 0; i < series.times.size(); ++i) {
+      writer.counter(series.id, series.unit, series.device, {origin_ns + series.times[i], series.values[i]});
+    }
+  }
+}
+
+Status failed(const std::filesystem::path& path, int error) {
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(error),
+                           "choose a file in a folder that you can write");
+}
+
+/// One part a rank, each in a file of its own that is then joined to the first.
+Status write(const ProfileSession& session, const std::filesystem::path& path) {
+  if (!session.kernels.empty() || !session.collectives.empty()) {
+    return unsupported_error("a recording holds timelines and counters, not kernel metrics or collective results",
+                             "convert to sqlite, which holds all");
+  }
+  const std::filesystem::path half = path.string() + ".part";
+  RecordingWriter writer;
+  if (!writer.open(half.c_str())) return failed(half, writer.error());
+  bool first = true;
+  for (const auto& timeline : session.ranks) {
+    if (!first) writer.begin_part();
+    first = false;
+    write_facts(timeline, writer);
+    write_events(timeline, writer);
+    write_counters(timeline.counters, timeline.origin_ns, writer);
+    writer.end_part();
+  }
+  if (!session.counters.empty()) {
+    if (!first) writer.begin_part();
+    write_counters(session.counters, 0, writer);
+    writer.end_part();
+  }
+  writer.close();
+  std::error_code failure;
+  if (writer.error() != 0) {
+    std::filesystem::remove(half, failure);
+    return failed(path, writer.error());
+  }
+  std::filesystem::rename(half, path, failure);
+  return failure ? failed(path, failure.value()) : Status();
+}
+
+}  // namespace
+
+const Writer kRecordingFormat = {"warpmark", "warpmark's own recording: small and fast to read", "wmrec", write};
+
+}  // namespace warpmark::profile

@@ -1,0 +1,76 @@
+// The promise on memory: at most 64 bytes an event beyond the names, and never more than the text itself.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "profile/trace_text.h"
+#include "support/fake_tree.h"
+
+// Sanitizers keep freed memory and shadow all of it.
+extern "C" void __asan_init() __attribute__((weak));
+extern "C" void __tsan_init() __attribute__((weak));
+
+namespace warpmark::profile {
+namespace {
+
+constexpr int kEvents = 400'000;
+
+/// Text of real proportions: some 330 bytes an event.
+std::int64_t write_trace(const std::filesystem::path& path, int events) {
+  std::ofstream file(path);
+  file << "{\"traceEvents\": [";
+  for (int i = 0; i < events; ++i) {
+    file
+        << (i == 0 ? "\n  " : ",\n  ") << R"({
+    "ph": "X", "cat": "cpu_op", "name": "aten::operator_)"
+        << i % 100 << R"(", "pid": 515, "tid": )" << i % 3 << R"(,
+    "ts": )"
+        << 4361643201600 + (i * 7919LL) % 1'000'003 << R"(.795, "dur": 2.382,
+    "args": {
+      "External id": )"
+        << i
+        << R"(,"Record function id": 0, "Concrete Inputs": ["", "[4096, 32000]"], "Input type": ["float", "Scalar"], )"
+         << R"("Input Strides": [[32000, 1], []], "Input Dims": [[4096, )"
+        << i % 50 << R"(], []], "Ev Idx": )" << i << R"(
+    }
+  })";
+  }
+  file << "\n]}\n";
+  file.close();
+  return static_cast<std::int64_t>(std::filesystem::file_size(path));
+}
+
+/// Of a child that reads the file; -1 if it failed.
+std::int64_t peak_bytes(const std::filesystem::path& path, int events) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::array<std::filesystem::path, 1> paths{path};
+    const auto session = read_session(paths, {.threads = 2});
+    ::_exit(session.ok() && session->ranks[0].events.size() == static_cast<std::size_t>(events) ? 0 : 1);
+  }
+  rusage usage = {};
+  int status = 0;
+  ::wait4(child, &status, 0, &usage);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? usage.ru_maxrss * 1024 : -1;
+}
+
+TEST(Memory, is_bounded_by_events_and_by_the_text) {
+  if (&__asan_init != nullptr || &__tsan_init != nullptr) GTEST_SKIP() << "a sanitizer changes what memory costs";
+  const warpmark::test::FakeTree tree;
+  const std::int64_t small_text = write_trace(tree.root() / "small.json", 50'000);
+  const std::int64_t text = write_trace(tree.root() / "large.json", kEvents);
+  const std::int64_t base = peak_bytes(tree.root() / "small.json", 50'000);
+  const std::int64_t peak = peak_bytes(tree.root() / "large.json", kEvents);
+  ASSERT_GT(base, 0);
+  ASSERT_GT(peak, 0);
+  EXPECT_GT(small_text, 10'000'000) << "the small file must fill all buffers already";
+  EXPECT_LE(static_cast<double>(peak - base) / (kEvents - 50'000), 64.0) << "bytes an event";
+  EXPECT_LE(peak, text);
+}
+
+}  // namespace
+}  // namespace warpmark::profile

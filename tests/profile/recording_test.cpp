@@ -1,0 +1,183 @@
+// warpmark's own recording: what is written is read back, and a file cut anywhere gives what was whole before the cut.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "profile/read_session.h"
+#include "profile/recording/convert.h"
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile {
+namespace {
+
+using recording::EventRecord;
+using recording::RecordingWriter;
+
+class Recording : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark-recording-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+};
+
+Result<ProfileSession> read(const std::string& bytes) {
+  const auto source = memory_source(bytes, "test.wmrec");
+  return read_source(*source);
+}
+
+/// A launch, the kernel it started, and a counter; `flush_each` puts every event into a chunk of its own.
+void record_two_events(RecordingWriter& writer, bool flush_each) {
+  writer.metadata("host", "node7");
+  writer.metadata("gpu", "0|NVIDIA H100|85000000000|132|9|0");
+  recording::TrackRecord thread;
+  thread.process = 41;
+  thread.thread = 42;
+  recording::TrackRecord stream;
+  stream.kind = static_cast<std::uint8_t>(TrackKind::gpu_stream);
+  stream.process = 41;
+  stream.thread = 7;
+  stream.device = 0;
+  EventRecord launch;
+  launch.start_ns = 1'700'000'000'000'000'123;
+  launch.duration_ns = 4'001;
+  launch.name = writer.name("cudaLaunchKernel");
+  launch.track = writer.track(thread, "main");
+  launch.correlation = 9;
+  launch.kind = static_cast<std::uint8_t>(EventKind::runtime_api);
+  writer.event(launch);
+  if (flush_each) writer.flush();
+  recording::ShapeRecord shape;
+  shape.grid[0] = 132;
+  shape.block[0] = 256;
+  EventRecord kernel;
+  kernel.start_ns = launch.start_ns + 9'000;
+  kernel.duration_ns = 12'345;
+  kernel.name = writer.name("_Z3addPfS_i");
+  kernel.track = writer.track(stream, {});
+  kernel.correlation = 9;
+  kernel.detail = writer.shape(shape);
+  kernel.kind = static_cast<std::uint8_t>(EventKind::kernel);
+  writer.event(kernel);
+  writer.counter("sm_clock", "Hz", 0, {launch.start_ns + 50'000, 1.98e9});
+}
+
+TEST_F(Recording, reads_back_what_was_written) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  record_two_events(writer, false);
+  writer.finish();
+  const auto session = read_session(std::vector{path("a.wmrec")});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 1U);
+  const Timeline& timeline = session->ranks[0];
+  EXPECT_EQ(timeline.format, "warpmark");
+  EXPECT_EQ(timeline.host, "node7");
+  ASSERT_EQ(timeline.gpus.size(), 1U);
+  EXPECT_EQ(timeline.gpus[0].sm_count, 132);
+  EXPECT_EQ(timeline.origin_ns, 1'700'000'000'000'000'123);
+  ASSERT_EQ(timeline.events.size(), 2U);
+  EXPECT_EQ(timeline.name_of(0), "cudaLaunchKernel");
+  EXPECT_EQ(timeline.name_of(1), "add(float*, float*, int)");
+  EXPECT_EQ(timeline.events.start[1], 9'000);
+  EXPECT_EQ(timeline.events.duration[1], 12'345);
+  EXPECT_EQ(timeline.events.correlation[0], timeline.events.correlation[1]);
+  EXPECT_EQ(timeline.launch_shapes[timeline.events.detail[1]].grid[0], 132U);
+  EXPECT_EQ(timeline.tracks[timeline.events.track[0]].name, "main");
+  ASSERT_EQ(timeline.counters.size(), 1U);
+  EXPECT_EQ(timeline.counters[0].times[0], 50'000);
+  EXPECT_TRUE(timeline.quality.empty());
+}
+
+TEST_F(Recording, cut_at_any_byte_gives_the_whole_chunks_before_the_cut) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  record_two_events(writer, true);
+  writer.finish();
+  const auto whole = read_file(path("a.wmrec"));
+  ASSERT_TRUE(whole.ok());
+  std::size_t most = 0;
+  for (std::size_t size = 0; size < whole->size(); ++size) {
+    const auto session = read(whole->substr(0, size));
+    const std::size_t events = session.ok() && !session->ranks.empty() ? session->ranks[0].events.size() : 0;
+    EXPECT_GE(events, most) << size;  // more bytes never give less
+    most = std::max(most, events);
+    if (events > 0) {
+      EXPECT_FALSE(session->ranks[0].quality.empty()) << size;
+    }
+  }
+  EXPECT_EQ(most, 2U);
+}
+
+TEST_F(Recording, with_a_damaged_chunk_stops_before_it_and_says_so) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  record_two_events(writer, true);
+  writer.finish();
+  auto bytes = *read_file(path("a.wmrec"));
+  bytes[bytes.size() - 20] = static_cast<char>(bytes[bytes.size() - 20] ^ 0x40);
+  const auto session = read(bytes);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_FALSE(session->ranks.empty());
+  const auto& quality = session->ranks[0].quality;
+  EXPECT_TRUE(std::any_of(quality.begin(), quality.end(), [](const auto& issue) { return issue.id == "torn_chunk"; }));
+}
+
+TEST_F(Recording, joined_files_are_several_processes) {
+  std::string joined;
+  for (const char* rank : {"1", "0"}) {
+    RecordingWriter writer;
+    ASSERT_TRUE(writer.open(path(rank).c_str()));
+    writer.metadata("rank", rank);
+    record_two_events(writer, false);
+    writer.finish();
+    joined += *read_file(path(rank));
+  }
+  const auto session = read(joined);
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(session->ranks.size(), 2U);
+}
+
+TEST_F(Recording, converts_a_session_without_loss) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  record_two_events(writer, false);
+  writer.finish();
+  const auto first = read_session(std::vector{path("a.wmrec")});
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(kRecordingFormat.write(*first, path("b.wmrec")).ok());
+  const auto second = read_session(std::vector{path("b.wmrec")});
+  ASSERT_TRUE(second.ok()) << second.error().what;
+  const Timeline &a = first->ranks[0], &b = second->ranks[0];
+  ASSERT_EQ(a.events.size(), b.events.size());
+  EXPECT_EQ(a.origin_ns, b.origin_ns);
+  for (EventIndex i = 0; i < a.events.size(); ++i) {
+    EXPECT_EQ(a.name_of(i), b.name_of(i));
+    EXPECT_EQ(a.events.start[i], b.events.start[i]);
+    EXPECT_EQ(a.events.duration[i], b.events.duration[i]);
+    EXPECT_EQ(a.events.kind[i], b.events.kind[i]);
+    EXPECT_EQ(a.tracks[a.events.track[i]], b.tracks[b.events.track[i]]);
+  }
+  EXPECT_EQ(a.gpus, b.gpus);
+  EXPECT_EQ(b.counters[0].values, a.counters[0].values);
+}
+
+TEST(Crc32, is_that_of_gzip) { EXPECT_EQ(recording::crc32("123456789"), 0xCBF43926U); }
+
+TEST_F(Recording, that_cannot_be_written_is_an_error_that_names_the_file) {
+  ProfileSession session;
+  session.ranks.emplace_back();
+  const auto status = kRecordingFormat.write(session, "/proc/nowhere/x.wmrec");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().what.find("/proc/nowhere"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpmark::profile
