@@ -127,7 +127,7 @@ extern const Command profile_command{
     .positional = {"COMMAND", "the command and its arguments, after --", true, "<files>"},
     .examples =
         "warpmark profile -- python train.py --epochs 1\n"
-        "warpmark profile --delay 30s --duration 5s --out run.wmrec -- torchrun --nproc-per-node 2 train.py\n"
+        "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run,
 };
