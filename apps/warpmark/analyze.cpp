@@ -15,6 +15,7 @@
 #include "report/markdown.h"
 #include "report/text.h"
 #include "report/timeline_html.h"
+#include "warpmark/analyze_query.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -27,6 +28,7 @@ constexpr OptionSpec kOptions[] = {
     {"--top", "N", "findings shown in full (default 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
+    {"--query", "SQL", "ask the profile's tables instead (docs/profile-sql.md); --format text or json"},
     {"--fail-above", "SEVERITY",
      "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
      "note warning critical"},
@@ -108,6 +110,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
   WM_ASSIGN(const auto session, read(options.positionals()));
   if (options.has("--against")) return print_difference(context, options, session);
+  if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
   const Analysis analysis = analyze::analyze(session);
   const Report report = report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)});
   if (format == "json") {

@@ -72,6 +72,29 @@ TEST_F(AnalyzeCli, reads_a_truncated_file_as_far_as_it_goes) {
   EXPECT_THAT(output.out, HasSubstr("Data quality"));
 }
 
+TEST_F(AnalyzeCli, answers_questions_in_sql_and_lets_none_of_them_write) {
+  const auto output = warpmark(
+      {"analyze", kExample, "--query", "select count(*) as n from events where kind = 'kernel'", "--format", "json"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto json = parse_json(output.out, "out");
+  ASSERT_TRUE(json.ok());
+  EXPECT_GT((*json)[0]["n"].get<int>(), 1000);
+  EXPECT_EQ(warpmark({"analyze", kExample, "--query", "drop table names"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"analyze", kExample, "--query", "selec 1"}).exit_code, 2);
+}
+
+TEST_F(AnalyzeCli, converts_and_finds_the_same) {
+  ASSERT_EQ(warpmark({"convert", kExample, "--to", "warpmark", "--out", path("e.wmrec")}).exit_code, 0);
+  const auto again = warpmark({"analyze", path("e.wmrec"), "--format", "json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const auto json = parse_json(again.out, "out");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["findings"][0]["rule"], "data_loading");
+  const auto unknown = warpmark({"convert", kExample, "--to", "pdf"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("chrome"));
+}
+
 TEST_F(AnalyzeCli, sets_a_profile_against_an_earlier_one) {
   const auto output = warpmark({"analyze", kExample, "--against", kExample});
   EXPECT_EQ(output.exit_code, 0) << output.err;

@@ -33,14 +33,32 @@ class KeyTable {
   [[nodiscard]] Value find(std::string_view key) const {
     if (key.size() + 1 >= first_.size()) return Value{};
     for (std::size_t i = first_[key.size()]; i < first_[key.size() + 1]; ++i) {
-      if (entries_[i].key[0] == key[0] && std::memcmp(entries_[i].key.data(), key.data(), key.size()) == 0) {
-        return entries_[i].value;
-      }
+      if (equal(entries_[i].key.data(), key.data(), key.size())) return entries_[i].value;
     }
     return Value{};
   }
 
  private:
+  /// memcmp in place: the words are short, and most differ in their first letters.
+  static bool equal(const char* a, const char* b, std::size_t size) {
+    if (size >= 8) {
+      return same<std::uint64_t>(a, b) && same<std::uint64_t>(a + size - 8, b + size - 8) &&
+             (size <= 16 || std::memcmp(a, b, size) == 0);
+    }
+    if (size >= 4) return same<std::uint32_t>(a, b) && same<std::uint32_t>(a + size - 4, b + size - 4);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+  template <typename Word>
+  static bool same(const char* a, const char* b) {
+    Word left = 0, right = 0;
+    std::memcpy(&left, a, sizeof(Word));
+    std::memcpy(&right, b, sizeof(Word));
+    return left == right;
+  }
+
   std::array<KeyEntry<Value>, N> entries_;
   std::array<std::uint8_t, 48> first_{};  ///< index of the first entry of each length
 };
