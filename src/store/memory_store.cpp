@@ -28,20 +28,32 @@ bool matches(const RunQuery& query, const Run& run) {
   });
 }
 
-const Metric* metric_of(const Run& run, const std::string& id) {
-  if (run.outcome == Outcome::failed) return nullptr;
+bool matches(const RunQuery& query, const Session& session) {
+  return matches_text(query.fingerprint, session.machine.fingerprint) && session.commit.starts_with(query.commit) &&
+         matches_text(query.branch, session.branch) && (!query.dirty || *query.dirty == session.dirty);
+}
+
+/// Those that are asked for and have a value; `wanted` empty is the first one.
+std::vector<const Metric*> metrics_of(const Run& run, const std::string& wanted) {
+  std::vector<const Metric*> found;
+  if (run.outcome == Outcome::failed) return found;
   for (const auto& metric : run.metrics) {
-    if (!id.empty() && metric.id != id) continue;
-    return metric.summary.n > 0 && std::isfinite(metric.summary.median) ? &metric : nullptr;
+    const bool asked = wanted.empty() ? &metric == &run.metrics.front() : glob_match(wanted, metric.id);
+    if (asked && metric.summary.n > 0 && std::isfinite(metric.summary.median)) found.push_back(&metric);
   }
-  return nullptr;
+  std::sort(found.begin(), found.end(), [](const Metric* a, const Metric* b) { return a->id > b->id; });
+  return found;
 }
 
 RunPoint to_point(const Session& session, const Run& run, const Metric& metric) {
   return {.session = session.id,
           .index = run.index,
           .started = run.started.empty() ? session.started : run.started,
+          .session_started = session.started,
           .commit = session.commit,
+          .branch = session.branch,
+          .dirty = session.dirty,
+          .hostname = session.machine.hostname,
           .fingerprint = session.machine.fingerprint,
           .workload = run.workload,
           .params = to_text(run.params),
@@ -145,11 +157,13 @@ class MemoryStore final : public Store {
   Result<std::vector<RunPoint>> find(const RunQuery& query) override {
     std::vector<RunPoint> points;
     for (const Kept& kept : sessions_) {
-      if (!matches_text(query.fingerprint, kept.session.machine.fingerprint)) continue;
-      if (!kept.session.commit.starts_with(query.commit)) continue;
+      if (!matches(query, kept.session)) continue;
       for (const Run& run : kept.session.runs) {
-        const Metric* metric = metric_of(run, query.metric);
-        if (metric != nullptr && matches(query, run)) points.push_back(to_point(kept.session, run, *metric));
+        if (!matches(query, run)) continue;
+        // Backwards, as all points are reversed below.
+        for (const Metric* metric : metrics_of(run, query.metric)) {
+          points.push_back(to_point(kept.session, run, *metric));
+        }
       }
     }
     std::reverse(points.begin(), points.end());

@@ -54,9 +54,11 @@ struct RunQuery {
   std::string device;
   Overrides params;  ///< all of these must match; values as to_text(ParamValue) writes them
   std::optional<Mode> mode;
-  std::string metric;  ///< empty: the primary metric of each run
+  std::string metric;  ///< glob; empty: the primary metric of each run
   std::string fingerprint;
   std::string commit;  ///< or the beginning of one
+  std::string branch;
+  std::optional<bool> dirty;
   std::int64_t limit = 1000;
 };
 
@@ -65,7 +67,11 @@ struct RunPoint {
   std::string session;
   std::int64_t index = 0;  ///< Run::index
   std::string started;     ///< of the run, UTC
+  std::string session_started;
   std::string commit;
+  std::string branch;
+  bool dirty = false;  ///< the commit had uncommitted changes on top
+  std::string hostname;
   std::string fingerprint;
   std::string workload;
   std::string params;  ///< as to_text(Params) writes them
@@ -101,7 +107,8 @@ class Store {
   /// By id, by an unambiguous beginning of one, or "last" for the newest. Usage error that lists the matches if there
   /// are several, or says what there is if there is none.
   virtual Result<StoredSession> load(const std::string& id) = 0;
-  /// Newest first. Runs that do not have the metric (failed, skipped, ...) have no point.
+  /// Newest first; several metrics of one run by their names. Runs that do not have the metric (failed, skipped, ...)
+  /// have no point.
   virtual Result<std::vector<RunPoint>> find(const RunQuery& query) = 0;
 };
 

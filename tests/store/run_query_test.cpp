@@ -47,6 +47,8 @@ TEST(FindPoints, are_the_same_whether_cases_are_few_or_many) {
                               {.workload = "gemm", .limit = 15},
                               {.metric = "energy"},
                               {.device = "cpu", .limit = 25},
+                              {.metric = "*", .limit = 33},
+                              {.branch = "main", .dirty = true, .limit = 9},
                               {.workload = "g*", .commit = "0123", .limit = 28}};
   for (const auto& query : queries) {
     const auto expected = memory->find(query);
@@ -57,6 +59,7 @@ TEST(FindPoints, are_the_same_whether_cases_are_few_or_many) {
       for (std::size_t i = 0; i < found->size(); ++i) {
         EXPECT_EQ(found->at(i).session, expected->at(i).session) << i;
         EXPECT_EQ(found->at(i).index, expected->at(i).index) << i;
+        EXPECT_EQ(found->at(i).metric, expected->at(i).metric) << i;
         EXPECT_EQ(found->at(i).median, expected->at(i).median) << i;
       }
     }

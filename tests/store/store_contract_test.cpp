@@ -212,6 +212,59 @@ TEST_P(StoreContract, finds_the_points_of_a_series) {
   EXPECT_EQ(store_->find({.device = "cuda:0"})->size(), 0U);
 }
 
+TEST_P(StoreContract, tells_apart_branches_and_uncommitted_work) {
+  const auto keep_on = [&](const std::string& id, const std::string& branch, bool dirty, int day) {
+    Session session = sample_session(id, "2026-01-0" + std::to_string(day) + "T00:00:00Z");
+    session.branch = branch;
+    session.dirty = dirty;
+    session.runs = {sample_run(id, 0)};
+    session.runs[0].started = session.started.substr(0, 11) + "01:00:00Z";
+    keep(session);
+  };
+  keep_on("a", "main", false, 1);
+  keep_on("b", "main", true, 2);
+  keep_on("c", "feature", false, 3);
+  keep_on("d", "", false, 4);  // a detached HEAD is on no branch
+  const auto main = store_->find({.branch = "main"});
+  ASSERT_TRUE(main.ok()) << main.error().what;
+  ASSERT_EQ(main->size(), 2U);
+  EXPECT_EQ(main->at(0).session, "b");
+  EXPECT_TRUE(main->at(0).dirty);
+  EXPECT_EQ(main->at(1).branch, "main");
+  EXPECT_FALSE(main->at(1).dirty);
+  EXPECT_EQ(main->at(1).hostname, "node7");
+  EXPECT_EQ(main->at(1).session_started, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(main->at(1).started, "2026-01-01T01:00:00Z");
+  EXPECT_EQ(store_->find({.branch = "mai"})->size(), 0U);
+  EXPECT_EQ(store_->find({.branch = "main", .dirty = false})->size(), 1U);
+  EXPECT_EQ(store_->find({.dirty = true})->at(0).session, "b");
+  EXPECT_EQ(store_->find({.dirty = false})->size(), 3U);
+  EXPECT_EQ(store_->find({})->size(), 4U);
+  EXPECT_EQ(store_->find({.branch = "main' OR '1' = '1"})->size(), 0U);
+}
+
+TEST_P(StoreContract, finds_several_metrics_by_a_pattern) {
+  for (int day = 1; day <= 2; ++day) {
+    const std::string id = "s" + std::to_string(day);
+    Session session = sample_session(id, "2026-01-0" + std::to_string(day) + "T00:00:00Z");
+    session.runs = {sample_run(id, 0), sample_run(id, 1)};
+    keep(session);
+  }
+  const auto points = store_->find({.metric = "*"});
+  ASSERT_TRUE(points.ok()) << points.error().what;
+  ASSERT_EQ(points->size(), 8U);
+  const std::pair<std::int64_t, const char*> expected[] = {{1, "energy"}, {1, "time"}, {0, "energy"}, {0, "time"}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(points->at(i).session, "s2");
+    EXPECT_EQ(points->at(i).index, expected[i].first) << i;
+    EXPECT_EQ(points->at(i).metric, expected[i].second) << i;
+  }
+  EXPECT_EQ(store_->find({.metric = "en*"})->size(), 4U);
+  EXPECT_EQ(store_->find({.metric = "t?me"})->size(), 4U);
+  EXPECT_EQ(store_->find({.metric = "*", .limit = 3})->size(), 3U);
+  EXPECT_EQ(store_->find({.metric = "[t]*"})->size(), 0U);
+}
+
 TEST_P(StoreContract, has_no_points_of_runs_without_the_metric) {
   Session session = sample_session("s1");
   session.runs = {sample_run("s1", 0), sample_run("s1", 1), sample_run("s1", 2)};

@@ -50,13 +50,29 @@ Condition session_condition(const RunQuery& query) {
   Condition condition;
   if (!query.fingerprint.empty()) condition.add(" AND s.fingerprint = ?", query.fingerprint);
   if (!query.commit.empty()) condition.add(kCommitBeginsWith, query.commit);
+  if (!query.branch.empty()) condition.add(" AND s.branch = ?", query.branch);
+  if (query.dirty) condition.sql += *query.dirty ? " AND s.dirty != 0" : " AND s.dirty = 0";
+  return condition;
+}
+
+/// On points p; metric names are compared where the key can serve them, patterns only where one is asked for.
+Condition metric_condition(const RunQuery& query) {
+  Condition condition;
+  if (query.metric.empty()) {
+    condition.sql = " AND p.metric = c.metric";
+  } else if (is_glob(query.metric)) {
+    condition.add(" AND p.metric GLOB ?", to_sqlite_glob(query.metric));
+  } else {
+    condition.add(" AND p.metric = ?", query.metric);
+  }
   return condition;
 }
 
 constexpr const char* kColumns =
     "SELECT s.id, p.position, p.started, s.commit_id, s.fingerprint, c.workload, c.params, c.device, c.mode, "
     "p.outcome, "
-    "p.metric, p.unit, p.better, p.n, p.median, p.ci_low, p.ci_high, p.ci_confidence, p.run FROM ";
+    "p.metric, p.unit, p.better, p.n, p.median, p.ci_low, p.ci_high, p.ci_confidence, p.run, s.started, s.branch, "
+    "s.dirty, s.hostname FROM ";
 
 Status read_point(const Row& row, RunPoint& point) {
   point.session = row.text(0);
@@ -84,6 +100,10 @@ Status read_point(const Row& row, RunPoint& point) {
   point.n = row.integer(13);
   point.median = row.number(14);
   if (!row.null(15)) point.interval = Interval{row.number(15), row.number(16), row.number(17)};
+  point.session_started = row.text(19);
+  point.branch = row.text(20);
+  point.dirty = row.integer(21) != 0;
+  point.hostname = row.text(22);
   return {};
 }
 
@@ -94,7 +114,8 @@ struct Found {
 };
 
 bool newer(const Found& a, const Found& b) {
-  return a.point.started != b.point.started ? a.point.started > b.point.started : a.run > b.run;
+  if (a.point.started != b.point.started) return a.point.started > b.point.started;
+  return a.run != b.run ? a.run > b.run : a.point.metric < b.point.metric;
 }
 
 Status append_found(Database& database, const std::string& sql, const SqlValues& values, std::vector<Found>& found) {
@@ -109,16 +130,18 @@ Status append_found(Database& database, const std::string& sql, const SqlValues&
 Result<std::vector<Found>> find_by_case(Database& database, const RunQuery& query,
                                         std::span<const std::int64_t> cases) {
   const Condition on_sessions = session_condition(query);
+  const Condition on_metric = metric_condition(query);
   const std::string sql =
       std::string(kColumns) +
       "cases c CROSS JOIN points p ON p.case_key = c.key CROSS JOIN sessions s ON s.key = p.session "
-      "WHERE c.key = ? AND p.metric = iif(? = '', c.metric, ?) AND p.started >= ?" +
-      on_sessions.sql + " ORDER BY p.started DESC, p.run DESC LIMIT ?";
+      "WHERE c.key = ? AND p.started >= ?" +
+      on_metric.sql + on_sessions.sql + " ORDER BY p.started DESC, p.run DESC, p.metric LIMIT ?";
   const auto limit = static_cast<std::size_t>(query.limit);
   std::vector<Found> found;
   std::string oldest;  // points before this cannot be among the newest `limit` any more
   for (const std::int64_t key : cases) {
-    SqlValues values = {key, query.metric, query.metric, oldest};
+    SqlValues values = {key, oldest};
+    values.insert(values.end(), on_metric.values.begin(), on_metric.values.end());
     values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
     values.emplace_back(query.limit);
     WM_TRY(append_found(database, sql, values, found));
@@ -134,12 +157,14 @@ Result<std::vector<Found>> find_by_case(Database& database, const RunQuery& quer
 /// All runs from the newest on, until the limit is reached.
 Result<std::vector<Found>> find_by_time(Database& database, const RunQuery& query, const Condition& on_cases) {
   const Condition on_sessions = session_condition(query);
+  const Condition on_metric = metric_condition(query);
   const std::string sql = std::string(kColumns) +
-                          "runs r CROSS JOIN cases c ON c.key = r.case_key CROSS JOIN points p ON p.case_key = c.key "
-                          "AND p.metric = iif(? = '', c.metric, ?) AND p.started = r.started AND p.run = r.key "
-                          "CROSS JOIN sessions s ON s.key = p.session WHERE 1" +
-                          on_cases.sql + on_sessions.sql + " ORDER BY r.started DESC, r.key DESC LIMIT ?";
-  SqlValues values = {query.metric, query.metric};
+                          "runs r CROSS JOIN cases c ON c.key = r.case_key CROSS JOIN points p ON p.case_key = c.key " +
+                          on_metric.sql +
+                          " AND p.started = r.started AND p.run = r.key CROSS JOIN sessions s ON s.key = p.session "
+                          "WHERE 1" +
+                          on_cases.sql + on_sessions.sql + " ORDER BY r.started DESC, r.key DESC, p.metric LIMIT ?";
+  SqlValues values = on_metric.values;
   values.insert(values.end(), on_cases.values.begin(), on_cases.values.end());
   values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
   values.emplace_back(query.limit);
