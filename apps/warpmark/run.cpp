@@ -7,18 +7,14 @@
 #include <cstring>
 #include <filesystem>
 #include <ostream>
-#include <random>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "device/machine.h"
 #include "model/names.h"
 #include "report/catalog.h"
-#include "warpmark/build_info.h"
-#include "warpmark/git_state.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/new_session.h"
 #include "warpmark/progress.h"
 #include "warpmark/run_request.h"
 #include "warpmark/session.h"
@@ -29,20 +25,6 @@
 
 namespace warpmark::apps {
 namespace {
-
-/// "20260301-123456-9f3a": sorts by time, and two processes of one second differ.
-std::string new_session_id() {
-  std::string stamp = format_utc(wall_clock_s());  // 2026-03-01T12:34:56Z
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
-  std::replace(stamp.begin(), stamp.end(), 'T', '-');
-  return fmt::format("{}-{:04x}", stamp, std::random_device{}() & 0xFFFFU);
-}
-
-std::string quoted_command(const std::vector<std::string>& words) {
-  std::string line = "warpmark";
-  for (const auto& word : words) line += " " + shell_quote(word);
-  return line;
-}
 
 /// Everything the session needs, ready to measure.
 struct Job {
@@ -84,18 +66,6 @@ Status open_devices(Job& job) {
     WM_ASSIGN(job.devices[id], device::open_device(id));
   }
   return {};
-}
-
-void describe_session(const Context& context, Session& session) {
-  const GitState git = git_state();
-  session.id = new_session_id();
-  session.started = format_utc(wall_clock_s());
-  session.command = quoted_command(context.words);
-  session.commit = git.commit;
-  session.branch = git.branch;
-  session.dirty = git.dirty;
-  session.machine = device::machine_facts();
-  session.build = build_info();
 }
 
 /// Takes up an interrupted session. Its plan must be the one we make now, case by case.
@@ -187,7 +157,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
   WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
-  describe_session(context, job.session);
+  job.session = new_session(context);
   if (stored) {
     WM_TRY(take_up(job, std::move(*stored)));
   } else if (job.store != nullptr) {

@@ -81,6 +81,43 @@ Result<double> parse_ratio(std::string_view text) {
   return with_unit(text, kUnits, "a ratio such as 0.5% or 0.005");
 }
 
+Result<double> parse_quantity(std::string_view text, std::string_view unit) {
+  constexpr std::array<UnitFactor, 14> kPrefixes{{{"", 1},
+                                                  {"n", 1e-9},
+                                                  {"u", 1e-6},
+                                                  {"\u00b5", 1e-6},
+                                                  {"m", 1e-3},
+                                                  {"k", 1e3},
+                                                  {"M", 1e6},
+                                                  {"G", 1e9},
+                                                  {"T", 1e12},
+                                                  {"P", 1e15},
+                                                  {"Ki", 1024},
+                                                  {"Mi", 1024.0 * 1024},
+                                                  {"Gi", 1024.0 * 1024 * 1024},
+                                                  {"Ti", 1024.0 * 1024 * 1024 * 1024}}};
+  const bool plain = unit.empty() || unit == "1";
+  const std::string example = plain ? "a number" : "a number with a unit such as 1.5 k" + std::string(unit);
+  WM_ASSIGN(const auto parts, split_number(text, example));
+  if (plain && parts.second.empty()) return parts.first;
+  std::string_view given = parts.second;
+  std::string spelled(given);
+  if (unit == "FLOP/s" && spelled.ends_with("FLOPS")) {  // as vendors write it
+    spelled.replace(spelled.size() - 5, 5, "FLOP/s");
+    given = spelled;
+  }
+  if (!plain && given.ends_with(unit)) {
+    const auto prefix = given.substr(0, given.size() - unit.size());
+    for (const auto& known : kPrefixes) {
+      const bool binary = known.name.ends_with('i');
+      if (known.name == prefix && (!binary || unit.starts_with('B'))) return parts.first * known.factor;
+    }
+  }
+  return usage_error(given.empty() ? "'" + std::string(text) + "' has no unit"
+                                   : "'" + std::string(text) + "' has the unit '" + std::string(parts.second) + "'",
+                     "give " + example);
+}
+
 Result<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -18,6 +18,10 @@ namespace warpmark {
 /// A ratio from "0.5%" (0.005) or "0.005".
 [[nodiscard]] Result<double> parse_ratio(std::string_view text);
 
+/// A number with the given SI unit and any prefix: "3.2 TB/s" for "B/s" is 3.2e12, "64KiB" for "B", "500 us" for "s",
+/// "12 TFLOPS" for "FLOP/s". A bare number only where the unit is empty or "1". Usage error for another unit.
+[[nodiscard]] Result<double> parse_quantity(std::string_view text, std::string_view unit);
+
 /// A whole decimal integer; a finite decimal number. The whole text must be the number.
 [[nodiscard]] Result<std::int64_t> parse_integer(std::string_view text);
 [[nodiscard]] Result<double> parse_number(std::string_view text);

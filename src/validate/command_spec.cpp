@@ -1,7 +1,6 @@
 #include "validate/command_spec.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "base/yaml.h"
 
 namespace warpmark::validate {
 namespace {
@@ -24,38 +23,8 @@ constexpr BuiltIn kBuiltIns[] = {{"time", "s", MetricSource::wall_time},
                                  {"cpu_time", "s", MetricSource::cpu_time},
                                  {"peak_memory", "B", MetricSource::peak_memory}};
 
-struct Reader {
-  std::string_view file;
-
-  [[nodiscard]] Error error(const YAML::Node& at, const std::string& what, std::string hint = {}) const {
-    const int line = std::max(0, at.Mark().line) + 1;
-    return data_error(fmt::format("{} line {}: {}", file, line, what), std::move(hint));
-  }
-
-  Status only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
-    for (const auto& item : map) {
-      if (!item.first.IsScalar()) return error(item.first, "keys must be single words");
-      const auto key = item.first.Scalar();
-      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-      const auto meant = nearest(key, allowed);
-      return error(item.first, "unknown key '" + key + "'",
-                   meant.empty() ? "allowed: " + join(allowed, ", ") : "did you mean '" + meant + "'?");
-    }
-    return {};
-  }
-
-  Result<std::string> scalar(const YAML::Node& node, const std::string& name) const {
-    if (!node.IsScalar()) return error(node, name + " must be a single value");
-    return node.Scalar();
-  }
-
-  Result<double> duration(const YAML::Node& node, const std::string& name) const {
-    WM_ASSIGN(const auto text, scalar(node, name));
-    const auto seconds = parse_duration_s(text);
-    if (!seconds.ok()) return error(node, name + ": " + seconds.error().what, seconds.error().hint);
-    if (!(*seconds > 0)) return error(node, name + " must be above 0");
-    return *seconds;
-  }
+struct Reader : YamlReader {
+  using YamlReader::YamlReader;
 
   Result<std::vector<std::string>> words(const YAML::Node& node, const std::string& name, bool shell) const {
     if (node.IsSequence()) {
@@ -146,14 +115,11 @@ struct Reader {
   Result<CommandSpec> spec(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
     WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "metrics"}));
-    if (const auto node = root["schema"]) {
-      WM_ASSIGN(const auto schema, scalar(node, "schema"));
-      if (schema != kProjectSchema) return error(node, "schema '" + schema + "' is not known", kProjectSchema);
-    }
+    WM_TRY(schema(root, kProjectSchema));
     CommandSpec result;
     bool shell = false;
     if (const auto node = root["shell"]) {
-      if (!YAML::convert<bool>::decode(node, shell)) return error(node, "shell must be true or false");
+      WM_ASSIGN(shell, flag(node, "shell"));
     }
     if (!root["run"]) return error(root, "there is nothing to run", "add run: COMMAND");
     WM_ASSIGN(result.run, words(root["run"], "run", shell));
@@ -161,10 +127,10 @@ struct Reader {
       WM_ASSIGN(result.build, words(root["build"], "build", shell));
     }
     if (root["timeout"]) {
-      WM_ASSIGN(result.timeout_s, duration(root["timeout"], "timeout"));
+      WM_ASSIGN(result.timeout_s, duration_s(root["timeout"], "timeout"));
     }
     if (root["build_timeout"]) {
-      WM_ASSIGN(result.build_timeout_s, duration(root["build_timeout"], "build_timeout"));
+      WM_ASSIGN(result.build_timeout_s, duration_s(root["build_timeout"], "build_timeout"));
     }
     if (root["env"]) WM_TRY(environment(root["env"], result));
     WM_TRY(metrics(root["metrics"], result));
@@ -190,17 +156,11 @@ struct Reader {
 }  // namespace
 
 Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name) {
-  try {
-    return Reader{file_name}.spec(YAML::Load(std::string(yaml)));
-  } catch (const YAML::Exception& exception) {
-    return data_error(fmt::format("{} line {}: {}", file_name, exception.mark.line + 1, exception.msg),
-                      "the file must be valid YAML");
-  }
+  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).spec(root); });
 }
 
 Result<CommandSpec> load_command_spec(const std::string& path) {
-  constexpr std::int64_t kCapBytes = 1 << 20;
-  WM_ASSIGN(const auto text, read_file(path, kCapBytes));
+  WM_ASSIGN(const auto text, read_file(path, kLargestYamlBytes));
   return parse_command_spec(text, path);
 }
 

@@ -1,60 +1,16 @@
 #include "workloads/suite.h"
 
-#include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/yaml.h"
 #include "generated/suites.h"
 
 namespace warpmark::workloads {
 namespace {
 
-struct Reader {
-  std::string_view file;
-
-  [[nodiscard]] Error error(const YAML::Node& at, const std::string& what, std::string hint = {}) const {
-    const int line = std::max(0, at.Mark().line) + 1;  // yaml-cpp gives an empty file the line -1
-    return data_error(fmt::format("{} line {}: {}", file, line, what), std::move(hint));
-  }
-
-  template <std::size_t N>
-  Status only_keys(const YAML::Node& map, const std::array<std::string, N>& allowed) const {
-    for (const auto& item : map) {
-      const auto key = item.first.Scalar();
-      if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
-      const auto meant = nearest(key, allowed);
-      return error(item.first, "unknown key '" + key + "'",
-                   meant.empty() ? "allowed: " + join(allowed, ", ") : "did you mean '" + meant + "'?");
-    }
-    return {};
-  }
-
-  Result<std::string> scalar(const YAML::Node& node, const std::string& name) const {
-    if (!node.IsScalar()) return error(node, name + " must be a single value");
-    return node.Scalar();
-  }
-
-  template <typename T>
-  Result<T> located(const YAML::Node& node, const std::string& name, const Result<T>& value) const {
-    if (!value.ok()) return error(node, name + ": " + value.error().what, value.error().hint);
-    return value;
-  }
-
-  Result<Overrides> overrides(const YAML::Node& map) const {
-    if (!map.IsMap()) return error(map, "set must be a map such as {m: 1024, dtype: f32}");
-    Overrides result;
-    for (const auto& item : map) {
-      WM_ASSIGN(auto value, scalar(item.second, "set." + item.first.Scalar()));
-      result.emplace_back(item.first.Scalar(), std::move(value));
-    }
-    return result;
-  }
+struct Reader : YamlReader {
+  using YamlReader::YamlReader;
 
   Result<Sweep> sweep(const YAML::Node& map) const {
     if (!map.IsMap()) return error(map, "sweep must be a map of lists such as {m: [512, 1024]}");
@@ -76,8 +32,7 @@ struct Reader {
 
   Result<SuiteEntry> entry(const YAML::Node& node) const {
     if (!node.IsMap()) return error(node, "a case must be a map such as {workload: gemm, set: {m: 1024}}");
-    static const std::array<std::string, 4> kKeys{"workload", "device", "set", "sweep"};
-    WM_TRY(only_keys(node, kKeys));
+    WM_TRY(only_keys(node, {"workload", "device", "set", "sweep"}));
     SuiteEntry result;
     result.line = node.Mark().line + 1;
     if (!node["workload"]) return error(node, "a case needs a workload", "add workload: NAME (or a glob)");
@@ -86,7 +41,7 @@ struct Reader {
       WM_ASSIGN(result.device, scalar(node["device"], "device"));
     }
     if (node["set"]) {
-      WM_ASSIGN(result.set, overrides(node["set"]));
+      WM_ASSIGN(result.set, pairs(node["set"], "set"));
     }
     if (node["sweep"]) {
       WM_ASSIGN(result.sweep, sweep(node["sweep"]));
@@ -95,12 +50,7 @@ struct Reader {
   }
 
   Status header(const YAML::Node& root, Suite& suite) const {
-    if (root["schema"]) {
-      WM_ASSIGN(const auto schema, scalar(root["schema"], "schema"));
-      if (schema != kSuiteSchema) {
-        return error(root["schema"], "schema '" + schema + "' is not known", std::string("use ") + kSuiteSchema);
-      }
-    }
+    WM_TRY(schema(root, kSuiteSchema));
     if (root["name"]) {
       WM_ASSIGN(suite.name, scalar(root["name"], "name"));
     }
@@ -112,14 +62,10 @@ struct Reader {
       WM_ASSIGN(suite.budget_s, located(node, "budget", parse_duration_s(text)));
     }
     if (const auto node = root["precision"]) {
-      WM_ASSIGN(const auto text, scalar(node, "precision"));
-      WM_ASSIGN(suite.half_width, located(node, "precision", parse_ratio(text)));
-      if (suite.half_width <= 0) return error(node, "precision must be above 0");
+      WM_ASSIGN(suite.half_width, ratio(node, "precision"));
     }
     if (const auto node = root["rounds"]) {
-      WM_ASSIGN(const auto text, scalar(node, "rounds"));
-      WM_ASSIGN(const auto rounds, located(node, "rounds", parse_integer(text)));
-      if (rounds < 1 || rounds > 100) return error(node, fmt::format("rounds is {}, must be 1 to 100", rounds));
+      WM_ASSIGN(const auto rounds, count(node, "rounds", 1, 100));
       suite.rounds = static_cast<int>(rounds);
     }
     return {};
@@ -127,9 +73,7 @@ struct Reader {
 
   Result<Suite> suite(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "a suite must be a map with the key 'cases'");
-    static const std::array<std::string, 7> kKeys{"schema", "name",      "summary", "budget",
-                                                  "rounds", "precision", "cases"};
-    WM_TRY(only_keys(root, kKeys));
+    WM_TRY(only_keys(root, {"schema", "name", "summary", "budget", "rounds", "precision", "cases"}));
     Suite result;
     WM_TRY(header(root, result));
     const auto cases = root["cases"];
@@ -147,12 +91,7 @@ struct Reader {
 }  // namespace
 
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file_name) {
-  try {
-    return Reader{file_name}.suite(YAML::Load(std::string(yaml)));
-  } catch (const YAML::Exception& exception) {
-    return data_error(fmt::format("{} line {}: {}", file_name, exception.mark.line + 1, exception.msg),
-                      "the file must be valid YAML");
-  }
+  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).suite(root); });
 }
 
 std::vector<std::string> built_in_suite_names() {
@@ -165,8 +104,7 @@ Result<Suite> load_suite(const std::string& name_or_path) {
   const bool is_path =
       name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".yaml") || name_or_path.ends_with(".yml");
   if (is_path) {
-    constexpr std::int64_t kCapBytes = 1 << 20;
-    WM_ASSIGN(const auto text, read_file(name_or_path, kCapBytes));
+    WM_ASSIGN(const auto text, read_file(name_or_path, kLargestYamlBytes));
     return parse_suite(text, name_or_path);
   }
   for (const auto& file : generated::kSuites) {

@@ -36,5 +36,22 @@ TEST(ParseRatio, reads_percent) {
   EXPECT_DOUBLE_EQ(*parse_ratio("0.01"), 0.01);
 }
 
+TEST(ParseQuantity, knows_prefixes_of_the_unit_that_is_asked_for) {
+  EXPECT_DOUBLE_EQ(*parse_quantity("3.2 TB/s", "B/s"), 3.2e12);
+  EXPECT_DOUBLE_EQ(*parse_quantity("1GiB/s", "B/s"), 1073741824);
+  EXPECT_DOUBLE_EQ(*parse_quantity("500 us", "s"), 500e-6);
+  EXPECT_DOUBLE_EQ(*parse_quantity("12 TFLOPS", "FLOP/s"), 12e12);
+  EXPECT_DOUBLE_EQ(*parse_quantity("12 TFLOP/s", "FLOP/s"), 12e12);
+  EXPECT_DOUBLE_EQ(*parse_quantity("80 GB", "B"), 80e9);
+  EXPECT_DOUBLE_EQ(*parse_quantity("8", "1"), 8);
+}
+
+TEST(ParseQuantity, refuses_another_unit_and_a_bare_number) {
+  for (const char* text : {"3.2", "3.2 TB", "3 Ts", "GB/s", "3 XB/s", "", "3 KiFLOP/s"}) {
+    EXPECT_FALSE(parse_quantity(text, text == std::string("3 KiFLOP/s") ? "FLOP/s" : "B/s").ok()) << text;
+  }
+  EXPECT_FALSE(parse_quantity("8 B", "1").ok());
+}
+
 }  // namespace
 }  // namespace warpmark

@@ -1,0 +1,47 @@
+#include "warpmark/new_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "device/machine.h"
+#include "warpmark/build_info.h"
+#include "warpmark/git_state.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// "20260301-123456-9f3a": sorts by time, and two processes of one second differ.
+std::string new_session_id() {
+  std::string stamp = format_utc(wall_clock_s());  // 2026-03-01T12:34:56Z
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
+  std::replace(stamp.begin(), stamp.end(), 'T', '-');
+  return fmt::format("{}-{:04x}", stamp, std::random_device{}() & 0xFFFFU);
+}
+
+std::string quoted_command(const std::vector<std::string>& words) {
+  std::string line = "warpmark";
+  for (const auto& word : words) line += " " + shell_quote(word);
+  return line;
+}
+
+}  // namespace
+
+Session new_session(const Context& context) {
+  const GitState git = git_state();
+  Session session;
+  session.id = new_session_id();
+  session.started = format_utc(wall_clock_s());
+  session.command = quoted_command(context.words);
+  session.commit = git.commit;
+  session.branch = git.branch;
+  session.dirty = git.dirty;
+  session.machine = device::machine_facts();
+  session.build = build_info();
+  return session;
+}
+
+}  // namespace warpmark::apps

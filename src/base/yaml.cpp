@@ -1,0 +1,111 @@
+#include "base/yaml.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark {
+
+Error YamlReader::error(const YAML::Node& at, const std::string& what, std::string hint) const {
+  const int line = std::max(0, at.Mark().line) + 1;  // yaml-cpp gives an empty file the line -1
+  return data_error(fmt::format("{} line {}: {}", file_, line, what), std::move(hint));
+}
+
+Status YamlReader::only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
+  for (const auto& item : map) {
+    if (!item.first.IsScalar()) return error(item.first, "keys must be single words");
+    const auto key = item.first.Scalar();
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    const auto meant = nearest(key, allowed);
+    return error(item.first, "unknown key '" + key + "'",
+                 meant.empty() ? "allowed: " + join(allowed, ", ") : "did you mean '" + meant + "'?");
+  }
+  return {};
+}
+
+Status YamlReader::schema(const YAML::Node& root, std::string_view expected) const {
+  const auto node = root["schema"];
+  if (!node) return {};
+  WM_ASSIGN(const auto found, scalar(node, "schema"));
+  if (found == expected) return {};
+  return error(node, "schema '" + found + "' is not known", "use " + std::string(expected));
+}
+
+Result<std::string> YamlReader::scalar(const YAML::Node& node, const std::string& name) const {
+  if (!node.IsScalar()) return error(node, name + " must be a single value");
+  return node.Scalar();
+}
+
+Result<bool> YamlReader::flag(const YAML::Node& node, const std::string& name) const {
+  bool value = false;
+  if (!node.IsScalar() || !YAML::convert<bool>::decode(node, value)) {
+    return error(node, name + " must be true or false");
+  }
+  return value;
+}
+
+Result<double> YamlReader::number(const YAML::Node& node, const std::string& name) const {
+  WM_ASSIGN(const auto text, scalar(node, name));
+  return located(node, name, parse_number(text));
+}
+
+Result<std::int64_t> YamlReader::count(const YAML::Node& node, const std::string& name, std::int64_t least,
+                                       std::int64_t most) const {
+  WM_ASSIGN(const auto text, scalar(node, name));
+  WM_ASSIGN(const auto value, located(node, name, parse_integer(text)));
+  if (value < least || value > most) {
+    return error(node, fmt::format("{} is {}, must be {} to {}", name, value, least, most));
+  }
+  return value;
+}
+
+Result<double> YamlReader::duration_s(const YAML::Node& node, const std::string& name) const {
+  WM_ASSIGN(const auto text, scalar(node, name));
+  WM_ASSIGN(const auto seconds, located(node, name, parse_duration_s(text)));
+  if (!(seconds > 0)) return error(node, name + " must be above 0");
+  return seconds;
+}
+
+Result<double> YamlReader::ratio(const YAML::Node& node, const std::string& name) const {
+  WM_ASSIGN(const auto text, scalar(node, name));
+  WM_ASSIGN(const auto value, located(node, name, parse_ratio(text)));
+  if (!(value > 0)) return error(node, name + " must be above 0");
+  return value;
+}
+
+Result<std::string> YamlReader::one_of(const YAML::Node& node, const std::string& name,
+                                       const std::vector<std::string>& words) const {
+  WM_ASSIGN(const auto word, scalar(node, name));
+  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  const auto meant = nearest(word, words);
+  return error(node, name + " is '" + word + "'",
+               (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "one of: " + join(words, ", "));
+}
+
+Result<std::vector<std::string>> YamlReader::texts(const YAML::Node& node, const std::string& name) const {
+  std::vector<std::string> result;
+  if (!node.IsSequence()) {
+    WM_ASSIGN(result.emplace_back(), scalar(node, name));
+    return result;
+  }
+  for (const auto& item : node) {
+    WM_ASSIGN(auto text, scalar(item, name));
+    result.push_back(std::move(text));
+  }
+  return result;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> YamlReader::pairs(const YAML::Node& map,
+                                                                           const std::string& name) const {
+  if (!map.IsMap()) return error(map, name + " must be a map such as {m: 1024, dtype: f32}");
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const auto& item : map) {
+    if (!item.first.IsScalar()) return error(item.first, name + ": keys must be single words");
+    WM_ASSIGN(auto value, scalar(item.second, name + "." + item.first.Scalar()));
+    result.emplace_back(item.first.Scalar(), std::move(value));
+  }
+  return result;
+}
+
+}  // namespace warpmark
