@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "analyze/collective_traffic.h"
 #include "analyze/evidence.h"
 #include "analyze/missing.h"
 #include "analyze/rule.h"
@@ -94,17 +95,34 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
   return applied;
 }
 
-std::string verdict_of(const Analysis& analysis) {
-  if (analysis.findings.empty() && analysis.ranks.empty())
+/// Of a session that holds nothing but communication benchmarks.
+std::string benchmarks_verdict(const ProfileSession& session) {
+  const std::vector<CollectiveCurve> curves = collective_curves(session.collectives);
+  const auto wrong = std::find_if(curves.begin(), curves.end(), [](const auto& curve) { return curve.wrong > 0; });
+  if (wrong != curves.end()) {
+    return fmt::format("{} gave {} wrong elements: this machine computes wrong sums or moves wrong data.",
+                       wrong->collective, wrong->wrong);
+  }
+  const auto best = std::max_element(curves.begin(), curves.end(), [](const auto& a, const auto& b) {
+    return a.peak_bus_bandwidth < b.peak_bus_bandwidth;
+  });
+  return fmt::format("Communication alone: up to {:.1f} GB/s of bus bandwidth ({}, {} ranks); no program was recorded.",
+                     best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks);
+}
+
+std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
+  if (analysis.findings.empty() && analysis.ranks.empty()) {
+    if (!session.collectives.empty()) return benchmarks_verdict(session);
     return "No GPU work was recorded: nothing can be said about the GPU.";
+  }
   if (analysis.findings.empty()) return "Nothing worth fixing above 1 % of the step.";
   const Finding& top = analysis.findings.front();
   if (top.severity < 0.4) {
     const double largest = std::max(0.01, top.severity / 2);
     return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::ceil(largest * 100));
   }
-  return fmt::format("{} ({}): curing it makes the step about {:.2f} to {:.2f} times faster.", top.title, top.rule,
-                     top.gain.low, top.gain.high);
+  return fmt::format("{} ({}): curing it makes the {} about {:.2f} to {:.2f} times faster.", top.title, top.rule,
+                     analysis.ranks.empty() ? "profiled kernels" : "step", top.gain.low, top.gain.high);
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {
@@ -134,7 +152,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
   if (!applied.empty()) analysis.combined = combined_gain(applied, evidence);
-  analysis.verdict = verdict_of(analysis);
+  analysis.verdict = verdict_of(analysis, session);
   if (options.tables) analysis.tables = all_tables(evidence, options);
   analysis.missing = missing_data(evidence);
   merge_quality(session, analysis);

@@ -100,9 +100,20 @@ Section ranks_section(const Analysis& analysis) {
   return {"Ranks", {std::move(table)}};
 }
 
-std::string gain_text(const Gain& gain) {
+/// What times and gains refer to: a profile of single kernels has no steps.
+struct Whole {
+  const char* faster;  ///< what gets faster
+  const char* share;   ///< what a finding's time is part of
+};
+
+Whole whole_of(const Analysis& analysis) {
+  if (analysis.median_step_ns > 0) return {"step", "of each step"};
+  return {"kernels", "of the profiled kernels' time"};
+}
+
+std::string gain_text(const Gain& gain, const Whole& whole) {
   if (gain.high <= 1.005) return "none expected";
-  return fmt::format("step {:.2f}x to {:.2f}x as fast", gain.low, gain.high);
+  return fmt::format("{} {:.2f}x to {:.2f}x as fast", whole.faster, gain.low, gain.high);
 }
 
 std::string capitalized(std::string text) {
@@ -111,14 +122,14 @@ std::string capitalized(std::string text) {
 }
 
 /// One finding: numbers first, then what to do, each ready to paste.
-Section finding_section(const Finding& finding, std::size_t number) {
+Section finding_section(const Finding& finding, std::size_t number, const Whole& whole) {
   Section section{fmt::format("{}. {}: {}", number, severity_name(finding.severity), finding.title), {}};
   Table facts{{{""}, {""}}, {}};
   facts.rows.push_back({{"rule", Tone::quiet},
-                        {fmt::format("{} ({}), severity {:.2f}, {} of each step", finding.rule, finding.kind,
-                                     finding.severity, format_seconds(ns_to_s(finding.lost_ns))),
+                        {fmt::format("{} ({}), severity {:.2f}, {} {}", finding.rule, finding.kind, finding.severity,
+                                     format_seconds(ns_to_s(finding.lost_ns)), whole.share),
                          tone_of(finding)}});
-  facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain) + "; " + finding.gain.method}});
+  facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain, whole) + "; " + finding.gain.method}});
   bool first = true;
   for (const auto& fact : finding.evidence) {
     facts.rows.push_back({{std::exchange(first, false) ? "evidence" : "", Tone::quiet}, {fact.text}});
@@ -157,7 +168,8 @@ Section summary_section(const Analysis& analysis) {
                         : tone_of(analysis.findings.front());
   section.blocks.push_back(Paragraph{capitalized(analysis.verdict), tone});
   if (analysis.combined.high > 1.005 && analysis.findings.size() > 1) {
-    section.blocks.push_back(Paragraph{"All cures together: " + gain_text(analysis.combined) + "."});
+    section.blocks.push_back(
+        Paragraph{"All cures together: " + gain_text(analysis.combined, whole_of(analysis)) + "."});
   }
   Table facts{{{""}, {""}}, {}};
   std::size_t steps = 0;
@@ -176,13 +188,14 @@ Section summary_section(const Analysis& analysis) {
 }
 
 Section more_findings(const Analysis& analysis, std::size_t top) {
-  Table table{{{"finding"}, {"severity", Align::right}, {"of each step", Align::right}, {"gain"}}, {}};
+  const Whole whole = whole_of(analysis);
+  Table table{{{"finding"}, {"severity", Align::right}, {whole.share, Align::right}, {"gain"}}, {}};
   for (std::size_t i = top; i < analysis.findings.size(); ++i) {
     const auto& finding = analysis.findings[i];
     table.rows.push_back({{finding.title},
                           {fmt::format("{:.2f}", finding.severity)},
                           {format_seconds(ns_to_s(finding.lost_ns))},
-                          {gain_text(finding.gain)}});
+                          {gain_text(finding.gain, whole)}});
   }
   return {"Further findings", {std::move(table)}};
 }
@@ -215,11 +228,16 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   }
   if (analysis.ranks.size() > 1) report.sections.push_back(ranks_section(analysis));
   const std::size_t shown = std::min(options.top, analysis.findings.size());
-  for (std::size_t i = 0; i < shown; ++i) report.sections.push_back(finding_section(analysis.findings[i], i + 1));
+  for (std::size_t i = 0; i < shown; ++i)
+    report.sections.push_back(finding_section(analysis.findings[i], i + 1, whole_of(analysis)));
   if (shown < analysis.findings.size()) report.sections.push_back(more_findings(analysis, shown));
   if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
   if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));
-  for (const auto& table : analysis.tables) report.sections.push_back(table_section(table, options.table_rows));
+  for (const auto& table : analysis.tables) {
+    report.sections.push_back(table_section(table, options.table_rows));
+    // Where there is nothing else to say, the tables are the answer.
+    if (analysis.ranks.empty() && analysis.findings.empty()) report.sections.back().detail = false;
+  }
   return report;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/collective_traffic.h"
 #include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
@@ -33,6 +34,22 @@ Traffic traffic_in_steps(const RankEvidence& rank) {
     if (start >= rank.steps.start() && start < rank.steps.end()) sum.elements += static_cast<double>(one.in_elements);
   }
   return sum;
+}
+
+/// How fast the largest messages went, and what the links gave to a benchmark of the same size.
+void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& finding) {
+  for (const CollectiveTraffic& one : collective_traffic(rank)) {
+    if (one.bus_bandwidth <= 0) continue;
+    std::string text = fmt::format("Largest {}: {:.1f} MB at {:.1f} GB/s of bus bandwidth", one.collective,
+                                   one.bytes * 1e-6, one.bus_bandwidth * 1e-9);
+    finding.evidence.push_back({std::move(text), "bus_bandwidth", one.bus_bandwidth, "B/s"});
+    const auto known = benchmarked_bandwidth(evidence.session->collectives, one.collective, one.ranks, one.bytes);
+    if (known) {
+      finding.evidence.push_back({fmt::format("nccl-tests at that size: {:.1f} GB/s", *known * 1e-9),
+                                  "benchmark_bus_bandwidth", *known, "B/s"});
+    }
+    return;
+  }
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -65,6 +82,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(count_fact("elements_per_collective", "Elements per collective, mean",
                                           traffic.elements / std::max(1.0, traffic.collectives)));
   }
+  add_bandwidth(evidence, rank, finding);
   finding.recommendations = {
       {AdviceKind::code,
        "Reduce gradients less often: accumulate over several batches, or take a larger batch per GPU.",

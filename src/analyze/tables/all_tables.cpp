@@ -2,7 +2,9 @@
 
 namespace warpmark::analyze {
 
-std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOptions& options) {
+namespace {
+
+std::vector<AnalysisTable> timeline_tables(const Evidence& evidence, const AnalyzeOptions& options) {
   if (!evidence.has_timeline()) return {};
   return {
       rank_table(evidence),
@@ -13,8 +15,17 @@ std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOpt
       copy_table(evidence),
       idle_table(evidence),
       overlap_table(evidence),
+      collective_table(evidence, options.table_rows),
       critical_path_table(evidence),
   };
+}
+
+}  // namespace
+
+std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOptions& options) {
+  std::vector<AnalysisTable> tables = timeline_tables(evidence, options);
+  if (!evidence.session->collectives.empty()) tables.push_back(collective_benchmark_table(evidence));
+  return tables;
 }
 
 }  // namespace warpmark::analyze

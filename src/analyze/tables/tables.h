@@ -17,6 +17,8 @@ namespace warpmark::analyze {
 [[nodiscard]] AnalysisTable idle_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable overlap_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable rank_table(const Evidence& evidence);
+[[nodiscard]] AnalysisTable collective_table(const Evidence& evidence, std::size_t rows);
+[[nodiscard]] AnalysisTable collective_benchmark_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable critical_path_table(const Evidence& evidence);
 
 [[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOptions& options);
