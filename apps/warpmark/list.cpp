@@ -3,7 +3,9 @@
 #include <array>
 #include <ostream>
 
+#include "analyze/rule.h"
 #include "device/device.h"
+#include "profile/catalog.h"
 #include "report/catalog.h"
 #include "report/format.h"
 #include "report/metric_list.h"
@@ -88,6 +90,36 @@ Result<Table> reporters_table(Context&, const ParsedOptions&) {
   return table;
 }
 
+const char* needs_text(analyze::Need need) {
+  switch (need) {
+    case analyze::Need::gpu_work: return "a timeline";
+    case analyze::Need::several_ranks: return "several ranks";
+    case analyze::Need::kernel_profiles: return "ncu metrics";
+    case analyze::Need::counters: return "GPU counters";
+  }
+  return "";
+}
+
+Result<Table> rules_table(Context&, const ParsedOptions&) {
+  Table table{{{"rule"}, {"what it asks"}, {"needs"}}, {}};
+  for (const auto* rule : analyze::rules()) {
+    table.rows.push_back({{rule->id}, {rule->question}, {needs_text(rule->needs), Tone::quiet}});
+  }
+  return table;
+}
+
+Result<Table> readers_table(Context&, const ParsedOptions&) {
+  Table table{{{"format"}, {"what is read"}}, {}};
+  for (const auto* reader : profile::readers()) table.rows.push_back({{reader->id}, {reader->summary}});
+  return table;
+}
+
+Result<Table> writers_table(Context&, const ParsedOptions&) {
+  Table table{{{"format"}, {"what convert writes"}}, {}};
+  for (const auto* writer : profile::writers()) table.rows.push_back({{writer->id}, {writer->summary}});
+  return table;
+}
+
 Result<Table> runs_table(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(const auto sessions, store->sessions({}));
@@ -96,9 +128,10 @@ Result<Table> runs_table(Context& context, const ParsedOptions& options) {
   return table;
 }
 
-constexpr std::array kKinds{Kind{"workloads", workloads_table}, Kind{"suites", suites_table},
-                            Kind{"devices", devices_table},     Kind{"metrics", metrics_table},
-                            Kind{"reporters", reporters_table}, Kind{"runs", runs_table}};
+constexpr std::array kKinds{
+    Kind{"workloads", workloads_table}, Kind{"suites", suites_table},       Kind{"devices", devices_table},
+    Kind{"metrics", metrics_table},     Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
+    Kind{"readers", readers_table},     Kind{"writers", writers_table},     Kind{"runs", runs_table}};
 
 Result<int> run(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
@@ -124,12 +157,12 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
 extern const Command list_command{
     .id = "list",
-    .summary = "list workloads, suites, devices, metrics, reporters or runs",
+    .summary = "list workloads, suites, devices, metrics, rules, formats or runs",
     .details = "Lists what can be asked for. Devices that cannot be used are listed with the reason.",
     .options = kOptions,
-    .positional = {"WHAT", "workloads (default), suites, devices, metrics, reporters or runs", false,
-                   "workloads suites devices metrics reporters runs"},
-    .examples = "warpmark list\nwarpmark list devices",
+    .positional = {"WHAT", "workloads (default), suites, devices, metrics, reporters, rules, readers, writers or runs",
+                   false, "workloads suites devices metrics reporters rules readers writers runs"},
+    .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
     .run = run,
 };
 

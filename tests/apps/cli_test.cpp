@@ -1,10 +1,12 @@
 // The executable as a person uses it: exit codes, messages, files. Runs build/.../warpmark itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +57,16 @@ TEST_F(Cli, suggests_what_was_meant) {
   const auto device = warpmark({"run", "gemm", "--device", "gpu"});
   EXPECT_NE(device.exit_code, 0);
   EXPECT_THAT(device.err, HasSubstr("cpu"));
+}
+
+TEST_F(Cli, lists_every_kind_that_its_help_names) {
+  for (const char* kind : {"workloads", "suites", "metrics", "reporters", "rules", "readers", "writers"}) {
+    const auto ids = warpmark({"list", kind, "--ids"});
+    EXPECT_EQ(ids.exit_code, 0) << kind << ids.err;
+    EXPECT_GE(std::count(ids.out.begin(), ids.out.end(), '\n'), 2) << kind;
+    EXPECT_THAT(warpmark({"list", "--help"}).out, HasSubstr(kind));
+  }
+  EXPECT_THAT(warpmark({"list", "rules", "--ids"}).out, HasSubstr("launch_overhead\n"));
 }
 
 TEST_F(Cli, writes_no_colour_into_a_pipe) { EXPECT_THAT(warpmark({"list"}).out, Not(HasSubstr("\x1b["))); }
