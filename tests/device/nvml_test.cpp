@@ -213,6 +213,38 @@ TEST_F(Nvml, reads_settings) {
   EXPECT_EQ(facts->pcie_max_generation, 5);
 }
 
+TEST_F(Nvml, tells_what_a_gpu_does_with_its_byte_counters) {
+  gpus_[0].reasons = 0x4;
+  gpus_[0].pids = {41, 42};
+  auto api = fake_api();
+  api.field_values = [](Handle, int count, FieldValue* fields) {
+    for (int i = 0; i < count; ++i) {
+      fields[i].code = fields[i].field == kPcieReceivedBytes ? kNotSupported : kSuccess;
+      fields[i].type = fields[i].field == kPcieSentBytes ? kUnsignedInt : kUnsignedLongLong;
+      fields[i].value = 0xFF'0000'0010ULL;  // the upper half belongs to the long types alone
+      const bool of_links = fields[i].field == kNvlinkSentKib || fields[i].field == kNvlinkReceivedKib;
+      EXPECT_EQ(fields[i].scope, of_links ? kAllLinks : 0U);
+    }
+    return kSuccess;
+  };
+  const auto now = activity_of(api, "GPU-0");
+  ASSERT_TRUE(now.ok());
+  EXPECT_DOUBLE_EQ(now->utilization.value(), 0.75);
+  EXPECT_DOUBLE_EQ(now->memory_utilization.value(), 0.1);
+  EXPECT_DOUBLE_EQ(now->power_w.value(), 350.5);
+  EXPECT_DOUBLE_EQ(now->sm_clock_hz.value(), 1980e6);
+  EXPECT_EQ(now->memory_used_bytes, 50'000);
+  EXPECT_EQ(now->pcie_sent_bytes, 0x10U);
+  EXPECT_FALSE(now->pcie_received_bytes.has_value());
+  EXPECT_EQ(now->nvlink_sent_bytes, 0xFF'0000'0010ULL * 1024);
+  EXPECT_THAT(now->clock_event_reasons, ElementsAre("sw_power_cap"));
+  ASSERT_EQ(now->processes.size(), 2U);
+  EXPECT_EQ(now->processes[1].id, 42);
+  EXPECT_EQ(now->processes[1].memory_bytes, 1000);
+  EXPECT_FALSE(activity_of(fake_api(), "GPU-0")->pcie_sent_bytes.has_value()) << "an older library";
+  EXPECT_FALSE(activity_of(api, "GPU-7").ok());
+}
+
 TEST_F(Nvml, tells_how_gpus_reach_one_another) {
   gpus_.resize(3);
   fake_gpus = &gpus_;

@@ -48,6 +48,7 @@ Api find_functions(void* library) {
   find(library, api.mig_mode, {"nvmlDeviceGetMigMode"});
   find(library, api.persistence_mode, {"nvmlDeviceGetPersistenceMode"});
   find(library, api.utilization, {"nvmlDeviceGetUtilizationRates"});
+  find(library, api.field_values, {"nvmlDeviceGetFieldValues"});
   find(library, api.processes, {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
   find(library, api.pcie_generation, {"nvmlDeviceGetCurrPcieLinkGeneration"});
   find(library, api.pcie_width, {"nvmlDeviceGetCurrPcieLinkWidth"});

@@ -43,6 +43,26 @@ struct ProcessInfo {  ///< nvmlProcessInfo_v2_t, also what the _v3 function fill
   unsigned gpu_instance, compute_instance;
 };
 
+inline constexpr unsigned kNvlinkSentKib = 138;  ///< NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, since the driver was loaded
+inline constexpr unsigned kNvlinkReceivedKib = 139;
+inline constexpr unsigned kPcieSentBytes = 197;  ///< NVML_FI_DEV_PCIE_COUNT_TX_BYTES; may wrap
+inline constexpr unsigned kPcieReceivedBytes = 198;
+inline constexpr unsigned kAllLinks = 0xFFFFFFFF;  ///< scope of a field: the sum over all links
+
+struct FieldValue {  ///< nvmlFieldValue_t
+  unsigned field = 0;
+  unsigned scope = 0;
+  long long timestamp_us = 0;
+  long long latency_us = 0;
+  int type = 0;  ///< nvmlValueType_t
+  Return code = 0;
+  unsigned long long value = 0;  ///< nvmlValue_t, a union of 8 bytes
+};
+static_assert(sizeof(FieldValue) == 40);
+inline constexpr int kUnsignedInt = 1;  ///< nvmlValueType_t
+inline constexpr int kUnsignedLong = 2;
+inline constexpr int kUnsignedLongLong = 3;
+
 /// A null pointer means that this driver's library lacks the function.
 struct Api {
   Return (*init)() = nullptr;
@@ -70,6 +90,7 @@ struct Api {
   Return (*mig_mode)(Handle, unsigned*, unsigned*) = nullptr;  ///< now, pending
   Return (*persistence_mode)(Handle, int*) = nullptr;
   Return (*utilization)(Handle, Utilization*) = nullptr;
+  Return (*field_values)(Handle, int, FieldValue*) = nullptr;
   Return (*processes)(Handle, unsigned*, ProcessInfo*) = nullptr;
   Return (*pcie_generation)(Handle, unsigned*) = nullptr;
   Return (*pcie_width)(Handle, unsigned*) = nullptr;

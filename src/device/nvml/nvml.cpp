@@ -31,6 +31,11 @@ Result<GpuFacts> facts_of(const std::string& uuid) {
   return facts_of(api, uuid);
 }
 
+Result<GpuActivity> activity_of(const std::string& uuid) {
+  WM_ASSIGN(const Api api, library());
+  return activity_of(api, uuid);
+}
+
 Result<std::vector<GpuFacts>> gpu_list() {
   WM_ASSIGN(const Api api, library());
   return gpu_list(api);

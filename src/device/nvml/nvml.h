@@ -53,6 +53,31 @@ struct GpuFacts {
 };
 [[nodiscard]] Result<GpuFacts> facts_of(const std::string& uuid);
 
+/// A process that has memory on a GPU, by the number that the driver gives: in a container it may mean nothing.
+struct GpuProcess {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> memory_bytes;
+};
+
+/// What a GPU is doing, asked by the cheap questions alone: for looking often. The byte counts only ever grow, until
+/// they wrap or the driver is loaded again.
+struct GpuActivity {
+  std::optional<double> utilization;         ///< ratio of the driver's sample period in which a kernel ran
+  std::optional<double> memory_utilization;  ///< ratio of it in which memory was read or written
+  std::optional<std::int64_t> memory_used_bytes;
+  std::optional<double> sm_clock_hz;
+  std::optional<double> memory_clock_hz;
+  std::optional<double> power_w;
+  std::optional<double> temperature_c;
+  std::optional<std::uint64_t> pcie_sent_bytes;
+  std::optional<std::uint64_t> pcie_received_bytes;
+  std::optional<std::uint64_t> nvlink_sent_bytes;
+  std::optional<std::uint64_t> nvlink_received_bytes;
+  std::vector<std::string> clock_event_reasons;  ///< every set one (see clock_event_reason_slows)
+  std::vector<GpuProcess> processes;             ///< with compute contexts
+};
+[[nodiscard]] Result<GpuActivity> activity_of(const std::string& uuid);
+
 /// All GPUs in NVML's order (PCI bus order).
 [[nodiscard]] Result<std::vector<GpuFacts>> gpu_list();
 

@@ -109,6 +109,27 @@ std::vector<std::string> other_processes(const Api& api, Handle gpu, const Proce
   return others;
 }
 
+/// The GPU's byte counters; one call for all, as each costs a round trip to the driver.
+void read_traffic(const Api& api, Handle gpu, GpuActivity& activity) {
+  std::array<FieldValue, 4> fields{};
+  fields[0].field = kPcieSentBytes;
+  fields[1].field = kPcieReceivedBytes;
+  fields[2].field = kNvlinkSentKib;
+  fields[3].field = kNvlinkReceivedKib;
+  fields[2].scope = fields[3].scope = kAllLinks;
+  if (call(api.field_values, gpu, static_cast<int>(fields.size()), fields.data()) != kSuccess) return;
+  const auto count = [](const FieldValue& field, std::uint64_t unit) -> std::optional<std::uint64_t> {
+    if (field.code != kSuccess) return std::nullopt;
+    if (field.type == kUnsignedInt) return (field.value & 0xFFFFFFFFULL) * unit;
+    if (field.type == kUnsignedLong || field.type == kUnsignedLongLong) return field.value * unit;
+    return std::nullopt;
+  };
+  activity.pcie_sent_bytes = count(fields[0], 1);
+  activity.pcie_received_bytes = count(fields[1], 1);
+  activity.nvlink_sent_bytes = count(fields[2], 1024);
+  activity.nvlink_received_bytes = count(fields[3], 1024);
+}
+
 /// The GPU's links and how many of them carry traffic.
 void read_nvlinks(const Api& api, Handle gpu, GpuFacts& facts) {
   constexpr unsigned kMostLinks = 64;  // 18 on Hopper and Blackwell
@@ -224,6 +245,35 @@ Result<Conditions> conditions_of(const Api& api, const std::string& uuid, const 
   }
   conditions.other_processes = other_processes(api, gpu, view);
   return conditions;
+}
+
+Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
+  WM_ASSIGN(const Handle gpu, find_gpu(api, uuid));
+  GpuActivity activity;
+  if (const auto use = ask<Utilization>(api.utilization, gpu)) {
+    activity.utilization = use->gpu / 100.0;
+    activity.memory_utilization = use->memory / 100.0;
+  }
+  if (const auto memory = ask<Memory>(api.memory, gpu)) {
+    activity.memory_used_bytes = static_cast<std::int64_t>(memory->used);
+  }
+  activity.sm_clock_hz = scaled(ask<unsigned>(api.clock, gpu, kClockSm), 1e6);
+  activity.memory_clock_hz = scaled(ask<unsigned>(api.clock, gpu, kClockMemory), 1e6);
+  activity.power_w = scaled(ask<unsigned>(api.power, gpu), 1e-3);
+  activity.temperature_c = scaled(ask<unsigned>(api.temperature, gpu, kTemperatureGpu), 1);
+  if (const auto bits = ask<unsigned long long>(api.clock_event_reasons, gpu)) {
+    activity.clock_event_reasons = clock_event_reasons(*bits);
+  }
+  read_traffic(api, gpu, activity);
+  constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
+  for (const auto& process : processes_on(api, gpu)) {
+    if (process.pid == 0) continue;
+    activity.processes.push_back({process.pid, std::nullopt});
+    if (process.used_gpu_memory != kNotAvailable) {
+      activity.processes.back().memory_bytes = static_cast<std::int64_t>(process.used_gpu_memory);
+    }
+  }
+  return activity;
 }
 
 Result<GpuFacts> facts_of(const Api& api, const std::string& uuid) {

@@ -1,0 +1,96 @@
+// NVML for tests: two GPUs that are busy and never change, in a library that stands in for libnvidia-ml.so.1. Names and
+// signatures are NVML's; src/device/nvml/api.h says which ones are asked.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "device/nvml/api.h"
+
+namespace {
+
+using warpmark::device::nvml::FieldValue;
+using warpmark::device::nvml::Handle;
+using warpmark::device::nvml::kNotFound;
+using warpmark::device::nvml::kSuccess;
+using warpmark::device::nvml::kUnsignedLongLong;
+using warpmark::device::nvml::Memory;
+using warpmark::device::nvml::ProcessInfo;
+using warpmark::device::nvml::Return;
+using warpmark::device::nvml::Utilization;
+
+constexpr unsigned kGpus = 2;
+constexpr const char* kUuids[kGpus] = {"GPU-11111111", "GPU-22222222"};
+
+/// Handles point into this.
+char (&places())[kGpus] {
+  static char bytes[kGpus];
+  return bytes;
+}
+unsigned index_of(Handle gpu) { return static_cast<unsigned>(reinterpret_cast<char*>(gpu) - places()); }
+Handle handle_of(unsigned index) { return reinterpret_cast<Handle>(&places()[index]); }
+
+Return put(const char* text, char* to, unsigned size) {
+  std::snprintf(to, size, "%s", text);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+Return nvmlInit_v2() { return kSuccess; }
+const char* nvmlErrorString(Return) { return "Not Found"; }
+Return nvmlSystemGetDriverVersion(char* text, unsigned size) { return put("580.65.06", text, size); }
+Return nvmlDeviceGetCount_v2(unsigned* count) { return *count = kGpus, kSuccess; }
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* gpu) { return *gpu = handle_of(index), kSuccess; }
+Return nvmlDeviceGetHandleByUUID(const char* uuid, Handle* gpu) {
+  for (unsigned i = 0; i < kGpus; ++i) {
+    if (std::strcmp(uuid, kUuids[i]) == 0) return *gpu = handle_of(i), kSuccess;
+  }
+  return kNotFound;
+}
+Return nvmlDeviceGetName(Handle, char* text, unsigned size) { return put("NVIDIA H100 80GB HBM3", text, size); }
+Return nvmlDeviceGetUUID(Handle gpu, char* text, unsigned size) { return put(kUuids[index_of(gpu)], text, size); }
+Return nvmlDeviceGetIndex(Handle gpu, unsigned* index) { return *index = index_of(gpu), kSuccess; }
+Return nvmlDeviceGetMemoryInfo(Handle gpu, Memory* memory) {
+  *memory = {85'520'809'984, 0, index_of(gpu) == 0 ? 53'687'091'200ULL : 1'073'741'824ULL};
+  memory->free = memory->total - memory->used;
+  return kSuccess;
+}
+Return nvmlDeviceGetClockInfo(Handle, int type, unsigned* megahertz) {
+  return *megahertz = type == warpmark::device::nvml::kClockSm ? 1755 : 2619, kSuccess;
+}
+Return nvmlDeviceGetTemperature(Handle, int, unsigned* celsius) { return *celsius = 63, kSuccess; }
+Return nvmlDeviceGetPowerUsage(Handle gpu, unsigned* milliwatts) {
+  return *milliwatts = index_of(gpu) == 0 ? 698'000 : 118'000, kSuccess;
+}
+Return nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) { return *milliwatts = 700'000, kSuccess; }
+Return nvmlDeviceGetCurrentClocksEventReasons(Handle gpu, unsigned long long* bits) {
+  return *bits = index_of(gpu) == 0 ? 0x4 : 0x1, kSuccess;  // power cap, idle
+}
+Return nvmlDeviceGetUtilizationRates(Handle gpu, Utilization* use) {
+  *use = index_of(gpu) == 0 ? Utilization{97, 41} : Utilization{3, 0};
+  return kSuccess;
+}
+/// Byte counters that grow by the same at every question.
+Return nvmlDeviceGetFieldValues(Handle, int count, FieldValue* fields) {
+  static unsigned long long asked = 0;
+  ++asked;
+  for (int i = 0; i < count; ++i) {
+    fields[i].type = kUnsignedLongLong;
+    fields[i].code = kSuccess;
+    fields[i].value = asked * 1'000'000;
+  }
+  return kSuccess;
+}
+/// This process uses the first GPU; so does one that cannot be seen from here.
+Return nvmlDeviceGetComputeRunningProcesses_v3(Handle gpu, unsigned* count, ProcessInfo* processes) {
+  *count = index_of(gpu) == 0 ? 2 : 0;
+  if (*count == 0) return kSuccess;
+  processes[0] = {static_cast<unsigned>(getpid()), 21'474'836'480ULL, 0, 0};
+  processes[1] = {4'000'000'000U, 1'073'741'824ULL, 0, 0};
+  return kSuccess;
+}
+
+}  // extern "C"
