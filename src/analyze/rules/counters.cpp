@@ -1,5 +1,7 @@
 #include "analyze/rules/counters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -78,6 +80,23 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
     if (!worst || one.share * one.clock_loss > worst->share * worst->clock_loss) worst = one;
   }
   return worst;
+}
+
+Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle, std::string_view what) {
+  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  const double lost_share = throttle.share * throttle.clock_loss;
+  Finding finding =
+      make_finding(rule, step * lost_share, step,
+                   fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, what, throttle.share * 100));
+  if (!evidence.has_timeline()) finding.lost_ns = 0;
+  finding.evidence = {
+      share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),
+      share_fact("clock_loss",
+                 throttle.clock_known ? "SM clock below its highest" : "SM clock lost (assumed, as it was not sampled)",
+                 throttle.clock_loss),
+  };
+  finding.gain = shaped(1.0, 1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
+  return finding;
 }
 
 }  // namespace warpmark::analyze

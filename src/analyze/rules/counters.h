@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/evidence.h"
+#include "analyze/rule.h"
 
 namespace warpmark::analyze {
 
@@ -33,5 +34,8 @@ struct Throttle {
 };
 /// The worst device; absent if none is throttled in at least one sample in a hundred.
 [[nodiscard]] std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons);
+/// "GPU 0 `what` in 12 % of the samples", with its evidence and gain; the rule adds its recommendations.
+[[nodiscard]] Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
+                                       std::string_view what);
 
 }  // namespace warpmark::analyze

@@ -26,6 +26,17 @@ class LineReader {
   std::int64_t cut_lines_ = 0;
 };
 
+/// Calls add(line) for every line of the source.
+template <typename Add>
+[[nodiscard]] Status for_each_line(ByteSource& source, Add add) {
+  LineReader lines(source);
+  for (std::string_view line;;) {
+    WM_ASSIGN(const bool more, lines.next(line));
+    if (!more) return {};
+    add(line);
+  }
+}
+
 /// Fields of a CSV record. A field whose quote is not closed takes the rest.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
 /// Whether all quotes of a record are closed: if not, it goes on in the next line.

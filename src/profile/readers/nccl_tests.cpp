@@ -109,14 +109,9 @@ class NcclTable {
 };
 
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
-  LineReader lines(source);
   NcclTable table(session);
   const std::size_t before = session.collectives.size();
-  for (std::string_view line;;) {
-    WM_ASSIGN(const bool more, lines.next(line));
-    if (!more) break;
-    table.add(line);
-  }
+  WM_TRY(for_each_line(source, [&table](std::string_view line) { table.add(line); }));
   table.finish(session);
   if (!source.damage().empty()) count_issue(session.quality, "damaged_archive", source.damage());
   if (session.collectives.size() > before) return {};

@@ -165,13 +165,8 @@ class DmonTable {
 };
 
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
-  LineReader lines(source);
   DmonTable table(session);
-  for (std::string_view line;;) {
-    WM_ASSIGN(const bool more, lines.next(line));
-    if (!more) break;
-    table.add(line);
-  }
+  WM_TRY(for_each_line(source, [&table](std::string_view line) { table.add(line); }));
   if (!source.damage().empty()) count_issue(session.quality, "damaged_archive", source.damage());
   if (table.finish()) return {};
   return data_error("the table of nvidia-smi dmon has no rows", "let it run for a few seconds");

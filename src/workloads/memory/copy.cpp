@@ -1,7 +1,6 @@
 // copy: b = a. STREAM's Copy, 2 * size bytes.
 #include <array>
 
-#include "workloads/backend_switch.h"
 #include "workloads/memory/stream.h"
 #include "workloads/random_inputs.h"
 
@@ -45,8 +44,6 @@ class CopyOnCpu final : public measure::Prepared {
   SetMemory memory_;
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) { return stream_cost(params, kWork); }
-
 Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, kWork.arrays);
   const std::size_t bytes = plan.elements * sizeof(float);
@@ -58,21 +55,9 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
   return std::unique_ptr<measure::Prepared>(std::make_unique<CopyOnCpu>(plan, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
-  return stream_cases(device, kWork.arrays);
-}
-
 }  // namespace
 
-extern const measure::Workload kCopy{
-    .id = "copy",
-    .summary = "memory bandwidth of b = a",
-    .params = kStreamParams,
-    .cost = cost,
-    .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
-    .default_mode = Mode::cold,
-};
+extern constinit const measure::Workload kCopy =
+    stream_workload<kWork, prepare_cpu>("copy", "memory bandwidth of b = a");
 
 }  // namespace warpmark::workloads

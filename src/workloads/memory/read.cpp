@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "stats/error_norm.h"
-#include "workloads/backend_switch.h"
 #include "workloads/memory/stream.h"
 #include "workloads/random_inputs.h"
 
@@ -72,8 +71,6 @@ class ReadOnCpu final : public measure::Prepared {
   SetMemory memory_;
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) { return stream_cost(params, kWork); }
-
 Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, kWork.arrays);
   const std::size_t blocks = (plan.elements + kSumBlock - 1) / kSumBlock;
@@ -86,21 +83,9 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
   return std::unique_ptr<measure::Prepared>(std::make_unique<ReadOnCpu>(plan, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
-  return stream_cases(device, kWork.arrays);
-}
-
 }  // namespace
 
-extern const measure::Workload kRead{
-    .id = "read",
-    .summary = "memory bandwidth of reading: the sum of a",
-    .params = kStreamParams,
-    .cost = cost,
-    .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
-    .default_mode = Mode::cold,
-};
+extern constinit const measure::Workload kRead =
+    stream_workload<kWork, prepare_cpu>("read", "memory bandwidth of reading: the sum of a");
 
 }  // namespace warpmark::workloads

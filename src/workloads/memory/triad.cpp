@@ -2,7 +2,6 @@
 #include <array>
 
 #include "stats/error_norm.h"
-#include "workloads/backend_switch.h"
 #include "workloads/memory/stream.h"
 #include "workloads/random_inputs.h"
 
@@ -64,8 +63,6 @@ class TriadOnCpu final : public measure::Prepared {
   SetMemory memory_;
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) { return stream_cost(params, kWork); }
-
 Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, kWork.arrays);
   const std::size_t bytes = plan.elements * sizeof(float);
@@ -79,21 +76,9 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
   return std::unique_ptr<measure::Prepared>(std::make_unique<TriadOnCpu>(plan, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
-  return stream_cases(device, kWork.arrays);
-}
-
 }  // namespace
 
-extern const measure::Workload kTriad{
-    .id = "triad",
-    .summary = "memory bandwidth of a = b + s * c",
-    .params = kStreamParams,
-    .cost = cost,
-    .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
-    .default_mode = Mode::cold,
-};
+extern constinit const measure::Workload kTriad =
+    stream_workload<kWork, prepare_cpu>("triad", "memory bandwidth of a = b + s * c");
 
 }  // namespace warpmark::workloads

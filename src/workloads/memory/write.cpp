@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "stats/random.h"
-#include "workloads/backend_switch.h"
 #include "workloads/memory/stream.h"
 #include "workloads/random_inputs.h"
 
@@ -54,8 +53,6 @@ class WriteOnCpu final : public measure::Prepared {
   std::vector<float> values_;  ///< of each set
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) { return stream_cost(params, kWork); }
-
 Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, kWork.arrays);
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, std::array{plan.elements * sizeof(float)}));
@@ -67,21 +64,9 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
   return std::unique_ptr<measure::Prepared>(std::make_unique<WriteOnCpu>(plan, std::move(memory), std::move(values)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
-  return stream_cases(device, kWork.arrays);
-}
-
 }  // namespace
 
-extern const measure::Workload kWrite{
-    .id = "write",
-    .summary = "memory bandwidth of a = s",
-    .params = kStreamParams,
-    .cost = cost,
-    .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
-    .default_mode = Mode::cold,
-};
+extern constinit const measure::Workload kWrite =
+    stream_workload<kWork, prepare_cpu>("write", "memory bandwidth of a = s");
 
 }  // namespace warpmark::workloads
