@@ -1,14 +1,8 @@
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <ostream>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "model/names.h"
@@ -16,8 +10,10 @@
 #include "warpmark/interrupt.h"
 #include "warpmark/new_session.h"
 #include "warpmark/progress.h"
+#include "warpmark/run_command.h"
 #include "warpmark/run_request.h"
 #include "warpmark/session.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 #include "workloads/catalog.h"
 #include "workloads/plan.h"
@@ -112,26 +108,6 @@ Result<ParsedOptions> options_of(const std::string& command) {
   return parse_options(kRunOptions, kRunPositional, std::span(words).subspan(2));
 }
 
-/// Finds out before the measurement, not after it, that a result could not be written.
-Status check_outputs(const ParsedOptions& options) {
-  if (options.has("--json")) {
-    const auto parent = std::filesystem::absolute(options.get("--json")).parent_path();
-    if (access(parent.c_str(), W_OK) != 0) {
-      return environment_error("cannot write " + options.get("--json") + ": " + std::strerror(errno),
-                               "choose a file in a folder that you can write");
-    }
-  }
-  if (options.has("--out")) {
-    std::error_code failure;
-    std::filesystem::create_directories(options.get("--out"), failure);
-    if (failure) {
-      return environment_error("cannot create " + options.get("--out") + ": " + failure.message(),
-                               "choose another folder");
-    }
-  }
-  return {};
-}
-
 Result<Job> make_job(Context& context, const ParsedOptions& options) {
   Job job;
   WM_TRY(check_outputs(options));
@@ -202,19 +178,6 @@ Status measure_all(Context& context, Job& job) {
   return kept;
 }
 
-Status write_files(const ParsedOptions& options, const Session& session) {
-  const auto write = [&](const std::filesystem::path& path, const char* format) {
-    return write_file(path, find_in(report::reporters(), format)->render(session, {.width = 100, .unicode = true}));
-  };
-  if (options.has("--json")) WM_TRY(write(options.get("--json"), "json"));
-  if (!options.has("--out")) return {};
-  const std::filesystem::path folder = options.get("--out");
-  WM_TRY(write(folder / "results.json", "json"));
-  WM_TRY(write(folder / "report.txt", "text"));
-  WM_TRY(write(folder / "report.md", "md"));
-  return write(folder / "report.html", "html");
-}
-
 int exit_code_for(const Job& job, bool strict) {
   const Session& session = job.session;
   const auto any = [&](Outcome outcome) {
@@ -241,13 +204,15 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (reporter == nullptr) {
     return usage_error("there is no format '" + format + "'", "formats: " + join(ids_of(report::reporters()), ", "));
   }
+  if (asks_for_command(context, options)) return run_users_command(context, options, *reporter);
+  WM_TRY(without_command_options(options));
   WM_ASSIGN(Job job, make_job(context, options));
   const Status kept = measure_all(context, job);
   context.out << reporter->render(job.session,
                                   {.width = context.width, .color = context.color, .unicode = context.unicode});
   context.out.flush();
   if (!job.session.complete) context.err << "\nwarpmark: interrupted\n  " << resume_hint(job) << '\n';
-  WM_TRY(write_files(options, job.session));
+  WM_TRY(write_session_files(options, job.session));
   if (!kept.ok()) {
     Error error = kept.error();
     error.what = "not everything was stored: " + error.what;
@@ -263,7 +228,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
 extern const Command run_command{
     .id = "run",
-    .summary = "measure this machine, or some workloads on it",
+    .summary = "measure this machine, some workloads on it, or your own command",
     .details =
         "Measures workloads, checks their results against a reference in higher precision, and shows each as a share "
         "of "
@@ -274,14 +239,20 @@ extern const Command run_command{
         "enough. Results are stored as they finish.\n"
         "\n"
         "Without a name the quick suite runs. With names, the default cases of these workloads run; --set replaces a "
-        "parameter in all of them, --sweep measures several values.",
+        "parameter in all of them, --sweep measures several values.\n"
+        "\n"
+        "After --, or with --project, a command of yours is measured instead: every round is a fresh process, and all "
+        "its metrics (docs/validate.md) are stored with the commit, branch and machine, so that `warpmark check` and "
+        "`warpmark trend` can follow them. --set and --sweep then fill {name} in the command, or set env.NAME.",
     .options = kRunOptions,
     .positional = kRunPositional,
     .examples =
         "warpmark run\n"
         "warpmark run gemm --set dtype=bf16 --sweep m=1024,2048,4096\n"
         "warpmark run 'c*' --device cpu --budget 60s --json out.json\n"
-        "warpmark run --suite full --device cuda:0 --out results/",
+        "warpmark run --suite full --device cuda:0 --out results/\n"
+        "warpmark run -- ./bench --size 64\n"
+        "warpmark run --project warpmark.yaml --sweep size=64,128 --rounds 20",
     .run = run,
 };
 

@@ -14,7 +14,7 @@ constexpr OptionSpec kOptions[] = {
     {"--set", "K=V", "set a parameter in every selected case that has it; mode=cold|hot|graph too", true},
     {"--sweep", "K=A,B,..", "measure every value of a parameter; several sweeps multiply", true},
     {"--budget", "TIME", "time for the whole session, such as 60s; 0 is without limit"},
-    {"--rounds", "N", "rounds over all cases (default 3); samples of a case are spread over them"},
+    {"--rounds", "N", "rounds over all cases (default 3, of commands 10); samples of a case are spread over them"},
     {"--precision", "RATIO", "stop a case when the 95 % interval of its median is within this (default 0.5%)"},
     {"--seed", "N", "seed of the random inputs (default 1)"},
     {"--json", "FILE", "write the results as JSON (warpmark.results/1)", false, "<files>"},
@@ -28,6 +28,11 @@ constexpr OptionSpec kOptions[] = {
     {"--plugin", "LIB.so", "also offer the workloads of a shared library (docs/plugins.md)", true, "<files>"},
     {"--resume", "SESSION", "go on with an interrupted session: an id, or last", false, "<runs>"},
     {"--strict", "", "exit with 5 if a result is mistrusted"},
+    {"--project", "FILE", "measure the command of a project file by its metrics (docs/validate.md)", false, "<files>"},
+    {"--name", "NAME", "commands: what the series is called in the history, instead of the command itself"},
+    {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "commands: most time for one run (default 10m, or as the project says)"},
+    {"--shell", "", "commands: run with /bin/sh -c"},
 };
 
 Result<std::pair<std::string, std::string>> key_and_value(const std::string& option, const std::string& text) {
@@ -37,23 +42,6 @@ Result<std::pair<std::string, std::string>> key_and_value(const std::string& opt
                        option == "--set" ? "such as --set dtype=f32" : "such as --sweep m=1024,2048");
   }
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
-}
-
-Result<workloads::SuiteEntry> overrides_of(const ParsedOptions& options) {
-  workloads::SuiteEntry entry;
-  for (const auto& text : options.all("--set")) {
-    WM_ASSIGN(auto pair, key_and_value("--set", text));
-    entry.set.push_back(std::move(pair));
-  }
-  for (const auto& text : options.all("--sweep")) {
-    WM_ASSIGN(auto pair, key_and_value("--sweep", text));
-    auto values = split(pair.second, ',');
-    if (std::any_of(values.begin(), values.end(), [](const auto& value) { return value.empty(); })) {
-      return usage_error("--sweep " + text + " has an empty value", "such as --sweep m=1024,2048");
-    }
-    entry.sweep.emplace_back(pair.first, std::move(values));
-  }
-  return entry;
 }
 
 Status apply_numbers(const ParsedOptions& options, SessionOptions& session) {
@@ -79,8 +67,26 @@ Status apply_numbers(const ParsedOptions& options, SessionOptions& session) {
 }  // namespace
 
 const std::span<const OptionSpec> kRunOptions = kOptions;
-const PositionalSpec kRunPositional{"NAME|GLOB", "workloads to run (`warpmark list workloads`); all of a suite if none",
+const PositionalSpec kRunPositional{"NAME|GLOB",
+                                    "workloads to run (`warpmark list workloads`); all of a suite if none; or -- CMD",
                                     true, "<workloads>"};
+
+Result<workloads::SuiteEntry> overrides_of(const ParsedOptions& options) {
+  workloads::SuiteEntry entry;
+  for (const auto& text : options.all("--set")) {
+    WM_ASSIGN(auto pair, key_and_value("--set", text));
+    entry.set.push_back(std::move(pair));
+  }
+  for (const auto& text : options.all("--sweep")) {
+    WM_ASSIGN(auto pair, key_and_value("--sweep", text));
+    auto values = split(pair.second, ',');
+    if (std::any_of(values.begin(), values.end(), [](const auto& value) { return value.empty(); })) {
+      return usage_error("--sweep " + text + " has an empty value", "such as --sweep m=1024,2048");
+    }
+    entry.sweep.emplace_back(pair.first, std::move(values));
+  }
+  return entry;
+}
 
 Result<RunRequest> run_request(const ParsedOptions& options) {
   RunRequest request;

@@ -25,6 +25,9 @@ struct RunRequest {
 extern const std::span<const OptionSpec> kRunOptions;
 extern const PositionalSpec kRunPositional;
 
+/// --set and --sweep. Usage error for texts that are not of their form.
+[[nodiscard]] Result<workloads::SuiteEntry> overrides_of(const ParsedOptions& options);
+
 /// Usage or data error for options, suites and units that make no sense.
 [[nodiscard]] Result<RunRequest> run_request(const ParsedOptions& options);
 

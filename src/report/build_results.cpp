@@ -110,7 +110,9 @@ std::vector<Section> results_sections(const Session& session, const RunLabels& l
                  {"of roof", Align::right}},
                 {}};
     for (const auto& run : session.runs) {
-      if (run.device != device || run.outcome == Outcome::unsupported || run.outcome == Outcome::skipped) continue;
+      if (run.device != device || is_command(run) || run.outcome == Outcome::unsupported ||
+          run.outcome == Outcome::skipped)
+        continue;
       table.rows.push_back(result_row(run, labels));
     }
     if (table.rows.empty()) continue;

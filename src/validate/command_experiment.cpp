@@ -29,12 +29,6 @@ std::string ending_of(const std::string& text) {
   return trimmed.size() <= kMost ? trimmed : "..." + trimmed.substr(trimmed.size() - kMost);
 }
 
-std::string command_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);
-  return line;
-}
-
 Status succeeded(const std::vector<std::string>& words, const ProcessOutput& output) {
   if (output.exit_code == 0) return {};
   const auto said = ending_of(output.err.empty() ? output.out : output.err);
@@ -151,6 +145,12 @@ Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& c
   return result;
 }
 
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);
+  return line;
+}
+
 Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output, const std::string& directory) {
   switch (metric.source) {
     case MetricSource::wall_time: return output.wall_s;
@@ -190,6 +190,7 @@ Result<Run> CommandExperiment::run(const measure::Config& config) {
   Run run;
   run.workload = "command";
   run.params.set("command", command_line(spec.run));
+  for (const auto& [name, value] : config) run.params.set(name, value);
   run.device = "host";
   run.rounds = 1;
   run.started = format_utc(wall_clock_s());

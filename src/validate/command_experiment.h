@@ -31,6 +31,9 @@ class CommandExperiment final : public measure::Experiment {
   std::unique_ptr<EnvironmentWatch> watch_;
 };
 
+/// The words of a command, quoted as a shell needs them.
+[[nodiscard]] std::string command_line(const std::vector<std::string>& words);
+
 /// Runs the build command in `directory`. Data error with the end of its output if it fails.
 [[nodiscard]] Status build(const CommandSpec& spec, const std::string& directory, const std::atomic<bool>* interrupted);
 

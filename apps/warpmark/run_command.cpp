@@ -1,0 +1,202 @@
+#include "warpmark/run_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "validate/command_experiment.h"
+#include "validate/command_runs.h"
+#include "warpmark/compare_arms.h"
+#include "warpmark/interrupt.h"
+#include "warpmark/new_session.h"
+#include "warpmark/run_request.h"
+#include "warpmark/session_output.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+using validate::CommandCase;
+using validate::CommandSpec;
+
+constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--precision",
+                                             "--no-ceilings", "--plugin", "--resume"};
+constexpr const char* kOnlyForCommands[] = {"--name", "--warmup", "--timeout", "--shell"};
+
+struct Request {
+  CommandSpec spec;
+  std::vector<CommandCase> cases;
+  validate::CommandRunOptions runs;
+};
+
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
+                              std::int64_t least, std::int64_t most) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
+  if (value < least || value > most) return usage_error(fmt::format("{} must be {} to {}", name, least, most));
+  return value;
+}
+
+/// The words after `--`; empty if the project says what to run.
+Result<std::vector<std::string>> given_words(const Context& context, const ParsedOptions& options) {
+  const auto commands = commands_after_dashes(context.words);
+  if (commands.size() > 1) {
+    return usage_error("there is more than one command",
+                       "give one; `warpmark compare -- 'CMD A' -- 'CMD B'` sets two against each other");
+  }
+  const std::size_t after = commands.empty() ? 0 : commands.front().size();
+  if (options.positionals().size() > after) {
+    return usage_error("give workloads or a command, not both: " + options.positionals().front());
+  }
+  if (commands.empty()) return std::vector<std::string>();
+  if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(commands.front(), " ")};
+  if (after > 1) return commands.front();
+  return validate::split_words(commands.front().front());
+}
+
+Result<CommandSpec> spec_of(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto words, given_words(context, options));
+  CommandSpec spec = validate::timed_command(words);
+  if (options.has("--project")) {
+    WM_ASSIGN(spec, validate::load_command_spec(options.get("--project")));
+    if (!words.empty()) spec.run = std::move(words);
+  }
+  if (options.has("--timeout")) {
+    WM_ASSIGN(spec.timeout_s, parse_duration_s(options.get("--timeout")));
+    if (!(spec.timeout_s > 0)) return usage_error("--timeout must be above 0");
+  }
+  return spec;
+}
+
+/// Every combination of the sweeps, after what is set in all of them.
+std::vector<measure::Config> configs_of(const workloads::SuiteEntry& overrides) {
+  std::vector<measure::Config> configs{overrides.set};
+  for (const auto& [name, values] : overrides.sweep) {
+    std::vector<measure::Config> more;
+    for (const auto& config : configs) {
+      for (const auto& value : values) {
+        more.push_back(config);
+        more.back().emplace_back(name, value);
+      }
+    }
+    configs = std::move(more);
+  }
+  return configs;
+}
+
+/// A series is named by the command with its settings; by --name where the command's text may change.
+Result<CommandCase> case_of(const CommandSpec& spec, const measure::Config& config, const std::string& name) {
+  WM_ASSIGN(const auto filled, validate::configured(spec, config));
+  CommandCase made{.config = config, .params = {}};
+  if (name.empty()) {
+    made.params.set("command", validate::command_line(filled.run));
+  } else {
+    made.params.set("name", name);
+  }
+  for (const auto& [key, value] : config) made.params.set(key, value);
+  return made;
+}
+
+Result<Request> request_of(const Context& context, const ParsedOptions& options) {
+  for (const auto* name : kOnlyForWorkloads) {
+    if (options.has(name)) return usage_error(std::string(name) + " is for workloads, not for a command");
+  }
+  Request request;
+  WM_ASSIGN(request.spec, spec_of(context, options));
+  WM_ASSIGN(const auto overrides, overrides_of(options));
+  for (const auto& config : configs_of(overrides)) {
+    WM_ASSIGN(auto made, case_of(request.spec, config, options.get("--name")));
+    request.cases.push_back(std::move(made));
+  }
+  WM_ASSIGN(request.runs.rounds, count_of(options, "--rounds", 10, 1, 10'000));
+  WM_ASSIGN(request.runs.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  request.runs.seed = static_cast<std::uint64_t>(seed);
+  if (options.has("--budget")) {
+    WM_ASSIGN(request.runs.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  request.runs.interrupted = &context.interrupted;
+  return request;
+}
+
+validate::CommandRunEvents events_of(Context& context, const Session& session, store::Store* store) {
+  validate::CommandRunEvents events;
+  events.progress = [&context](std::int64_t done, std::int64_t of) {
+    if (context.err_is_terminal) context.err << fmt::format("\rround {} of {} ", done + 1, of) << std::flush;
+  };
+  if (store == nullptr) return events;
+  events.round_done = [&session, store](const Run& run, std::int64_t round) {
+    return store->append_round(session.id, run, round);
+  };
+  events.run_done = [&session, store](const Run& run) { return store->append_run(session.id, run); };
+  return events;
+}
+
+int exit_code_for(const Session& session, bool strict) {
+  if (!session.complete) return kInterrupted;
+  int code = kSuccess;
+  for (const Run& run : session.runs) {
+    if (run.outcome == Outcome::error && run.fault != ErrorKind::environment) return kUsage;
+    if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::mistrusted)) code = kEnvironment;
+  }
+  return code;
+}
+
+}  // namespace
+
+bool asks_for_command(const Context& context, const ParsedOptions& options) {
+  return options.has("--project") || !commands_after_dashes(context.words).empty();
+}
+
+Status without_command_options(const ParsedOptions& options) {
+  for (const auto* name : kOnlyForCommands) {
+    if (options.has(name)) {
+      return usage_error(std::string(name) + " is for commands, and none is given",
+                         "warpmark run [OPTIONS] -- COMMAND, or --project FILE");
+    }
+  }
+  return {};
+}
+
+Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {
+  WM_ASSIGN(const Request request, request_of(context, options));
+  WM_TRY(validate::build(request.spec, "", &context.interrupted));
+  Session session = new_session(context);
+  if (store != nullptr) WM_TRY(store->begin(session));
+  set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
+  validate::CommandExperiment experiment(request.spec, {.directory = "", .interrupted = &context.interrupted});
+  const Status measured = validate::measure_command_runs(experiment, request.cases, request.runs,
+                                                         events_of(context, session, store), session);
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  set_last_words("\n", "");
+  WM_TRY(measured);
+  if (store != nullptr && session.complete) WM_TRY(store->finish(session.id, {}));
+  return session;
+}
+
+Result<int> run_users_command(Context& context, const ParsedOptions& options, const report::Reporter& reporter) {
+  WM_TRY(check_outputs(options));
+  std::unique_ptr<store::Store> store;
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(store, open_store(context, options));
+  }
+  auto measured = measure_command(context, options, store.get());
+  if (!measured.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return measured.error();
+  }
+  const Session& session = *measured;
+  context.out << reporter.render(session, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out.flush();
+  if (!session.complete) context.err << "\nwarpmark: interrupted\n";
+  WM_TRY(write_session_files(options, session));
+  if (store != nullptr && session.complete && std::string_view(reporter.id) == "text") {
+    context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", session.id, session.id);
+  }
+  return exit_code_for(session, options.has("--strict"));
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,93 @@
+// `warpmark run -- CMD`: a user's command in the history.
+#include <string>
+#include <vector>
+
+#include "apps/cli_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+class RunCommand : public Cli {
+ protected:
+  ProcessOutput run(std::vector<std::string> words) {
+    words.insert(words.begin(), "run");
+    return warpmark(std::move(words));
+  }
+  std::vector<store::RunPoint> points(const store::RunQuery& query) {
+    return store::open_sqlite(path("test.db")).value()->find(query).value();
+  }
+};
+
+TEST_F(RunCommand, stores_every_metric_of_every_setting) {
+  ASSERT_TRUE(write_file(path("p.yaml"),
+                         "run: [sh, -c, 'echo speed {n}0.5']\nmetrics:\n"
+                         "  - {name: speed, unit: img/s, better: higher, regex: 'speed ([0-9.]+)'}\n  - {name: time}\n")
+                  .ok());
+  const auto output = run({"--project", path("p.yaml"), "--sweep", "n=1,2", "--rounds", "3", "--json", path("o.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.out.find("20.5 img/s"), std::string::npos) << output.out;
+  const auto json = parse_json(*read_file(path("o.json")), "o.json");
+  EXPECT_EQ(testing_support::schema_errors(*json, "results.schema.json"), "");
+  const auto speed = points({.workload = "command", .params = {{"n", "2"}}, .metric = "speed"});
+  ASSERT_EQ(speed.size(), 1U);
+  EXPECT_EQ(speed[0].median, 20.5);
+  EXPECT_EQ(speed[0].n, 3);
+  EXPECT_EQ(speed[0].better, Better::higher);
+  EXPECT_EQ(points({.metric = "*"}).size(), 4U);
+}
+
+TEST_F(RunCommand, knows_the_commit_the_branch_and_uncommitted_changes) {
+  const std::string script = "cd " + path("") +
+                             " && git init -q -b trunk . && git config user.email a@b && git config user.name a && "
+                             "echo 1 > f && git add f && git commit -qm one && " +
+                             kExecutable + " run --rounds 1 --warmup 0 -- true && echo 2 > f && " + kExecutable +
+                             " run --rounds 1 --warmup 0 -- true";
+  const auto output = run_process({"sh", "-c", script}, {.deadline_s = 60});
+  ASSERT_TRUE(output.ok());
+  ASSERT_EQ(output->exit_code, 0) << output->err;
+  const auto found = points({});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].branch, "trunk");
+  EXPECT_EQ(found[0].commit.size(), 40U);
+  EXPECT_NE(found[0].dirty, found[1].dirty);
+}
+
+TEST_F(RunCommand, keeps_a_series_under_its_name_when_the_command_changes) {
+  EXPECT_EQ(run({"--name", "job", "--rounds", "1", "--", "true"}).exit_code, 0);
+  EXPECT_EQ(run({"--name", "job", "--rounds", "1", "--", "sleep", "0"}).exit_code, 0);
+  EXPECT_EQ(points({.params = {{"name", "job"}}}).size(), 2U);
+}
+
+TEST_F(RunCommand, says_what_is_wrong_with_the_right_exit_code) {
+  const auto fails = [&](std::vector<std::string> words, int code, const std::string& what) {
+    const auto output = run(std::move(words));
+    EXPECT_EQ(output.exit_code, code) << output.err << output.out;
+    EXPECT_NE((output.err + output.out).find(what), std::string::npos) << output.err << output.out;
+  };
+  fails({"--", "false"}, 2, "false ended with exit code 1");
+  fails({"--", "no-such-program"}, 5, "cannot start no-such-program");
+  fails({"--timeout", "0.2s", "--", "sleep", "9"}, 5, "did not end within");
+  fails({"gemm", "--", "true"}, 2, "give workloads or a command, not both");
+  fails({"--", "true", "--", "true"}, 2, "more than one command");
+  fails({"--suite", "quick", "--", "true"}, 2, "--suite is for workloads");
+  fails({"--warmup", "2"}, 2, "--warmup is for commands");
+  fails({"--set", "n=1", "--", "true"}, 2, "no place for 'n=1'");
+  fails({"--rounds", "0", "--", "true"}, 2, "--rounds must be 1 to 10000");
+  fails({"--project", path("none.yaml")}, 5, "none.yaml");
+  ASSERT_TRUE(write_file(path("silent.yaml"), "run: 'true'\nmetrics: [{name: x, regex: 'x ([0-9]+)'}]\n").ok());
+  fails({"--project", path("silent.yaml")}, 2, "metric 'x' is not in the output");
+}
+
+TEST_F(RunCommand, involves_no_shell_unless_asked) {
+  EXPECT_EQ(run({"--rounds", "1", "--", "touch", path("a;b$(c)")}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("a;b$(c)")));
+  EXPECT_EQ(run({"--rounds", "1", "--shell", "--", "touch " + path("x") + " && touch " + path("y")}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("y")));
+}
+
+}  // namespace
+}  // namespace warpmark::apps
