@@ -14,8 +14,6 @@
 #include "report/markdown.h"
 #include "report/svg.h"
 #include "report/text.h"
-#include "stats/random.h"
-#include "store/store.h"
 #include "validate/ab_test.h"
 #include "validate/calibrate.h"
 #include "validate/journal.h"
@@ -24,6 +22,7 @@
 #include "warpmark/compare_arms.h"
 #include "warpmark/compare_stored.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/project_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -101,19 +100,6 @@ Result<Request> request_of(const ParsedOptions& options) {
     return usage_error("there is no format '" + request.format + "'", "formats: " + join(formats, ", "));
   }
   return request;
-}
-
-std::string hash_of(const std::string& text) {
-  std::uint64_t hash = 0;
-  for (const char c : text) hash = stats::random_bits(hash ^ static_cast<unsigned char>(c), 0);
-  return fmt::format("{:016x}", hash);
-}
-
-/// Where journals and worktrees stand: beside the database.
-Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
-  if (options.has("--db")) return std::filesystem::absolute(options.get("--db")).parent_path() / "compare";
-  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
-  return std::filesystem::absolute(path).parent_path() / "compare";
 }
 
 std::string command_line(const Context& context) {

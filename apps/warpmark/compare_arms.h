@@ -13,30 +13,9 @@
 #include "measure/experiment.h"
 #include "validate/ab_test.h"
 #include "warpmark/command.h"
+#include "warpmark/git_revisions.h"
 
 namespace warpmark::apps {
-
-/// A checkout of one commit, removed with the object.
-class Worktree {
- public:
-  /// Usage error if `revision` does not exist or we are not in a repository.
-  [[nodiscard]] static Result<std::unique_ptr<Worktree>> create(const std::string& revision,
-                                                                const std::filesystem::path& folder);
-  Worktree(const Worktree&) = delete;
-  Worktree& operator=(const Worktree&) = delete;
-  ~Worktree();
-
-  [[nodiscard]] const std::string& commit() const { return commit_; }
-  /// Where the project stands in the checkout: our working directory's place in the repository.
-  [[nodiscard]] std::string directory() const;
-
- private:
-  Worktree(std::string commit, std::filesystem::path root, std::string prefix)
-      : commit_(std::move(commit)), root_(std::move(root)), prefix_(std::move(prefix)) {}
-  std::string commit_;
-  std::filesystem::path root_;
-  std::string prefix_;
-};
 
 /// Both arms with everything they need to run.
 struct Arms {
@@ -46,9 +25,6 @@ struct Arms {
   std::vector<std::unique_ptr<Worktree>> worktrees;
   std::string request;  ///< what identifies the comparison: equal for a repetition of it
 };
-
-/// The words behind each `--` of the command line; empty without any.
-[[nodiscard]] std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<std::string>& words);
 
 /// `folder` is for worktrees.
 [[nodiscard]] Result<Arms> make_arms(const Context& context, const ParsedOptions& options,

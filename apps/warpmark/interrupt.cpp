@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -21,6 +22,7 @@ namespace {
 /// Signal handlers can reach only what lives as long as the program; this is all of it.
 struct SignalState {
   std::atomic<bool> interrupted{false};
+  std::atomic<std::int64_t> grace_ms{900};
   sem_t arrived{};
   std::array<char, 512> on_interrupt{};
   std::array<char, 512> on_crash{};
@@ -48,12 +50,13 @@ void on_crash(int signal) {
   ::raise(signal);
 }
 
-/// Ends the program if it has not ended by itself within `kGrace` after the signal.
+/// Ends the program if it has not ended by itself within the grace after the signal.
 void watch() {
-  constexpr timespec kGrace{0, 900'000'000};
   while (sem_wait(&state().arrived) != 0 && errno == EINTR) {
   }
-  nanosleep(&kGrace, nullptr);
+  const std::int64_t grace_ms = state().grace_ms.load();
+  const timespec grace{grace_ms / 1000, grace_ms % 1000 * 1'000'000};
+  nanosleep(&grace, nullptr);
   say(state().on_interrupt.data());
   ::_exit(kInterrupted);
 }
@@ -81,6 +84,8 @@ void handle_interrupts() {
   crash.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &crash, nullptr);
 }
+
+void set_grace(double seconds) { state().grace_ms.store(static_cast<std::int64_t>(seconds * 1000)); }
 
 void set_last_words(const std::string& on_interrupt_text, const std::string& on_crash_text) {
   copy_text(state().on_interrupt, on_interrupt_text);

@@ -13,6 +13,9 @@ namespace warpmark::apps {
 /// Installs the handlers and a watchdog thread. Call once, from main.
 void handle_interrupts();
 
+/// How long the work in progress may take to come back, instead of 0.9 s: for verbs that have something to clean up.
+void set_grace(double seconds);
+
 /// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text
 /// is used from signal handlers. Main thread only.
 void set_last_words(const std::string& on_interrupt, const std::string& on_crash);

@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "support/schema_check.h"
-#include "warpmark/compare_arms.h"
+#include "warpmark/project_command.h"
 
 namespace warpmark::apps {
 namespace {

@@ -1,0 +1,87 @@
+#include "warpmark/bisect_project.h"
+
+#include <ostream>
+
+#include "base/files.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// Said before what may be minutes of silence.
+void announce(Context& context, const Commit& commit, bool builds) {
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  context.err << (builds ? "building " : "checking out ") << commit.sha.substr(0, 10) << " " << commit.subject
+              << std::endl;
+}
+
+}  // namespace
+
+Result<measure::Experiment*> ProjectRevisions::prepare(std::size_t index) {
+  Built& built = built_[index];
+  if (built.failure) return *built.failure;
+  if (built.experiment) return built.experiment.get();
+  const Commit& commit = commits_[index];
+  announce(context_, commit, !spec_.build.empty());
+  WM_ASSIGN(built.tree, Worktree::create(commit.sha, folder_ / commit.sha.substr(0, 16)));
+  if (!built.tree->built()) {
+    const auto made = validate::build(spec_, built.tree->directory(), &context_.interrupted);
+    if (!made.ok()) {
+      Error error{made.error().kind, "it cannot be built: " + made.error().what, made.error().hint};
+      built.tree.reset();
+      if (!context_.interrupted) built.failure = error;
+      return error;
+    }
+    WM_TRY(built.tree->mark_built());
+  }
+  built.experiment = std::make_unique<validate::CommandExperiment>(
+      spec_, validate::CommandOptions{.directory = built.tree->directory(), .interrupted = &context_.interrupted});
+  return built.experiment.get();
+}
+
+Result<std::unique_ptr<FolderLog>> FolderLog::open(std::filesystem::path folder, std::string identity, bool fresh) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_ASSIGN(auto lock, validate::Journal::open((folder / "lock.jsonl").string(), identity, "lock", false));
+  if (fresh) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+      const auto name = entry.path().filename().string();
+      if (name != "lock.jsonl") std::filesystem::remove_all(entry.path(), failure);
+    }
+  }
+  return std::unique_ptr<FolderLog>(new FolderLog(std::move(folder), std::move(identity), std::move(lock)));
+}
+
+Result<std::vector<validate::AbSample>> FolderLog::begin(const std::string& step) {
+  step_.reset();
+  WM_ASSIGN(auto journal, validate::Journal::open((folder_ / (step + ".jsonl")).string(), identity_, step, false));
+  step_.emplace(std::move(journal));
+  auto samples = step_->take_samples();
+  known_ += samples.size();
+  return samples;
+}
+
+Status FolderLog::append(const validate::AbSample& sample) {
+  WM_CHECK(step_.has_value());
+  return step_->append(sample);
+}
+
+Result<std::optional<std::string>> FolderLog::skipped(const std::string& sha) {
+  const auto path = folder_ / ("skipped-" + sha + ".txt");
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) return std::optional<std::string>{};
+  WM_ASSIGN(auto reason, read_file(path, 1 << 20));
+  return std::optional(std::move(reason));
+}
+
+Status FolderLog::skip(const std::string& sha, const std::string& reason) {
+  return write_file(folder_ / ("skipped-" + sha + ".txt"), reason);
+}
+
+void FolderLog::remove() {
+  std::error_code ignored;
+  step_.reset();
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,113 @@
+#include "warpmark/git_revisions.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr const char* kFormat = "--format=%H%x1f%an%x1f%cI%x1f%P%x1f%s";
+
+Result<std::string> git(std::vector<std::string> words) {
+  // A hook of the user's (post-checkout) is meant for the user's own checkouts.
+  words.insert(words.begin(), {"git", "-c", "core.hooksPath=/dev/null"});
+  WM_ASSIGN(const auto output, run_process(words, {.deadline_s = 300}));
+  if (output.exit_code != 0) return usage_error("git " + words[3] + " failed: " + std::string(trim(output.err)));
+  return std::string(trim(output.out));
+}
+
+Result<Commit> commit_of(const std::string& line) {
+  const auto fields = split(line, '\x1f');
+  if (fields.size() < 4) return data_error("git log printed '" + line + "'");
+  const auto parents = split(fields[3], ' ');
+  return Commit{.sha = fields[0],
+                .author = fields[1],
+                .date = fields[2],
+                .subject = fields.size() > 4 ? fields[4] : "",
+                .merged = parents.size() > 1 ? parents[1] : ""};
+}
+
+Result<bool> contains(const std::string& commit, const std::string& ancestor) {
+  WM_ASSIGN(const auto output,
+            run_process({"git", "merge-base", "--is-ancestor", ancestor, commit}, {.deadline_s = 60}));
+  if (output.exit_code > 1) return usage_error("git merge-base failed: " + std::string(trim(output.err)));
+  return output.exit_code == 0;
+}
+
+}  // namespace
+
+Result<Commit> find_commit(const std::string& revision) {
+  const auto sha = git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  if (!sha.ok()) {
+    return usage_error("there is no revision '" + revision + "' in this repository", "`git log` shows what there is");
+  }
+  WM_ASSIGN(const auto line, git({"log", "-1", kFormat, *sha}));
+  return commit_of(line);
+}
+
+Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad) {
+  WM_ASSIGN(auto first, find_commit(good));
+  WM_ASSIGN(const auto last, find_commit(bad));
+  if (first.sha == last.sha) return usage_error("'" + good + "' and '" + bad + "' are the same commit");
+  WM_ASSIGN(const bool descends, contains(last.sha, first.sha));
+  if (!descends) {
+    const auto base = git({"merge-base", first.sha, last.sha});
+    return usage_error(
+        "'" + good + "' is no ancestor of '" + bad + "'",
+        base.ok() ? "what both have in common is --good " + base->substr(0, 12) : "they have no history in common");
+  }
+  WM_ASSIGN(const auto log, git({"log", "--first-parent", "--reverse", kFormat, first.sha + ".." + last.sha}));
+  std::vector<Commit> range{std::move(first)};
+  for (const auto& line : split(log, '\n')) {
+    WM_ASSIGN(auto commit, commit_of(line));
+    range.push_back(std::move(commit));
+  }
+  // Where the good commit came in by a merge, those before the merge do not have it: the first that does begins.
+  std::size_t low = 1, high = range.size() - 1;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    WM_ASSIGN(const bool has, contains(range[middle].sha, range.front().sha));
+    if (has) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  range.erase(range.begin() + 1, range.begin() + static_cast<std::ptrdiff_t>(low));
+  return range;
+}
+
+Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, const std::filesystem::path& folder) {
+  WM_ASSIGN(const auto commit, find_commit(revision));
+  WM_ASSIGN(auto prefix, git({"rev-parse", "--show-prefix"}));
+  std::error_code ignored;
+  std::filesystem::create_directories(folder.parent_path(), ignored);
+  std::unique_ptr<Worktree> tree(new Worktree(commit.sha, folder, prefix));
+  if (tree->built()) return tree;
+  std::filesystem::remove_all(folder, ignored);
+  WM_TRY(git({"worktree", "add", "--detach", "--force", folder.string(), commit.sha}));
+  return tree;
+}
+
+Worktree::~Worktree() {
+  std::error_code ignored;
+  std::filesystem::remove(mark(), ignored);
+  const auto removed = git({"worktree", "remove", "--force", "--force", root_.string()});
+  if (!removed.ok()) std::filesystem::remove_all(root_, ignored);  // a build that still writes
+}
+
+std::string Worktree::directory() const { return (root_ / prefix_).string(); }
+
+std::filesystem::path Worktree::mark() const { return root_.string() + ".built"; }
+
+bool Worktree::built() const {
+  const auto text = read_file(mark(), 1000);
+  return text.ok() && *text == commit_ && std::filesystem::is_directory(root_);
+}
+
+Status Worktree::mark_built() const { return write_file(mark(), commit_); }
+
+}  // namespace warpmark::apps

@@ -1,0 +1,48 @@
+// Revisions of the user's repository: names, ranges, and checkouts of their own. Nothing of the user's is changed: no
+// branch, no HEAD, no index, no file; a checkout is a git worktree in a folder of ours, made without hooks.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/bisection.h"
+
+namespace warpmark::apps {
+
+/// The commit that `revision` names. Usage error if there is none or we are not in a repository.
+[[nodiscard]] Result<Commit> find_commit(const std::string& revision);
+
+/// The good commit, then those after it on the first-parent line of the bad one that contain it, oldest first; the bad
+/// one is the last. A merged branch is one step. Usage error unless the bad commit descends from the good one.
+[[nodiscard]] Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad);
+
+/// A checkout of one commit, removed with the object.
+class Worktree {
+ public:
+  /// Usage error if `revision` does not exist or we are not in a repository.
+  [[nodiscard]] static Result<std::unique_ptr<Worktree>> create(const std::string& revision,
+                                                                const std::filesystem::path& folder);
+  Worktree(const Worktree&) = delete;
+  Worktree& operator=(const Worktree&) = delete;
+  ~Worktree();
+
+  [[nodiscard]] const std::string& commit() const { return commit_; }
+  /// Where the project stands in the checkout: our working directory's place in the repository.
+  [[nodiscard]] std::string directory() const;
+  /// A checkout that a killed process left may be taken over once it says that it was built.
+  [[nodiscard]] bool built() const;
+  [[nodiscard]] Status mark_built() const;
+
+ private:
+  Worktree(std::string commit, std::filesystem::path root, std::string prefix)
+      : commit_(std::move(commit)), root_(std::move(root)), prefix_(std::move(prefix)) {}
+  [[nodiscard]] std::filesystem::path mark() const;
+  std::string commit_;
+  std::filesystem::path root_;
+  std::string prefix_;
+};
+
+}  // namespace warpmark::apps

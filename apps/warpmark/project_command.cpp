@@ -1,0 +1,89 @@
+#include "warpmark/project_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "stats/random.h"
+#include "store/store.h"
+
+namespace warpmark::apps {
+namespace {
+
+Status apply_timeout(const ParsedOptions& options, validate::CommandSpec& spec) {
+  if (!options.has("--timeout")) return {};
+  WM_ASSIGN(spec.timeout_s, parse_duration_s(options.get("--timeout")));
+  if (!(spec.timeout_s > 0)) return usage_error("--timeout must be above 0");
+  return {};
+}
+
+Result<std::vector<std::string>> words_of(const ParsedOptions& options, const std::vector<std::string>& given) {
+  if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(given, " ")};
+  if (given.size() > 1) return given;
+  return validate::split_words(given.front());
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<std::string>& words) {
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& word : words) {
+    if (word == "--") {
+      commands.emplace_back();
+    } else if (!commands.empty()) {
+      commands.back().push_back(word);
+    }
+  }
+  std::erase_if(commands, [](const auto& command) { return command.empty(); });
+  return commands;
+}
+
+Result<validate::CommandSpec> project_spec(const ParsedOptions& options) {
+  WM_ASSIGN(auto spec, validate::load_command_spec(options.get("--project", "warpmark.yaml")));
+  WM_TRY(apply_timeout(options, spec));
+  return spec;
+}
+
+Result<validate::CommandSpec> given_command(const ParsedOptions& options, const std::vector<std::string>& words) {
+  WM_ASSIGN(auto command, words_of(options, words));
+  if (options.has("--project")) {
+    WM_ASSIGN(auto spec, project_spec(options));
+    spec.run = std::move(command);
+    return spec;
+  }
+  auto spec = validate::timed_command(std::move(command));
+  WM_TRY(apply_timeout(options, spec));
+  return spec;
+}
+
+std::string text_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
+  return text;
+}
+
+std::string identity_of(const validate::CommandSpec& spec) {
+  std::string text = text_of(spec.run);
+  for (const auto& [name, value] : spec.environment) text += "\n" + name + "=" + value;
+  for (const auto& metric : spec.metrics) {
+    text += fmt::format("\n{} {} {} {} {}", metric.name, metric.unit, static_cast<int>(metric.source),
+                        metric.expression, metric.file);
+  }
+  return text;
+}
+
+std::string hash_of(const std::string& text) {
+  std::uint64_t hash = 0;
+  for (const char c : text) hash = stats::random_bits(hash ^ static_cast<unsigned char>(c), 0);
+  return fmt::format("{:016x}", hash);
+}
+
+Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
+  if (options.has("--db")) return std::filesystem::absolute(options.get("--db")).parent_path() / "compare";
+  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
+  return std::filesystem::absolute(path).parent_path() / "compare";
+}
+
+}  // namespace warpmark::apps

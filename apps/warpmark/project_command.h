@@ -1,0 +1,39 @@
+// The command that a verb measures: from --project, or given on the command line; and where a verb keeps what an
+// interrupted measurement goes on with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "validate/command_spec.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// The words behind each `--` of the command line; empty without any.
+[[nodiscard]] std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<std::string>& words);
+
+/// What --project (default warpmark.yaml) says, with --timeout.
+[[nodiscard]] Result<validate::CommandSpec> project_spec(const ParsedOptions& options);
+
+/// A command given by hand, as one text or as words, with --shell and --timeout; measured as --project says if it is
+/// given, else by its wall time.
+[[nodiscard]] Result<validate::CommandSpec> given_command(const ParsedOptions& options,
+                                                          const std::vector<std::string>& words);
+
+/// Words safe to paste into a shell.
+[[nodiscard]] std::string text_of(const std::vector<std::string>& words);
+
+/// What a repetition of a measurement must have in common with an interrupted one.
+[[nodiscard]] std::string identity_of(const validate::CommandSpec& spec);
+
+/// 16 hexadecimal digits; for names of files.
+[[nodiscard]] std::string hash_of(const std::string& text);
+
+/// Where journals and worktrees stand: beside the database.
+[[nodiscard]] Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options);
+
+}  // namespace warpmark::apps
