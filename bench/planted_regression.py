@@ -2,7 +2,7 @@
 """A real repository with a planted slow-down, and whether warpmark finds it.
 
 Makes a git repository of a small C program in which every commit changes some code and one of them, chosen by the seed,
-adds a few percent of work; then runs `warpmark bisect` over the whole range. One line per seed, counts at the end.
+adds a few percent of work to its loop; then runs `warpmark bisect` over the whole range. One line per seed, counts at the end.
 
 usage: planted_regression.py [--warpmark build/release/warpmark] [--seeds 20] [--commits 60] [--slowdown 0.03]
                              [--metric time|cpu_time] [--first-seed 1] [--out results.jsonl]
@@ -49,7 +49,7 @@ int main(void) {
   uint32_t state = 1;
   for (uint32_t i = 0; i < WORDS; ++i) table[i] = i;
   state = pass(%d, state);
-%s  printf("%%u\\n", apply_features(state));
+  printf("%%u\\n", apply_features(state));
   return 0;
 }
 """
@@ -83,8 +83,7 @@ def make_repository(folder, commits, culprit, slowdown, metric):
     write(folder, "warpmark.yaml", PROJECT.format(metric=metric))
     hashes = []
     for i in range(commits + 1):
-        extra = f"  state = pass({int(ROUNDS * slowdown)}, state); /* check the result once more */\n"
-        write(folder, "main.c", MAIN % (ROUNDS, extra if i >= culprit else ""))
+        write(folder, "main.c", MAIN % int(ROUNDS * (1 + (slowdown if i >= culprit else 0))))
         write(folder, "features.c", features(i + 1))
         git(folder, "add", ".")
         date = {**os.environ, "GIT_COMMITTER_DATE": f"{1_760_000_000 + i * 3600} +0000",

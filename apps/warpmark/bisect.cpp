@@ -223,7 +223,7 @@ extern const Command bisect_command{
     .positional = {"-- CMD", "what to run instead of the project's command", true, ""},
     .examples =
         "warpmark bisect --good v1.2 --bad HEAD\n"
-        "warpmark bisect --good HEAD~60 --metric latency --effect 2% --json culprit.json\n"
+        "warpmark bisect --good HEAD~60 --metric latency --effect 2%\n"
         "warpmark bisect --good v1.2 --builds 20 -- ./bench --size 64",
     .run = run,
 };

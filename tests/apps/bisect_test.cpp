@@ -224,12 +224,12 @@ TEST_F(BisectVerb, goes_on_after_a_kill_and_after_ctrl_c) {
     waitpid(child, &status, 0);
     return status;
   };
-  end_with(SIGKILL, 12);
+  end_with(SIGKILL, 4);
   const std::string worktrees = git({"worktree", "list"});
   EXPECT_NE(worktrees.find('\n'), std::string::npos);  // what a killed process leaves behind
   const std::size_t built = builds();
   const std::size_t before = runs();
-  const int status = end_with(SIGINT, before + 6);
+  const int status = end_with(SIGINT, before + 4);
   EXPECT_EQ(WEXITSTATUS(status), 130);
   EXPECT_EQ(builds(), built);  // taken over, not built again
   EXPECT_EQ(git({"worktree", "list"}).find('\n'), std::string::npos);
