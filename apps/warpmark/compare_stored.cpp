@@ -2,26 +2,19 @@
 
 #include <algorithm>
 
-#include "base/files.h"
-#include "model/json.h"
 #include "report/labels.h"
 #include "stats/compare.h"
 #include "validate/verdict.h"
+#include "warpmark/result_files.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
 
 Result<Session> session_of(const Context& context, const ParsedOptions& options, const std::string& what) {
-  if (!what.ends_with(".json")) {
-    WM_ASSIGN(const auto store, open_store(context, options));
-    return load_session(*store, what);
-  }
-  WM_ASSIGN(const auto text, read_file(what));
-  WM_ASSIGN(const auto json, parse_json(text, what));
-  auto session = session_from_json(json);
-  if (!session.ok()) return data_error(what + ": " + session.error().what, session.error().hint);
-  return session;
+  if (is_result_file(what)) return read_one_session(what);
+  WM_ASSIGN(const auto store, open_store(context, options));
+  return load_session(*store, what);
 }
 
 const Run* same_case(const Session& session, const Run& run) {
@@ -48,6 +41,10 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   WM_ASSIGN(const auto b, session_of(context, options, words[1]));
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
+  }
+  if (a.machine.fingerprint == exchange::kUnknownMachine) {
+    context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
+                   "for one and the same.\n";
   }
   Comparison comparison{.name_a = words[0] + " (" + a.id + ")",
                         .name_b = words[1] + " (" + b.id + ")",

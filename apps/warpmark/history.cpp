@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "warpmark/command.h"
 #include "warpmark/history_diff.h"
+#include "warpmark/history_exchange.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -18,6 +19,12 @@ namespace {
 constexpr OptionSpec kOptions[] = {
     {"--limit", "N", "list: how many sessions (default 20)"},
     {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
+    {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
+    {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
+    {"--commit", "ID", "import: the commit that was measured, where the file does not say"},
+    {"--branch", "NAME", "import: its branch"},
+    {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
+    {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
     {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
@@ -69,7 +76,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
   if (action == "diff") return diff_sessions(context, options, *store);
-  const std::vector<std::string> actions{"list", "show", "diff"};
+  if (action == "import") return import_files(context, options, *store);
+  if (action == "export") return export_session(context, options, *store);
+  const std::vector<std::string> actions{"list", "show", "diff", "import", "export"};
   const auto meant = nearest(action, actions);
   return usage_error("history cannot '" + action + "'",
                      (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
@@ -79,16 +88,24 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
 extern const Command history_command{
     .id = "history",
-    .summary = "look at stored sessions: list, show, diff",
+    .summary = "stored sessions: list, show, diff, import, export",
     .details =
         "list shows the newest sessions, show one of them, diff sets two against each other.\n"
         "\n"
         "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
         "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
-        "different stays below --alpha.",
+        "different stays below --alpha.\n"
+        "\n"
+        "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
+        "the "
+        "same results again, or after an interruption, stores what is missing and nothing twice.",
     .options = kOptions,
-    .positional = {"ACTION", "list (default), show [RUN], diff RUN RUN", true, "list show diff"},
-    .examples = "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last",
+    .positional = {"ACTION", "list (default), show [RUN], diff RUN RUN, import FILE..., export [RUN]", true,
+                   "list show diff import export"},
+    .examples =
+        "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last\n"
+        "warpmark history import bench.json --commit 4f1c2ab --machine runner-3\n"
+        "warpmark history export last --format csv --out results.csv",
     .run = run,
 };
 

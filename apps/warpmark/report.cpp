@@ -3,9 +3,9 @@
 #include <ostream>
 
 #include "base/files.h"
-#include "model/json.h"
 #include "report/catalog.h"
 #include "warpmark/command.h"
+#include "warpmark/result_files.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -20,13 +20,7 @@ constexpr OptionSpec kOptions[] = {
 
 /// A session from a results file, or from the store.
 Result<Session> session_of(Context& context, const ParsedOptions& options, const std::string& what) {
-  if (what.ends_with(".json")) {
-    WM_ASSIGN(const auto text, read_file(what));
-    WM_ASSIGN(const auto json, parse_json(text, what));
-    const auto session = session_from_json(json);
-    if (!session.ok()) return data_error(what + ": " + session.error().what, session.error().hint);
-    return session;
-  }
+  if (is_result_file(what)) return read_one_session(what);
   WM_ASSIGN(const auto store, open_store(context, options));
   return load_session(*store, what);
 }
@@ -58,9 +52,10 @@ extern const Command report_command{
     .id = "report",
     .summary = "show a stored session again, in any format",
     .details =
-        "Shows the newest session, one by its id (or the beginning of it), or a results file written with --json.",
+        "Shows the newest session, one by its id (or the beginning of it), or a file of results: written with --json, "
+        "or in a format of another tool that 'history import' reads.",
     .options = kOptions,
-    .positional = {"RUN", "id of a session, last (default), or a .json file", false, "<runs>"},
+    .positional = {"RUN", "id of a session, last (default), or a file", false, "<runs>"},
     .examples =
         "warpmark report\nwarpmark report last --format html --output report.html\nwarpmark report out.json --format "
         "md",

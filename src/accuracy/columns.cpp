@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/csv.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -39,51 +40,6 @@ std::optional<Number> number_of(const std::string& raw) {
   return Number{value, whole};
 }
 
-/// Rows of fields. Quoted fields may hold separators, doubled quotes and line ends.
-Result<std::vector<std::vector<std::string>>> rows_of(std::string_view text, char separator, std::string_view name) {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> row;
-  std::string field;
-  bool quoted = false, any = false;
-  const auto end_row = [&] {
-    row.push_back(std::move(field));
-    field.clear();
-    rows.push_back(std::move(row));
-    row.clear();
-    any = false;
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-        field += text[++i];
-      } else if (c == '"') {
-        quoted = false;
-      } else {
-        field += c;
-      }
-      continue;
-    }
-    if (c == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    if (c == '\n') {
-      if (any) end_row();
-      continue;
-    }
-    any = true;
-    if (c == '"' && field.empty()) {
-      quoted = true;
-    } else if (c == separator) {
-      row.push_back(std::move(field));
-      field.clear();
-    } else {
-      field += c;
-    }
-  }
-  if (quoted) return data_error(fmt::format("{}: a quote is not closed", name));
-  if (any) end_row();
-  return rows;
-}
-
 Column column_of(std::string name, std::vector<std::string> texts) {
   Column column{.name = std::move(name), .whole = true, .numbers = {}, .texts = {}, .shape = {}};
   for (const auto& text : texts) {
@@ -104,7 +60,7 @@ Column column_of(std::string name, std::vector<std::string> texts) {
 }  // namespace
 
 Result<Columns> parse_table(std::string_view text, char separator, std::string_view name) {
-  WM_ASSIGN(auto rows, rows_of(text, separator, name));
+  WM_ASSIGN(auto rows, parse_csv(text, separator, name));
   if (rows.empty()) return data_error(fmt::format("{} is empty", name), "a table needs a header line");
   Columns columns;
   std::vector<std::vector<std::string>> fields(rows[0].size());

@@ -5,6 +5,7 @@
 
 #include "model/names.h"
 #include "report/build_parts.h"
+#include "report/labels.h"
 
 namespace warpmark::report {
 namespace {
@@ -41,13 +42,6 @@ Json context_json(const Session& session) {
   return context;
 }
 
-/// "gemm/m:1024/dtype:f32/cold/cpu": unique within a session, the same in the next one.
-std::string run_name(const Run& run) {
-  std::string name = run.workload;
-  for (const auto& [key, value] : run.params.items()) name += "/" + key + ":" + to_text(value);
-  return name + "/" + name_of(run.mode) + "/" + run.device;
-}
-
 struct Family {
   std::size_t index = 0;
   std::size_t instances = 0;
@@ -65,7 +59,7 @@ void put_times(Json& json, double seconds) {
 }
 
 void add_samples(Json& benchmarks, const Run& run, const Metric& time, const Family& family) {
-  const auto name = run_name(run);
+  const auto name = case_name(run);
   const auto* bandwidth = metric_of(run, "bandwidth");
   const auto* flops = metric_of(run, "flop_rate");
   for (std::size_t i = 0; i < time.samples.size(); ++i) {
@@ -91,7 +85,7 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
                                                   {"median", "time", &Summary::median},
                                                   {"stddev", "time", &Summary::stdev},
                                                   {"cv", "percentage", &Summary::cv}}};
-  const auto name = run_name(run);
+  const auto name = case_name(run);
   for (const auto& aggregate : kAggregates) {
     Json json = entry(name, family, "aggregate", time.samples.size());
     json["name"] = name + "_" + aggregate.name;
@@ -111,7 +105,7 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
 }
 
 Json failure_json(const Run& run) {
-  return {{"name", run_name(run)}, {"outcome", name_of(run.outcome)}, {"reason", run.reason}};
+  return {{"name", case_name(run)}, {"outcome", name_of(run.outcome)}, {"reason", run.reason}};
 }
 
 }  // namespace

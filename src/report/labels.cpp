@@ -83,4 +83,13 @@ std::string RunLabels::within_workload(const Run& run) const {
   return text + (text.empty() ? "" : " ") + name_of(run.mode) + (several_devices_ ? " on " + run.device : "");
 }
 
+std::string case_name(const Run& run) {
+  for (const auto& [name, text] : run.notes) {
+    if (name == kNameNote) return text;
+  }
+  std::string name = run.workload;
+  for (const auto& [key, value] : run.params.items()) name += "/" + key + ":" + to_text(value);
+  return name + "/" + name_of(run.mode) + "/" + run.device;
+}
+
 }  // namespace warpmark::report

@@ -28,4 +28,10 @@ class RunLabels {
   bool several_devices_ = false;
 };
 
+/// The note of a run from another tool that holds the whole name it had there.
+inline constexpr const char* kNameNote = "name in its tool";
+
+/// That name, or "gemm/m:1024/dtype:f32/cold/cpu": for formats of other tools. The same in the next session.
+[[nodiscard]] std::string case_name(const Run& run);
+
 }  // namespace warpmark::report

@@ -119,6 +119,18 @@ class MemoryStore final : public Store {
     return {};
   }
 
+  Status append_runs(const std::string& session_id, std::span<const Run> runs) override {
+    WM_ASSIGN(Kept* const kept, begun(session_id));
+    Kept before = *kept;
+    for (const Run& run : runs) {
+      const Status appended = append_run(session_id, run);
+      if (appended.ok()) continue;
+      *kept = std::move(before);
+      return appended;
+    }
+    return {};
+  }
+
   Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) override {
     WM_ASSIGN(Kept* const kept, begun(session_id));
     if (kept->session.complete) return internal_error("session '" + session_id + "' is already finished");

@@ -99,6 +99,8 @@ class Store {
   virtual Status append_round(const std::string& session_id, const Run& partial, std::int64_t round) = 0;
   /// Keeps a case's merged run. Its rounds are in it, and are dropped in the same transaction.
   virtual Status append_run(const std::string& session_id, const Run& run) = 0;
+  /// Keeps several merged runs in one transaction: all of them or none.
+  virtual Status append_runs(const std::string& session_id, std::span<const Run> runs) = 0;
   /// Marks the session complete.
   virtual Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) = 0;
 

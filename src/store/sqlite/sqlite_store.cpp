@@ -22,7 +22,10 @@ class SqliteStore final : public Store {
 
   Status begin(const Session& header) override;
   Status append_round(const std::string& session_id, const Run& partial, std::int64_t round) override;
-  Status append_run(const std::string& session_id, const Run& run) override;
+  Status append_run(const std::string& session_id, const Run& run) override {
+    return append_runs(session_id, std::span(&run, 1));
+  }
+  Status append_runs(const std::string& session_id, std::span<const Run> runs) override;
   Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) override;
   Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) override;
   Result<StoredSession> load(const std::string& id) override;
@@ -42,6 +45,7 @@ class SqliteStore final : public Store {
   Result<Begun> begun(const std::string& session_id);
   Result<bool> has_run(std::int64_t session, std::int64_t index);
   Result<std::int64_t> case_key_of(const Run& run);
+  Status insert_run(const Begun& session, const Run& run);
   Status insert_points(const RunRow& row, const Run& run);
   Result<std::string> choose(const std::string& typed);
   Status count_runs(std::int64_t session, SessionSummary& summary);
@@ -84,14 +88,21 @@ Status SqliteStore::append_round(const std::string& session_id, const Run& parti
   return transaction.commit();
 }
 
-Status SqliteStore::append_run(const std::string& session_id, const Run& run) {
-  const Payload payload = to_payload(run);
+Status SqliteStore::append_runs(const std::string& session_id, std::span<const Run> runs) {
   WM_ASSIGN(auto transaction, Transaction::begin(database_, Kind::write));
   WM_ASSIGN(const auto session, begun(session_id));
-  WM_ASSIGN(const bool known, has_run(session.key, run.index));
-  if (known) {
-    return internal_error("run " + number_of(run.index) + " of session '" + session_id + "' is already stored");
+  for (const Run& run : runs) {
+    WM_ASSIGN(const bool known, has_run(session.key, run.index));
+    if (known) {
+      return internal_error("run " + number_of(run.index) + " of session '" + session_id + "' is already stored");
+    }
+    WM_TRY(insert_run(session, run));
   }
+  return transaction.commit();
+}
+
+Status SqliteStore::insert_run(const Begun& session, const Run& run) {
+  const Payload payload = to_payload(run);
   RunRow row{0, session.key, 0, run.started.empty() ? session.started : run.started};
   WM_ASSIGN(row.case_key, case_key_of(run));
   WM_TRY(database_.run("INSERT INTO runs (session, position, case_key, started, outcome) VALUES (?, ?, ?, ?, ?)",
@@ -100,8 +111,7 @@ Status SqliteStore::append_run(const std::string& session_id, const Run& run) {
   WM_TRY(database_.run("INSERT INTO payloads (run, document, samples) VALUES (?, ?, ?)",
                        {row.key, payload.document, Blob{payload.samples}}));
   WM_TRY(insert_points(row, run));
-  WM_TRY(database_.run("DELETE FROM rounds WHERE session = ? AND position = ?", {session.key, run.index}));
-  return transaction.commit();
+  return database_.run("DELETE FROM rounds WHERE session = ? AND position = ?", {session.key, run.index});
 }
 
 Status SqliteStore::finish(const std::string& session_id, std::span<const Ceiling> ceilings) {

@@ -1,0 +1,39 @@
+#include "exchange/catalog.h"
+
+namespace warpmark::exchange {
+
+#define WARPMARK_FORMATS(X)                                                                                          \
+  X(kWarpmark)                                                                                                       \
+  X(kGoogleBenchmark)                                                                                                \
+  X(kPytestBenchmark)                                                                                                \
+  X(kNvbench) X(kHyperfine) X(kNcclTests) X(kCustomSmallerIsBetter) X(kCustomBiggerIsBetter) X(kGithubActionHistory) \
+      X(kBencher) X(kJunit) X(kCsv)
+
+#define WARPMARK_DECLARE(name) extern const Format name;
+WARPMARK_FORMATS(WARPMARK_DECLARE)
+#undef WARPMARK_DECLARE
+
+Catalog<Format> formats() {
+#define WARPMARK_ROW(name) &name,
+  static constexpr const Format* kFormats[] = {WARPMARK_FORMATS(WARPMARK_ROW)};
+#undef WARPMARK_ROW
+  return kFormats;
+}
+
+std::vector<std::string> readable_formats() {
+  std::vector<std::string> ids;
+  for (const Format* format : formats()) {
+    if (format->read != nullptr) ids.emplace_back(format->id);
+  }
+  return ids;
+}
+
+std::vector<std::string> writable_formats() {
+  std::vector<std::string> ids;
+  for (const Format* format : formats()) {
+    if (format->write != nullptr) ids.emplace_back(format->id);
+  }
+  return ids;
+}
+
+}  // namespace warpmark::exchange

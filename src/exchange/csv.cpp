@@ -1,0 +1,297 @@
+// A table of samples, one a row. Known columns: workload (or name) and value, which must be there, and metric, unit,
+// better, device, mode, outcome, round, started, commit, branch, session; every other column is a parameter. Rows of
+// one session, start, commit and branch are a session; rows that agree in what is measured are samples of one run, in
+// their order. Separated by commas, semicolons or tabs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "exchange/exported.h"
+#include "exchange/named_value.h"
+#include "model/names.h"
+#include "report/build_parts.h"
+
+namespace warpmark::exchange {
+namespace {
+
+using Fields = std::vector<std::string>;
+
+constexpr std::array<std::string_view, 13> kColumns{"session", "started", "commit",  "branch", "workload",
+                                                    "device",  "mode",    "outcome", "metric", "unit",
+                                                    "better",  "round",   "value"};
+constexpr std::string_view kParameter = "param.";  // before the name of a parameter that is also a column's
+
+bool is_column(std::string_view name) { return std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(); }
+
+/// The separator with which the first line is our header.
+std::optional<char> separator_of(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() > (1 << 16)) return std::nullopt;
+  for (const char separator : {',', ';', '\t'}) {
+    const auto rows = parse_csv(line, separator, "");
+    if (!rows.ok() || rows->empty()) continue;
+    const auto has = [&](std::string_view name) {
+      return std::any_of(rows->front().begin(), rows->front().end(), [&](const auto& f) { return trim(f) == name; });
+    };
+    if (has("value") && (has("workload") || has("name"))) return separator;
+  }
+  return std::nullopt;
+}
+
+bool detect(const Document& document) { return !document.json && separator_of(document.text).has_value(); }
+
+/// Where the known columns are, and the names of the others.
+struct Header {
+  std::map<std::string, std::size_t, std::less<>> known;
+  std::vector<std::pair<std::size_t, std::string>> parameters;
+};
+
+Result<Header> header_of(const Fields& fields) {
+  Header header;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::string name = clean_text(trim(fields[i]));
+    if (name == "name") name = "workload";
+    if (name.empty()) return data_error(fmt::format("column {} has no name", i + 1));
+    if (!is_column(name)) {
+      header.parameters.emplace_back(i, name.starts_with(kParameter) ? name.substr(kParameter.size()) : name);
+    } else if (!header.known.emplace(name, i).second) {
+      return data_error("there are two columns '" + name + "'");
+    }
+  }
+  return header;
+}
+
+class Reader {
+ public:
+  explicit Reader(Header header) : header_(std::move(header)) {}
+
+  Status add(const Fields& row) {
+    const std::string unit_text = text(row, "unit", "");
+    WM_ASSIGN(const double value, number(row));
+    WM_ASSIGN(Collected* const run, run_of(row));
+    const Unit unit = unit_of(unit_text);
+    WM_ASSIGN(const Better better, direction(row, unit.si));
+    const std::string id = text(row, "metric", metric_for(unit.si));
+    auto& metric = metric_of(*run, id, unit.si, better);
+    if (metric.unit != unit.si) return data_error("the unit of '" + id + "' changes from '" + metric.unit + "'");
+    const std::string round = text(row, "round", "");
+    if (metric.samples.empty() || round != metric.round) metric.round_sizes.push_back(0);
+    metric.round = round;
+    ++metric.round_sizes.back();
+    metric.samples.push_back(unit.to_si(value));
+    return {};
+  }
+
+  Result<std::vector<Session>> finish() {
+    std::vector<Session> sessions;
+    for (auto& group : groups_) {
+      for (auto& collected : group.runs) WM_TRY(finish(group.session, collected));
+      sessions.push_back(std::move(group.session));
+    }
+    return sessions;
+  }
+
+ private:
+  struct CollectedMetric {
+    std::string id, unit, round;
+    Better better = Better::lower;
+    std::vector<double> samples;
+    std::vector<std::int64_t> round_sizes;
+  };
+  struct Collected {
+    Run run;
+    std::vector<CollectedMetric> metrics;
+  };
+  struct Group {
+    Session session;
+    std::vector<Collected> runs;
+    std::map<std::string, std::size_t> by_case;
+  };
+
+  [[nodiscard]] std::string text(const Fields& row, std::string_view column, std::string_view otherwise) const {
+    const auto found = header_.known.find(column);
+    if (found == header_.known.end() || trim(row[found->second]).empty()) return std::string(otherwise);
+    return clean_text(trim(row[found->second]));
+  }
+
+  [[nodiscard]] Result<double> number(const Fields& row) const {
+    const std::string written = text(row, "value", "");
+    const auto value = parse_number(written);
+    if (!value.ok()) return data_error("the value '" + written + "' is no number");
+    return *value;
+  }
+
+  /// Times are better low and rates high, if the table does not say.
+  [[nodiscard]] Result<Better> direction(const Fields& row, const std::string& unit) const {
+    const std::string written = text(row, "better", "");
+    if (written.empty()) {
+      return unit == "s" || unit == "B" || unit == "J" ? Better::lower
+             : unit.ends_with("/s")                    ? Better::higher
+                                                       : Better::neither;
+    }
+    const auto better = better_from(written);
+    if (!better) return data_error("'better' cannot be '" + written + "'", "it can: lower, higher, neither");
+    return *better;
+  }
+
+  Group& group_of(const Fields& row) {
+    const std::string key = text(row, "session", "") + '\n' + text(row, "started", "") + '\n' +
+                            text(row, "commit", "") + '\n' + text(row, "branch", "");
+    const auto [found, is_new] = by_group_.emplace(key, groups_.size());
+    if (is_new) {
+      Group& group = groups_.emplace_back();
+      group.session = foreign_session("CSV");
+      group.session.commit = text(row, "commit", "");
+      group.session.branch = text(row, "branch", "");
+    }
+    return groups_[found->second];
+  }
+
+  Result<Collected*> run_of(const Fields& row) {
+    Group& group = group_of(row);
+    if (const std::string started = text(row, "started", ""); !started.empty()) {
+      const auto utc = to_utc(started);
+      if (!utc) return data_error("'" + started + "' is no date", "for example 2026-03-01T12:00:00Z");
+      group.session.started = *utc;
+    }
+    const std::string workload = text(row, "workload", "");
+    if (workload.empty()) return data_error("the row has no name");
+    const std::string mode_text = text(row, "mode", "hot"), outcome_text = text(row, "outcome", "passed");
+    const auto mode = mode_from(mode_text);
+    const auto outcome = outcome_from(outcome_text);
+    if (!mode) return data_error("there is no mode '" + mode_text + "'");
+    if (!outcome) return data_error("there is no outcome '" + outcome_text + "'");
+    Params params;
+    for (const auto& [at, name] : header_.parameters) {
+      if (!trim(row[at]).empty()) params.set(name, param_value(trim(row[at])));
+    }
+    const std::string device = text(row, "device", kUnknownDevice);
+    const std::string key = workload + '\n' + to_text(params) + '\n' + device + '\n' + mode_text + '\n' + outcome_text;
+    const auto [found, is_new] = group.by_case.emplace(key, group.runs.size());
+    if (is_new) {
+      Session scratch = foreign_session("CSV");
+      Run run = add_run(scratch, workload, device);
+      run.params = std::move(params);
+      run.mode = *mode;
+      run.outcome = *outcome;
+      if (*outcome != Outcome::passed) run.reason = "as the table says";
+      group.runs.push_back({std::move(run), {}});
+    }
+    return &group.runs[found->second];
+  }
+
+  static CollectedMetric& metric_of(Collected& run, const std::string& id, const std::string& unit, Better better) {
+    for (auto& metric : run.metrics) {
+      if (metric.id == id) return metric;
+    }
+    auto& metric = run.metrics.emplace_back();
+    metric.id = id;
+    metric.unit = unit;
+    metric.better = better;
+    return metric;
+  }
+
+  static Status finish(Session& session, Collected& collected) {
+    Run& run = collected.run;
+    for (auto& metric : collected.metrics) {
+      const Quantity quantity{metric.id.c_str(), metric.unit.c_str(), metric.better};
+      WM_TRY(add_metric(run, quantity, std::move(metric.samples)));
+      run.metrics.back().round_sizes = std::move(metric.round_sizes);
+    }
+    run.rounds = static_cast<std::int64_t>(run.metrics.front().round_sizes.size());
+    run.index = static_cast<std::int64_t>(session.runs.size());
+    session.runs.push_back(std::move(run));
+    return {};
+  }
+
+  Header header_;
+  std::vector<Group> groups_;
+  std::map<std::string, std::size_t> by_group_;
+};
+
+Result<std::vector<Session>> read(const Document& document) {
+  const auto separator = separator_of(document.text);
+  if (!separator) {
+    return data_error("the first line does not name the columns 'workload' (or 'name') and 'value'");
+  }
+  WM_ASSIGN(const auto rows, parse_csv(document.text, *separator, "the table"));
+  WM_ASSIGN(Header header, header_of(rows.front()));
+  Reader reader(std::move(header));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    Status added;
+    if (rows[i].size() != rows[0].size()) {
+      added = data_error(fmt::format("it has {} fields, the header {}", rows[i].size(), rows[0].size()));
+    } else {
+      added = reader.add(rows[i]);
+    }
+    if (added.ok()) continue;
+    return data_error(fmt::format("row {}: {}", i + 1, added.error().what), added.error().hint);
+  }
+  return reader.finish();
+}
+
+/// Names of the parameters of all runs, in the order of their first use.
+std::vector<std::string> parameters_of(const Session& session) {
+  std::vector<std::string> names;
+  for (const Run& run : session.runs) {
+    for (const auto& [name, value] : run.params.items()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::string parameter_fields(const Run& run, const std::vector<std::string>& names) {
+  std::string fields;
+  for (const auto& wanted : names) {
+    std::string text;
+    for (const auto& [name, value] : run.params.items()) {
+      if (name == wanted) text = to_text(value);
+    }
+    fields += csv_field(text) + ',';
+  }
+  return fields;
+}
+
+void add_samples(std::string& text, const std::string& run_fields, const Metric& metric) {
+  const std::string fields =
+      run_fields + csv_field(metric.id) + ',' + csv_field(metric.unit) + ',' + name_of(metric.better) + ',';
+  std::size_t at = 0;
+  for (std::size_t round = 0; round < metric.round_sizes.size(); ++round) {
+    for (std::int64_t i = 0; i < metric.round_sizes[round] && at < metric.samples.size(); ++i, ++at) {
+      text += fmt::format("{}{},{}\n", fields, round, metric.samples[at]);  // as many digits as it takes
+    }
+  }
+}
+
+Result<Exported> write(const Session& session) {
+  const auto names = parameters_of(session);
+  std::string text = "session,started,commit,branch,workload,";
+  for (const auto& name : names) {
+    text += csv_field(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';
+  }
+  text += "device,mode,outcome,metric,unit,better,round,value\n";
+  std::size_t written = 0;
+  for (const Run& run : session.runs) {
+    if (!report::shows_speed(run)) continue;
+    ++written;
+    const std::string fields = csv_field(session.id) + ',' + csv_field(session.started) + ',' +
+                               csv_field(session.commit) + ',' + csv_field(session.branch) + ',' +
+                               csv_field(run.workload) + ',' + parameter_fields(run, names) + csv_field(run.device) +
+                               ',' + name_of(run.mode) + ',' + name_of(run.outcome) + ',';
+    for (const Metric& metric : run.metrics) add_samples(text, fields, metric);
+  }
+  return exported(std::move(text), written, session.runs.size() - written, "samples");
+}
+
+}  // namespace
+
+extern const Format kCsv{"csv", "a table with one sample a row", detect, read, write};
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,23 @@
+#include "exchange/exported.h"
+
+#include <fmt/format.h>
+
+namespace warpmark::exchange {
+
+Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out, const std::string& needed) {
+  if (written == 0) {
+    return usage_error("no run of the session has " + needed + ", which is what this format holds",
+                       "the format 'warpmark' holds everything");
+  }
+  Exported result{std::move(text), {}};
+  if (left_out > 0) {
+    result.left_out.push_back(fmt::format("{} {} without {}", left_out, left_out == 1 ? "run" : "runs", needed));
+  }
+  return result;
+}
+
+Result<Exported> exported_json(const Json& json, std::size_t written, std::size_t left_out, const std::string& needed) {
+  return exported(dump_json(json) + "\n", written, left_out, needed);
+}
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,243 @@
+// JSON of Google Benchmark, schema version 1: src/json_reporter.cc of github.com/google/benchmark. Times are in
+// "time_unit". Every repetition sets up its benchmark anew and reports the mean of its iterations: it is a round of one
+// sample. The aggregates repeat what the repetitions say and are read only where they are all there is.
+#include "report/google_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "exchange/exported.h"
+#include "exchange/format.h"
+#include "exchange/imported.h"
+#include "report/build_parts.h"
+
+namespace warpmark::exchange {
+namespace {
+
+bool detect(const Document& document) {
+  if (!document.json || !document.json->is_object()) return false;
+  const Json& json = *document.json;
+  return json.contains("context") && json["context"].is_object() && json.contains("benchmarks") &&
+         json["benchmarks"].is_array();
+}
+
+/// Everything of an entry that is not a user's counter.
+const std::set<std::string, std::less<>>& known_keys() {
+  static const std::set<std::string, std::less<>> keys{"name",
+                                                       "family_index",
+                                                       "per_family_instance_index",
+                                                       "run_name",
+                                                       "run_type",
+                                                       "repetitions",
+                                                       "threads",
+                                                       "repetition_index",
+                                                       "iterations",
+                                                       "real_time",
+                                                       "cpu_time",
+                                                       "time_unit",
+                                                       "aggregate_name",
+                                                       "aggregate_unit",
+                                                       "label",
+                                                       "error_occurred",
+                                                       "error_message",
+                                                       "skipped",
+                                                       "skip_message",
+                                                       "cpu_coefficient",
+                                                       "big_o",
+                                                       "real_coefficient",
+                                                       "rms"};
+  return keys;
+}
+
+/// One benchmark of the file, its repetitions together.
+struct Benchmark {
+  std::string name, label, error;
+  std::map<std::string, std::vector<double>> values;  ///< by key of the entry; times in seconds
+  std::vector<std::string> order;                     ///< of the keys
+  std::string aggregate;                              ///< name of the aggregate they are, if they are one
+};
+
+using Key = std::tuple<std::int64_t, std::int64_t, std::string>;
+
+class Reader {
+ public:
+  Reader(Session& session, bool has_cpu_time) : session_(session), has_cpu_time_(has_cpu_time) {}
+
+  void entry(JsonFields& fields) {
+    std::string name, type = "iteration", aggregate;
+    std::int64_t family = 0, instance = 0;
+    fields.required("name", name);
+    fields.maybe("run_type", type);
+    fields.maybe("aggregate_name", aggregate);
+    fields.maybe("family_index", family);
+    fields.maybe("per_family_instance_index", instance);
+    std::string run_name = name;
+    fields.maybe("run_name", run_name);
+    const bool is_aggregate = type == "aggregate";
+    if (is_aggregate && aggregate != "median" && aggregate != "mean") return;
+    auto& place = is_aggregate ? (aggregate == "median" ? medians_ : means_) : repetitions_;
+    const Key key{family, instance, run_name};
+    const auto [found, is_new] = place.try_emplace(key);
+    if (is_new && seen_.insert(key).second) order_.push_back(key);
+    Benchmark& benchmark = found->second;
+    benchmark.name = run_name;
+    benchmark.aggregate = aggregate;
+    read_entry(fields, benchmark);
+  }
+
+  Status finish() {
+    for (const Key& key : order_) {
+      const auto* benchmark = find(repetitions_, key);
+      if (benchmark == nullptr) benchmark = find(medians_, key);
+      if (benchmark == nullptr) benchmark = find(means_, key);
+      if (benchmark != nullptr) WM_TRY(add(*benchmark));
+    }
+    return {};
+  }
+
+ private:
+  using Benchmarks = std::map<Key, Benchmark>;
+
+  static const Benchmark* find(const Benchmarks& in, const Key& key) {
+    const auto found = in.find(key);
+    return found == in.end() ? nullptr : &found->second;
+  }
+
+  void read_entry(JsonFields& fields, Benchmark& benchmark) {
+    bool failed = false;
+    fields.maybe("label", benchmark.label);
+    fields.maybe("error_occurred", failed);
+    if (failed) {
+      benchmark.error = "it reported an error";
+      fields.maybe("error_message", benchmark.error);
+      return;
+    }
+    std::string unit = "ns";
+    fields.maybe("time_unit", unit);
+    const double scale = unit == "ns" ? 1e9 : unit == "us" ? 1e6 : unit == "ms" ? 1e3 : unit == "s" ? 1 : 0;
+    if (scale == 0) return fields.fail("time_unit", "cannot be '" + clean_text(unit) + "'");
+    for (const char* key : {"real_time", "cpu_time"}) {
+      double value = 0;
+      if (!fields.has(key)) continue;
+      fields.required(key, value);
+      keep(benchmark, key, value / scale);
+    }
+    if (!fields.json().is_object()) return;
+    for (const auto& [key, value] : fields.json().items()) {
+      if (value.is_number() && !known_keys().contains(key)) keep(benchmark, key, value.get<double>());
+    }
+  }
+
+  static void keep(Benchmark& benchmark, const std::string& key, double value) {
+    auto& values = benchmark.values[key];
+    if (values.empty()) benchmark.order.push_back(key);
+    values.push_back(value);
+  }
+
+  Status add(const Benchmark& benchmark) {
+    Run& run = add_run(session_, benchmark.name, "cpu");
+    keep_name(run);
+    run.timing.method = "Google Benchmark";
+    if (!benchmark.label.empty()) run.notes.emplace_back("label", clean_text(benchmark.label));
+    if (benchmark.values.empty()) {
+      run.outcome = Outcome::error;
+      run.fault = ErrorKind::usage;
+      run.reason = benchmark.error.empty() ? "it has no time" : clean_text(benchmark.error);
+      return {};
+    }
+    if (!benchmark.aggregate.empty()) {
+      run.notes.emplace_back("samples", "the file has the " + benchmark.aggregate + " of the repetitions alone");
+    }
+    for (const std::string& key : benchmark.order) {
+      if (key == "cpu_time" && !has_cpu_time_) continue;
+      const std::string id = clean_text(key);
+      WM_TRY(add_metric(run, quantity_of(id), benchmark.values.at(key), Grouping::round_each));
+    }
+    return {};
+  }
+
+  static Quantity quantity_of(const std::string& key) {
+    if (key == "real_time") return kTime;
+    if (key == "cpu_time") return {"cpu_time", "s", Better::lower};
+    if (key == "bytes_per_second") return {"bandwidth", "B/s", Better::higher};
+    if (key == "flops_per_second") return {"flop_rate", "FLOP/s", Better::higher};
+    if (key == "items_per_second") return {"item_rate", "1/s", Better::higher};
+    return {key.c_str(), "", Better::neither};  // a user's counter: the format has neither unit nor direction
+  }
+
+  Session& session_;
+  bool has_cpu_time_;
+  Benchmarks repetitions_, medians_, means_;
+  std::vector<Key> order_;
+  std::set<Key> seen_;
+};
+
+void read_caches(JsonFields& context, DeviceInfo& cpu) {
+  context.each("caches", [&](JsonFields& fields) {
+    CacheLevel cache;
+    fields.maybe("type", cache.kind);
+    fields.maybe("level", cache.level);
+    fields.maybe("size", cache.bytes);
+    fields.maybe("num_sharing", cache.shared_by);
+    cpu.caches.push_back(std::move(cache));
+  });
+}
+
+void read_context(JsonFields& context, Session& session) {
+  std::string date, executable;
+  std::int64_t processors = 0;
+  double megahertz = 0;
+  context.maybe("date", date);
+  context.maybe("executable", executable);
+  context.maybe("host_name", session.machine.hostname);
+  context.maybe("num_cpus", processors);
+  context.maybe("mhz_per_cpu", megahertz);
+  context.maybe("library_build_type", session.build.type);
+  session.started = to_utc(date).value_or("");
+  session.machine.hostname = clean_text(session.machine.hostname);
+  if (!executable.empty()) session.command += ": " + clean_text(executable);
+  set_processor(session, "", processors, megahertz * 1e6);
+  read_caches(context, session.machine.devices.front());
+}
+
+std::string version_in(const Json& json) {
+  const Json& context = json["context"];
+  return context.contains("library_version") && context["library_version"].is_string()
+             ? context["library_version"].get<std::string>()
+             : "";
+}
+
+Result<std::vector<Session>> read(const Document& document) {
+  if (!detect(document)) return data_error("it has no 'context' and 'benchmarks'");
+  const Json& json = *document.json;
+  Status added;
+  auto sessions = read_object(json, foreign_session("Google Benchmark", version_in(json)),
+                              [&](JsonFields& fields, Session& session) {
+                                fields.object("context", true, [&](JsonFields& c) { read_context(c, session); });
+                                // Our own export repeats the time there, and says so.
+                                Reader reader(session, !json["context"].contains("warpmark_cpu_time"));
+                                fields.each("benchmarks", [&](JsonFields& entry) { reader.entry(entry); });
+                                added = reader.finish();
+                              });
+  if (!added.ok()) return added.error();
+  return sessions;
+}
+
+Result<Exported> write(const Session& session) {
+  const Json json = report::google_benchmark_json(session);
+  const auto is_written = [](const Run& run) {
+    return report::shows_speed(run) && report::metric_of(run, "time") != nullptr;
+  };
+  const auto written = static_cast<std::size_t>(std::count_if(session.runs.begin(), session.runs.end(), is_written));
+  return exported_json(json, written, session.runs.size() - written, "a time");
+}
+
+}  // namespace
+
+extern const Format kGoogleBenchmark{"google-benchmark", "JSON of Google Benchmark", detect, read, write};
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,153 @@
+#include "exchange/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/text.h"
+#include "exchange/catalog.h"
+#include "exchange/imported.h"
+#include "exchange/looks_like.h"
+
+namespace warpmark::exchange {
+namespace {
+
+/// The one format of the document.
+Result<const Format*> format_of(const Document& document, const std::string& wanted) {
+  if (!wanted.empty()) {
+    const Format* format = find_in(formats(), wanted);
+    const auto known = readable_formats();
+    if (format == nullptr || format->read == nullptr) {
+      const auto meant = nearest(wanted, known);
+      return usage_error((format == nullptr ? "there is no format '" : "there is no reading of '") + wanted + "'",
+                         (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "formats: " + join(known, ", "));
+    }
+    return format;
+  }
+  std::vector<const Format*> fitting;
+  for (const Format* format : formats()) {
+    if (format->detect != nullptr && format->detect(document)) fitting.push_back(format);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty()) {
+    return data_error(document.name + " is no known format of results; it is " + looks_like(document),
+                      "formats: " + join(readable_formats(), ", "));
+  }
+  std::string names;
+  for (const Format* format : fitting)
+    names += (names.empty() ? "--format " : " or --format ") + std::string(format->id);
+  return usage_error(document.name + " does not say which of several formats it is", "add " + names);
+}
+
+bool says_nothing(const Machine& machine) {
+  return machine.hostname.empty() && machine.cpu.empty() && machine.kernel.empty() && machine.os.empty() &&
+         machine.devices.empty();
+}
+
+/// What a file says of a machine, without what changes by itself (clocks).
+std::string facts_of(const Machine& machine) {
+  std::string facts = machine.hostname + '\n' + machine.os + '\n' + machine.kernel + '\n' + machine.cpu + '\n';
+  for (const auto& device : machine.devices) {
+    facts += fmt::format("{}\n{}\n{}\n{}\n", device.id, device.name, device.compute_units, device.memory_bytes);
+    for (const auto& cache : device.caches) facts += fmt::format("{} {}\n", cache.level, cache.bytes);
+  }
+  for (const auto& [name, version] : machine.software) facts += name + ' ' + version + '\n';
+  return facts;
+}
+
+void name_machine(Session& session, const ImportOptions& options) {
+  Machine& machine = session.machine;
+  if (options.measured_on) {
+    machine = *options.measured_on;
+    return;
+  }
+  if (!options.machine.empty()) machine.hostname = options.machine;
+  machine.fingerprint = says_nothing(machine)     ? kUnknownMachine
+                        : options.machine.empty() ? "imported-" + digest(facts_of(machine))
+                                                  : "imported-" + digest("named " + options.machine);
+  if (machine.hostname.empty()) machine.hostname = kUnknownMachine;
+}
+
+void add_bytes(std::string& text, double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  text.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+}
+
+/// Everything that makes these results these results. Lengths come first, so that no two lists join to the same text.
+std::string essence_of(const Session& session) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += fmt::format("{}:{}", part.size(), part); };
+  for (const auto& part : {session.build.version, session.started, session.commit, session.branch,
+                           session.machine.fingerprint, session.machine.hostname}) {
+    add(part);
+  }
+  for (const Run& run : session.runs) {
+    add(run.workload);
+    add(to_text(run.params));
+    add(run.device);
+    add(run.started);
+    add(std::to_string(static_cast<int>(run.mode)));
+    add(std::to_string(static_cast<int>(run.outcome)));
+    for (const Metric& metric : run.metrics) {
+      add(metric.id);
+      add(metric.unit);
+      for (const double sample : metric.samples) add_bytes(text, sample);
+      text += '.';
+    }
+    text += ';';
+  }
+  return text;
+}
+
+Status identify(Session& session, const Format& format, const ImportOptions& options) {
+  if (!options.commit.empty()) session.commit = options.commit;
+  if (!options.branch.empty()) session.branch = options.branch;
+  if (!options.started.empty()) {
+    const auto utc = to_utc(options.started);
+    if (!utc) return usage_error("'" + options.started + "' is no date", "for example 2026-03-01T12:00:00Z");
+    session.started = *utc;
+  }
+  name_machine(session, options);
+  session.id = std::string(format.id) + "-" + digest(essence_of(session));
+  if (session.started.empty()) session.started = options.fallback_started;
+  for (Run& run : session.runs) run.id = fmt::format("{}.{}", session.id, run.index);
+  return {};
+}
+
+}  // namespace
+
+Result<Document> open_document(std::string name, std::string_view text) {
+  Document document{.name = std::move(name), .text = text, .json = {}, .folder = {}};
+  if (text.starts_with("\xEF\xBB\xBF")) document.text.remove_prefix(3);  // a byte order mark, from spreadsheets
+  const auto body = trim(document.text);
+  if (!body.starts_with('{') && !body.starts_with('[')) return document;
+  auto json = parse_json(document.text, document.name);
+  if (!json.ok()) {
+    Error error = json.error();
+    if (error.hint.empty()) error.hint = "is the file complete? NaN and Infinity are no JSON";
+    return error;
+  }
+  document.json = std::move(json).value();
+  return document;
+}
+
+Result<std::vector<Session>> import_results(Document document, const ImportOptions& options) {
+  WM_ASSIGN(const Format* const format, format_of(document, options.format));
+  auto sessions = format->read(document);
+  if (!sessions.ok()) {
+    Error error = sessions.error();
+    error.what = document.name + ": " + error.what;
+    return error;
+  }
+  std::size_t runs = 0;
+  for (Session& session : *sessions) {
+    runs += session.runs.size();
+    if (session.id.empty()) WM_TRY(identify(session, *format, options));
+  }
+  if (runs == 0) return data_error(document.name + " holds no results", "did the benchmark end before its first one?");
+  return sessions;
+}
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,157 @@
+#include "exchange/imported.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "profile/readers/json_text.h"
+#include "report/labels.h"
+#include "stats/summary.h"
+
+namespace warpmark::exchange {
+namespace {
+
+constexpr double kLargestSample = 1e150;  // its square is still a number
+
+std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {
+  if (at + count > text.size()) return std::nullopt;
+  int value = 0;
+  for (std::size_t i = at; i < at + count; ++i) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+/// Seconds east of Greenwich from "Z", "+01:00", "-0530" or nothing.
+std::optional<int> offset_s(std::string_view text) {
+  if (text.empty() || text == "Z" || text == "z") return 0;
+  if (text[0] != '+' && text[0] != '-') return std::nullopt;
+  const bool colon = text.size() == 6 && text[3] == ':';
+  if (!colon && text.size() != 5 && text.size() != 3) return std::nullopt;
+  const auto hours = digits(text, 1, 2);
+  const auto minutes = text.size() == 3 ? std::optional<int>(0) : digits(text, colon ? 4 : 3, 2);
+  if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+  return (text[0] == '-' ? -1 : 1) * (*hours * 3600 + *minutes * 60);
+}
+
+}  // namespace
+
+Session foreign_session(std::string_view tool, std::string_view version) {
+  Session session;
+  session.build.version = std::string(tool) + (version.empty() ? "" : " " + clean_text(version));
+  session.command = "imported from " + session.build.version;
+  session.complete = true;
+  return session;
+}
+
+Run& add_run(Session& session, std::string_view name, std::string_view device) {
+  Run& run = session.runs.emplace_back();
+  run.index = static_cast<std::int64_t>(session.runs.size()) - 1;
+  run.workload = clean_text(name);
+  run.device = clean_text(device);
+  run.outcome = Outcome::passed;
+  run.notes.emplace_back("measured by", session.build.version);
+  return run;
+}
+
+Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples, Grouping grouping) {
+  if (samples.empty()) return {};
+  for (const double sample : samples) {
+    if (!(std::fabs(sample) <= kLargestSample)) {
+      return data_error(
+          fmt::format("'{}' has a {} of {:g}, which is no measurement", run.workload, quantity.id, sample));
+    }
+    if (sample < 0 && std::string_view(quantity.unit) == "s") {
+      return data_error(fmt::format("'{}' has a {} of {:g} s, below 0", run.workload, quantity.id, sample));
+    }
+  }
+  Metric metric{.id = quantity.id, .unit = quantity.unit, .better = quantity.better};
+  const auto count = static_cast<std::int64_t>(samples.size());
+  if (grouping == Grouping::one_round) metric.round_sizes = {count};
+  if (grouping == Grouping::round_each) metric.round_sizes.assign(samples.size(), 1);
+  metric.summary = stats::summarize(samples);
+  if (!std::isfinite(metric.summary.cv)) {  // values that all but cancel
+    return data_error(
+        fmt::format("the values of '{}' {} are too far apart to be summarized", run.workload, quantity.id));
+  }
+  metric.samples = std::move(samples);
+  if (run.metrics.empty()) run.rounds = static_cast<std::int64_t>(metric.round_sizes.size());
+  run.metrics.push_back(std::move(metric));
+  return {};
+}
+
+Status add_summary_metric(Run& run, const Quantity& quantity, double value, const std::string& note) {
+  WM_TRY(add_metric(run, quantity, {value}));
+  if (!note.empty()) run.notes.emplace_back(quantity.id, note);
+  return {};
+}
+
+std::string clean_text(std::string_view text) {
+  std::string clean = profile::mend_utf8(text);
+  for (char& letter : clean) {
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) letter = ' ';
+  }
+  return clean;
+}
+
+ParamValue param_value(std::string_view text) {
+  const std::string clean = clean_text(text);
+  if (const auto whole = parse_integer(clean); whole.ok() && to_text(ParamValue(*whole)) == clean) return *whole;
+  if (const auto number = parse_number(clean); number.ok() && to_text(ParamValue(*number)) == clean) return *number;
+  return clean;
+}
+
+std::optional<std::string> to_utc(std::string_view text) {
+  const auto year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
+  const auto hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != ' ') || text[13] != ':' || text[16] != ':') {
+    return std::nullopt;
+  }
+  std::size_t at = 19;
+  if (at < text.size() && (text[at] == '.' || text[at] == ',')) {
+    at = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+  }
+  const auto offset = offset_s(text.substr(at));
+  if (!offset || *year < 1970 || *month < 1 || *month > 12 || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 ||
+      *second > 60) {
+    return std::nullopt;
+  }
+  std::tm date{};
+  date.tm_year = *year - 1900;
+  date.tm_mon = *month - 1;
+  date.tm_mday = *day;
+  date.tm_hour = *hour;
+  date.tm_min = *minute;
+  date.tm_sec = *second;
+  return format_utc(static_cast<double>(timegm(&date) - *offset));
+}
+
+void keep_name(Run& run) { run.notes.emplace_back(report::kNameNote, run.workload); }
+
+void set_processor(Session& session, const std::string& name, std::int64_t compute_units, double max_clock_hz) {
+  DeviceInfo cpu;
+  cpu.id = cpu.backend = "cpu";
+  cpu.name = clean_text(name);
+  if (compute_units > 0 && compute_units < 1'000'000) cpu.compute_units = static_cast<int>(compute_units);
+  if (max_clock_hz > 0 && std::isfinite(max_clock_hz)) cpu.max_clock_hz = max_clock_hz;
+  session.machine.cpu = cpu.name;
+  session.machine.devices.push_back(std::move(cpu));
+}
+
+std::string digest(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char letter : text) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 1099511628211ULL;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,75 @@
+// Parts that the readers of all formats build their sessions from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/json_fields.h"
+#include "model/run.h"
+
+namespace warpmark::exchange {
+
+/// A session of another tool. `version` may be empty.
+[[nodiscard]] Session foreign_session(std::string_view tool, std::string_view version = {});
+
+/// A passed run of the session, `name` cleaned; more is filled in by the caller. The reference ends with the next call.
+Run& add_run(Session& session, std::string_view name, std::string_view device);
+
+struct Quantity {
+  const char* id;
+  const char* unit;  ///< SI
+  Better better = Better::lower;
+};
+
+/// The device of results of which nobody knows where they were measured.
+inline constexpr const char* kUnknownDevice = "unknown";
+
+inline constexpr Quantity kTime{"time", "s", Better::lower};
+
+/// How samples belong together: each is a start of its own, or all were taken in one go.
+enum class Grouping { one_round, round_each };
+
+/// Data error for a sample that is not finite or absurdly large, and for a time below 0. Without samples nothing is
+/// added.
+[[nodiscard]] Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples,
+                                Grouping grouping = Grouping::one_round);
+
+/// A metric of which the file has a summary alone: it counts as one sample, and a note says of what.
+[[nodiscard]] Status add_summary_metric(Run& run, const Quantity& quantity, double value, const std::string& note);
+
+/// The text without control characters (they become blanks) and with U+FFFD for what is not UTF-8: names from a file
+/// are printed on terminals.
+[[nodiscard]] std::string clean_text(std::string_view text);
+
+/// Integers and numbers that print as they were written become such; everything else is text.
+[[nodiscard]] ParamValue param_value(std::string_view text);
+
+/// "2026-03-01T12:34:56Z" from an ISO 8601 date and time, with any offset or none (UTC) and any fraction; nothing if it
+/// is something else.
+[[nodiscard]] std::optional<std::string> to_utc(std::string_view text);
+
+/// Makes the workload's name, which is a whole name already, what report::case_name gives.
+void keep_name(Run& run);
+
+/// Sets the machine's one device; facts that are empty or 0 stay unknown.
+void set_processor(Session& session, const std::string& name, std::int64_t compute_units, double max_clock_hz);
+
+/// 16 hexadecimal digits (FNV-1a, 64 bits).
+[[nodiscard]] std::string digest(std::string_view text);
+
+/// Reads the document by `read(fields, session)` and turns its first complaint into an error that names the file.
+template <typename Read>
+[[nodiscard]] Result<std::vector<Session>> read_object(const Json& json, Session session, Read&& read) {
+  std::optional<Error> error;
+  JsonFields fields(json, "", error);
+  if (!error) read(fields, session);
+  if (error) return *error;
+  std::vector<Session> sessions;
+  sessions.push_back(std::move(session));
+  return sessions;
+}
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,86 @@
+// JUnit XML, which CI systems show: one test case a run. The schema that Jenkins and GitLab read is windyroad's
+// (github.com/windyroad/JUnit-Schema): "time" in seconds, <failure> for a wrong result, <error> for what could not run,
+// <skipped> for the rest; metrics are properties.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "exchange/format.h"
+#include "exchange/imported.h"
+#include "model/names.h"
+#include "report/build_parts.h"
+#include "report/labels.h"
+#include "report/svg.h"
+
+namespace warpmark::exchange {
+namespace {
+
+std::string attribute(const char* name, std::string_view value) {
+  return fmt::format(" {}=\"{}\"", name, report::escape_markup(clean_text(value)));
+}
+
+std::string property(std::string_view name, std::string_view value) {
+  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+}
+
+std::string outcome_element(const Run& run) {
+  const std::string message = attribute("message", run.reason);
+  switch (run.outcome) {
+    case Outcome::failed: return "    <failure" + message + "/>\n";
+    case Outcome::error: return "    <error" + message + "/>\n";
+    case Outcome::unsupported:
+    case Outcome::skipped: return "    <skipped" + message + "/>\n";
+    case Outcome::passed:
+    case Outcome::mistrusted: return {};
+  }
+  return {};
+}
+
+std::string test_case(const Run& run) {
+  std::string text = "  <testcase" + attribute("classname", run.workload) + attribute("name", report::case_name(run));
+  const Metric* time = report::metric_of(run, "time");
+  if (time != nullptr && report::shows_speed(run)) {
+    text += attribute("time", fmt::format("{:.9f}", time->summary.median));
+  }
+  std::string properties;
+  if (report::shows_speed(run)) {
+    for (const Metric& metric : run.metrics) {
+      if (metric.summary.n == 0) continue;
+      properties += property(metric.id,
+                             fmt::format("{}{}{}", metric.summary.median, metric.unit.empty() ? "" : " ", metric.unit));
+    }
+  }
+  if (run.outcome == Outcome::mistrusted) properties += property("mistrusted", run.reason);
+  const std::string inside =
+      (properties.empty() ? "" : "    <properties>\n" + properties + "    </properties>\n") + outcome_element(run);
+  return inside.empty() ? text + "/>\n" : text + ">\n" + inside + "  </testcase>\n";
+}
+
+Result<Exported> write(const Session& session) {
+  const auto count = [&](auto... wanted) {
+    return std::count_if(session.runs.begin(), session.runs.end(),
+                         [&](const Run& run) { return ((run.outcome == wanted) || ...); });
+  };
+  double total = 0;
+  for (const Run& run : session.runs) {
+    const Metric* time = report::metric_of(run, "time");
+    if (time != nullptr && report::shows_speed(run)) total += time->summary.median;
+  }
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite";
+  text += attribute("name", "warpmark " + session.id) + attribute("tests", std::to_string(session.runs.size())) +
+          attribute("failures", std::to_string(count(Outcome::failed))) +
+          attribute("errors", std::to_string(count(Outcome::error))) +
+          attribute("skipped", std::to_string(count(Outcome::skipped, Outcome::unsupported))) +
+          attribute("time", fmt::format("{:.9f}", total)) + attribute("hostname", session.machine.hostname);
+  std::string started = session.started;
+  if (started.ends_with('Z')) started.pop_back();  // the schema's dates have no time zone
+  text += attribute("timestamp", started) + ">\n";
+  for (const Run& run : session.runs) text += test_case(run);
+  return Exported{text + "</testsuite>\n", {}};
+}
+
+}  // namespace
+
+extern const Format kJunit{"junit", "JUnit XML for CI systems", nullptr, nullptr, write};
+
+}  // namespace warpmark::exchange

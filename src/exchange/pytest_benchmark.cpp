@@ -1,0 +1,193 @@
+// JSON of pytest-benchmark (--benchmark-json, .benchmarks/): plugin.py, session.py and stats.py of
+// github.com/ionelmc/pytest-benchmark. Seconds for one iteration. The rounds of a test share one process and one
+// set-up: they are samples of one round.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "exchange/exported.h"
+#include "exchange/format.h"
+#include "exchange/imported.h"
+#include "report/build_parts.h"
+#include "report/labels.h"
+#include "stats/order_statistics.h"
+
+namespace warpmark::exchange {
+namespace {
+
+bool detect(const Document& document) {
+  if (!document.json || !document.json->is_object()) return false;
+  const Json& json = *document.json;
+  return json.contains("machine_info") && json.contains("benchmarks") && json["benchmarks"].is_array();
+}
+
+void read_machine(JsonFields& fields, Session& session) {
+  Machine& machine = session.machine;
+  std::string system, release, brand, implementation, version;
+  std::int64_t count = 0;
+  fields.maybe("node", machine.hostname);
+  fields.maybe("system", system);
+  fields.maybe("release", release);
+  fields.maybe("python_implementation", implementation);
+  fields.maybe("python_version", version);
+  fields.object("cpu", false, [&](JsonFields& cpu) {
+    cpu.maybe(cpu.has("brand_raw") ? "brand_raw" : "brand", brand);  // newer and older py-cpuinfo
+    cpu.maybe("count", count);
+  });
+  machine.hostname = clean_text(machine.hostname);
+  machine.kernel = clean_text(std::string(trim(system + " " + release)));
+  if (!implementation.empty()) machine.software.emplace_back(clean_text(implementation), clean_text(version));
+  set_processor(session, brand, count, 0);
+}
+
+/// A branch that is none is written in brackets, a commit that is none as "unversioned".
+void read_commit(JsonFields& fields, Session& session) {
+  fields.maybe("id", session.commit);
+  fields.maybe("branch", session.branch);
+  fields.maybe("dirty", session.dirty);
+  session.commit = session.commit == "unversioned" ? "" : clean_text(session.commit);
+  session.branch = session.branch.starts_with("(") ? "" : clean_text(session.branch);
+}
+
+Status read_benchmark(JsonFields& fields, Session& session) {
+  std::string name, group;
+  fields.required("name", name);
+  fields.maybe("fullname", name);
+  fields.maybe("group", group);
+  Run& run = add_run(session, name, "cpu");
+  keep_name(run);
+  run.timing.method = "pytest-benchmark";
+  if (!group.empty()) run.notes.emplace_back("group", clean_text(group));
+  if (fields.has("params") && fields.json()["params"].is_object()) {
+    for (const auto& [key, value] : fields.json()["params"].items()) {
+      run.params.set(clean_text(key), param_value(value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  std::vector<double> data;
+  double median = 0;
+  std::int64_t rounds = 0;
+  fields.object("stats", true, [&](JsonFields& stats) {
+    stats.maybe("data", data);
+    stats.maybe("rounds", rounds);
+    stats.maybe("iterations", run.timing.launches_per_sample);
+    if (data.empty()) stats.required("median", median);
+  });
+  if (!data.empty()) return add_metric(run, kTime, std::move(data));
+  return add_summary_metric(run, kTime, median, fmt::format("the file has the median of {} rounds alone", rounds));
+}
+
+Result<std::vector<Session>> read(const Document& document) {
+  if (!detect(document)) return data_error("it has no 'machine_info' and 'benchmarks'");
+  const Json& json = *document.json;
+  const std::string version =
+      json.contains("version") && json["version"].is_string() ? json["version"].get<std::string>() : "";
+  Status added;
+  auto sessions =
+      read_object(json, foreign_session("pytest-benchmark", version), [&](JsonFields& fields, Session& session) {
+        std::string date;
+        fields.maybe("datetime", date);
+        session.started = to_utc(date).value_or("");
+        fields.object("machine_info", true, [&](JsonFields& machine) { read_machine(machine, session); });
+        fields.object("commit_info", false, [&](JsonFields& commit) { read_commit(commit, session); });
+        fields.each("benchmarks", [&](JsonFields& benchmark) {
+          if (added.ok()) added = read_benchmark(benchmark, session);
+        });
+      });
+  if (sessions.ok() && !added.ok()) return added.error();
+  return sessions;
+}
+
+/// All that `pytest-benchmark compare` prints. Its own quartiles lie between other neighbours where rounds are few.
+Json stats_json(const Run& run, const Metric& time) {
+  std::vector<double> sorted = time.samples;
+  std::sort(sorted.begin(), sorted.end());
+  const Summary& summary = time.summary;
+  const double q1 = stats::quantile_of_sorted(sorted, 0.25), q3 = stats::quantile_of_sorted(sorted, 0.75);
+  const auto outside = [&](double low, double high) {
+    return std::count_if(sorted.begin(), sorted.end(), [&](double x) { return x < low || x > high; });
+  };
+  const double fence = 1.5 * (q3 - q1);
+  const auto beyond_fence = outside(q1 - fence, q3 + fence);
+  const auto beyond_stdev = outside(summary.mean - summary.stdev, summary.mean + summary.stdev);
+  double total = 0;
+  for (const double sample : time.samples) total += sample;
+  const auto at_least = std::lower_bound(sorted.begin(), sorted.end(), q1 - fence);
+  const auto at_most = std::upper_bound(sorted.begin(), sorted.end(), q3 + fence);
+  return {{"min", summary.min},
+          {"max", summary.max},
+          {"mean", summary.mean},
+          {"stddev", summary.stdev},
+          {"rounds", summary.n},
+          {"median", summary.median},
+          {"iqr", q3 - q1},
+          {"q1", q1},
+          {"q3", q3},
+          {"iqr_outliers", beyond_fence},
+          {"stddev_outliers", beyond_stdev},
+          {"outliers", fmt::format("{};{}", beyond_stdev, beyond_fence)},
+          {"ld15iqr", at_least == sorted.end() ? sorted.back() : *at_least},
+          {"hd15iqr", at_most == sorted.end() ? sorted.back() : *at_most},
+          {"ops", summary.mean > 1e-300 ? Json(1 / summary.mean) : Json(nullptr)},
+          {"total", total},
+          {"data", time.samples},
+          {"iterations", run.timing.launches_per_sample}};
+}
+
+Json benchmark_json(const Run& run, const Metric& time) {
+  Json params(nullptr);
+  for (const auto& [name, value] : run.params.items()) params[name] = to_text(value);
+  const std::string name = report::case_name(run);
+  return {{"group", nullptr},          {"name", name},
+          {"fullname", name},          {"params", params},
+          {"param", nullptr},          {"extra_info", Json::object()},
+          {"options", Json::object()}, {"stats", stats_json(run, time)}};
+}
+
+Json machine_json(const Session& session) {
+  Json cpu = Json::object();
+  cpu["brand"] = session.machine.cpu;
+  for (const auto& device : session.machine.devices) {
+    if (device.backend == "cpu") cpu["count"] = device.compute_units;
+  }
+  return {{"node", session.machine.hostname},
+          {"processor", ""},
+          {"machine", "x86_64"},
+          {"python_compiler", ""},
+          {"python_implementation", ""},
+          {"python_version", ""},
+          {"release", session.machine.kernel},
+          {"system", "Linux"},
+          {"cpu", cpu}};
+}
+
+Result<Exported> write(const Session& session) {
+  Json json{{"machine_info", machine_json(session)},
+            {"commit_info",
+             {{"id", session.commit.empty() ? "unversioned" : session.commit},
+              {"time", nullptr},
+              {"dirty", session.dirty},
+              {"branch", session.branch.empty() ? "(unknown)" : session.branch}}},
+            {"benchmarks", Json::array()}};
+  std::size_t left_out = 0;
+  for (const Run& run : session.runs) {
+    const Metric* time = report::metric_of(run, "time");
+    if (time == nullptr || !report::shows_speed(run)) {
+      ++left_out;
+      continue;
+    }
+    json["benchmarks"].push_back(benchmark_json(run, *time));
+  }
+  std::string date = session.started;
+  if (date.ends_with('Z')) date.pop_back();  // the format's dates are UTC without saying so
+  json["datetime"] = date;
+  json["version"] = "warpmark " + session.build.version;
+  return exported_json(json, json["benchmarks"].size(), left_out, "a time");
+}
+
+}  // namespace
+
+extern const Format kPytestBenchmark{"pytest-benchmark", "JSON of pytest-benchmark", detect, read, write};
+
+}  // namespace warpmark::exchange
