@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/record_program.h"
+#include "profile/collectors/tools.h"
 #include "profile/read_session.h"
 #include "warpmark/command.h"
 
@@ -21,8 +22,14 @@ constexpr OptionSpec kOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
     {"--delay", "TIME", "run untouched this long after the first CUDA call (default 5s)"},
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
+    {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
+    {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
+    {"--ncu", "K", "afterwards run again under ncu: metrics of the K costliest kernels"},
+    {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
     {"--whole-graphs", "", "one record for a CUDA graph, not one for each of its nodes: cheaper"},
+    {"--memory", "", "also a record of every allocation and release that reaches the driver"},
+    {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
 };
 
 Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
@@ -52,57 +59,148 @@ std::int64_t gpu_works(const Timeline& timeline) {
 }
 
 std::string cost_text(const Timeline& timeline) {
-  const auto inflation = fact(timeline, "inflation");
-  if (inflation.empty()) return "its own cost could not be measured";
-  return fmt::format("the program ran {:.1f} % slower while recorded", std::strtod(inflation.c_str(), nullptr) * 100);
+  if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
+  const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
+  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f})", percent("inflation"),
+                     percent("inflation_low"), percent("inflation_high"));
 }
 
-/// What was recorded, one line a process. True if the GPU did anything.
-Result<bool> summarize(Context& context, const fs::path& out, const profile::RecordOutcome& outcome) {
-  const std::vector<fs::path> files{out};
-  const auto session = profile::read_session(files);
-  if (!session.ok() && outcome.processes > 0) return session.error();
-  bool any = false;
-  if (session.ok()) {
-    for (const auto& timeline : session->ranks) {
-      any = any || gpu_works(timeline) > 0;
-      context.err << fmt::format("warpmark: process {}: {} events, {} on the GPU; {}\n", fact(timeline, "process"),
-                                 timeline.events.size(), gpu_works(timeline), cost_text(timeline));
+struct Recorded {
+  bool gpu_work = false;
+  std::string problem;  ///< that the recorder met; empty if none
+};
+
+/// Says what was recorded, one line a process.
+Recorded summarize(Context& context, const profile::RecordOutcome& outcome, const ProfileSession& session) {
+  Recorded recorded;
+  const auto look_at = [&](const std::vector<DataQualityIssue>& issues) {
+    for (const auto& issue : issues) {
+      if (issue.id == "recorder" && recorded.problem.empty()) recorded.problem = issue.example;
     }
-    for (const auto& issue : session->quality) {
-      if (issue.id == "recorder") context.err << "warpmark: " << issue.example << '\n';
-    }
+  };
+  for (const auto& timeline : session.ranks) {
+    recorded.gpu_work = recorded.gpu_work || gpu_works(timeline) > 0;
+    context.err << fmt::format("warpmark: process {}: {} events, {} on the GPU; {}\n", fact(timeline, "process"),
+                               timeline.events.size(), gpu_works(timeline), cost_text(timeline));
+    look_at(timeline.quality);
   }
+  look_at(session.quality);
   if (!outcome.gpu_problem.empty()) context.err << "warpmark: no GPU counters: " << outcome.gpu_problem << '\n';
-  return any;
+  return recorded;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+/// Why a recording holds nothing of the GPU, and what to do.
+Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string& problem) {
+  if (outcome.processes == 0) {
+    return environment_error("the program made no CUDA call",
+                             "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
+  }
+  if (problem.find("CUPTI") != std::string::npos) {
+    return environment_error(problem,
+                             "install it with pip install nvidia-cuda-cupti (or the CUDA toolkit), or name libcupti.so "
+                             "in WARPMARK_CUPTI");
+  }
+  return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
+                           "the program may have ended before the recording began: try --delay 0s --duration 0s");
+}
+
+/// The metrics of the costliest kernels, beside the recording.
+Status add_kernel_metrics(Context& context, const ParsedOptions& options, const std::string& ncu,
+                          const profile::RecordOptions& record, const ProfileSession& session) {
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--ncu")));
+  const auto kernels = profile::costliest_kernels(session, static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
+  if (kernels.empty()) return {};
+  const fs::path csv = record.out.string() + ".ncu.csv";
+  context.err << fmt::format("warpmark: running again under ncu for {} kernels\n", kernels.size());
+  WM_ASSIGN(const int code,
+            profile::run_to_the_end(profile::ncu_command(ncu, kernels, csv, record.command), &context.interrupted));
+  const std::vector<fs::path> files{csv};
+  const auto read = profile::read_session(files);
+  if (!read.ok() || read->kernels.empty()) {
+    return environment_error(
+        fmt::format("ncu measured no kernel (exit code {}); it says so in {}", code, csv.string()),
+        "a permission error there: let an administrator set NVreg_RestrictProfilingToAdminUsers=0");
+  }
+  context.err << fmt::format("warpmark: {} launches measured\n", read->kernels.size());
+  context.err << "warpmark: next: warpmark analyze " << record.out.string() << ' ' << csv.string() << '\n';
+  return {};
+}
+
+Result<int> record_with_nsys(Context& context, const ParsedOptions& options, const profile::RecordOptions& record) {
+  const char* path = context.environment("PATH");
+  profile::NsysOptions nsys;
+  WM_ASSIGN(nsys.nsys, profile::find_tool("nsys", path != nullptr ? path : ""));
+  nsys.command = record.command;
+  nsys.out = options.get("--out", "profile.sqlite");
+  nsys.delay_s = record.delay_s;
+  nsys.duration_s = record.duration_s;
+  nsys.interrupted = &context.interrupted;
+  WM_ASSIGN(const int code, profile::run_nsys(nsys));
+  context.err << "warpmark: next: warpmark analyze " << nsys.out.string() << '\n';
+  return code;
+}
+
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name) {
+  if (!options.has(name)) return std::int64_t{0};
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get(name)));
+  if (count < 1) return usage_error(std::string(name) + " takes a number from 1 on, not " + options.get(name));
+  return count;
+}
+
+Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
   profile::RecordOptions record;
   record.command = options.positionals();
-  if (record.command.empty())
+  if (record.command.empty()) {
     return usage_error("there is no command to record", "warpmark profile -- python train.py");
+  }
   record.out = options.get("--out", "profile.wmrec");
   WM_ASSIGN(record.delay_s, time_of(options, "--delay", record.delay_s));
   WM_ASSIGN(record.duration_s, time_of(options, "--duration", record.duration_s));
   WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
+  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps"));
+  WM_ASSIGN(record.steps, count_of(options, "--steps"));
+  WM_TRY(count_of(options, "--ncu"));
   record.whole_graphs = options.has("--whole-graphs");
+  record.memory = options.has("--memory");
+  record.waits = options.has("--waits");
   record.interrupted = &context.interrupted;
+  return record;
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto record, record_options(context, options));
+  if (options.has("--nsys")) return record_with_nsys(context, options, record);
+  std::string ncu;
+  if (options.has("--ncu")) {  // before the program runs for nothing
+    const char* path = context.environment("PATH");
+    WM_ASSIGN(ncu, profile::find_tool("ncu", path != nullptr ? path : ""));
+  }
   std::error_code ignored;
   WM_ASSIGN(record.library, profile::find_inject_library(fs::read_symlink("/proc/self/exe", ignored),
                                                          context.environment("WARPMARK_INJECT_LIBRARY")));
   const char* named = context.environment("WARPMARK_CUPTI");
+  if (named != nullptr && *named != '\0' && !fs::exists(named, ignored)) {
+    return environment_error("WARPMARK_CUPTI names " + std::string(named) + ", which does not exist",
+                             "unset it to have CUPTI looked for, or name a libcupti.so");
+  }
   record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
 
   WM_ASSIGN(const auto outcome, profile::record_program(record));
-  WM_ASSIGN(const bool any, summarize(context, record.out, outcome));
-  if (!any) {
-    return environment_error(
-        outcome.processes == 0 ? "the program made no CUDA call" : "nothing that the GPU did was recorded",
-        outcome.processes == 0 ? "is there an NVIDIA driver, and does the program use the GPU?"
-                               : "the program may have ended before the recording began: try --delay 0s --duration 0s");
+  const std::vector<fs::path> files{record.out};
+  const auto session = profile::read_session(files);
+  if (!session.ok() && outcome.processes > 0) return session.error();
+  const Recorded recorded = session.ok() ? summarize(context, outcome, *session) : Recorded{};
+  if (recorded.problem.starts_with("another profiler")) {
+    context.err << "warpmark: " << recorded.problem << '\n';
+    return outcome.exit_code;
   }
-  context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
+  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem);
+  if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
+  if (options.has("--ncu")) {
+    WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
+  } else {
+    context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
+  }
   return outcome.exit_code;
 }
 
@@ -112,15 +210,16 @@ extern const Command profile_command{
     .id = "profile",
     .summary = "record what a program does on the GPU",
     .details =
-        "Runs a command, Python or native, and records kernels, copies, memsets, and the CUDA calls that launch, copy, "
-        "wait "
-        "or allocate, through CUPTI; beside it every 100 ms the GPUs' clocks, power, utilization and throttle reasons "
-        "and "
-        "the host's load. The command is not changed: CUDA itself loads the recorder (CUDA_INJECTION64_PATH).\n"
+        "Runs a command, Python or native, and records kernels, copies, memsets, the CUDA calls that launch, copy, "
+        "wait or allocate, and NVTX ranges; beside it every 100 ms the GPUs' clocks, power, utilization and throttle "
+        "reasons and the host's load. The command is not changed: CUDA itself loads the recorder "
+        "(CUDA_INJECTION64_PATH), which uses CUPTI.\n"
         "\n"
         "The program first runs untouched for --delay. Then its launches are counted without recording, with it for "
-        "--duration, and without it again, so that the recording says how much slower it made the program. What was "
-        "recorded survives a crash or a kill of the program.\n"
+        "--duration, without it again, and four times more with and without, so that the recording says how much "
+        "slower it made the program. What was recorded survives a crash or a kill of the program.\n"
+        "\n"
+        "--ncu runs the command a second time. If another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
         "The exit code is the program's; 5 if nothing was recorded.",
     .options = kOptions,
@@ -128,6 +227,7 @@ extern const Command profile_command{
     .examples =
         "warpmark profile -- python train.py --epochs 1\n"
         "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
+        "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run,
 };

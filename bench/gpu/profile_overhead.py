@@ -1,16 +1,17 @@
 """What recording costs: a launch-bound training step (ViT-B/16, batch 1: some 800 kernels in about 20 ms) timed alone, under
 `warpmark profile`, and under torch.profiler, in turns on the same machine.
 
-Usage: python3 profile_overhead.py WARPMARK OUT_FOLDER      (the driver)
-       python3 profile_overhead.py --train SECONDS [--torch] (one run; prints the time of each step)"""
+Usage: python3 profile_overhead.py WARPMARK OUT_FOLDER               (the driver)
+       python3 profile_overhead.py --train SECONDS [--torch|--ranges] (one run; prints the time of each step)"""
 import json
+import sqlite3
 import statistics
 import subprocess
 import sys
 import time
 
 
-def train(seconds, use_torch_profiler):
+def train(seconds, use_torch_profiler, ranges):
     import torch
     import torchvision
     torch.backends.cuda.matmul.allow_tf32 = True
@@ -32,7 +33,11 @@ def train(seconds, use_torch_profiler):
         end = time.monotonic() + duration
         while time.monotonic() < end:
             begin = time.time()
+            if ranges:
+                torch.cuda.nvtx.range_push(f"step {len(times)}")
             step()
+            if ranges:
+                torch.cuda.nvtx.range_pop()
             times.append((begin, time.time() - begin))
 
     if use_torch_profiler:
@@ -53,14 +58,23 @@ def median_ms(times, begin=0.0, end=float("inf"), outside=False):
     return statistics.median(chosen) * 1e3 if chosen else float("nan")
 
 
-def record(warpmark, train, out, *options):
-    """Median step in ms while it is recorded, and outside of the windows that are counted or recorded."""
-    run = subprocess.run([warpmark, "profile", "--delay", "8s", "--duration", "3s", "--out", out, *options, "--", *train, "14"],
+def record(warpmark, train, out):
+    """Medians of the step in ms while it is recorded and outside of all windows, and the cost that the recording names."""
+    run = subprocess.run([warpmark, "profile", "--delay", "8s", "--duration", "3s", "--out", out, "--", *train, "21"],
                          capture_output=True, text=True)
     print(run.stderr[-600:])
-    begin, end = window_of(warpmark, out)
+    facts = facts_of(warpmark, out)
+    begin, end = (int(facts[f"recording_{side}_ns"]) * 1e-9 for side in ("begin", "end"))
     times = json.loads(run.stdout.splitlines()[-1])["times"]
-    return median_ms(times, begin, end), median_ms(times, begin - 1.1, end + 1.1, outside=True)
+    named = [float(facts[f"inflation{which}"]) * 100 for which in ("", "_low", "_high")]
+    return [median_ms(times, begin, end), median_ms(times, begin - 1.1, end + 6, outside=True), *named]
+
+
+def facts_of(warpmark, path):
+    """The recording's own facts, through its SQLite export."""
+    subprocess.run([warpmark, "convert", path, "--to", "sqlite", "--out", path + ".sqlite"], check=True, capture_output=True)
+    with sqlite3.connect(path + ".sqlite") as database:
+        return dict(database.execute("select key, value from metadata"))
 
 
 def main(warpmark, folder):
@@ -68,30 +82,20 @@ def main(warpmark, folder):
     rows = []
     for turn in range(3):
         plain = json.loads(subprocess.run(train + ["9"], capture_output=True, text=True).stdout.splitlines()[-1])
-        sampled = record(warpmark, train, f"{folder}/vit{turn}.wmrec")
-        unsampled = record(warpmark, train, f"{folder}/vit{turn}_unsampled.wmrec", "--interval", "0s")
+        ours = record(warpmark, train, f"{folder}/vit{turn}.wmrec")
         peer = json.loads(subprocess.run(train + ["9", "--torch"], capture_output=True, text=True).stdout.splitlines()[-1])
-        rows.append((median_ms(plain["times"]), *sampled, *unsampled, median_ms(peer["times"], *peer["window"]),
+        rows.append((median_ms(plain["times"]), *ours, median_ms(peer["times"], *peer["window"]),
                      median_ms(peer["times"], *peer["window"], outside=True)))
         print(turn + 1, ["%.2f" % value for value in rows[-1]], flush=True)
-    print("| turn | plain | recorded | around it | recorded, --interval 0s | around it | torch.profiler on | around it |")
-    for turn, row in enumerate(rows):
-        print(f"| {turn + 1} | " + " | ".join(f"{value:.2f} ms" for value in row) + " |")
-
-
-def window_of(warpmark, path):
-    """Begin and end of the recording in seconds since the epoch, from the recording's own bytes."""
-    data = open(path, "rb").read()
-
-    def value(key):
-        at = data.find(key.encode())
-        size = int.from_bytes(data[at + len(key):at + len(key) + 4], "little")
-        return int(data[at + len(key) + 4:at + len(key) + 4 + size]) * 1e-9
-    return value("recording_begin_ns"), value("recording_end_ns")
+    print("| turn | plain | recorded | around it | slower | slower, as the recording says (from, to) | torch.profiler on "
+          "| around it |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for turn, (plain, on, off, typical, low, high, peer_on, peer_off) in enumerate(rows):
+        print(f"| {turn + 1} | {plain:.2f} ms | {on:.2f} ms | {off:.2f} ms | {(on / off - 1) * 100:.1f} % | "
+              f"{typical:.1f} % ({low:.1f}, {high:.1f}) | {peer_on:.2f} ms | {peer_off:.2f} ms |")
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--train":
-        train(float(sys.argv[2]), "--torch" in sys.argv)
+        train(float(sys.argv[2]), "--torch" in sys.argv, "--ranges" in sys.argv)
     else:
         main(sys.argv[1], sys.argv[2])

@@ -9,10 +9,13 @@ namespace {
 
 /// Recording also slows the host while the GPU works, which makes the GPU idle later. The replay without recording
 /// costs tells how much shorter the step would be: what of it the idle stretches themselves do not explain is taken
-/// from the parts that the host's slowness makes, in proportion.
+/// from the parts that the host's slowness makes, in proportion. Where the recorder measured how much slower the
+/// program ran, that is known and not replayed.
 void correct_for_recording(RankEvidence& rank) {
-  if (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0) return;
-  const double inflation = (rank.step_ns() - rank.replay.step_ns()) * rank.step_count();
+  const auto measured = measured_inflation(*rank.timeline);
+  if (!measured && (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0)) return;
+  const double undisturbed_ns = measured ? rank.step_ns() / (1 + *measured) : rank.replay.step_ns();
+  const double inflation = (rank.step_ns() - undisturbed_ns) * rank.step_count();
   const double unexplained = inflation - static_cast<double>(rank.breakdown.of(Part::idle_profiler));
   constexpr Part kSlowed[] = {Part::idle_launch, Part::idle_optimizer, Part::idle_sync};
   double sum = 0;

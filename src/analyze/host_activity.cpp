@@ -1,6 +1,7 @@
 #include "analyze/host_activity.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <unordered_map>
 
@@ -9,10 +10,28 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
+constexpr double kMostInflation = 10;
+constexpr std::int64_t kMostCallCostNs = 20'000;  // more is no cost of timing a call
 constexpr std::int64_t kLongLoadingNs = 300'000;
 constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
 
 bool is_api(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
+
+/// The time that recording took, spread over the calls that were timed: what the program was slowed by in all is
+/// measured, where is not.
+std::int64_t measured_call_cost_ns(const Timeline& timeline, double inflation) {
+  const EventColumns& events = timeline.events;
+  std::int64_t calls = 0, first = INT64_MAX, last = INT64_MIN;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_api(events.kind[i])) continue;
+    ++calls;
+    first = std::min(first, events.start[i]);
+    last = std::max(last, events.end(i));
+  }
+  if (calls == 0) return 0;
+  const double cost = static_cast<double>(last - first) * inflation / (1 + inflation) / static_cast<double>(calls);
+  return std::min(kMostCallCostNs, static_cast<std::int64_t>(cost));
+}
 
 bool records_shapes(const Timeline& timeline) {
   const EventColumns& events = timeline.events;
@@ -35,10 +54,22 @@ bool is_allocation_call(std::string_view api) {
                             "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
 
+std::optional<double> measured_inflation(const Timeline& timeline) {
+  std::optional<double> inflation;
+  for (const auto& [key, value] : timeline.metadata) {
+    if (key == "warpmark_inflation_corrected" && value == "1") return std::nullopt;
+    if (key != "inflation") continue;
+    const double ratio = std::strtod(value.c_str(), nullptr);
+    if (ratio >= 0) inflation = std::min(ratio, kMostInflation);  // not so for NaN
+  }
+  return inflation;
+}
+
 RecordingCost recording_cost(const Timeline& timeline) {
   for (const auto& [key, value] : timeline.metadata) {
     if (key == "warpmark_inflation_corrected" && value == "1") return {};
   }
+  if (const auto inflation = measured_inflation(timeline)) return {0, measured_call_cost_ns(timeline, *inflation)};
   if (contains_any(timeline.format, {"kineto", "pytorch", "chrome"})) {
     return records_shapes(timeline) ? RecordingCost{2800, 4000} : RecordingCost{1900, 2400};
   }

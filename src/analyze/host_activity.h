@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyze/intervals.h"
@@ -29,8 +30,12 @@ struct RecordingCost {
   std::int64_t op_ns = 0;
   std::int64_t api_ns = 0;
 };
-/// By format; the figures and how they were measured: docs/metrics.md, "Profiles".
+/// By what the recorder measured of itself, else by format; the figures and how they were measured: docs/metrics.md,
+/// "Profiles".
 [[nodiscard]] RecordingCost recording_cost(const Timeline& timeline);
+/// How much slower the program ran while it was recorded, as the recorder measured it: 0.1 is 10 %. Nothing if it did
+/// not, or if the profile was corrected for it already.
+[[nodiscard]] std::optional<double> measured_inflation(const Timeline& timeline);
 
 /// A call that may have waited for the GPU.
 struct BlockingCall {

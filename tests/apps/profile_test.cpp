@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <set>
 #include <thread>
 
 #include "apps/cli_fixture.h"
@@ -25,12 +29,15 @@ class ProfileCli : public Cli {
   void SetUp() override {
     Cli::SetUp();
     if (!std::filesystem::exists(kProgram)) GTEST_SKIP() << "the recorder is built where CUPTI's headers are";
+    path_variable_ = std::getenv("PATH");
     setenv("WARPMARK_CUPTI", (kFolder + "/mock_cupti/libmock_cupti.so").c_str(), 1);
   }
   void TearDown() override {
     unsetenv("WARPMARK_CUPTI");
+    if (!path_variable_.empty()) setenv("PATH", path_variable_.c_str(), 1);
     Cli::TearDown();
   }
+  std::string path_variable_;
 };
 
 std::string fact_of(const Timeline& timeline, const std::string& key) {
@@ -52,23 +59,237 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   const Timeline& timeline = session->ranks[0];
   EXPECT_EQ(fact_of(timeline, "dropped_records"), "0");
   EXPECT_FALSE(fact_of(timeline, "inflation").empty());
-  std::size_t kernels = 0, launches = 0, waits = 0, joined = 0;
+  std::size_t kernels = 0, launches = 0, waits = 0, copies = 0, joined = 0;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     kernels += timeline.events.kind[i] == EventKind::kernel ? 1U : 0U;
-    launches += timeline.name_of(i) == "cudaLaunchKernel" ? 1U : 0U;
+    const auto name = timeline.name_of(i);
+    launches += name == "cudaLaunchKernel" || name == "cuLaunchKernel" ? 1U : 0U;
+    copies += name == "cudaMemcpyAsync" || timeline.events.kind[i] == EventKind::memcpy ? 1U : 0U;
     waits += timeline.name_of(i) == "cudaDeviceSynchronize" ? 1U : 0U;
     joined += timeline.events.correlation[i] != 0 ? 1U : 0U;
   }
   EXPECT_GT(kernels, 100U);
   EXPECT_NEAR(static_cast<double>(launches), static_cast<double>(kernels), 0.05 * static_cast<double>(kernels));
-  EXPECT_GT(waits, kernels / 10);
-  EXPECT_EQ(joined, kernels + launches + waits);
+  EXPECT_GT(waits, kernels / 11);
+  EXPECT_EQ(joined, kernels + launches + waits + copies);
   EXPECT_FALSE(session->counters.empty()) << "the host's load is sampled beside it";
   const auto analysis = warpmark({"analyze", path("p.wmrec"), "--json", path("a.json")});
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
   EXPECT_GT((*json)["session"]["steps"].get<int>(), 100);
+}
+
+/// What `warpmark profile` recorded; one process.
+Timeline recorded(const std::string& file) {
+  auto session = profile::read_session(std::vector<std::filesystem::path>{file});
+  EXPECT_TRUE(session.ok()) << session.error().what;
+  EXPECT_EQ(session.ok() ? session->ranks.size() : 0U, 1U);
+  return session.ok() && session->ranks.size() == 1 ? std::move(session->ranks[0]) : Timeline{};
+}
+
+std::int64_t count_of(const Timeline& timeline, const std::function<bool(EventIndex)>& wanted) {
+  std::int64_t count = 0;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) count += wanted(i) ? 1 : 0;
+  return count;
+}
+
+TEST_F(ProfileCli, records_ranges_copies_and_driver_calls_of_all_threads) {
+  const auto output = warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--",
+                                kProgram, "0.5", "ranges=1", "kernels=20"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  const auto& events = timeline.events;
+  const auto steps = count_of(timeline, [&](EventIndex i) {
+    return events.kind[i] == EventKind::annotation && timeline.name_of(i).starts_with("step ");
+  });
+  EXPECT_GT(steps, 20);
+  EXPECT_NEAR(static_cast<double>(steps),
+              static_cast<double>(count_of(timeline,
+                                           [&](EventIndex i) {
+                                             return events.kind[i] == EventKind::memcpy && events.value[i] == 600'000 &&
+                                                    copy_kind(events.detail[i]) == CopyKind::host_to_device &&
+                                                    host_memory(events.detail[i]) == HostMemory::pageable;
+                                           })),
+              2);
+  const auto driver_calls = count_of(timeline, [&](EventIndex i) {
+    return events.kind[i] == EventKind::driver_api && timeline.name_of(i) == "cuLaunchKernel";
+  });
+  EXPECT_NEAR(static_cast<double>(driver_calls), 2.0 * static_cast<double>(steps), 6);
+  std::set<std::int64_t> threads;
+  for (const auto& track : timeline.tracks) {
+    if (track.kind == TrackKind::cpu_thread) threads.insert(track.thread);
+  }
+  EXPECT_GT(threads.size(), 5U) << "each backward pass has a thread of its own";
+}
+
+TEST_F(ProfileCli, records_as_many_steps_as_asked_for) {
+  const auto output = warpmark({"profile", "--warmup-steps", "40", "--steps", "25", "--out", path("p.wmrec"), "--",
+                                kProgram, "8", "kernels=40", "launch_us=100"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_EQ(fact_of(timeline, "launches_per_step"), "41");
+  const auto ends = count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; });
+  EXPECT_GE(ends, 25);
+  EXPECT_LE(ends, 40) << "the recorder looks every 20 ms";
+}
+
+TEST_F(ProfileCli, knows_what_recording_costs) {
+  setenv("MOCK_CUPTI_COST_NS", "200000", 1);  // on top of launches of 200 us
+  const auto output = warpmark({"profile", "--delay", "200ms", "--duration", "1s", "--out", path("p.wmrec"), "--",
+                                kProgram, "6", "launch_us=200", "kernels=20"});
+  unsetenv("MOCK_CUPTI_COST_NS");
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const double inflation = std::atof(fact_of(recorded(path("p.wmrec")), "inflation").c_str());
+  EXPECT_GT(inflation, 0.5);
+  EXPECT_LT(inflation, 1.5);
+}
+
+TEST_F(ProfileCli, leaves_a_forked_child_alone) {
+  const auto output = warpmark(
+      {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", kProgram, "0.5", "fork=1"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_GT(timeline.events.size(), 500U);
+  EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
+}
+
+TEST_F(ProfileCli, counts_the_steps_that_the_program_names) {
+  const auto output = warpmark({"profile", "--warmup-steps", "50", "--steps", "25", "--out", path("p.wmrec"), "--",
+                                kProgram, "8", "kernels=40", "launch_us=100", "ranges=1", "odd=1"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_EQ(fact_of(timeline, "steps_found_by"), "ranges");
+  const auto steps = count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == EventKind::annotation; });
+  EXPECT_GE(steps, 24);
+  EXPECT_LE(steps, 40);
+}
+
+TEST_F(ProfileCli, says_that_steps_were_not_found) {
+  const auto output = warpmark({"profile", "--delay", "200ms", "--duration", "500ms", "--steps", "25", "--out",
+                                path("p.wmrec"), "--", kProgram, "2", "odd=1"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("no steps were found"));
+  EXPECT_GT(recorded(path("p.wmrec")).events.size(), 100U);
+}
+
+TEST_F(ProfileCli, records_memory_and_waits_only_when_told_to) {
+  for (const bool told : {false, true}) {
+    std::vector<std::string> words{"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec")};
+    if (told) words.insert(words.end(), {"--memory", "--waits"});
+    const auto output = warpmark(with(words, {"--", kProgram, "0.3", "memory=1"}));
+    ASSERT_EQ(output.exit_code, 3) << output.err;
+    const Timeline timeline = recorded(path("p.wmrec"));
+    const auto kinds = [&](EventKind kind) {
+      return count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == kind; });
+    };
+    EXPECT_EQ(kinds(EventKind::allocation) > 10, told);
+    EXPECT_EQ(kinds(EventKind::sync_record) > 5, told);
+    std::int64_t bytes = 0;
+    for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+      if (timeline.events.kind[i] == EventKind::allocation) bytes += timeline.events.value[i];
+    }
+    EXPECT_LE(std::abs(bytes), 1 << 20) << "what was allocated was released, but for one at either end";
+    EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "cudaMalloc"; }), 5);
+  }
+}
+
+TEST_F(ProfileCli, samples_the_threads_of_the_program) {
+  const auto output =
+      warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", kProgram, "1"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
+  ASSERT_TRUE(session.ok());
+  const auto& counters = session->counters;
+  EXPECT_TRUE(std::any_of(counters.begin(), counters.end(), [](const CounterSeries& series) {
+    return series.id.starts_with("thread_running ") && series.id.ends_with(" mock_program") && series.times.size() > 2;
+  }));
+}
+
+TEST_F(ProfileCli, falls_back_to_counters_where_another_profiler_holds_cupti) {
+  for (const char* part : {"callbacks", "subscribe", "enable"}) {
+    setenv("MOCK_CUPTI_REFUSE", part, 1);
+    const auto output =
+        warpmark({"profile", "--delay", "100ms", "--duration", "100ms", "--out", path("p.wmrec"), "--", kProgram, "2"});
+    unsetenv("MOCK_CUPTI_REFUSE");
+    EXPECT_EQ(output.exit_code, 3) << part;
+    EXPECT_THAT(output.err, HasSubstr("another profiler holds CUPTI")) << part;
+    const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
+    ASSERT_TRUE(session.ok());
+    EXPECT_FALSE(session->counters.empty());
+  }
+}
+
+TEST_F(ProfileCli, says_what_to_install_where_cupti_is_missing) {
+  setenv("WARPMARK_CUPTI", path("libcupti.so").c_str(), 1);
+  const auto missing = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "0.3"});
+  EXPECT_EQ(missing.exit_code, 5);
+  EXPECT_THAT(missing.err, HasSubstr(path("libcupti.so")));
+  EXPECT_EQ(missing.out, "") << "the program was not run for nothing";
+  ASSERT_TRUE(write_file(path("libcupti.so"), "no library").ok());
+  const auto broken = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "0.3"});
+  EXPECT_EQ(broken.exit_code, 5);
+  EXPECT_THAT(broken.err, HasSubstr("CUPTI cannot be loaded"));
+  EXPECT_THAT(broken.err, HasSubstr("nvidia-cuda-cupti"));
+}
+
+TEST_F(ProfileCli, says_what_a_program_without_cuda_lacks) {
+  const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "cuda=0"});
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.err, HasSubstr("made no CUDA call"));
+  EXPECT_THAT(output.err, HasSubstr("nvidia-smi"));
+}
+
+/// A program on PATH that stands for one of NVIDIA's.
+class Tools : public ProfileCli {
+ protected:
+  void put(const std::string& name, const std::string& script) {
+    ASSERT_TRUE(write_file(folder_ / name, "#!/bin/sh\n" + script).ok());
+    std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
+    setenv("PATH", (folder_.string() + ":" + std::getenv("PATH")).c_str(), 1);
+  }
+};
+
+TEST_F(Tools, measures_the_costliest_kernels_with_ncu) {
+  put("ncu", "echo \"$@\" > " + path("words") + R"x(
+while [ "$1" != --log-file ]; do shift; done
+cat > "$2" <<'CSV'
+==PROF== Connected to process 1
+"ID","Process ID","Process Name","Host Name","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum"
+"","","","","","","","","","","ns"
+"0","1","p","h","forward","(128, 1, 1)","(132, 1, 1)","9.0","5000"
+CSV
+)x");
+  const auto output = warpmark(
+      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "2", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("1 launches measured"));
+  const std::string words = *read_file(path("words"));
+  EXPECT_THAT(words, HasSubstr("--launch-count 16"));
+  EXPECT_THAT(words, ::testing::ContainsRegex("regex:\\^\\([a-z_0-9]+\\|[a-z_0-9]+\\)\\$ "));
+  EXPECT_THAT(words, HasSubstr(kProgram + " 0.5"));
+  const auto analysis = warpmark({"analyze", path("p.wmrec"), path("p.wmrec.ncu.csv")});
+  EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
+}
+
+TEST_F(Tools, says_where_ncu_tells_why_it_measured_nothing) {
+  put("ncu", R"(while [ "$1" != --log-file ]; do shift; done
+echo "==ERROR== ERR_NVGPUCTRPERM" > "$2"; exit 1)");
+  const auto output = warpmark(
+      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "2", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.err, HasSubstr("p.wmrec.ncu.csv"));
+  EXPECT_TRUE(std::filesystem::exists(path("p.wmrec"))) << "what was recorded stays";
+}
+
+TEST_F(Tools, wraps_nsys_and_exports_its_report) {
+  put("nsys", "echo \"$@\" >> " + path("words") + "\n[ $1 = profile ] && exit 4\nexit 0\n");
+  const auto output = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--delay", "3s", "--", kProgram, "9"});
+  EXPECT_EQ(output.exit_code, 4);
+  const std::string words = *read_file(path("words"));
+  EXPECT_THAT(words, HasSubstr("profile --trace cuda,nvtx,osrt"));
+  EXPECT_THAT(words, HasSubstr("--output " + path("n.nsys-rep") + " --delay 3"));
+  EXPECT_THAT(words, HasSubstr("export --type sqlite --force-overwrite true --output " + path("n.sqlite")));
 }
 
 TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {

@@ -1,29 +1,185 @@
-// A program that "uses a GPU" for SECONDS: loads what CUDA_INJECTION64_PATH names, as the driver would in cuInit, and
-// launches steps of five kernels and a wait. Usage: mock_program SECONDS
+// A program as the recorder meets it, with a pretended CUDA driver: at its first CUDA call it loads the library that
+// CUDA_INJECTION64_PATH names, as the driver does; every call and its GPU work passes through the pretended CUPTI.
+// Each step copies a batch, launches kernels (half of them from a second thread, as a backward pass does) and waits for
+// the GPU; some launches use the driver, as Triton does. With odd=1 no two steps launch alike.
+//
+//   mock_program [SECONDS] [kernels=N] [launch_us=T] [kill_after=S] [exit=CODE] [fork=1] [ranges=1] [cuda=0] [odd=1]
+//                [memory=1]
+//
+// Prints the number of steps and of kernels it launched. Exits with 3 unless told otherwise.
+#include <cupti_driver_cbid.h>
+#include <cupti_runtime_cbid.h>
 #include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
 
 #include "mock_cupti/mock_cupti.h"
 
-int main(int count, char** words) {
-  if (const char* path = std::getenv("CUDA_INJECTION64_PATH")) {
+namespace {
+
+struct Script {
+  double seconds = 1;
+  int kernels = 9;
+  double launch_us = 50;
+  double kill_after = 0;
+  int exit_code = 3;
+  bool fork = false;
+  bool ranges = false;
+  bool cuda = true;
+  bool odd = false;     ///< steps differ
+  bool memory = false;  ///< every step allocates and releases memory
+};
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void spend_until(std::uint64_t end_ns) {
+  while (now_ns() < end_ns) {
+  }
+}
+
+/// The driver: one stream, whose work begins when it was launched and what stands before it is finished.
+class Driver {
+ public:
+  explicit Driver(double launch_us) : launch_ns_(static_cast<std::uint64_t>(launch_us * 1e3)) { load_injection(); }
+
+  void launch(const char* name, std::uint64_t duration_ns, bool runtime) {
+    constexpr std::uint32_t kRuntimeCall = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+    constexpr std::uint32_t kDriverCall = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
+    const MockCall call{runtime, runtime ? kRuntimeCall : kDriverCall, ++correlation_, name};
+    const MockWork work{.kind = MockWork::Kind::kernel, .name = name, .correlation = call.correlation, .grid = 132};
+    run(call, work, duration_ns);
+    ++kernels_;
+  }
+  void copy(std::uint64_t bytes) {
+    const MockCall call{true, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, ++correlation_};
+    const MockWork work{.kind = MockWork::Kind::copy_to_device, .correlation = call.correlation, .bytes = bytes};
+    run(call, work, bytes / 10);
+  }
+  void wait() {
+    const MockCall call{true, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, ++correlation_};
+    mock_cupti_enter(&call);
+    MockWork wait{.kind = MockWork::Kind::wait, .start_ns = now_ns(), .correlation = call.correlation};
+    spend_until(free_at_ns_);
+    wait.end_ns = now_ns();
+    mock_cupti_work(&wait);
+    mock_cupti_exit(&call);
+  }
+  void allocate(std::uint64_t bytes) { memory_call(MockWork::Kind::allocation, bytes); }
+  void release(std::uint64_t bytes) { memory_call(MockWork::Kind::release, bytes); }
+  [[nodiscard]] long kernels() const { return kernels_; }
+
+ private:
+  void memory_call(MockWork::Kind kind, std::uint64_t bytes) {
+    const std::uint32_t id = kind == MockWork::Kind::allocation ? CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020
+                                                                : CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020;
+    const MockCall call{true, id, ++correlation_};
+    mock_cupti_enter(&call);
+    const std::uint64_t now = now_ns();
+    const MockWork work{.kind = kind, .start_ns = now, .end_ns = now, .correlation = call.correlation, .bytes = bytes};
+    mock_cupti_work(&work);
+    mock_cupti_exit(&call);
+  }
+  void run(const MockCall& call, MockWork work, std::uint64_t duration_ns) {
+    mock_cupti_enter(&call);
+    const std::uint64_t begin = now_ns();
+    work.start_ns = std::max(begin + launch_ns_, free_at_ns_.load());
+    work.end_ns = work.start_ns + duration_ns;
+    free_at_ns_ = work.end_ns;
+    spend_until(begin + launch_ns_);
+    mock_cupti_work(&work);
+    mock_cupti_exit(&call);
+  }
+
+  void load_injection() {
+    const char* path = std::getenv("CUDA_INJECTION64_PATH");
+    if (path == nullptr) return;
     void* library = dlopen(path, RTLD_NOW);
     if (library == nullptr) {
       std::fprintf(stderr, "mock_program: %s\n", dlerror());
-      return 9;
+      std::exit(9);
     }
     reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))();
   }
-  const double seconds = count > 1 ? std::atof(words[1]) : 1;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
-    for (const char* kernel : {"_Z4gemmPfS_", "_Z3addPfS_", "_Z4gemmPfS_", "_Z7softmaxPf", "_Z4adamPfS_"}) {
-      mock_cupti_launch(kernel, 100'000);
-    }
-    mock_cupti_synchronize();
+
+  std::uint64_t launch_ns_;
+  std::atomic<std::uint64_t> free_at_ns_{0};
+  std::atomic<std::uint32_t> correlation_{0};
+  std::atomic<long> kernels_{0};
+};
+
+Script script_of(int count, char** words) {
+  Script script;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const auto at = word.find('=');
+    const std::string key = word.substr(0, at);
+    const double value = at == std::string::npos ? 1 : std::atof(word.c_str() + at + 1);
+    if (at == std::string::npos && std::atof(word.c_str()) > 0) script.seconds = std::atof(word.c_str());
+    if (key == "kernels") script.kernels = static_cast<int>(value);
+    if (key == "launch_us") script.launch_us = value;
+    if (key == "kill_after") script.kill_after = value;
+    if (key == "exit") script.exit_code = static_cast<int>(value);
+    if (key == "fork") script.fork = value != 0;
+    if (key == "ranges") script.ranges = value != 0;
+    if (key == "cuda") script.cuda = value != 0;
+    if (key == "odd") script.odd = value != 0;
+    if (key == "memory") script.memory = value != 0;
   }
-  return 3;
+  return script;
+}
+
+void step(Driver& driver, const Script& script, long number) {
+  if (script.ranges) nvtxRangePushA(("step " + std::to_string(number)).c_str());
+  driver.copy(600'000);
+  if (script.memory) driver.allocate(1 << 20);
+  const auto launch_half = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      constexpr const char* kNames[] = {"_Z7forwardPfS_i", "gemm_128x128", "softmax_kernel"};
+      const int shift = script.odd ? static_cast<int>(number * number * 7919 % 1009) * (i + 1) / 97 : 0;
+      driver.launch(kNames[(i + shift) % 3], 5'000 + static_cast<std::uint64_t>(i % 7) * 1'000, i % 10 != 9);
+    }
+  };
+  launch_half(0, script.kernels / 2);
+  std::thread backward(launch_half, script.kernels / 2, script.kernels);
+  backward.join();
+  driver.launch("optimizer_step_kernel", 9'000, true);
+  driver.wait();
+  if (script.memory) driver.release(1 << 20);
+  if (script.ranges) nvtxRangePop();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const Script script = script_of(count, words);
+  if (!script.cuda) return script.exit_code;
+  Driver driver(script.launch_us);
+  if (script.fork) {
+    const pid_t child = fork();
+    if (child == 0) std::exit(0);  // runs the handlers that the recorder registered in its parent
+    int status = 0;
+    waitpid(child, &status, 0);
+  }
+  const std::uint64_t begin = now_ns();
+  long steps = 0;
+  while (static_cast<double>(now_ns() - begin) * 1e-9 < script.seconds) {
+    step(driver, script, steps++);
+    if (script.kill_after > 0 && static_cast<double>(now_ns() - begin) * 1e-9 > script.kill_after) raise(SIGKILL);
+  }
+  std::printf("%ld steps, %ld kernels\n", steps, driver.kernels());
+  return script.exit_code;
 }

@@ -5,9 +5,12 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "profile/collectors/tools.h"
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
+#include "profile/recording/join.h"
 #include "profile/recording/writer.h"
+#include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
 namespace {
@@ -167,6 +170,72 @@ TEST_F(Recording, converts_a_session_without_loss) {
   }
   EXPECT_EQ(a.gpus, b.gpus);
   EXPECT_EQ(b.counters[0].values, a.counters[0].values);
+}
+
+TEST_F(Recording, joins_parts_past_one_that_a_kill_cut) {
+  std::vector<std::filesystem::path> parts;
+  for (const char* name : {"a", "b", "c"}) {
+    RecordingWriter writer;
+    parts.push_back(path(name));
+    ASSERT_TRUE(writer.open(parts.back().c_str()));
+    record_two_events(writer, true);
+    writer.finish();
+  }
+  std::filesystem::resize_file(parts[0], std::filesystem::file_size(parts[0]) - 30);
+  ASSERT_TRUE(write_file(parts[1], "").ok());
+  ASSERT_TRUE(recording::join_parts(parts, path("all.wmrec")).ok());
+  const auto session = read_session(std::vector{path("all.wmrec")});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 2U);
+  EXPECT_EQ(session->ranks[0].events.size(), 2U);
+  EXPECT_EQ(session->ranks[1].events.size(), 2U);
+  const auto& quality = session->ranks[0].quality;
+  ASSERT_EQ(quality.size(), 1U);
+  EXPECT_EQ(quality[0].id, "not_ended");
+  EXPECT_TRUE(session->ranks[1].quality.empty());
+  EXPECT_FALSE(recording::join_parts(parts, "/proc/nowhere/x").ok());
+}
+
+TEST_F(Recording, tells_what_the_recorder_could_not_do) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  record_two_events(writer, false);
+  writer.metadata("problem", "CUPTI was not found");
+  writer.metadata("dropped_records", "7");
+  writer.finish();
+  const auto session = read_session(std::vector{path("a.wmrec")});
+  ASSERT_TRUE(session.ok());
+  const auto& quality = session->ranks[0].quality;
+  ASSERT_EQ(quality.size(), 2U);
+  EXPECT_EQ(quality[0].example, "CUPTI was not found");
+  EXPECT_EQ(quality[1].count, 7);
+}
+
+TEST(FunctionName, is_what_nsight_compute_filters_by) {
+  EXPECT_EQ(function_name("void ns::gemm<float, 4>(float*, (anonymous namespace)::Shape)"), "gemm");
+  EXPECT_EQ(function_name("void (anonymous namespace)::softmax<(int)4, at::X<a>>(int)"), "softmax");
+  EXPECT_EQ(function_name("void at::native::(anonymous namespace)::elementwise<f<int>(g)>(int) const"), "elementwise");
+  EXPECT_EQ(function_name("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
+  EXPECT_EQ(function_name("add(float*, int)"), "add");
+}
+
+TEST(CostliestKernels, add_up_over_variants_and_leave_communication_out) {
+  ProfileSession session;
+  TimelineBuilder builder;
+  const auto add = [&](const char* name, std::int64_t duration) {
+    (void)builder.add({.start = static_cast<std::int64_t>(builder.size()) * 1000,
+                       .duration = duration,
+                       .name = builder.intern(name),
+                       .track = builder.track({.kind = TrackKind::gpu_stream, .device = 0}),
+                       .kind = EventKind::kernel});
+  };
+  add("void gemm<1>(float*)", 60);
+  add("softmax", 100);
+  add("void gemm<2>(float*)", 70);
+  add("ncclDevKernel_AllReduce", 900);
+  add("cheap", 1);
+  session.ranks.push_back(builder.finish());
+  EXPECT_EQ(costliest_kernels(session, 2), (std::vector<std::string>{"gemm", "softmax"}));
 }
 
 TEST(Crc32, is_that_of_gzip) { EXPECT_EQ(recording::crc32("123456789"), 0xCBF43926U); }

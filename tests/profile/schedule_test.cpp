@@ -1,42 +1,199 @@
-// When the recorder records, and what it says that this cost.
+// When the recorder records, what it says that this cost, and how it finds a program's steps.
 #include "profile/module/schedule.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <functional>
+
+#include "profile/module/launch_history.h"
+#include "profile/module/step_finder.h"
 
 namespace warpmark::profile::module {
 namespace {
 
-TEST(Schedule, counts_beside_the_recording_and_tells_what_it_cost) {
-  Schedule schedule({.delay_s = 5, .duration_s = 2});
-  std::int64_t launches = 0;
-  // 1000 launches a second, 800 while it is recorded.
-  for (double t = 0; schedule.phase() != Phase::done && t < 20; t += 0.01) {
-    schedule.advance(t, launches);
-    launches += schedule.phase() == Phase::recording ? 8 : 10;
+struct Played {
+  std::vector<Phase> phases;
+  double recorded_s = 0;
+  std::int64_t recorded_launches = 0;
+};
+
+/// Runs a program that launches `rate(phase, time)` times a second, until the schedule is done or two minutes have
+/// passed.
+Played play(Schedule& schedule, const std::function<double(Phase, double)>& rate, std::int64_t step_launches = 0) {
+  Played played{{schedule.phase()}};
+  double launches = 0;
+  for (double t = 0; schedule.phase() != Phase::done && t < 120; t += 0.01) {
+    const auto count = static_cast<std::int64_t>(launches);
+    if (schedule.advance({t, count, step_launches, step_launches > 0 ? count / step_launches : 0})) {
+      played.phases.push_back(schedule.phase());
+    }
+    const double more = rate(schedule.phase(), t) * 0.01;
+    launches += more;
+    if (schedule.phase() == Phase::recording) {
+      played.recorded_s += 0.01;
+      played.recorded_launches = static_cast<std::int64_t>(launches) - count + played.recorded_launches;
+    }
   }
-  EXPECT_EQ(schedule.phase(), Phase::done);
-  EXPECT_NEAR(schedule.rate(Phase::before), 1000, 20);
-  EXPECT_NEAR(schedule.rate(Phase::recording), 800, 20);
-  EXPECT_NEAR(schedule.inflation(), 0.25, 0.03);
+  return played;
 }
 
-TEST(Schedule, waits_for_the_delay) {
+bool records(Phase phase) { return phase == Phase::recording || phase == Phase::probing; }
+
+TEST(Schedule, alternates_with_and_without_recording_and_tells_what_it_cost) {
   Schedule schedule({.delay_s = 5, .duration_s = 2});
-  EXPECT_EQ(schedule.advance(4.9, 100), Phase::waiting);
-  EXPECT_EQ(schedule.advance(5.1, 100), Phase::before);
+  const auto played = play(schedule, [](Phase phase, double) { return records(phase) ? 800 : 1000; });
+  using enum Phase;
+  EXPECT_THAT(played.phases, testing::ElementsAre(waiting, plain, recording, plain, probing, plain, probing, plain,
+                                                  probing, plain, probing, plain, done));
+  EXPECT_NEAR(played.recorded_s, 2, 0.05);
+  EXPECT_NEAR(schedule.rate(Phase::plain), 1000, 20);
+  EXPECT_NEAR(schedule.rate(Phase::recording), 800, 20);
+  EXPECT_NEAR(schedule.inflation().typical, 0.25, 0.03);
+  EXPECT_EQ(schedule.inflation().windows, 5);
+  EXPECT_LE(schedule.inflation().low, schedule.inflation().typical);
+  EXPECT_GE(schedule.inflation().high, schedule.inflation().typical);
+}
+
+TEST(Schedule, is_not_misled_by_one_disturbed_window_or_a_drift) {
+  Schedule schedule({.delay_s = 5, .duration_s = 2});
+  // Slower and slower, and something else disturbs the main window.
+  play(schedule, [](Phase phase, double t) {
+    const double slow = phase == Phase::recording ? 0.5 : 1;
+    return (records(phase) ? 900 : 1000) * slow * (1 - t / 100);
+  });
+  EXPECT_NEAR(schedule.inflation().typical, 0.11, 0.03);
+  EXPECT_GT(schedule.inflation().high, 0.9);
 }
 
 TEST(Schedule, without_a_duration_records_from_the_delay_to_the_end) {
   Schedule schedule({.delay_s = 0, .duration_s = 0});
-  EXPECT_EQ(schedule.advance(0, 0), Phase::recording);
-  EXPECT_EQ(schedule.advance(1e6, 100), Phase::recording);
-  EXPECT_LT(schedule.inflation(), 0) << "there is nothing to compare with";
+  EXPECT_TRUE(schedule.advance({0, 0, 0, 0}));
+  EXPECT_EQ(schedule.phase(), Phase::recording);
+  EXPECT_FALSE(schedule.advance({1e6, 100, 0, 0}));
+  EXPECT_LT(schedule.inflation().typical, 0) << "there is nothing to compare with";
 }
 
 TEST(Schedule, does_not_tell_a_cost_from_a_few_launches) {
   Schedule schedule({.delay_s = 0, .duration_s = 1});
-  for (double t = 0; t < 5; t += 0.01) schedule.advance(t, static_cast<std::int64_t>(t * 10));
-  EXPECT_LT(schedule.inflation(), 0);
+  play(schedule, [](Phase, double) { return 10; });
+  EXPECT_EQ(schedule.phase(), Phase::done);
+  EXPECT_LT(schedule.inflation().typical, 0);
+}
+
+TEST(Schedule, counts_steps_when_asked) {
+  Schedule schedule({.delay_s = 5, .duration_s = 2, .warmup_steps = 30, .recorded_steps = 10});
+  const auto played = play(
+      schedule, [](Phase, double) { return 1000; }, 100);
+  EXPECT_NEAR(static_cast<double>(played.recorded_launches), 11 * 100, 20) << "ten whole ones and a cut one";
+}
+
+TEST(Schedule, takes_the_times_for_programs_without_steps) {
+  Schedule schedule({.delay_s = 5, .duration_s = 3, .warmup_steps = 0, .recorded_steps = 10});
+  EXPECT_NEAR(play(schedule, [](Phase, double) { return 1000; }).recorded_s, 3, 0.05);
+  EXPECT_TRUE(schedule.steps_missed());
+}
+
+TEST(Schedule, gives_up_warming_up_by_steps_after_a_minute) {
+  Schedule schedule({.delay_s = 5, .duration_s = 2, .warmup_steps = 30});
+  EXPECT_FALSE(schedule.advance({.elapsed_s = 59}));
+  EXPECT_TRUE(schedule.advance({.elapsed_s = 61}));
+  EXPECT_TRUE(schedule.steps_missed());
+}
+
+TEST(Schedule, gives_windows_room_for_a_few_long_steps) {
+  Schedule schedule({.delay_s = 1, .duration_s = 2});
+  const auto played = play(
+      schedule, [](Phase phase, double) { return records(phase) ? 80 : 100; }, 200);  // of 2 s
+  EXPECT_EQ(played.phases.back(), Phase::done);
+  EXPECT_NEAR(schedule.inflation().typical, 0.25, 0.03);
+}
+
+/// Steps of `layers` equal layers between a beginning and an end of their own.
+std::vector<std::uint64_t> launches_of(int steps, int layers, int start_up) {
+  std::vector<std::uint64_t> launches;
+  for (int i = 0; i < start_up; ++i) launches.push_back(static_cast<std::uint64_t>(i * 7919 % 1013));
+  for (int step = 0; step < steps; ++step) {
+    for (std::uint64_t i = 0; i < 20; ++i) launches.push_back(5000 + i);
+    for (int layer = 0; layer < layers; ++layer) {
+      for (std::uint64_t i = 0; i < 12; ++i) launches.push_back(6000 + i % 7);
+    }
+    for (std::uint64_t i = 0; i < 30; ++i) launches.push_back(7000 + i % 3);
+  }
+  return launches;
+}
+
+TEST(RepeatedLength, is_that_of_the_steps_and_not_of_their_layers) {
+  EXPECT_EQ(repeated_length(launches_of(20, 24, 500)), 20 + 24 * 12 + 30);
+  EXPECT_EQ(repeated_length(launches_of(40, 2, 0)), 20 + 2 * 12 + 30);
+}
+
+TEST(RepeatedLength, overlooks_a_rare_difference) {
+  auto launches = launches_of(20, 24, 0);
+  for (std::size_t i = 50; i < launches.size(); i += 211) launches[i] = 1;
+  EXPECT_EQ(repeated_length(launches), 338);
+}
+
+TEST(RepeatedLength, is_that_of_a_step_that_is_nearly_all_layers) {
+  std::vector<std::uint64_t> launches;  // of a decoder: 80 layers of 30 kernels, then a few for the next token
+  for (int step = 0; step < 12; ++step) {
+    for (int layer = 0; layer < 80; ++layer) {
+      for (std::uint64_t i = 0; i < 30; ++i) launches.push_back(100 + i);
+    }
+    for (std::uint64_t i = 0; i < 5; ++i) launches.push_back(900 + i);
+  }
+  EXPECT_EQ(repeated_length(launches), 80 * 30 + 5);
+}
+
+TEST(RepeatedLength, is_one_for_a_program_that_repeats_one_kernel) {
+  EXPECT_EQ(repeated_length(std::vector<std::uint64_t>(500, 7)), 1);
+}
+
+TEST(RepeatedLength, is_zero_where_nothing_repeats) {
+  EXPECT_EQ(repeated_length({}), 0);
+  EXPECT_EQ(repeated_length(launches_of(3, 24, 0)), 0) << "too few to be sure";
+  std::vector<std::uint64_t> launches;
+  for (std::uint64_t i = 0; i < 3000; ++i) launches.push_back(i * i % 2741);
+  EXPECT_EQ(repeated_length(launches), 0);
+}
+
+TEST(StepFinder, counts_steps_by_kernels_from_when_they_repeat) {
+  auto history = std::make_unique<LaunchHistory>();
+  StepFinder finder;
+  finder.look(0, *history, 0, false);
+  EXPECT_EQ(finder.progress().step_launches, 0);
+  EXPECT_STREQ(finder.found_by(), "");
+  for (const auto launch : launches_of(20, 2, 0)) history->add(launch);
+  finder.look(1'000'000'000, *history, 0, false);
+  EXPECT_EQ(finder.progress().step_launches, 74);
+  const auto steps = finder.progress().steps;
+  EXPECT_GE(steps, 3);
+  for (const auto launch : launches_of(10, 2, 0)) history->add(launch);
+  finder.look(2'000'000'000, *history, 0, true);
+  EXPECT_EQ(finder.progress().steps, steps + 10);
+  EXPECT_STREQ(finder.found_by(), "kernels");
+}
+
+TEST(StepFinder, believes_the_ranges_that_the_program_names) {
+  auto history = std::make_unique<LaunchHistory>();
+  StepFinder finder;
+  for (int step = 0; step < 20; ++step) {
+    for (std::uint64_t i = 0; i < 50; ++i) history->add(i * static_cast<std::uint64_t>(step + 7) % 97);
+    finder.look(step * 1'000'000'000LL, *history, step + 1, false);
+  }
+  EXPECT_EQ(finder.progress().steps, 20);
+  EXPECT_EQ(finder.progress().step_launches, 50);
+  EXPECT_STREQ(finder.found_by(), "ranges");
+}
+
+TEST(LaunchHistory, keeps_the_last_ones_in_order) {
+  auto history = std::make_unique<LaunchHistory>();
+  for (std::uint64_t i = 0; i < 100'000; ++i) history->add(i);
+  const auto recent = history->recent();
+  EXPECT_EQ(history->count(), 100'000);
+  ASSERT_FALSE(recent.empty());
+  EXPECT_EQ(recent.back(), 99'999U);
+  EXPECT_EQ(recent.front(), 100'000U - recent.size());
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
 #include "profile/collectors/counters.h"
 
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <map>
-#include <set>
+#include <string_view>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "device/nvml/nvml.h"
 #include "device/nvml/queries.h"
@@ -30,12 +30,29 @@ std::int64_t number_of(const std::string& text) {
   return number;
 }
 
-/// Fields of a /proc stat line after the name in parentheses, which may hold blanks: [0] is the state, [1] the parent.
-std::vector<std::string> stat_fields(const fs::path& path) {
-  const auto line = first_line(path);
+/// The first line of a small file, with three system calls: hundreds of threads are looked at ten times a second.
+std::string line_of(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::array<char, 1024> bytes{};
+  const auto got = ::read(file, bytes.data(), bytes.size());
+  ::close(file);
+  const std::string_view text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+/// A /proc stat line: "id (name) state parent ...". The name may hold blanks and parentheses itself.
+struct StatLine {
+  std::string name;
+  std::vector<std::string> fields;  ///< behind the name: [0] is the state, [1] the parent
+};
+
+StatLine stat_line(const fs::path& path) {
+  const auto line = line_of(path);
+  const auto begin = line.find('(');
   const auto end = line.rfind(')');
-  if (end == std::string::npos || end + 2 > line.size()) return {};
-  return split(line.substr(end + 2), ' ');
+  if (begin == std::string::npos || end == std::string::npos || end < begin || end + 2 > line.size()) return {};
+  return {line.substr(begin + 1, end - begin - 1), split(line.substr(end + 2), ' ')};
 }
 
 constexpr std::size_t kUserTicks = 11;
@@ -52,7 +69,7 @@ std::set<std::int64_t> family_of(const fs::path& root, std::int64_t program) {
   for (const auto& entry : fs::directory_iterator(root / "proc", ignored)) {
     const auto name = entry.path().filename().string();
     if (!is_number(name)) continue;
-    const auto fields = stat_fields(entry.path() / "stat");
+    const auto fields = stat_line(entry.path() / "stat").fields;
     if (fields.size() > 1) children.emplace(number_of(fields[1]), number_of(name));
   }
   std::set<std::int64_t> family{program};
@@ -87,15 +104,22 @@ HostTimes read_host_times(const fs::path& root, pid_t program) {
   for (const auto process : family_of(root, program)) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(root / "proc" / std::to_string(process) / "task", ignored)) {
-      const auto fields = stat_fields(entry.path() / "stat");
+      auto [name, fields] = stat_line(entry.path() / "stat");
       if (fields.size() <= kSystemTicks) continue;
       ++times.program_threads;
       times.running_threads += fields[0] == "R" ? 1 : 0;
       times.program_ticks += number_of(fields[kUserTicks]) + number_of(fields[kSystemTicks]);
+      const auto scheduled = split(line_of(entry.path() / "schedstat"), ' ');
+      if (scheduled.size() < 2) continue;  // a kernel built without it
+      times.threads.push_back({.process = process,
+                               .thread = number_of(entry.path().filename().string()),
+                               .name = std::move(name),
+                               .running_ns = number_of(scheduled[0]),
+                               .waiting_ns = number_of(scheduled[1])});
     }
   }
   // "cpu  user nice system idle iowait irq softirq steal ...": idle and iowait are not work.
-  const auto words = split(first_line(root / "proc" / "stat"), ' ');
+  const auto words = split(line_of(root / "proc" / "stat"), ' ');
   std::size_t field = 0;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i].empty()) continue;
@@ -136,8 +160,40 @@ void CounterSampler::sample_host(std::int64_t now) {
   }
   add("program_threads", "", static_cast<double>(times.program_threads));
   add("program_running_threads", "", static_cast<double>(times.running_threads));
+  sample_threads(times, now, elapsed_s * 1e9);
   last_ = times;
   last_time_ns_ = now;
+}
+
+/// Series are named "thread_running 4242/4243 python". A program may have hundreds of threads, of which few do
+/// anything: one that did nothing now and at the sample before has no sample.
+void CounterSampler::sample_threads(const HostTimes& times, std::int64_t now, double elapsed_ns) {
+  std::map<std::pair<std::int64_t, std::int64_t>, ThreadTimes> threads;
+  for (const auto& thread : times.threads) {
+    const std::pair key{thread.process, thread.thread};
+    const auto before = threads_.find(key);
+    if (before != threads_.end() && elapsed_ns > 0) {
+      const auto share = [&](std::int64_t from, std::int64_t to) {
+        return std::clamp(static_cast<double>(to - from) / elapsed_ns, 0.0, 1.0);
+      };
+      const double running = share(before->second.running_ns, thread.running_ns);
+      const double waiting = share(before->second.waiting_ns, thread.waiting_ns);
+      const bool idle = running == 0 && waiting == 0;
+      const std::string label =
+          std::to_string(thread.process) + '/' + std::to_string(thread.thread) + ' ' + thread.name;
+      if (!idle || active_.contains(key)) {
+        writer_.counter("thread_running " + label, "", -1, {now, running});
+        writer_.counter("thread_waiting " + label, "", -1, {now, waiting});
+      }
+      if (idle) {
+        active_.erase(key);
+      } else {
+        active_.insert(key);
+      }
+    }
+    threads.emplace(key, thread);
+  }
+  threads_ = std::move(threads);
 }
 
 void CounterSampler::sample_gpus(std::int64_t now) {

@@ -6,12 +6,24 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile {
+
+/// A thread of the program: what the kernel's scheduler says of it (/proc/PID/task/TID/schedstat).
+struct ThreadTimes {
+  std::int64_t process = 0;
+  std::int64_t thread = 0;
+  std::string name;             ///< at most 15 bytes
+  std::int64_t running_ns = 0;  ///< on a CPU, since it began
+  std::int64_t waiting_ns = 0;  ///< could run and had no CPU; the rest of its time it is blocked
+};
 
 /// Clock ticks that a set of processes and the whole host have used, and how many of the threads could run.
 struct HostTimes {
@@ -20,6 +32,7 @@ struct HostTimes {
   std::int64_t running_threads = 0;  ///< of them, in state R at the moment of the sample
   std::int64_t busy_ticks = 0;       ///< of all CPUs
   std::int64_t all_ticks = 0;
+  std::vector<ThreadTimes> threads;  ///< of the program; those whose times the kernel tells
 };
 
 /// `program` and its descendants, as /proc under `root` tells.
@@ -35,6 +48,7 @@ class CounterSampler {
 
  private:
   void sample_host(std::int64_t now);
+  void sample_threads(const HostTimes& times, std::int64_t now, double elapsed_ns);
   void sample_gpus(std::int64_t now);
 
   recording::RecordingWriter& writer_;
@@ -42,6 +56,8 @@ class CounterSampler {
   std::vector<std::string> gpus_;  ///< uuids by index
   std::string gpu_problem_;
   HostTimes last_;
+  std::map<std::pair<std::int64_t, std::int64_t>, ThreadTimes> threads_;  ///< by process and thread, at the last sample
+  std::set<std::pair<std::int64_t, std::int64_t>> active_;                ///< whose last sample was not 0
   std::int64_t last_time_ns_ = 0;
 };
 

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <thread>
 
 #include "base/text.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/program.h"
+#include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile {
@@ -20,47 +21,29 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libwarpmark_inject.so";
 
-/// Joins the parts that the processes wrote. Renamed into place, so that a half file never bears the name.
-Status join(const fs::path& folder, const fs::path& out) {
-  const fs::path half = out.string() + ".part";
-  {
-    std::ofstream to(half, std::ios::binary | std::ios::trunc);
-    std::error_code failure;
-    for (const auto& entry : fs::directory_iterator(folder, failure)) {
-      std::ifstream from(entry.path(), std::ios::binary);
-      if (entry.file_size() > 0) to << from.rdbuf();
-    }
-    to.flush();
-    if (!to || failure) {
-      return environment_error("cannot write " + half.string(), "the parts are kept in " + folder.string());
-    }
-  }
-  std::error_code failure;
-  fs::rename(half, out, failure);
-  if (failure) {
-    return environment_error("cannot write " + out.string() + ": " + failure.message(),
-                             "the parts are kept in " + folder.string());
-  }
-  fs::remove_all(folder, failure);
-  return {};
-}
+constexpr const char* kMachinePart = "machine.wmrec";
 
-std::int64_t parts_in(const fs::path& folder) {
+/// What the processes wrote, in the order of their names, and what we wrote about the machine.
+std::vector<fs::path> parts_in(const fs::path& folder) {
   std::error_code ignored;
-  std::int64_t parts = 0;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    parts += entry.path().filename() != "machine.wmrec" ? 1 : 0;
-  }
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) parts.push_back(entry.path());
+  std::sort(parts.begin(), parts.end());
   return parts;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const RecordOptions& options, const fs::path& folder) {
   return {{"CUDA_INJECTION64_PATH", options.library.string()},
+          {"NVTX_INJECTION64_PATH", options.library.string()},
           {"WARPMARK_RECORD_FOLDER", folder.string()},
           {"WARPMARK_RECORD_CUPTI", options.cupti},
           {"WARPMARK_RECORD_DELAY", std::to_string(options.delay_s)},
           {"WARPMARK_RECORD_DURATION", std::to_string(options.duration_s)},
-          {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"}};
+          {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
+          {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
+          {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
+          {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
+          {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}};
 }
 
 /// Samples until the program has ended. Ctrl-C reaches the program from the terminal by itself; a second one kills it.
@@ -93,7 +76,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
                              "choose a file in a folder that you can write with --out");
   }
   recording::RecordingWriter machine;
-  if (!machine.open((folder / "machine.wmrec").c_str())) {
+  if (!machine.open((folder / kMachinePart).c_str())) {
     return environment_error("cannot write into " + folder.string(), "choose another --out");
   }
   std::string command;
@@ -110,8 +93,14 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   outcome.exit_code = watch(*program, sampler, options);
   outcome.gpu_problem = sampler.gpu_problem();
   machine.finish();
-  outcome.processes = parts_in(folder);
-  WM_TRY(join(folder, options.out));
+  const auto parts = parts_in(folder);
+  outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
+  if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
+    Error error = joined.error();
+    error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";
+    return error;
+  }
+  fs::remove_all(folder, failure);
   return outcome;
 }
 

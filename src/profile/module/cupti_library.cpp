@@ -42,18 +42,14 @@ std::string load_cupti(const char* wanted, CuptiLibrary& library) {
   for (const char* name : kNames) {
     if (opened == nullptr) opened = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
   }
-  const bool named = wanted != nullptr && *wanted != '\0';
-  std::string tried = named ? wanted : "";
-  if (opened == nullptr && named) opened = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr && wanted != nullptr && *wanted != '\0') {
+    opened = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) return "CUPTI cannot be loaded: " + std::string(dlerror());
+  }
   for (const char* name : kNames) {
-    if (opened != nullptr) break;
-    opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    tried += (tried.empty() ? "" : ", ") + std::string(name);
+    if (opened == nullptr) opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }
-  if (opened == nullptr) {
-    const char* why = dlerror();
-    return "CUPTI was not found (tried " + tried + (why != nullptr ? std::string(": ") + why : "") + ")";
-  }
+  if (opened == nullptr) return "CUPTI was not found (libcupti.so.13, .12, or without a number)";
   if (const char* missing = resolve(opened, library)) return "this CUPTI is too old: it has no " + std::string(missing);
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(library.ActivityEnable), &info) != 0 && info.dli_fname != nullptr) {

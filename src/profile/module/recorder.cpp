@@ -10,6 +10,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "profile/module/ranges.h"
 
 namespace warpmark::profile::module {
 namespace {
@@ -78,10 +81,34 @@ bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   return std::find(kLaunchCalls.begin(), kLaunchCalls.end(), static_cast<int>(id)) != kLaunchCalls.end();
 }
 
+/// A number that is the same whenever the same kernel or graph is launched.
+std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (call.functionParams == nullptr) return id;
+  const bool second = domain == CUPTI_CB_DOMAIN_DRIVER_API
+                          ? id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx
+                          : id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 ||
+                                id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060;  // after the sizes
+  std::uint64_t handle = 0;  // the first or second argument of every launch is a pointer
+  std::memcpy(&handle, static_cast<const char*>(call.functionParams) + (second ? sizeof handle : 0), sizeof handle);
+  return handle ^ (static_cast<std::uint64_t>(id) << 48U);
+}
+
+/// CUPTI serves one tool in a process, at least before CUDA 13.3; what it answers to the second differs by function.
+bool is_taken(CUptiResult code) {
+  return code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || code == CUPTI_ERROR_MAX_LIMIT_REACHED ||
+         code == CUPTI_ERROR_NOT_COMPATIBLE;
+}
+
+std::string taken_text(CUptiResult code) {
+  return "another profiler holds CUPTI in this program (error " + std::to_string(code) +
+         "): only host and GPU counters were recorded";
+}
+
 void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (call.callbackSite == CUPTI_API_ENTER) {
-    current()->call_begins(*call.correlationData, is_launch(domain, id));
+    if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call));
+    current()->call_begins(*call.correlationData);
   } else {
     current()->call_ends(*call.correlationData, domain == CUPTI_CB_DOMAIN_RUNTIME_API, id, call.correlationId);
   }
@@ -99,12 +126,17 @@ const char* variable(const char* name) {
 bool options_from_environment(RecorderOptions& options) {
   options.folder = variable("WARPMARK_RECORD_FOLDER");
   options.cupti = variable("WARPMARK_RECORD_CUPTI");
-  if (*variable("WARPMARK_RECORD_DELAY") != '\0')
-    options.schedule.delay_s = std::atof(variable("WARPMARK_RECORD_DELAY"));
-  if (*variable("WARPMARK_RECORD_DURATION") != '\0') {
-    options.schedule.duration_s = std::atof(variable("WARPMARK_RECORD_DURATION"));
-  }
+  const auto number = [](const char* name, auto& value) {
+    if (*variable(name) != '\0')
+      value = static_cast<std::remove_reference_t<decltype(value)>>(std::atof(variable(name)));
+  };
+  number("WARPMARK_RECORD_DELAY", options.schedule.delay_s);
+  number("WARPMARK_RECORD_DURATION", options.schedule.duration_s);
+  number("WARPMARK_RECORD_WARMUP_STEPS", options.schedule.warmup_steps);
+  number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
   options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
+  options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
+  options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
   return !options.folder.empty();
 }
 
@@ -127,8 +159,7 @@ void Recorder::start() {
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
-    writer_.metadata("problem", "another profiler holds CUPTI in this program (error " + std::to_string(code) +
-                                    "): only host and GPU counters were recorded");
+    writer_.metadata("problem", taken_text(code));
     writer_.close();
     return;
   }
@@ -146,31 +177,50 @@ void Recorder::describe_process() {
 }
 
 void Recorder::run() {
-  const std::int64_t begin = unix_ns();
-  std::int64_t flushed = begin;
-  Phase phase = Phase::waiting;
-  while (!stopping_.load(std::memory_order_acquire) && phase != Phase::done) {
+  begin_ns_ = unix_ns();
+  std::int64_t flushed = begin_ns_;
+  RangeLog::instance().set_counting(options_.schedule.warmup_steps > 0 || options_.schedule.recorded_steps > 0);
+  if (schedule_.counts_steps()) subscribe(true, false);
+  while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.empty()) {
+    if (schedule_.advance(progress())) enter(schedule_.phase());
     const std::int64_t now = unix_ns();
-    const Phase next = schedule_.advance(static_cast<double>(now - begin) * 1e-9, launches_.load());
-    if (next != phase) enter(phase = next);
     if (collecting_ && now - flushed >= kFlushNs) {
       cupti_.ActivityFlushAll(0);
+      drain();
+      writer_.flush();
       flushed = now;
     }
     drain();
-    if (phase != Phase::done) std::this_thread::sleep_for(kTick);
+    if (schedule_.phase() != Phase::done) std::this_thread::sleep_for(kTick);
   }
-  const double elapsed_s = static_cast<double>(unix_ns() - begin) * 1e-9;
-  (void)schedule_.advance(elapsed_s, launches_.load());
+  (void)schedule_.advance(progress());
   conclude();
 }
 
-void Recorder::enter(Phase phase) {
-  const bool recording = phase == Phase::recording;
-  logging_.store(recording, std::memory_order_relaxed);
-  subscribe(recording || phase == Phase::before || phase == Phase::after, recording);
-  collect(recording);
+Progress Recorder::progress() {
+  const std::int64_t now = unix_ns();
+  steps_.look(now, history_, RangeLog::instance().steps(), collecting_);
+  Progress progress = steps_.progress();
+  progress.elapsed_s = static_cast<double>(now - begin_ns_) * 1e-9;
+  return progress;
 }
+
+void Recorder::enter(Phase phase) {
+  const bool on = phase == Phase::recording || phase == Phase::probing;
+  logging_.store(on, std::memory_order_relaxed);
+  subscribe(on || phase == Phase::plain, on);
+  if (phase == Phase::recording) mark("recording_begin_ns");
+  const bool was_recording = collecting_ && !probing_;
+  collect(on);
+  if (!on && was_recording) mark("recording_end_ns");
+  RangeLog::instance().set_recording(phase == Phase::recording);
+  drain();  // what the phase before recorded
+  probing_ = phase == Phase::probing;
+  translator_.discard(probing_);
+  schedule_.restart_window(progress());
+}
+
+void Recorder::mark(const char* key) { writer_.metadata(key, std::to_string(unix_ns())); }
 
 void Recorder::subscribe(bool launches, bool other_calls) {
   if (!launches && subscriber_ != nullptr) {
@@ -180,8 +230,9 @@ void Recorder::subscribe(bool launches, bool other_calls) {
   if (!launches) return;
   if (subscriber_ == nullptr) {
     if (const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr); code != CUPTI_SUCCESS) {
-      refused_ += "callbacks (error " + std::to_string(code) + ") ";
       subscriber_ = nullptr;
+      if (is_taken(code)) problem_ = taken_text(code);
+      refused_ += "callbacks (error " + std::to_string(code) + ") ";
       return;
     }
   }
@@ -198,17 +249,19 @@ void Recorder::subscribe(bool launches, bool other_calls) {
 void Recorder::collect(bool on) {
   if (on == collecting_) return;
   collecting_ = on;
-  constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                              CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD};
-  for (const auto kind : kKinds) {
+  std::vector<CUpti_ActivityKind> kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                                        CUPTI_ACTIVITY_KIND_OVERHEAD};
+  if (options_.memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
+  if (options_.waits) kinds.push_back(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  for (const auto kind : kinds) {
     const auto code = on ? cupti_.ActivityEnable(kind) : cupti_.ActivityDisable(kind);
-    if (on && code != CUPTI_SUCCESS) {
-      refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
-    }
+    if (!on || code == CUPTI_SUCCESS) continue;
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_taken(code)) problem_ = taken_text(code);
+    refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
   if (!options_.graph_nodes && on) cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   if (!on) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  writer_.metadata(on ? "recording_begin_ns" : "recording_end_ns", std::to_string(unix_ns()));
 }
 
 void Recorder::drain() {
@@ -228,11 +281,11 @@ void Recorder::drain() {
     }
   }
   calls_.drain([&](std::int64_t thread, const CallRecord& call) { translator_.add(thread, call); });
+  for (const auto& range : RangeLog::instance().take()) translator_.add(range);
   if (!taken.empty()) writer_.flush();
 }
 
-void Recorder::call_begins(std::uint64_t& start, bool is_launch) {
-  if (is_launch) launches_.fetch_add(1, std::memory_order_relaxed);
+void Recorder::call_begins(std::uint64_t& start) {
   if (logging_.load(std::memory_order_relaxed)) start = static_cast<std::uint64_t>(unix_ns());
 }
 
@@ -243,27 +296,48 @@ void Recorder::call_ends(std::uint64_t start, bool runtime, std::uint32_t call, 
 
 void Recorder::conclude() {
   logging_.store(false);
+  RangeLog::instance().set_recording(false);
   subscribe(false, false);
+  const bool was_recording = collecting_ && !probing_;
   collect(false);
+  if (was_recording) mark("recording_end_ns");
   drain();
   std::size_t dropped = 0;
   cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped);
-  writer_.metadata("dropped_records", std::to_string(static_cast<std::int64_t>(dropped) + calls_.lost()));
+  const std::int64_t lost = static_cast<std::int64_t>(dropped) + calls_.lost() + RangeLog::instance().lost();
+  writer_.metadata("dropped_records", std::to_string(lost));
   if (translator_.skipped() > 0) writer_.metadata("skipped_records", std::to_string(translator_.skipped()));
   if (!refused_.empty()) writer_.metadata("refused_kinds", refused_);
-  for (const auto& [key, phase] : {std::pair{"launches_per_second_before", Phase::before},
-                                   std::pair{"launches_per_second_recorded", Phase::recording},
-                                   std::pair{"launches_per_second_after", Phase::after}}) {
+  describe_cost();
+  describe_problem();
+  writer_.finish();
+}
+
+void Recorder::describe_cost() {
+  for (const auto& [key, phase] : {std::pair{"launches_per_second_plain", Phase::plain},
+                                   std::pair{"launches_per_second_recorded", Phase::recording}}) {
     if (schedule_.rate(phase) > 0) writer_.metadata(key, std::to_string(schedule_.rate(phase)));
   }
-  if (schedule_.inflation() >= 0) writer_.metadata("inflation", std::to_string(schedule_.inflation()));
-  if (writer_.events_written() == 0) {
-    const bool early = schedule_.phase() == Phase::waiting || schedule_.phase() == Phase::before;
-    writer_.metadata("problem", early ? "the program ended before the recording began"
-                                      : "the GPU did nothing while it "
-                                        "was recorded");
+  if (const auto length = steps_.progress().step_launches; length > 0) {
+    writer_.metadata("launches_per_step", std::to_string(length));
+    writer_.metadata("steps_found_by", steps_.found_by());
   }
-  writer_.finish();
+  const Inflation inflation = schedule_.inflation();
+  if (inflation.typical < 0) return;
+  writer_.metadata("inflation", std::to_string(inflation.typical));
+  writer_.metadata("inflation_low", std::to_string(inflation.low));
+  writer_.metadata("inflation_high", std::to_string(inflation.high));
+  writer_.metadata("inflation_windows", std::to_string(inflation.windows));
+}
+
+void Recorder::describe_problem() {
+  if (problem_.empty() && writer_.events_written() == 0) {
+    const bool early = schedule_.phase() == Phase::waiting || schedule_.phase() == Phase::plain;
+    problem_ = early ? "the program ended before the recording began" : "the GPU did nothing while it was recorded";
+  } else if (problem_.empty() && schedule_.steps_missed()) {
+    problem_ = "no steps were found in what the program launched: recorded by time instead";
+  }
+  if (!problem_.empty()) writer_.metadata("problem", problem_);
 }
 
 void Recorder::stop() {

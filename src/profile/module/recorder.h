@@ -11,8 +11,10 @@
 
 #include "profile/module/call_log.h"
 #include "profile/module/cupti_library.h"
+#include "profile/module/launch_history.h"
 #include "profile/module/records.h"
 #include "profile/module/schedule.h"
+#include "profile/module/step_finder.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile::module {
@@ -22,6 +24,8 @@ struct RecorderOptions {
   std::string cupti;   ///< path of the library; empty looks for it
   ScheduleOptions schedule;
   bool graph_nodes = true;  ///< a record for each node of a CUDA graph, not one for the whole graph
+  bool memory = false;      ///< CUPTI's records of allocations and releases
+  bool waits = false;       ///< CUPTI's records of synchronization: they cost much
 };
 
 /// From WARPMARK_RECORD_*; false if this process is not to be recorded.
@@ -40,8 +44,9 @@ class Recorder {
   // Called by CUPTI, from any thread.
   void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
+  void launches(std::uint64_t what) { history_.add(what); }
   /// `start` is CUPTI's place for 64 bits that belong to one call.
-  void call_begins(std::uint64_t& start, bool is_launch);
+  void call_begins(std::uint64_t& start);
   void call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation);
 
  private:
@@ -51,12 +56,16 @@ class Recorder {
   };
 
   void run();
+  [[nodiscard]] Progress progress();
   void enter(Phase phase);
+  void mark(const char* key);
   void subscribe(bool launches, bool other_calls);
   void collect(bool on);
   void drain();
   void describe_process();
   void conclude();
+  void describe_cost();
+  void describe_problem();
 
   RecorderOptions options_;
   CuptiLibrary cupti_;
@@ -66,12 +75,16 @@ class Recorder {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   CallLog calls_;
   std::atomic<bool> logging_{false};
-  std::atomic<std::int64_t> launches_{0};
+  LaunchHistory history_;
+  std::int64_t begin_ns_ = 0;
+  StepFinder steps_;
   std::atomic<bool> stopping_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;
-  std::string refused_;  ///< kinds of records that CUPTI would not enable, and why
-  std::mutex mutex_;     ///< guards the two lists
+  bool probing_ = false;  ///< collecting what is thrown away, to see what collecting costs
+  std::string problem_;   ///< why CUPTI was given up; empty while it serves
+  std::string refused_;   ///< kinds of records that CUPTI would not enable, and why
+  std::mutex mutex_;      ///< guards the two lists
   std::vector<Filled> filled_;
   std::vector<std::uint8_t*> free_;
   std::thread thread_;

@@ -89,6 +89,7 @@ EventRecord timed(const Record& record, EventKind kind) {
 }  // namespace
 
 void RecordTranslator::add(const CUpti_Activity& record) {
+  if (discarding_) return;
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
     case CUPTI_ACTIVITY_KIND_KERNEL: return kernel(as<CUpti_ActivityKernel10>(record));
@@ -97,6 +98,7 @@ void RecordTranslator::add(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_MEMSET: return set(as<CUpti_ActivityMemset4>(record));
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return synchronization(as<CUpti_ActivitySynchronization2>(record));
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return graph(as<CUpti_ActivityGraphTrace2>(record));
+    case CUPTI_ACTIVITY_KIND_MEMORY2: return memory(as<CUpti_ActivityMemory4>(record));
     case CUPTI_ACTIVITY_KIND_OVERHEAD: return overhead(as<CUpti_ActivityOverhead3>(record));
     default: ++skipped_;
   }
@@ -156,7 +158,19 @@ void RecordTranslator::set(const CUpti_ActivityMemset4& record) {
   writer_.event(event);
 }
 
+void RecordTranslator::add(const NamedRange& range) {
+  if (discarding_) return;
+  EventRecord event;
+  event.start_ns = range.start_ns;
+  event.duration_ns = std::max<std::int64_t>(0, range.end_ns - range.start_ns);
+  event.kind = code_of(range.end_ns > range.start_ns ? EventKind::annotation : EventKind::mark);
+  event.name = writer_.name(range.name);
+  event.track = thread(range.thread);
+  writer_.event(event);
+}
+
 void RecordTranslator::add(std::int64_t thread_id, const CallRecord& call) {
+  if (discarding_) return;
   EventRecord event;
   event.start_ns = call.start_ns;
   event.duration_ns = std::max<std::int64_t>(0, call.end_ns - call.start_ns);
@@ -183,10 +197,7 @@ void RecordTranslator::synchronization(const CUpti_ActivitySynchronization2& rec
   event.name = writer_.name(kNames[static_cast<int>(kind)]);
   constexpr std::uint32_t kNoStream = 0xFFFFFFFFU;
   event.value = record.streamId == kNoStream ? -1 : static_cast<std::int64_t>(record.streamId);
-  recording::TrackRecord track;
-  track.kind = static_cast<std::uint8_t>(TrackKind::other);
-  track.process = getpid();
-  event.track = writer_.track(track, "synchronization");
+  event.track = row("synchronization");
   event.correlation = record.correlationId;
   event.detail = static_cast<std::uint32_t>(kind);
   writer_.event(event);
@@ -201,14 +212,28 @@ void RecordTranslator::graph(const CUpti_ActivityGraphTrace2& record) {
   writer_.event(event);
 }
 
+/// Allocated bytes count up, released ones down. Pools of cudaMallocAsync are recorded as their users see them.
+void RecordTranslator::memory(const CUpti_ActivityMemory4& record) {
+  if (!has_times(record.timestamp, record.timestamp)) return;
+  const bool released = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
+  const bool on_host = record.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE ||
+                       record.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+  EventRecord event;
+  event.start_ns = static_cast<std::int64_t>(record.timestamp);
+  event.kind = code_of(EventKind::allocation);
+  event.name = writer_.name(released ? "release" : "allocation");
+  event.value = static_cast<std::int64_t>(record.bytes) * (released ? -1 : 1);
+  event.detail = on_host ? 0 : 1;
+  event.track = row("memory");
+  event.correlation = record.correlationId;
+  writer_.event(event);
+}
+
 void RecordTranslator::overhead(const CUpti_ActivityOverhead3& record) {
   if (!has_times(record.start, record.end)) return;
   EventRecord event = timed(record, EventKind::overhead);
   event.name = writer_.name("CUPTI overhead");
-  recording::TrackRecord track;
-  track.kind = static_cast<std::uint8_t>(TrackKind::other);
-  track.process = getpid();
-  event.track = writer_.track(track, "recording");
+  event.track = row("recording");
   writer_.event(event);
 }
 
@@ -219,6 +244,13 @@ std::uint32_t RecordTranslator::stream(std::uint32_t device, std::uint32_t strea
   track.thread = stream_id;
   track.device = static_cast<std::int32_t>(device);
   return writer_.track(track, {});
+}
+
+std::uint32_t RecordTranslator::row(const char* name) {
+  recording::TrackRecord track;
+  track.kind = static_cast<std::uint8_t>(TrackKind::other);
+  track.process = getpid();
+  return writer_.track(track, name);
 }
 
 std::uint32_t RecordTranslator::thread(std::int64_t thread_id) {

@@ -8,6 +8,7 @@
 
 #include "profile/module/call_log.h"
 #include "profile/module/cupti_library.h"
+#include "profile/module/ranges.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile::module {
@@ -19,6 +20,9 @@ class RecordTranslator {
   void add(const CUpti_Activity& record);
   /// A call that we timed ourselves, on the thread with this system id.
   void add(std::int64_t thread_id, const CallRecord& call);
+  void add(const NamedRange& range);
+  /// While on, what is added is not written.
+  void discard(bool on) { discarding_ = on; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense
 
  private:
@@ -28,10 +32,13 @@ class RecordTranslator {
   void set(const CUpti_ActivityMemset4& record);
   void synchronization(const CUpti_ActivitySynchronization2& record);
   void graph(const CUpti_ActivityGraphTrace2& record);
+  void memory(const CUpti_ActivityMemory4& record);
   void overhead(const CUpti_ActivityOverhead3& record);
 
   [[nodiscard]] std::uint32_t stream(std::uint32_t device, std::uint32_t stream_id);
   [[nodiscard]] std::uint32_t thread(std::int64_t thread_id);
+  /// A row of this process that is neither a thread nor a stream.
+  [[nodiscard]] std::uint32_t row(const char* name);
   /// Counts and refuses an event without a start or with its end before it.
   [[nodiscard]] bool has_times(std::uint64_t start, std::uint64_t end);
 
@@ -40,6 +47,7 @@ class RecordTranslator {
   std::unordered_map<std::uint64_t, std::uint32_t> api_names_;
   std::unordered_map<const char*, std::uint32_t> kernel_names_;  ///< CUPTI's names live as long as their module
   std::int64_t skipped_ = 0;
+  bool discarding_ = false;
 };
 
 }  // namespace warpmark::profile::module

@@ -7,44 +7,92 @@ namespace warpmark::profile::module {
 namespace {
 
 constexpr std::int64_t kFewestLaunches = 20;  // of a window whose rate means something
+constexpr std::int64_t kFewestSteps = 3;      // of a window, where steps are known ...
+constexpr double kLongestWindow_s = 20;       // ... if they are that short
+constexpr double kStepSearch_s = 60;          // a program whose steps are not found by then has none that repeat
+constexpr int kProbes = 4;                    // windows beside the recorded one, to know the cost
+constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
+  using enum Phase;
+  std::vector<Phase> phases{waiting, plain, recording, plain};
+  for (int i = 0; i < kProbes; ++i) phases.insert(phases.end(), {probing, plain});
+  if (options.duration_s <= 0 && options.recorded_steps <= 0) phases = {waiting, recording};
+  phases.push_back(done);
+  for (const Phase phase : phases) windows_.push_back({phase, {}, {}});
+}
+
+bool Schedule::advance(const Progress& now) {
+  windows_[at_].end = now;
+  if (phase() == Phase::done || !is_over(windows_[at_])) return false;
+  const bool counted = phase() == Phase::waiting ? options_.warmup_steps > 0
+                                                 : phase() == Phase::recording && options_.recorded_steps > 0;
+  steps_missed_ = steps_missed_ || (counted && now.step_launches == 0);
+  ++at_;
+  restart_window(now);
+  return true;
+}
+
+void Schedule::restart_window(const Progress& now) { windows_[at_].begin = windows_[at_].end = now; }
+
+bool Schedule::is_over(const Window& window) const {
+  const double elapsed_s = window.end.elapsed_s - window.begin.elapsed_s;
+  const std::int64_t step_launches = window.end.step_launches;
+  const std::int64_t launches = window.end.launches - window.begin.launches;
+  if (window.phase == Phase::waiting && options_.warmup_steps > 0) {
+    return step_launches > 0 ? window.end.steps >= options_.warmup_steps : elapsed_s >= kStepSearch_s;
+  }
+  if (window.phase == Phase::recording && options_.recorded_steps > 0 && step_launches > 0) {
+    return launches >= (options_.recorded_steps + 1) * step_launches;  // the first and the last one are cut
+  }
+  if (elapsed_s < length_of(window.phase)) return false;
+  const bool measures = window.phase == Phase::plain || window.phase == Phase::probing;
+  const bool too_few = step_launches > 0 && launches < kFewestSteps * step_launches;
+  return !(measures && too_few && elapsed_s < kLongestWindow_s);
+}
+
 double Schedule::length_of(Phase phase) const {
+  const double duration_s = options_.duration_s > 0 ? options_.duration_s : 2;
   switch (phase) {
     case Phase::waiting: return options_.delay_s;
-    case Phase::recording:
-      return options_.duration_s > 0 ? options_.duration_s : std::numeric_limits<double>::infinity();
-    case Phase::before:
-    case Phase::after: return options_.duration_s > 0 ? std::clamp(options_.duration_s / 2, 0.25, 1.0) : 0;
-    case Phase::done: return std::numeric_limits<double>::infinity();
+    case Phase::recording: return options_.duration_s > 0 || options_.recorded_steps > 0 ? duration_s : kForever_s;
+    case Phase::plain:
+    case Phase::probing: return std::clamp(duration_s / 2, 0.25, 1.0);
+    case Phase::done: return kForever_s;
   }
   return 0;
 }
 
-Phase Schedule::advance(double elapsed_s, std::int64_t launches) {
-  Window& window = windows_[static_cast<int>(phase_)];
-  window.end_s = elapsed_s;
-  window.end_launches = launches;
-  if (phase_ == Phase::done || elapsed_s - window.begin_s < length_of(phase_)) return phase_;
-  phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
-  Window& next = windows_[static_cast<int>(phase_)];
-  next = {elapsed_s, elapsed_s, launches, launches};
-  if (length_of(phase_) == 0) return advance(elapsed_s, launches);
-  return phase_;
+double Schedule::rate(const Window& window) {
+  const std::int64_t launches = window.end.launches - window.begin.launches;
+  if (launches < kFewestLaunches || window.end.elapsed_s <= window.begin.elapsed_s) return 0;
+  return static_cast<double>(launches) / (window.end.elapsed_s - window.begin.elapsed_s);
 }
 
 double Schedule::rate(Phase phase) const {
-  const Window& window = windows_[static_cast<int>(phase)];
-  const std::int64_t launches = window.end_launches - window.begin_launches;
-  if (launches < kFewestLaunches || window.end_s <= window.begin_s) return 0;
-  return static_cast<double>(launches) / (window.end_s - window.begin_s);
+  for (const auto& window : windows_) {
+    if (window.phase == phase) return rate(window);
+  }
+  return 0;
 }
 
-double Schedule::inflation() const {
-  const double before = rate(Phase::before), recorded = rate(Phase::recording), after = rate(Phase::after);
-  if (before <= 0 || recorded <= 0 || after <= 0) return -1;
-  return std::max(0.0, (before + after) / 2 / recorded - 1);
+Inflation Schedule::inflation() const {
+  std::vector<double> found;
+  for (std::size_t i = 1; i + 1 < windows_.size(); ++i) {
+    if (windows_[i].phase != Phase::recording && windows_[i].phase != Phase::probing) continue;
+    const double before = rate(windows_[i - 1]), recorded = rate(windows_[i]), after = rate(windows_[i + 1]);
+    if (windows_[i - 1].phase != Phase::plain || windows_[i + 1].phase != Phase::plain) continue;
+    if (before > 0 && recorded > 0 && after > 0) found.push_back((before + after) / 2 / recorded - 1);
+  }
+  if (found.empty()) return {};
+  std::sort(found.begin(), found.end());
+  const auto at_least_0 = [](double value) { return std::max(0.0, value); };
+  return {.typical = at_least_0(found[(found.size() - 1) / 2]),
+          .low = at_least_0(found.front()),
+          .high = at_least_0(found.back()),
+          .windows = static_cast<int>(found.size())};
 }
 
 }  // namespace warpmark::profile::module

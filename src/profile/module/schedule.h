@@ -1,42 +1,71 @@
-// When to record. The program runs untouched until `delay_s` after its first CUDA call; then its launches are counted
-// without recording, with recording, and without again. The rates of launches tell what the recording itself costs.
-// Pure: the clock and the counter are arguments.
+// When to record. The program runs untouched until it is warm; then its launches are counted without recording, with
+// it, and without again; and four times more with and without, for which the records are thrown away. The rates of
+// launches in neighbouring windows tell what the recording itself costs.
+// Pure: the clock and the counters are arguments.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace warpmark::profile::module {
 
-enum class Phase { waiting, before, recording, after, done };
+enum class Phase { waiting, plain, recording, probing, done };
 
 struct ScheduleOptions {
-  double delay_s = 5;
-  double duration_s = 2;  ///< of recording; 0 records until the program ends and does not count beside it
+  double delay_s = 5;               ///< until the program is taken for warm
+  double duration_s = 2;            ///< of recording; 0 records until the program ends and does not count beside it
+  std::int64_t warmup_steps = 0;    ///< instead of delay_s, if steps are found; 0 is not asked for
+  std::int64_t recorded_steps = 0;  ///< instead of duration_s, if steps are found; 0 is not asked for
+};
+
+/// How far the program is.
+struct Progress {
+  double elapsed_s = 0;            ///< since the first CUDA call
+  std::int64_t launches = 0;       ///< seen while they were counted
+  std::int64_t step_launches = 0;  ///< of one step; 0 while unknown
+  std::int64_t steps = 0;          ///< seen while they were counted
+};
+
+/// How much slower the program ran while it was recorded: 0.1 is 10 %.
+struct Inflation {
+  double typical = -1;  ///< median of the recorded windows; negative if it cannot be told
+  double low = -1;      ///< of the window that was slowed least; of five, low and high hold the true median with 94 %
+  double high = -1;
+  int windows = 0;  ///< recorded ones that could be compared with their neighbours
 };
 
 class Schedule {
  public:
-  explicit Schedule(const ScheduleOptions& options) : options_(options) {}
+  explicit Schedule(const ScheduleOptions& options);
 
-  /// Moves on if it is time. `elapsed_s` is since the first CUDA call, `launches` the count so far.
-  Phase advance(double elapsed_s, std::int64_t launches);
-  [[nodiscard]] Phase phase() const { return phase_; }
+  /// Moves on if it is time. True if the phase is a new one.
+  bool advance(const Progress& now);
+  /// The window begins now: switching the recording on or off took its time.
+  void restart_window(const Progress& now);
+  [[nodiscard]] Phase phase() const { return windows_[at_].phase; }
+  /// Launches have to be counted although nothing is recorded yet.
+  [[nodiscard]] bool counts_steps() const { return options_.warmup_steps > 0; }
+  /// Steps were asked for and not found.
+  [[nodiscard]] bool steps_missed() const { return steps_missed_; }
 
-  /// Launches a second in a phase; 0 if it was too short to tell.
+  /// Launches a second of the first window of this phase; 0 if it was too short to tell.
   [[nodiscard]] double rate(Phase phase) const;
-  /// How much slower the program ran while it was recorded: 0.1 is 10 %. Negative if it cannot be told.
-  [[nodiscard]] double inflation() const;
+  [[nodiscard]] Inflation inflation() const;
 
  private:
   struct Window {
-    double begin_s = 0, end_s = 0;
-    std::int64_t begin_launches = 0, end_launches = 0;
+    Phase phase = Phase::waiting;
+    Progress begin;
+    Progress end;
   };
+  [[nodiscard]] bool is_over(const Window& window) const;
   [[nodiscard]] double length_of(Phase phase) const;
+  [[nodiscard]] static double rate(const Window& window);
 
   ScheduleOptions options_;
-  Phase phase_ = Phase::waiting;
-  Window windows_[5];
+  std::vector<Window> windows_;
+  std::size_t at_ = 0;
+  bool steps_missed_ = false;
 };
 
 }  // namespace warpmark::profile::module

@@ -129,6 +129,11 @@ class Part {
     if (key == "rank") facts.rank = std::atoi(text.c_str());
     if (key == "world_size") facts.world_size = std::atoi(text.c_str());
     if (key == "gpu") return gpu(text);
+    if (key == "problem") builder_.issue("recorder", "what the recorder could not do", text);
+    if (key == "dropped_records" && std::atoll(text.c_str()) > 0) {
+      builder_.issue("dropped_records", "records that CUPTI had no room for: the program was faster than the recorder",
+                     {}, std::atoll(text.c_str()));
+    }
     builder_.add_metadata(key, value);
   }
 

@@ -1,0 +1,47 @@
+// NVIDIA's own profilers, where they are installed: Nsight Compute for the metrics of single kernels, Nsight Systems
+// instead of our recorder.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/profile_session.h"
+
+namespace warpmark::profile {
+
+/// The program of this name in one of the folders ("a:b:c", as PATH has them) or where CUDA is installed. Environment
+/// error saying what to install.
+[[nodiscard]] Result<std::string> find_tool(const std::string& name, std::string_view folders);
+
+/// "gemm" of "void ns::gemm<float, 4>(float*, (anonymous namespace)::Shape)": as Nsight Compute filters kernels.
+[[nodiscard]] std::string function_name(std::string_view kernel);
+
+/// The function names of the `count` kernels that took the most time in all ranks, the costliest first. Communication
+/// kernels are left out: replayed one by one they would wait for one another forever.
+[[nodiscard]] std::vector<std::string> costliest_kernels(const ProfileSession& session, std::size_t count);
+
+/// The command line that profiles some launches of each of these kernels into a CSV, and ends the program then.
+[[nodiscard]] std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<std::string>& kernels,
+                                                   const std::filesystem::path& csv,
+                                                   const std::vector<std::string>& command);
+
+struct NsysOptions {
+  std::string nsys;  ///< path
+  std::vector<std::string> command;
+  std::filesystem::path out;  ///< the SQLite export; the report lies beside it
+  double delay_s = 0;
+  double duration_s = 0;  ///< 0 is until the program ends
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+/// Records and exports. The program's exit code.
+[[nodiscard]] Result<int> run_nsys(const NsysOptions& options);
+
+/// Runs a command to its end, on our terminal. Ctrl-C reaches it from there.
+[[nodiscard]] Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted);
+
+}  // namespace warpmark::profile

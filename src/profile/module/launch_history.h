@@ -1,0 +1,34 @@
+// The last launches of a program, by what they launched: from them the length of its steps is found while it runs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace warpmark::profile::module {
+
+/// Written by any thread, read by one.
+class LaunchHistory {
+ public:
+  /// `what` tells kernels apart; the same kernel always has the same number.
+  void add(std::uint64_t what) {
+    const std::uint64_t at = count_.fetch_add(1, std::memory_order_relaxed);
+    launches_[at % kKept].store(what, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(count_.load(std::memory_order_relaxed)); }
+  /// The last ones, oldest first.
+  [[nodiscard]] std::vector<std::uint64_t> recent() const;
+
+ private:
+  static constexpr std::uint64_t kKept = std::uint64_t{1} << 15;
+  std::array<std::atomic<std::uint64_t>, kKept> launches_{};
+  std::atomic<std::uint64_t> count_{0};
+};
+
+/// Length of the sequence that the launches repeat, at least three times and to the end; 0 if they repeat none. Two
+/// in a hundred may differ: threads launch side by side, and now and then a step does something more.
+[[nodiscard]] std::int64_t repeated_length(std::span<const std::uint64_t> launches);
+
+}  // namespace warpmark::profile::module

@@ -1,0 +1,236 @@
+#include "profile/module/ranges.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace warpmark::profile::module {
+namespace {
+
+constexpr std::size_t kMostKept = std::size_t{1} << 18;  // between two drains; a forked child has none
+constexpr std::size_t kMostNames = 256;                  // of outermost ranges that are counted
+
+std::int64_t unix_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+struct OpenRange {
+  const void* domain;
+  std::int64_t start_ns;  ///< 0 for those that began while nothing was recorded
+  std::string name;
+};
+
+std::vector<OpenRange>& open_ranges() {
+  thread_local std::vector<OpenRange> ranges;
+  return ranges;
+}
+
+/// "step 12" and "step 13" are one name.
+std::string without_digits(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c < '0' || c > '9') plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return plain;
+}
+
+bool names_step(const std::string& name) {
+  return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
+}
+
+}  // namespace
+
+RangeLog& RangeLog::instance() {
+  static RangeLog* log = new RangeLog;  // programs may end a range in a destructor
+  return *log;
+}
+
+int RangeLog::push(const void* domain, const char* name) {
+  auto& ranges = open_ranges();
+  ranges.push_back({domain, recording() ? unix_ns() : 0, wants_names() && name != nullptr ? name : ""});
+  return static_cast<int>(ranges.size()) - 1;
+}
+
+int RangeLog::pop(const void* domain) {
+  auto& ranges = open_ranges();
+  for (std::size_t i = ranges.size(); i-- > 0;) {
+    if (ranges[i].domain != domain) continue;
+    OpenRange range = std::move(ranges[i]);
+    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i));
+    if (ranges.empty() && counting_.load(std::memory_order_relaxed)) count(range.name);
+    if (range.start_ns != 0 && recording()) keep({range.start_ns, unix_ns(), 0, std::move(range.name)});
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::uint64_t RangeLog::start(const char* name) {
+  const std::uint64_t id = ids_.fetch_add(1) + 1;
+  if (!recording()) return id;
+  const std::lock_guard lock(mutex_);
+  if (open_.size() < kMostKept) open_[id] = {unix_ns(), 0, 0, name != nullptr ? name : ""};
+  return id;
+}
+
+void RangeLog::end(std::uint64_t id) {
+  NamedRange range;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(id);
+    if (found == open_.end()) return;
+    range = std::move(found->second);
+    open_.erase(found);
+  }
+  range.end_ns = unix_ns();
+  if (recording()) keep(std::move(range));
+}
+
+void RangeLog::mark(const char* name) {
+  if (!recording()) return;
+  const std::int64_t now = unix_ns();
+  keep({now, now, 0, name != nullptr ? name : ""});
+}
+
+void RangeLog::keep(NamedRange range) {
+  range.thread = syscall(SYS_gettid);
+  const std::lock_guard lock(mutex_);
+  if (ended_.size() >= kMostKept) {
+    lost_.fetch_add(1);
+    return;
+  }
+  ended_.push_back(std::move(range));
+}
+
+void RangeLog::count(const std::string& name) {
+  if (name.empty()) return;
+  std::string plain = without_digits(name);
+  const std::lock_guard lock(mutex_);
+  if (counts_.size() < kMostNames || counts_.contains(plain)) ++counts_[std::move(plain)];
+}
+
+std::int64_t RangeLog::steps() {
+  std::int64_t named = 0, commonest = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, number] : counts_) {
+    if (names_step(name)) named = std::max(named, number);
+    commonest = std::max(commonest, number);
+  }
+  return named > 0 ? named : commonest;
+}
+
+std::vector<NamedRange> RangeLog::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+namespace {
+
+std::string narrow(const wchar_t* text) {
+  std::string narrow;
+  for (; text != nullptr && *text != L'\0'; ++text) narrow += *text < 128 ? static_cast<char>(*text) : '?';
+  return narrow;
+}
+
+/// Kept for the life of the program, as NVTX's handles are.
+char* keep_text(const std::string& text) { return strdup(text.c_str()); }
+
+/// Empty also while nobody reads it: a program may name millions of ranges.
+std::string message_of(const nvtxEventAttributes_t* attributes) {
+  if (attributes == nullptr || !RangeLog::instance().wants_names()) return {};
+  switch (attributes->messageType) {
+    case NVTX_MESSAGE_TYPE_ASCII: return attributes->message.ascii != nullptr ? attributes->message.ascii : "";
+    case NVTX_MESSAGE_TYPE_UNICODE: return narrow(attributes->message.unicode);
+    case NVTX_MESSAGE_TYPE_REGISTERED: {
+      const auto* text = reinterpret_cast<const char*>(attributes->message.registered);
+      return text != nullptr ? text : "";
+    }
+    default: return {};
+  }
+}
+
+RangeLog& log() { return RangeLog::instance(); }
+
+int push_ascii(const char* text) { return log().push(nullptr, text); }
+int push_wide(const wchar_t* text) { return log().push(nullptr, log().wants_names() ? narrow(text).c_str() : nullptr); }
+int push_message(const nvtxEventAttributes_t* event) { return log().push(nullptr, message_of(event).c_str()); }
+int pop_range() { return log().pop(nullptr); }
+nvtxRangeId_t start_ascii(const char* text) { return log().start(text); }
+nvtxRangeId_t start_message(const nvtxEventAttributes_t* event) { return log().start(message_of(event).c_str()); }
+void end_range(nvtxRangeId_t id) { log().end(id); }
+void mark_ascii(const char* text) { log().mark(text); }
+void mark_message(const nvtxEventAttributes_t* event) { log().mark(message_of(event).c_str()); }
+
+int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+  return log().push(domain, message_of(event).c_str());
+}
+int domain_pop(nvtxDomainHandle_t domain) { return log().pop(domain); }
+nvtxRangeId_t domain_start(nvtxDomainHandle_t /*domain*/, const nvtxEventAttributes_t* event) {
+  return start_message(event);
+}
+void domain_end(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id) { log().end(id); }
+void domain_mark(nvtxDomainHandle_t /*domain*/, const nvtxEventAttributes_t* event) { mark_message(event); }
+nvtxDomainHandle_t domain_create(const char* name) {
+  return reinterpret_cast<nvtxDomainHandle_t>(keep_text(name != nullptr ? name : ""));
+}
+nvtxStringHandle_t register_ascii(nvtxDomainHandle_t /*domain*/, const char* text) {
+  return reinterpret_cast<nvtxStringHandle_t>(keep_text(text != nullptr ? text : ""));
+}
+nvtxStringHandle_t register_wide(nvtxDomainHandle_t /*domain*/, const wchar_t* text) {
+  return reinterpret_cast<nvtxStringHandle_t>(keep_text(narrow(text)));
+}
+
+struct Replacement {
+  unsigned id;
+  NvtxFunctionPointer function;
+};
+
+template <typename Function>
+Replacement replaced(unsigned id, Function* function) {
+  return {id, reinterpret_cast<NvtxFunctionPointer>(function)};
+}
+
+template <std::size_t count>
+void replace(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule part, const Replacement (&list)[count]) {
+  NvtxFunctionTable table = nullptr;
+  unsigned size = 0;
+  if (callbacks.GetModuleFunctionTable(part, &table, &size) != 1 || table == nullptr) return;
+  for (const auto& one : list) {
+    if (one.id < size) *table[one.id] = one.function;
+  }
+}
+
+}  // namespace
+}  // namespace warpmark::profile::module
+
+/// 1 if the functions were taken over.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t table) {
+  using namespace warpmark::profile::module;
+  const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->GetModuleFunctionTable == nullptr) return 0;
+  const Replacement core[] = {
+      replaced(NVTX_CBID_CORE_MarkEx, mark_message),        replaced(NVTX_CBID_CORE_MarkA, mark_ascii),
+      replaced(NVTX_CBID_CORE_RangeStartEx, start_message), replaced(NVTX_CBID_CORE_RangeStartA, start_ascii),
+      replaced(NVTX_CBID_CORE_RangeEnd, end_range),         replaced(NVTX_CBID_CORE_RangePushEx, push_message),
+      replaced(NVTX_CBID_CORE_RangePushA, push_ascii),      replaced(NVTX_CBID_CORE_RangePushW, push_wide),
+      replaced(NVTX_CBID_CORE_RangePop, pop_range),
+  };
+  const Replacement domains[] = {
+      replaced(NVTX_CBID_CORE2_DomainMarkEx, domain_mark),
+      replaced(NVTX_CBID_CORE2_DomainRangeStartEx, domain_start),
+      replaced(NVTX_CBID_CORE2_DomainRangeEnd, domain_end),
+      replaced(NVTX_CBID_CORE2_DomainRangePushEx, domain_push),
+      replaced(NVTX_CBID_CORE2_DomainRangePop, domain_pop),
+      replaced(NVTX_CBID_CORE2_DomainRegisterStringA, register_ascii),
+      replaced(NVTX_CBID_CORE2_DomainRegisterStringW, register_wide),
+      replaced(NVTX_CBID_CORE2_DomainCreateA, domain_create),
+  };
+  replace(*callbacks, NVTX_CB_MODULE_CORE, core);
+  replace(*callbacks, NVTX_CB_MODULE_CORE2, domains);
+  return 1;
+}

@@ -1,0 +1,48 @@
+#include "profile/module/step_finder.h"
+
+#include <algorithm>
+
+namespace warpmark::profile::module {
+namespace {
+
+constexpr std::int64_t kFirstPauseNs = 250'000'000;
+constexpr std::int64_t kLongestPauseNs = 4'000'000'000;
+constexpr std::int64_t kFewestNamedSteps = 3;  // fewer tell nothing about the launches of one
+
+}  // namespace
+
+void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::int64_t named_steps, bool busy) {
+  launches_ = history.count();
+  if (named_steps > 0 && named_steps_ == 0) {
+    first_named_ = named_steps;
+    first_launches_ = launches_;
+  }
+  named_steps_ = named_steps;
+  if (launches_ == 0 || now_ns - searched_ns_ < pause_ns_ || (busy && step_launches_ > 0)) return;
+  searched_ns_ = now_ns;
+  const std::int64_t length = repeated_length(history.recent());
+  pause_ns_ = length > 0 ? kFirstPauseNs : std::clamp(pause_ns_ * 2, kFirstPauseNs, kLongestPauseNs);
+  if (length > 0 && step_launches_ == 0) known_at_ = launches_;
+  if (length > 0) step_launches_ = length;
+}
+
+Progress StepFinder::progress() const {
+  Progress now{.launches = launches_};
+  const std::int64_t named = named_steps_ - first_named_;
+  if (named_steps_ > 0 && named >= kFewestNamedSteps) {
+    now.steps = named_steps_;
+    now.step_launches = std::max<std::int64_t>(1, (launches_ - first_launches_) / named);
+  } else if (step_launches_ > 0) {
+    // When the steps are found, the program has made some already: at least three are needed to find them.
+    now.steps = 3 + (launches_ - known_at_) / step_launches_;
+    now.step_launches = step_launches_;
+  }
+  return now;
+}
+
+const char* StepFinder::found_by() const {
+  if (named_steps_ - first_named_ >= kFewestNamedSteps) return "ranges";
+  return step_launches_ > 0 ? "kernels" : "";
+}
+
+}  // namespace warpmark::profile::module

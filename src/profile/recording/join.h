@@ -1,0 +1,15 @@
+// Joins the parts that the processes of a program wrote into one recording, packed with zstandard (RFC 8878).
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "base/result.h"
+
+namespace warpmark::profile::recording {
+
+/// Of each part its whole chunks: what a killed process left half written is cut off, so that the parts after it can be
+/// read. Written beside `to` and renamed. Environment error if a file cannot be read or written.
+[[nodiscard]] Status join_parts(std::span<const std::filesystem::path> parts, const std::filesystem::path& to);
+
+}  // namespace warpmark::profile::recording
