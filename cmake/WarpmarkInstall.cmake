@@ -17,7 +17,7 @@ endif()
 install(DIRECTORY include/warpmark DESTINATION include OPTIONAL FILES_MATCHING PATTERN "*.h")
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/warpmark)
 install(DIRECTORY docs/ DESTINATION share/doc/warpmark/docs)
-install(DIRECTORY suites examples DESTINATION share/warpmark OPTIONAL)
+install(DIRECTORY suites acceptance datasheets examples DESTINATION share/warpmark OPTIONAL)
 
 # The completions are printed by the tool that was just built.
 install(CODE "

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
+#include "exchange/import.h"
 #include "report/labels.h"
 #include "stats/compare.h"
 #include "validate/verdict.h"
-#include "warpmark/result_files.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
-
-Result<Session> session_of(const Context& context, const ParsedOptions& options, const std::string& what) {
-  if (is_result_file(what)) return read_one_session(what);
-  WM_ASSIGN(const auto store, open_store(context, options));
-  return load_session(*store, what);
-}
 
 const Run* same_case(const Session& session, const Run& run) {
   const auto found = std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& other) {
@@ -37,8 +31,8 @@ std::string distrust(const Run& a, const Run& b) {
 
 Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
   const auto& words = options.positionals();
-  WM_ASSIGN(const auto a, session_of(context, options, words[0]));
-  WM_ASSIGN(const auto b, session_of(context, options, words[1]));
+  WM_ASSIGN(const auto a, load_results(context, options, words[0]));
+  WM_ASSIGN(const auto b, load_results(context, options, words[1]));
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
   }

@@ -10,6 +10,9 @@
 #include "report/format.h"
 #include "report/metric_list.h"
 #include "report/table.h"
+#include "validate/criteria.h"
+#include "validate/datasheet.h"
+#include "validate/facts.h"
 #include "warpmark/command.h"
 #include "warpmark/store_access.h"
 #include "workloads/catalog.h"
@@ -120,6 +123,41 @@ Result<Table> writers_table(Context&, const ParsedOptions&) {
   return table;
 }
 
+Result<Table> criteria_table(Context&, const ParsedOptions&) {
+  Table table{{{"criteria"}, {"what is accepted"}, {"rows", Align::right}}, {}};
+  for (const auto& name : validate::built_in_criteria_names()) {
+    WM_ASSIGN(const auto file, validate::load_criteria(name));
+    WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
+    table.rows.push_back({{name}, {criteria.summary}, {std::to_string(criteria.rows.size())}});
+  }
+  return table;
+}
+
+Result<Table> datasheets_table(Context&, const ParsedOptions&) {
+  Table table{{{"datasheet"}, {"GPU"}, {"memory", Align::right}, {"bf16", Align::right}, {"power", Align::right}}, {}};
+  for (const auto& sheet : validate::built_in_datasheets()) {
+    const auto rate = sheet.peak_rate.find("bf16");
+    table.rows.push_back({{sheet.id},
+                          {sheet.name},
+                          {report::format_quantity(sheet.memory_bandwidth, "B/s")},
+                          {rate == sheet.peak_rate.end() ? "" : report::format_quantity(rate->second, "FLOP/s")},
+                          {report::format_quantity(sheet.power_w, "W")}});
+  }
+  return table;
+}
+
+Result<Table> facts_table(Context&, const ParsedOptions&) {
+  Table table{{{"fact"}, {"unit"}, {"of"}, {"what it is"}}, {}};
+  for (const auto& kind : validate::fact_kinds()) {
+    const char* unit = kind.type == validate::FactType::number  ? kind.unit
+                       : kind.type == validate::FactType::state ? "word"
+                                                                : "version";
+    table.rows.push_back({{kind.id}, {unit}, {kind.of_gpu ? "GPU" : "host"}, {kind.meaning}});
+  }
+  table.rows.push_back({{"doctor.CHECK"}, {"word"}, {"host"}, {"state of a check of `warpmark doctor --json`"}});
+  return table;
+}
+
 Result<Table> runs_table(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(const auto sessions, store->sessions({}));
@@ -129,9 +167,10 @@ Result<Table> runs_table(Context& context, const ParsedOptions& options) {
 }
 
 constexpr std::array kKinds{
-    Kind{"workloads", workloads_table}, Kind{"suites", suites_table},       Kind{"devices", devices_table},
-    Kind{"metrics", metrics_table},     Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
-    Kind{"readers", readers_table},     Kind{"writers", writers_table},     Kind{"runs", runs_table}};
+    Kind{"workloads", workloads_table},   Kind{"suites", suites_table},       Kind{"devices", devices_table},
+    Kind{"metrics", metrics_table},       Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
+    Kind{"readers", readers_table},       Kind{"writers", writers_table},     Kind{"criteria", criteria_table},
+    Kind{"datasheets", datasheets_table}, Kind{"facts", facts_table},         Kind{"runs", runs_table}};
 
 Result<int> run(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
@@ -160,8 +199,11 @@ extern const Command list_command{
     .summary = "list workloads, suites, devices, metrics, rules, formats or runs",
     .details = "Lists what can be asked for. Devices that cannot be used are listed with the reason.",
     .options = kOptions,
-    .positional = {"WHAT", "workloads (default), suites, devices, metrics, reporters, rules, readers, writers or runs",
-                   false, "workloads suites devices metrics reporters rules readers writers runs"},
+    .positional = {"WHAT",
+                   "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "
+                   "datasheets, facts or runs",
+                   false,
+                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts runs"},
     .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
     .run = run,
 };

@@ -5,7 +5,6 @@
 #include "base/files.h"
 #include "report/catalog.h"
 #include "warpmark/command.h"
-#include "warpmark/result_files.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -18,13 +17,6 @@ constexpr OptionSpec kOptions[] = {
     {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
-/// A session from a results file, or from the store.
-Result<Session> session_of(Context& context, const ParsedOptions& options, const std::string& what) {
-  if (is_result_file(what)) return read_one_session(what);
-  WM_ASSIGN(const auto store, open_store(context, options));
-  return load_session(*store, what);
-}
-
 Result<int> run(Context& context, const ParsedOptions& options) {
   const std::string format = options.get("--format", "text");
   const auto* reporter = find_in(report::reporters(), format);
@@ -32,7 +24,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     return usage_error("there is no format '" + format + "'", "formats: " + join(ids_of(report::reporters()), ", "));
   }
   const auto& words = options.positionals();
-  WM_ASSIGN(const auto session, session_of(context, options, words.empty() ? "last" : words[0]));
+  WM_ASSIGN(const auto session, load_results(context, options, words.empty() ? "last" : words[0]));
   const bool to_file = options.has("--output");
   const auto text = reporter->render(session, {.width = to_file ? 100 : context.width,
                                                .color = context.color && !to_file,

@@ -8,6 +8,7 @@
 #include "model/names.h"
 #include "report/catalog.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/measure.h"
 #include "warpmark/new_session.h"
 #include "warpmark/progress.h"
 #include "warpmark/run_command.h"
@@ -31,6 +32,7 @@ struct Job {
   std::unique_ptr<store::Store> store;
   Known known;
   Session session;
+  bool resumable = true;  ///< by `warpmark run --resume`
 };
 
 Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
@@ -144,7 +146,8 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
 }
 
 std::string resume_hint(const Job& job) {
-  return job.store == nullptr ? "" : fmt::format("resume with: warpmark run --resume {}", job.session.id);
+  const bool resumable = job.store != nullptr && job.resumable;
+  return resumable ? fmt::format("resume with: warpmark run --resume {}", job.session.id) : "";
 }
 
 void prepare_last_words(const Job& job, const std::string& current) {
@@ -225,6 +228,20 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 }
 
 }  // namespace
+
+Result<Session> measure_request(Context& context, RunRequest request, std::unique_ptr<store::Store> store) {
+  Job job;
+  job.resumable = false;
+  job.request = std::move(request);
+  job.store = std::move(store);
+  WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
+  WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
+  job.session = new_session(context);
+  if (job.store != nullptr) WM_TRY(job.store->begin(job.session));
+  WM_TRY(open_devices(job));
+  WM_TRY(measure_all(context, job));
+  return std::move(job.session);
+}
 
 extern const Command run_command{
     .id = "run",

@@ -5,6 +5,7 @@
 
 #include "measure/round.h"
 #include "store/sqlite/sqlite_store.h"
+#include "warpmark/result_files.h"
 #include "warpmark/session.h"
 
 namespace warpmark::apps {
@@ -26,6 +27,12 @@ Result<Session> load_session(store::Store& store, const std::string& id) {
   }
   attach_roofs(stored.session);
   return std::move(stored.session);
+}
+
+Result<Session> load_results(const Context& context, const ParsedOptions& options, const std::string& what) {
+  if (is_result_file(what)) return read_one_session(what);
+  WM_ASSIGN(const auto store, open_store(context, options));
+  return load_session(*store, what);
 }
 
 }  // namespace warpmark::apps

@@ -16,4 +16,8 @@ namespace warpmark::apps {
 /// A stored session with the unfinished rounds merged and ceilings and roofs attached: what it would have shown itself.
 [[nodiscard]] Result<Session> load_session(store::Store& store, const std::string& id);
 
+/// A session from a results file (see result_files.h) or from the store (an id, a beginning of one, "last").
+[[nodiscard]] Result<Session> load_results(const Context& context, const ParsedOptions& options,
+                                           const std::string& what);
+
 }  // namespace warpmark::apps
