@@ -5,7 +5,7 @@ Makes a git repository of a small C program in which every commit changes some c
 adds a few percent of work to its loop; then runs `warpmark bisect` over the whole range. One line per seed, counts at the end.
 
 usage: planted_regression.py [--warpmark build/release/warpmark] [--seeds 20] [--commits 60] [--slowdown 0.03]
-                             [--metric time|cpu_time] [--first-seed 1] [--out results.jsonl]
+                             [--metric time|cpu_time] [--rounds 200] [--first-seed 1] [--out results.jsonl]
 """
 import argparse
 import json
@@ -104,7 +104,7 @@ def try_seed(seed, options):
         result_file = os.path.join(folder, "result.json")
         done = subprocess.run(
             [options.warpmark, "bisect", "--good", hashes[0], "--bad", hashes[-1], "--seed", str(seed),
-             "--db", os.path.join(folder, "w.db"), "--json", result_file],
+             "--rounds", str(options.rounds), "--db", os.path.join(folder, "w.db"), "--json", result_file],
             cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         seconds = time.monotonic() - before
         if not os.path.exists(result_file):
@@ -136,6 +136,7 @@ def main():
     parser.add_argument("--commits", type=int, default=60)
     parser.add_argument("--slowdown", type=float, default=0.03)
     parser.add_argument("--metric", default="time")
+    parser.add_argument("--rounds", type=int, default=200, help="most rounds of one decision")
     parser.add_argument("--out")
     options = parser.parse_args()
     options.warpmark = os.path.abspath(options.warpmark)

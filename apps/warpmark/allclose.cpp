@@ -166,7 +166,7 @@ extern const Command allclose_command{
     .summary = "tell whether two outputs are the same within tolerance",
     .details =
         "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by their paths, and the "
-        "arrays of .npy and .safetensors. A number passes where |out - ref| <= atol + rtol |ref|; NaN equals nothing, "
+        "arrays of .npy, .npz and .safetensors. A number passes where |out - ref| <= atol + rtol |ref|; NaN equals nothing, "
         "texts and the columns of --exact must be equal, and each side must have what the other has. Rows are matched "
         "by their order.\n"
         "\n"

@@ -109,13 +109,14 @@ Result<Columns> read_columns(const std::string& path) {
       {".tsv", [](std::string_view bytes, std::string_view name) { return parse_table(bytes, '\t', name); }},
       {".json", parse_json_columns},
       {".npy", parse_npy},
+      {".npz", parse_npz},
       {".safetensors", parse_safetensors}};
   for (const auto& [extension, parse] : kFormats) {
     if (!path.ends_with(extension)) continue;
     WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
     return parse(bytes, path);
   }
-  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, json, npy or safetensors");
+  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, json, npy, npz or safetensors");
 }
 
 }  // namespace warpmark::accuracy

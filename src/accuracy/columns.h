@@ -1,6 +1,6 @@
 // Outputs to compare, as named columns of numbers or texts, from files: .csv and .tsv tables with a header line, .json
-// (each path to a value is a column; numbers of an array share one), .npy arrays, .safetensors. Values are read as
-// double; integers above 2^53 are kept as texts, so that they are compared exactly.
+// (each path to a value is a column; numbers of an array share one), .npy arrays and .npz archives of them,
+// .safetensors. Values are read as double; integers above 2^53 are kept as texts, so that they are compared exactly.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ using Columns = std::vector<Column>;
 [[nodiscard]] Result<Columns> parse_json_columns(std::string_view text, std::string_view name);
 /// Format versions 1 to 3 in C order; bool, integers and floats of the host's byte order.
 [[nodiscard]] Result<Columns> parse_npy(std::string_view bytes, std::string_view name);
+/// Arrays by their names in the archive, stored or deflated. Data error for other files in it and for damage.
+[[nodiscard]] Result<Columns> parse_npz(std::string_view bytes, std::string_view name);
 [[nodiscard]] Result<Columns> parse_safetensors(std::string_view bytes, std::string_view name);
 
 }  // namespace warpmark::accuracy

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/files.h"
 #include "base/float_types.h"
 
 namespace warpmark::accuracy {
@@ -158,6 +159,59 @@ TEST(Safetensors, are_read_by_name) {
     EXPECT_FALSE(parse_safetensors(safetensors(header, data), "a.safetensors").ok()) << header;
   }
   EXPECT_FALSE(parse_safetensors("abc", "a.safetensors").ok());
+}
+
+/// Written by NumPy 1.24: weights = linspace(0, 1, 200) as f4 in 20 x 10, ids = arange(5).
+std::string npz(const std::string& name) {
+  const auto bytes = read_file(std::string(WARPMARK_SOURCE_DIR) + "/tests/data/npz/" + name);
+  EXPECT_TRUE(bytes.ok());
+  return bytes.ok() ? *bytes : "";
+}
+
+template <typename T>
+std::string with_number(std::string bytes, std::size_t place, T value) {
+  std::memcpy(bytes.data() + place, &value, sizeof(T));
+  return bytes;
+}
+
+TEST(Columns, reads_npz_as_numpy_writes_it) {
+  for (const auto* name : {"stored.npz", "deflated.npz"}) {
+    const auto columns = parse_npz(npz(name), name);
+    ASSERT_TRUE(columns.ok()) << columns.error().what;
+    ASSERT_EQ(columns->size(), 2U);
+    EXPECT_EQ((*columns)[0].name, "weights");
+    EXPECT_EQ((*columns)[0].shape, (std::vector<std::int64_t>{20, 10}));
+    EXPECT_EQ((*columns)[0].numbers.size(), 200U);
+    EXPECT_FLOAT_EQ(static_cast<float>((*columns)[0].numbers[199]), 1.0F);
+    EXPECT_FLOAT_EQ(static_cast<float>((*columns)[0].numbers[1]), 1.0F / 199);
+    EXPECT_EQ((*columns)[1].numbers, (std::vector<double>{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(Columns, refuses_npz_that_is_damaged_cut_off_or_a_bomb) {
+  const std::string whole = npz("deflated.npz");
+  const std::size_t entry = whole.find("PK\x01\x02");
+  ASSERT_NE(entry, std::string::npos);
+  const auto refused = [](const std::string& bytes, const std::string& why) {
+    const auto columns = parse_npz(bytes, "a.npz");
+    ASSERT_FALSE(columns.ok());
+    EXPECT_NE(columns.error().what.find(why), std::string::npos) << columns.error().what;
+  };
+  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(parse_npz(whole.substr(0, size), "a").ok());
+  refused(with_number(whole, entry + 24, std::uint32_t{0x7fffffff}), "more than it can hold");
+  refused(with_number(whole, entry + 24, std::uint32_t{1000}), "damaged");
+  refused(with_number(whole, entry + 16, std::uint32_t{0}), "checksum");
+  refused(with_number(whole, entry + 42, std::uint32_t{0xfffffff0}), "not where");
+  refused(with_number(whole, entry + 10, std::uint16_t{14}), "method 14");
+  refused(with_number(whole, entry + 8, std::uint16_t{1}), "encrypted");
+  refused(with_number(whole, entry + 28, std::uint16_t{0xffff}), "cut off");
+  refused(with_number(whole, whole.size() - 12, std::uint16_t{9}), "damaged");
+  refused("", "too short");
+  refused(std::string(100, 'x'), "zip");
+  // Any one byte that lies must not be believed further than the file goes.
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    for (const char value : {'\x00', '\x7f', '\xff'}) (void)parse_npz(with_number(whole, place, value), "a.npz");
+  }
 }
 
 }  // namespace
