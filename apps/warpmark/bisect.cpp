@@ -29,6 +29,7 @@ constexpr OptionSpec kOptions[] = {
     {"--good", "REV", "a revision that has the old speed"},
     {"--bad", "REV", "a later one that has the new speed (default HEAD)"},
     {"--metric", "NAME", "which metric of the project changed (default: its first)"},
+    {"--name", "NAME", "stored results of `run --name NAME` tell where to look first, not those of the command"},
     {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
     {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
     {"--threshold", "RATIO", "another name of --effect, as in check"},
@@ -159,6 +160,8 @@ Result<Bisection> search(Context& context, const ParsedOptions& options, validat
   WM_ASSIGN(const auto state, state_folder(context, options));
   const auto folder = state / ("bisect-" + hash_of(wanted));
   WM_ASSIGN(const auto log, FolderLog::open(folder, wanted, options.has("--fresh")));
+  WM_ASSIGN(const auto history, history_of(context, options, spec, request.commits, machine));
+  request.prior = validate::prior_from_history(request.commits.size() - 1, history);
   request.interrupted = &context.interrupted;
   request.progress = [&](const std::string& step, std::int64_t runs) {
     if (!context.err_is_terminal) return;
@@ -171,6 +174,7 @@ Result<Bisection> search(Context& context, const ParsedOptions& options, validat
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   if (!found.ok()) return found.error();
   found->machine = machine;
+  found->history_points = request.prior.empty() ? 0 : static_cast<std::int64_t>(history.size());
   found->build = build_info();
   // With more builds, rounds or time an undecided search goes on where it was.
   if (found->outcome != BisectOutcome::inconclusive) log->remove();

@@ -3,6 +3,8 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "store/store.h"
+#include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
@@ -82,6 +84,41 @@ void FolderLog::remove() {
   std::error_code ignored;
   step_.reset();
   std::filesystem::remove_all(folder_, ignored);
+}
+
+Result<std::vector<validate::HistoryPoint>> history_of(const Context& context, const ParsedOptions& options,
+                                                       const validate::CommandSpec& spec,
+                                                       const std::vector<Commit>& commits, const Machine& machine) {
+  std::vector<validate::HistoryPoint> history;
+  std::filesystem::path path = options.get("--db");
+  if (!options.has("--db")) {
+    WM_ASSIGN(path, store::default_store_path(context.environment));
+  }
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) return history;  // to look must not create it
+  WM_ASSIGN(const auto store, open_store(context, options));
+  Params params;
+  if (options.has("--name")) {
+    params.set("name", options.get("--name"));
+  } else {
+    params.set("command", validate::command_line(spec.run));
+  }
+  store::RunQuery query;
+  query.workload = "command";
+  query.metric = spec.metrics.front().name;
+  query.fingerprint = machine.fingerprint;
+  query.dirty = false;
+  query.limit = 10'000;
+  WM_ASSIGN(const auto points, store->find(query));
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < commits.size(); ++i) places[commits[i].sha] = i;
+  const std::string wanted = to_text(params);
+  for (const auto& point : points) {
+    const auto place = places.find(point.commit);
+    if (place == places.end() || point.params != wanted || point.metric != query.metric) continue;
+    if (point.outcome == Outcome::passed && point.median > 0) history.push_back({place->second, point.median});
+  }
+  return history;
 }
 
 }  // namespace warpmark::apps

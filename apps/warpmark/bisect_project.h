@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
+#include "validate/bisect.h"
 #include "validate/bisect_run.h"
 #include "validate/command_experiment.h"
 #include "validate/journal.h"
@@ -62,5 +64,13 @@ class FolderLog final : public validate::BisectLog {
   std::optional<validate::Journal> step_;
   std::size_t known_ = 0;
 };
+
+/// Stored results of the range's commits: of this machine, this command (or `name`, as of `run --name`) and this
+/// metric, without uncommitted changes. None without a database.
+[[nodiscard]] Result<std::vector<validate::HistoryPoint>> history_of(const Context& context,
+                                                                     const ParsedOptions& options,
+                                                                     const validate::CommandSpec& spec,
+                                                                     const std::vector<Commit>& commits,
+                                                                     const Machine& machine);
 
 }  // namespace warpmark::apps

@@ -176,6 +176,28 @@ TEST_F(BisectVerb, measures_a_command_given_by_hand) {
   EXPECT_EQ(json("b.json")["metric"]["id"], "time");
 }
 
+TEST_F(BisectVerb, looks_first_where_stored_results_point) {
+  commits(24, [](int i) { return i < 17 ? "1.00" : "1.03"; });
+  const std::string run = "echo cost $(cat cost.txt)";
+  ASSERT_TRUE(write_file(path("p.yaml"),
+                         "run: '" + run + "'\nshell: true\nmetrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}]\n")
+                  .ok());
+  for (const int back : {24, 16, 8, 7, 4, 0}) {
+    git({"checkout", "-q", "main~" + std::to_string(back)});
+    const auto stored = run_process({kExecutable, "run", "--project", path("p.yaml"), "--rounds", "2"},
+                                    {.deadline_s = 60, .directory = repository_});
+    ASSERT_EQ(stored->exit_code, 0) << stored->err;
+  }
+  git({"checkout", "-q", "main"});
+  const auto output = bisect({"--good", "HEAD~24", "--project", path("p.yaml"), "--json", path("b.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  const Json result = json("b.json");
+  EXPECT_EQ(result["history_points"], 6);
+  EXPECT_EQ(result["candidates"][0]["subject"], "change 17");
+  EXPECT_EQ(result["builds"], 4);  // both ends, and the two commits that the history points at
+  EXPECT_NE(output.out.find("told where to look first"), std::string::npos) << output.out;
+}
+
 TEST_F(BisectVerb, refuses_bad_requests_with_the_cause) {
   commits(3, [](int i) { return "1.0" + std::to_string(i); });
   EXPECT_EQ(bisect({"--good", "HEAD~3"}).exit_code, 2);  // nothing to run
