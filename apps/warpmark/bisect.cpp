@@ -123,6 +123,7 @@ Result<validate::CommandSpec> spec_of(const Context& context, const ParsedOption
                        meant.empty() ? "metrics: " + join(names, ", ") : "did you mean '" + meant + "'?");
   }
   spec.metrics = {spec.metrics[static_cast<std::size_t>(found - names.begin())]};
+  spec.accuracy.clear();  // a wrong result has a speed all the same, and the speed is what is searched for
   return spec;
 }
 

@@ -35,6 +35,8 @@ constexpr OptionSpec kOptions[] = {
     {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
     {"--device", "DEVICE", "workloads: device to run on (default cpu)", false, "<devices>"},
     {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
+    {"--accuracy", "METRIC=MARGIN", "reject B where the metric is worse by more: 1% of A, or an absolute number", true},
+    {"--accuracy-command", "CMD", "run after each run; B is rejected where it does not exit with 0", true},
     {"--alpha", "P", "chance of calling equal arms different (default 0.05)"},
     {"--rounds", "N", "most rounds (default 30)"},
     {"--budget", "TIME", "most time for this comparison, such as 10m; 0 (default) is without limit"},
@@ -127,6 +129,7 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Reque
   WM_ASSIGN(const auto arms, make_arms(context, options, folder));
   const Machine machine = device::machine_facts();
   const std::string wanted = identity(arms, request.test, machine);
+  request.test.accuracy = arms.accuracy;
   const auto path = folder / (hash_of(wanted) + ".jsonl");
   WM_ASSIGN(auto journal, validate::Journal::open(path.string(), wanted, hash_of(wanted + format_utc(wall_clock_s())),
                                                   options.has("--fresh")));
@@ -187,6 +190,7 @@ Status write_files(const ParsedOptions& options, const Comparison& comparison) {
 }
 
 int exit_code_for(const Comparison& comparison) {
+  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
   switch (overall(comparison)) {
     case Verdict::mistrusted: return kEnvironment;
     case Verdict::worse: return kGateFailed;
@@ -243,7 +247,11 @@ extern const Command compare_command{
         "Commands are measured by their wall time, or by the metrics of --project. No shell is involved without "
         "--shell. An interrupted comparison goes on when the same command is given again.\n"
         "\n"
-        "Exit code 0: better or same; 1: worse; 3: inconclusive; 5: mistrusted.",
+        "With --accuracy, --accuracy-command or the project's accuracy section, what is faster but less right is "
+        "rejected: "
+        "a metric must not be worse by the margin, a command must find each run's outputs right.\n"
+        "\n"
+        "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: mistrusted.",
     .options = kOptions,
     .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
     .examples =

@@ -62,12 +62,17 @@ class ArmMaker {
   [[nodiscard]] bool calibrating() const { return options_.has("--calibrate"); }
 
   /// Adds an experiment and names its arm. Where both arms are one command, `name` tells the settings.
-  validate::Arm arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
+  Result<validate::Arm> arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
+    WM_TRY(add_gates(options_, spec));
+    arms_.accuracy = spec.accuracy;
     arms_.request += "arm " + name + "\n" + settings_text(config) + "\n" + identity_of(spec) + "\n";
     arms_.experiments.push_back(std::make_unique<CommandExperiment>(
-        std::move(spec),
-        validate::CommandOptions{.directory = std::move(directory), .interrupted = &context_.interrupted}));
-    return {.experiment = arms_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};
+        std::move(spec), validate::CommandOptions{.directory = std::move(directory),
+                                                  .interrupted = &context_.interrupted,
+                                                  .watch_environment = true,
+                                                  .check_accuracy = true}));
+    return validate::Arm{
+        .experiment = arms_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};
   }
 
   Status two_commands(const std::vector<std::vector<std::string>>& commands) {
@@ -80,8 +85,8 @@ class ArmMaker {
     WM_ASSIGN(auto a, given_command(options_, commands.front()));
     WM_ASSIGN(auto b, given_command(options_, commands.back()));
     const std::string name_a = text_of(a.run), name_b = text_of(b.run);
-    arms_.a = arm(std::move(a), {}, name_a);
-    arms_.b = arm(std::move(b), {}, name_b);
+    WM_ASSIGN(arms_.a, arm(std::move(a), {}, name_a));
+    WM_ASSIGN(arms_.b, arm(std::move(b), {}, name_b));
     return {};
   }
 
@@ -92,8 +97,8 @@ class ArmMaker {
     WM_ASSIGN(auto a, workload_command(options_, config_a, folder_ / "a.json"));
     WM_ASSIGN(auto b, workload_command(options_, calibrating() ? config_a : config_b, folder_ / "b.json"));
     const std::string name = options_.positionals().front();
-    arms_.a = arm(std::move(a), {}, trimmed(name + " " + settings_text(config_a)));
-    arms_.b = arm(std::move(b), {}, trimmed(name + " " + settings_text(calibrating() ? config_a : config_b)));
+    WM_ASSIGN(arms_.a, arm(std::move(a), {}, trimmed(name + " " + settings_text(config_a))));
+    WM_ASSIGN(arms_.b, arm(std::move(b), {}, trimmed(name + " " + settings_text(calibrating() ? config_a : config_b))));
     return {};
   }
 
@@ -101,8 +106,8 @@ class ArmMaker {
     WM_ASSIGN(const auto spec, project_spec(options_));
     WM_TRY(validate::build(spec, "", &context_.interrupted));
     const auto& other = calibrating() ? config_a : config_b;
-    arms_.a = arm(spec, config_a, config_a.empty() ? text_of(spec.run) : settings_text(config_a));
-    arms_.b = arm(spec, other, other.empty() ? text_of(spec.run) : settings_text(other));
+    WM_ASSIGN(arms_.a, arm(spec, config_a, config_a.empty() ? text_of(spec.run) : settings_text(config_a)));
+    WM_ASSIGN(arms_.b, arm(spec, other, other.empty() ? text_of(spec.run) : settings_text(other)));
     return {};
   }
 
@@ -120,7 +125,7 @@ class ArmMaker {
       const std::string name =
           trimmed(fmt::format("{} @{} {}", revisions[i], tree->commit().substr(0, 10), settings_text(*configs[i])));
       arms_.request += tree->commit() + "\n";
-      *arms[i] = arm(spec, *configs[i], name, tree->directory());
+      WM_ASSIGN(*arms[i], arm(spec, *configs[i], name, tree->directory()));
       arms_.worktrees.push_back(std::move(tree));
     }
     return {};

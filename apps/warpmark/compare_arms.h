@@ -23,6 +23,7 @@ struct Arms {
   validate::Arm b;
   std::vector<std::unique_ptr<measure::Experiment>> experiments;
   std::vector<std::unique_ptr<Worktree>> worktrees;
+  std::vector<validate::AccuracyGate> accuracy;
   std::string request;  ///< what identifies the comparison: equal for a repetition of it
 };
 

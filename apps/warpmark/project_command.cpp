@@ -58,6 +58,23 @@ Result<validate::CommandSpec> given_command(const ParsedOptions& options, const 
   return spec;
 }
 
+Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec) {
+  for (const auto& text : options.all("--accuracy")) {
+    const auto equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage_error("--accuracy " + text + " is not of the form METRIC=MARGIN", "such as --accuracy top1=1%");
+    }
+    WM_ASSIGN(auto gate, validate::metric_gate(text.substr(0, equals), text.substr(equals + 1), spec));
+    spec.accuracy.push_back(std::move(gate));
+  }
+  for (const auto& text : options.all("--accuracy-command")) {
+    validate::AccuracyGate gate;
+    WM_ASSIGN(gate.command, words_of(options, {text}));
+    spec.accuracy.push_back(std::move(gate));
+  }
+  return {};
+}
+
 std::string text_of(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
@@ -70,6 +87,9 @@ std::string identity_of(const validate::CommandSpec& spec) {
   for (const auto& metric : spec.metrics) {
     text += fmt::format("\n{} {} {} {} {}", metric.name, metric.unit, static_cast<int>(metric.source),
                         metric.expression, metric.file);
+  }
+  for (const auto& gate : spec.accuracy) {
+    text += fmt::format("\ngate {} {} {} {}", gate.metric, text_of(gate.command), gate.margin, gate.relative);
   }
   return text;
 }

@@ -24,6 +24,9 @@ namespace warpmark::apps {
 [[nodiscard]] Result<validate::CommandSpec> given_command(const ParsedOptions& options,
                                                           const std::vector<std::string>& words);
 
+/// Adds the gates of --accuracy and --accuracy-command.
+[[nodiscard]] Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec);
+
 /// Words safe to paste into a shell.
 [[nodiscard]] std::string text_of(const std::vector<std::string>& words);
 

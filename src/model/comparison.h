@@ -62,6 +62,30 @@ struct MetricVerdict {
   std::vector<TestResult> tests;
 };
 
+enum class AccuracyOutcome {
+  accepted,      ///< B is not worse than A by the margin or more
+  rejected,      ///< it is, or its outputs are wrong: however fast, it is no gain
+  inconclusive,  ///< the data cannot tell
+};
+[[nodiscard]] const char* name_of(AccuracyOutcome outcome);
+
+/// Whether B is still as right as A, by one gate.
+struct AccuracyVerdict {
+  std::string name;      ///< the metric, or the command
+  bool command = false;  ///< judged by its exit status; then only outcome, reason, n and difference (of shares) count
+  std::string unit;
+  Better better = Better::higher;
+  double margin = 0;  ///< by how much B may be worse: in `unit`, or a ratio of A
+  bool relative = false;
+  double median_a = 0;
+  double median_b = 0;
+  double difference = 0;             ///< B - A, of means
+  std::optional<Interval> interval;  ///< of it, at confidence 1 - 2 alpha: each side holds at alpha
+  std::int64_t n = 0;                ///< rounds; of a command the runs of B
+  AccuracyOutcome outcome = AccuracyOutcome::inconclusive;
+  std::string reason;
+};
+
 /// What an A/A comparison tells about a metric on this machine.
 struct MetricCalibration {
   std::string id;
@@ -95,6 +119,7 @@ struct Comparison {
   std::int64_t rounds = 0;
   std::string stopped_because;
   std::vector<MetricVerdict> metrics;
+  std::vector<AccuracyVerdict> accuracy;  ///< gates; their metrics are not among `metrics`
   std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the arms
   std::vector<ArmSample> samples;
   std::vector<MetricCalibration> calibration;  ///< of an A/A comparison; else empty
@@ -102,7 +127,11 @@ struct Comparison {
   Build build;
 };
 
-/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none.
+/// Whether a gate says that B is less right than A. It counts above all but mistrust: a wrong result has no speed.
+[[nodiscard]] bool accuracy_rejected(const Comparison& comparison);
+
+/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none,
+/// and where nothing is worse but a gate cannot tell.
 [[nodiscard]] Verdict overall(const Comparison& comparison);
 
 [[nodiscard]] Json to_json(const Comparison& comparison);

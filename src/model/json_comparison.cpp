@@ -1,5 +1,8 @@
 // Comparison as JSON, "warpmark.compare/1". Written only: a comparison is an end product, its samples are kept in it.
 #include "model/comparison.h"
+
+#include <algorithm>
+
 #include "model/json.h"
 #include "model/json_fields.h"
 #include "model/names.h"
@@ -45,6 +48,23 @@ Json metric_json(const MetricVerdict& metric) {
   return json;
 }
 
+Json accuracy_json(const AccuracyVerdict& verdict) {
+  Json json{{"name", verdict.name}, {"kind", verdict.command ? "command" : "metric"}};
+  json["outcome"] = name_of(verdict.outcome);
+  put_text(json, "reason", verdict.reason);
+  json["n"] = verdict.n;
+  json["difference"] = finite(verdict.difference);
+  if (verdict.command) return json;
+  json["unit"] = verdict.unit;
+  json["better"] = name_of(verdict.better);
+  json["margin"] = finite(verdict.margin);
+  json["relative"] = verdict.relative;
+  json["median_a"] = finite(verdict.median_a);
+  json["median_b"] = finite(verdict.median_b);
+  put_interval(json, verdict.interval);
+  return json;
+}
+
 Json calibration_json(const MetricCalibration& calibration) {
   Json json{{"id", calibration.id},
             {"spread", finite(calibration.spread)},
@@ -80,11 +100,29 @@ const char* name_of(Interleave interleave) {
   return "";
 }
 
+const char* name_of(AccuracyOutcome outcome) {
+  switch (outcome) {
+    case AccuracyOutcome::accepted: return "accepted";
+    case AccuracyOutcome::rejected: return "rejected";
+    case AccuracyOutcome::inconclusive: return "inconclusive";
+  }
+  WM_CHECK(false);
+  return "";
+}
+
+bool accuracy_rejected(const Comparison& comparison) {
+  return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
+                     [](const AccuracyVerdict& gate) { return gate.outcome == AccuracyOutcome::rejected; });
+}
+
 Verdict overall(const Comparison& comparison) {
   for (const Verdict verdict : {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive, Verdict::different,
                                 Verdict::better, Verdict::same}) {
     for (const auto& metric : comparison.metrics) {
       if (metric.verdict == verdict) return verdict;
+    }
+    for (const auto& gate : comparison.accuracy) {
+      if (verdict == Verdict::inconclusive && gate.outcome == AccuracyOutcome::inconclusive) return verdict;
     }
   }
   return Verdict::inconclusive;
@@ -95,7 +133,8 @@ Json to_json(const Comparison& comparison) {
   json["command"] = comparison.command;
   json["a"] = comparison.name_a;
   json["b"] = comparison.name_b;
-  json["verdict"] = name_of(overall(comparison));
+  const Verdict verdict = overall(comparison);
+  json["verdict"] = verdict != Verdict::mistrusted && accuracy_rejected(comparison) ? "rejected" : name_of(verdict);
   json["effect"] = finite(comparison.effect);
   json["alpha"] = finite(comparison.alpha);
   json["paired"] = comparison.paired;
@@ -106,6 +145,10 @@ Json to_json(const Comparison& comparison) {
   put_text(json, "stopped_because", comparison.stopped_because);
   json["metrics"] = Json::array();
   for (const auto& metric : comparison.metrics) json["metrics"].push_back(metric_json(metric));
+  if (!comparison.accuracy.empty()) {
+    json["accuracy"] = Json::array();
+    for (const auto& gate : comparison.accuracy) json["accuracy"].push_back(accuracy_json(gate));
+  }
   json["disturbances"] = Json::array();
   for (const auto& item : comparison.disturbances) {
     json["disturbances"].push_back(Json{{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});

@@ -83,6 +83,55 @@ Table calibration_table(const Comparison& comparison) {
   return table;
 }
 
+Tone tone_of(AccuracyOutcome outcome) {
+  switch (outcome) {
+    case AccuracyOutcome::accepted: return Tone::good;
+    case AccuracyOutcome::rejected: return Tone::bad;
+    case AccuracyOutcome::inconclusive: return Tone::warning;
+  }
+  return Tone::plain;
+}
+
+std::string margin_text(const AccuracyVerdict& gate) {
+  if (gate.command) return "exit code 0";
+  return gate.relative ? format_percent(gate.margin) : format_quantity(gate.margin, gate.unit);
+}
+
+Table accuracy_table(const Comparison& comparison) {
+  Table table{{{"accuracy"},
+               {"A", Align::right},
+               {"B", Align::right},
+               {"B - A", Align::right},
+               {"interval", Align::right, 1},
+               {"allowed", Align::right},
+               {"n", Align::right, 2},
+               {"outcome"}},
+              {}};
+  for (const auto& gate : comparison.accuracy) {
+    const auto number = [&](double value) { return gate.command ? "" : format_quantity(value, gate.unit); };
+    const auto interval =
+        gate.interval ? fmt::format("{:.4g} .. {:.4g}", gate.interval->low, gate.interval->high) : std::string();
+    table.rows.push_back({{gate.name},
+                          {number(gate.median_a)},
+                          {number(gate.median_b)},
+                          {gate.command ? "" : fmt::format("{:+.4g}", gate.difference)},
+                          {interval},
+                          {margin_text(gate)},
+                          {std::to_string(gate.n)},
+                          {name_of(gate.outcome), tone_of(gate.outcome)}});
+  }
+  return table;
+}
+
+std::string accuracy_sentence(const AccuracyVerdict& gate) {
+  switch (gate.outcome) {
+    case AccuracyOutcome::accepted: return "accuracy accepted: " + gate.name;
+    case AccuracyOutcome::rejected: return "B is rejected: accuracy: " + gate.name + ": " + gate.reason;
+    case AccuracyOutcome::inconclusive: return "accuracy inconclusive: " + gate.name + ": " + gate.reason;
+  }
+  return "";
+}
+
 std::string method_text(const Comparison& comparison) {
   const std::string confidence = format_percent(1 - comparison.alpha);
   std::string text;
@@ -115,6 +164,10 @@ Section summary(const Comparison& comparison) {
     const std::string name = comparison.metrics.size() > 1 ? metric.id + ": " : "";
     section.blocks.push_back(
         Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+  }
+  if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
+  for (const auto& gate : comparison.accuracy) {
+    section.blocks.push_back(Paragraph{accuracy_sentence(gate) + ".", tone_of(gate.outcome)});
   }
   for (const auto& item : comparison.disturbances) section.blocks.push_back(Paragraph{item.cause, Tone::warning});
   if (!comparison.stopped_because.empty()) {

@@ -50,10 +50,19 @@ std::vector<double> values_by_round(const std::vector<AbSample>& samples, int ar
   return values;
 }
 
-/// Metrics that all samples have, in the order of the first one.
-std::vector<MetricVerdict> common_metrics(const std::vector<AbSample>& samples) {
+/// Whether a metric is judged by a gate, and not by its ratio.
+bool gated(const std::string& metric, const AbOptions& options) {
+  for (std::size_t i = 0; i < options.accuracy.size(); ++i) {
+    if (metric == options.accuracy[i].metric || metric == check_metric(i)) return true;
+  }
+  return false;
+}
+
+/// Metrics that all samples have, in the order of the first one; without those of gates.
+std::vector<MetricVerdict> common_metrics(const std::vector<AbSample>& samples, const AbOptions& options) {
   std::vector<MetricVerdict> metrics;
   for (const auto& metric : samples.empty() ? std::vector<Metric>{} : samples.front().run.metrics) {
+    if (gated(metric.id, options)) continue;
     const bool everywhere = std::all_of(samples.begin(), samples.end(),
                                         [&](const AbSample& sample) { return has_metric(sample.run, metric.id); });
     if (everywhere) metrics.push_back({.id = metric.id, .unit = metric.unit, .better = metric.better});
@@ -69,9 +78,59 @@ std::vector<Environment> environments(const std::vector<AbSample>& samples, int 
   return result;
 }
 
-/// Nothing left to learn: every metric has a verdict, or cannot have one.
+/// Each run's value of one metric, of arm by arm.
+std::vector<double> values_by_run(const std::vector<AbSample>& samples, int arm, const std::string& metric) {
+  std::vector<double> values;
+  for (const auto& sample : samples) {
+    if (sample.slot.arm == arm && has_metric(sample.run, metric)) values.push_back(value_of(sample.run, metric));
+  }
+  return values;
+}
+
+/// The check's own words about the first run of B that it found wrong.
+void add_what_was_said(const std::vector<AbSample>& samples, const std::string& id, AccuracyVerdict& verdict) {
+  for (const auto& sample : samples) {
+    if (sample.slot.arm != 1) continue;
+    for (const auto& [name, said] : sample.run.notes) {
+      if (name != id || said.empty()) continue;
+      verdict.reason += "; the check said: " + said;
+      return;
+    }
+  }
+}
+
+/// Gates look at rounds as the metrics do; a command's answers count one by one.
+std::vector<AccuracyVerdict> judge_gates(const std::vector<AbSample>& samples, const AbOptions& options,
+                                         std::int64_t rounds) {
+  std::vector<AccuracyVerdict> verdicts;
+  const VerdictOptions how{
+      .effect = options.effect, .alpha = options.alpha, .paired = paired(options), .sequential = sequential(options)};
+  for (std::size_t i = 0; i < options.accuracy.size(); ++i) {
+    const auto& gate = options.accuracy[i];
+    const std::string id = gate.metric.empty() ? check_metric(i) : gate.metric;
+    const bool everywhere =
+        std::all_of(samples.begin(), samples.end(), [&](const AbSample& sample) { return has_metric(sample.run, id); });
+    std::vector<double> a, b;
+    Metric metric;
+    if (everywhere && !samples.empty()) {
+      const auto& first = samples.front().run.metrics;
+      metric = *std::find_if(first.begin(), first.end(), [&](const Metric& item) { return item.id == id; });
+      const bool command = gate.metric.empty();
+      a = command ? values_by_run(samples, 0, id) : values_by_round(samples, 0, rounds, id);
+      b = command ? values_by_run(samples, 1, id) : values_by_round(samples, 1, rounds, id);
+    }
+    verdicts.push_back(judge_accuracy(gate, metric, a, b, how));
+    if (gate.metric.empty()) add_what_was_said(samples, id, verdicts.back());
+  }
+  return verdicts;
+}
+
+/// Nothing left to learn: every metric has a verdict, or cannot have one, and so have the gates; or B is rejected.
 bool decided(const Comparison& comparison) {
-  return !comparison.metrics.empty() &&
+  if (accuracy_rejected(comparison)) return true;
+  const bool open = std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
+                                [](const auto& gate) { return gate.outcome == AccuracyOutcome::inconclusive; });
+  return !open && !comparison.metrics.empty() &&
          std::all_of(comparison.metrics.begin(), comparison.metrics.end(), [](const MetricVerdict& metric) {
            return metric.verdict != Verdict::inconclusive || !metric.ratio;
          });
@@ -192,7 +251,7 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
   comparison.interleave = options.schedule.interleave;
   comparison.seed = options.schedule.seed;
   comparison.rounds = complete_rounds(samples, options);
-  comparison.metrics = common_metrics(samples);
+  comparison.metrics = common_metrics(samples, options);
   for (auto& metric : comparison.metrics) {
     metric.a = values_by_round(samples, 0, comparison.rounds, metric.id);
     metric.b = values_by_round(samples, 1, comparison.rounds, metric.id);
@@ -204,6 +263,7 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
          .sequential = comparison.sequential,
          .seed = options.schedule.seed},
         final && options.further_tests);
+  comparison.accuracy = judge_gates(samples, options, comparison.rounds);
   if (!final) return comparison;
   for (const auto& sample : samples) {
     ArmSample taken{.arm = sample.slot.arm, .round = sample.slot.round, .started = sample.run.started, .values = {}};

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "measure/experiment.h"
 #include "model/comparison.h"
+#include "validate/accuracy_gate.h"
 #include "validate/schedule.h"
 
 namespace warpmark::validate {
@@ -28,7 +29,8 @@ struct AbOptions {
   double budget_s = 0;           ///< of this invocation; 0 is without limit
   std::int64_t warmup_runs = 1;  ///< of each arm, discarded
   bool stop_early = true;        ///< paired schedules only; else all rounds are run and judged by a fixed-size test
-  bool further_tests = true;     ///< also those that do not decide (validate/further_tests.h)
+  std::vector<AccuracyGate> accuracy;
+  bool further_tests = true;  ///< also those that do not decide (validate/further_tests.h)
   const std::atomic<bool>* interrupted = nullptr;
 };
 

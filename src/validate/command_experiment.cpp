@@ -29,6 +29,12 @@ std::string ending_of(const std::string& text) {
   return trimmed.size() <= kMost ? trimmed : "..." + trimmed.substr(trimmed.size() - kMost);
 }
 
+std::string last_line_of(const std::string& text) {
+  const auto trimmed = std::string(trim(text));
+  const auto newline = trimmed.rfind('\n');
+  return ending_of(newline == std::string::npos ? trimmed : trimmed.substr(newline + 1));
+}
+
 Status succeeded(const std::vector<std::string>& words, const ProcessOutput& output) {
   if (output.exit_code == 0) return {};
   const auto said = ending_of(output.err.empty() ? output.out : output.err);
@@ -216,9 +222,33 @@ Result<Run> CommandExperiment::run(const measure::Config& config) {
     metric.summary = stats::summarize(metric.samples);
     run.metrics.push_back(std::move(metric));
   }
+  if (options_.check_accuracy) WM_TRY(check_outputs(spec, run));
   run.outcome = Outcome::passed;
   run.repro = command_line(spec.run);
   return run;
+}
+
+/// Asks the gates' commands whether the outputs are right: 1 or 0 among the metrics, with what was said as a note.
+Status CommandExperiment::check_outputs(const CommandSpec& spec, Run& run) const {
+  for (std::size_t i = 0; i < spec.accuracy.size(); ++i) {
+    const auto& gate = spec.accuracy[i];
+    if (gate.command.empty()) continue;
+    WM_ASSIGN(const auto checked, run_process(gate.command, {.deadline_s = spec.timeout_s,
+                                                             .directory = options_.directory,
+                                                             .environment = spec.environment,
+                                                             .own_group = true,
+                                                             .interrupted = options_.interrupted}));
+    // What a shell or exec says of a command that is not there is no verdict on the outputs.
+    if (checked.exit_code == 126 || checked.exit_code == 127) return succeeded(gate.command, checked);
+    Metric metric{.id = check_metric(i), .unit = "", .better = Better::higher, .samples = {}};
+    metric.samples = {checked.exit_code == 0 ? 1.0 : 0.0};
+    metric.round_sizes = {1};
+    metric.summary = stats::summarize(metric.samples);
+    run.metrics.push_back(std::move(metric));
+    if (checked.exit_code != 0)
+      run.notes.emplace_back(check_metric(i), last_line_of(checked.err.empty() ? checked.out : checked.err));
+  }
+  return {};
 }
 
 }  // namespace warpmark::validate

@@ -17,6 +17,7 @@ struct CommandOptions {
   std::string directory;                           ///< where it runs; empty is ours
   const std::atomic<bool>* interrupted = nullptr;  ///< Ctrl-C: the run ends with an environment error
   bool watch_environment = true;
+  bool check_accuracy = false;  ///< run the commands of the spec's gates after each run
 };
 
 /// Settings "env.NAME" set a variable; any other fills {name} in the words of the command.
@@ -26,6 +27,7 @@ class CommandExperiment final : public measure::Experiment {
   Result<Run> run(const measure::Config& config) override;
 
  private:
+  [[nodiscard]] Status check_outputs(const CommandSpec& spec, Run& run) const;
   CommandSpec spec_;
   CommandOptions options_;
   std::unique_ptr<EnvironmentWatch> watch_;

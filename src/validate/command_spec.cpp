@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/yaml.h"
 
 namespace warpmark::validate {
@@ -114,7 +115,8 @@ struct Reader : YamlReader {
 
   Result<CommandSpec> spec(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
-    WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "metrics"}));
+    WM_TRY(
+        only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "metrics", "accuracy"}));
     WM_TRY(schema(root, kProjectSchema));
     CommandSpec result;
     bool shell = false;
@@ -134,6 +136,7 @@ struct Reader : YamlReader {
     }
     if (root["env"]) WM_TRY(environment(root["env"], result));
     WM_TRY(metrics(root["metrics"], result));
+    if (root["accuracy"]) WM_TRY(accuracy(root["accuracy"], shell, result));
     return result;
   }
 
@@ -151,9 +154,58 @@ struct Reader : YamlReader {
     }
     return {};
   }
+
+  Status accuracy(const YAML::Node& list, bool shell, CommandSpec& spec) const {
+    if (list.IsMap()) return one_gate(list, shell, spec);
+    if (!list.IsSequence() || list.size() == 0) return error(list, "accuracy must be a list with at least one gate");
+    for (const auto& node : list) WM_TRY(one_gate(node, shell, spec));
+    return {};
+  }
+
+  Status one_gate(const YAML::Node& node, bool shell, CommandSpec& spec) const {
+    if (!node.IsMap()) {
+      return error(node, "a gate must be a map such as {metric: top1, margin: 1%} or {command: ./check}");
+    }
+    WM_TRY(only_keys(node, {"metric", "command", "margin"}));
+    if (node["metric"].IsDefined() == node["command"].IsDefined()) {
+      return error(node, "a gate needs a metric or a command", "{metric: top1, margin: 1%} or {command: ./check}");
+    }
+    if (node["command"]) {
+      if (node["margin"]) return error(node["margin"], "a command has no margin: its exit status decides");
+      AccuracyGate gate;
+      WM_ASSIGN(gate.command, words(node["command"], "command", shell));
+      spec.accuracy.push_back(std::move(gate));
+      return {};
+    }
+    if (!node["margin"]) return error(node, "a gate on a metric needs a margin", "such as margin: 1%");
+    WM_ASSIGN(const auto name, scalar(node["metric"], "metric"));
+    WM_ASSIGN(const auto margin, scalar(node["margin"], "margin"));
+    WM_ASSIGN(auto gate, located(node, "accuracy", metric_gate(name, margin, spec)));
+    spec.accuracy.push_back(std::move(gate));
+    return {};
+  }
 };
 
 }  // namespace
+
+Result<AccuracyGate> metric_gate(const std::string& metric, const std::string& margin, const CommandSpec& spec) {
+  std::vector<std::string> names;
+  for (const auto& item : spec.metrics) names.push_back(item.name);
+  const auto found = std::find(names.begin(), names.end(), metric);
+  if (found == names.end()) {
+    const auto meant = nearest(metric, names);
+    return usage_error("there is no metric '" + metric + "'",
+                       meant.empty() ? "metrics: " + join(names, ", ") : "did you mean '" + meant + "'?");
+  }
+  if (spec.metrics[static_cast<std::size_t>(found - names.begin())].better == Better::neither) {
+    return usage_error("metric '" + metric + "' is better neither higher nor lower", "say better: higher or lower");
+  }
+  AccuracyGate gate{.metric = metric, .command = {}};
+  gate.relative = margin.ends_with("%");
+  WM_ASSIGN(gate.margin, gate.relative ? parse_ratio(margin) : parse_number(margin));
+  if (!(gate.margin >= 0)) return usage_error("the margin of '" + metric + "' must not be negative");
+  return gate;
+}
 
 Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name) {
   return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).spec(root); });

@@ -9,6 +9,10 @@
 //     - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
 //     - {name: latency, unit: s, json: result.latency, file: out.json}
 //     - {name: time}                # built in: time, cpu_time, peak_memory
+//     - {name: top1, better: higher, regex: 'top-1: ([0-9.]+)'}
+//   accuracy:                       # gates of `compare`: what is faster but worse is rejected
+//     - {metric: top1, margin: 1%}  # by how much B may be worse: a share of A, or an absolute number
+//     - {command: warpmark allclose ref.npz out.npz}  # after each run; exit status 0 is right
 //
 // Commands are lists of words, or one text that is split at blanks with quotes as in a shell. No shell is involved, so
 // nothing in them is expanded or executed, unless the file says `shell: true`.
@@ -21,6 +25,7 @@
 
 #include "base/result.h"
 #include "model/metric.h"
+#include "validate/accuracy_gate.h"
 
 namespace warpmark::validate {
 
@@ -50,11 +55,17 @@ struct CommandSpec {
   double build_timeout_s = 3600;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<MetricSpec> metrics;  ///< never empty; wall time if nothing else is asked for
+  std::vector<AccuracyGate> accuracy;
 };
 
 /// Data error with the line for unknown keys, missing ones, bad values and regular expressions that do not compile.
 [[nodiscard]] Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name);
 [[nodiscard]] Result<CommandSpec> load_command_spec(const std::string& path);
+
+/// A gate on a metric of `spec`; a margin such as "1%" is a share of A, a bare number absolute. Usage error for an
+/// unknown metric, one without a direction, and a bad margin.
+[[nodiscard]] Result<AccuracyGate> metric_gate(const std::string& metric, const std::string& margin,
+                                               const CommandSpec& spec);
 
 /// A command measured by its wall time.
 [[nodiscard]] CommandSpec timed_command(std::vector<std::string> words);

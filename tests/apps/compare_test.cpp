@@ -87,6 +87,65 @@ TEST_F(Compare, refuses_what_makes_no_sense) {
   EXPECT_NE(silent.err.find("'cost'"), std::string::npos) << silent.err;
 }
 
+TEST_F(Compare, rejects_what_is_faster_but_less_right) {
+  const auto project = [&](const std::string& gate) {
+    ASSERT_TRUE(write_file(path("warpmark.yaml"),
+                           "run: 'echo cost {cost} top1 {top1}'\nshell: true\nmetrics:\n"
+                           "  - {name: cost, unit: s, regex: 'cost ([0-9.]+)'}\n"
+                           "  - {name: top1, better: higher, regex: 'top1 ([0-9.]+)'}\naccuracy: " +
+                               gate + "\n")
+                    .ok());
+  };
+  const auto with_top1 = [&](const std::string& top1, std::vector<std::string> more = {}) {
+    return compare(with({"--project", path("warpmark.yaml"), "--a", "cost=5", "--a", "top1=0.76", "--b", "cost=4",
+                         "--b", "top1=" + top1, "--json", path("c.json")},
+                        more));
+  };
+  project("[{metric: top1, margin: 1%}]");
+  EXPECT_EQ(with_top1("0.757").exit_code, 0);
+  EXPECT_EQ(json("c.json")["verdict"], "better");
+  EXPECT_EQ(json("c.json")["accuracy"][0]["outcome"], "accepted");
+  EXPECT_EQ(json("c.json")["metrics"].size(), 1U);  // the gated metric is judged by the gate alone
+  const auto rejected = with_top1("0.70");
+  EXPECT_EQ(rejected.exit_code, 4) << rejected.out;
+  EXPECT_NE(rejected.out.find("rejected: accuracy: top1"), std::string::npos) << rejected.out;
+  EXPECT_EQ(json("c.json")["verdict"], "rejected");
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  const auto few = with_top1("0.757", {"--rounds", "3"});
+  EXPECT_EQ(few.exit_code, 3) << few.out;
+  EXPECT_EQ(json("c.json")["accuracy"][0]["outcome"], "inconclusive");
+  project("{metric: top1, margin: 0.1}");  // absolute
+  EXPECT_EQ(with_top1("0.70").exit_code, 0);
+  project("{metric: top2, margin: 0.1}");
+  const auto unknown = with_top1("0.70");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("did you mean 'top1'"), std::string::npos) << unknown.err;
+  for (const auto* bad :
+       {"{margin: 1%}", "{metric: top1}", "{metric: top1, margin: -1}", "{command: x, margin: 1%}", "[]"}) {
+    project(bad);
+    EXPECT_EQ(with_top1("0.70").exit_code, 2) << bad;
+  }
+}
+
+TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
+  ASSERT_TRUE(write_file(path("ref.csv"), "y\n1.0\n").ok());
+  const auto run_with = [&](const std::string& y) {
+    return compare({"--shell", "--rounds", "8", "--effect", "40%", "--accuracy-command",
+                    kExecutable + " allclose " + path("ref.csv") + " " + path("out.csv"), "--json", path("c.json"),
+                    "--", "sleep 0.06; printf 'y\\n1.0\\n' > " + path("out.csv"), "--",
+                    "sleep 0.01; printf 'y\\n" + y + "\\n' > " + path("out.csv")});
+  };
+  const auto right = run_with("1.0001");
+  EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
+  const auto wrong = run_with("1.5");
+  EXPECT_EQ(wrong.exit_code, 4) << wrong.out << wrong.err;
+  EXPECT_EQ(json("c.json")["accuracy"][0]["reason"], "1 of 1 runs of B are wrong; the check said: The outputs differ.");
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  // A check that cannot run is no verdict.
+  EXPECT_EQ(compare({"--accuracy-command", "no-such-program", "--", "true", "--", "true"}).exit_code, 5);
+  EXPECT_EQ(compare({"--accuracy", "time", "--", "true", "--", "true"}).exit_code, 2);
+}
+
 TEST_F(Compare, calibrates_one_command_against_itself) {
   const auto output = compare({"--calibrate", "--rounds", "10", "--json", path("c.json"), "--", "true"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
