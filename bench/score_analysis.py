@@ -6,6 +6,8 @@ LABELS: labels.json files, or folders that hold one (trace files beside it, or i
 
 A label: {name, files, injected, accept, measured_speedup, ...}; `injected` "none" means healthy. The gain compared is
 that of the finding for the injected rule, else of the first accepted one (--gain-of first: always the first finding).
+A finding's gain is that of its first recommendation. Where another one was applied (CURES) and has a gain of its own,
+"cure" columns compare that.
 Exits 1 if warpmark failed on a trace or a --require-* bound is missed."""
 import argparse
 import concurrent.futures
@@ -18,6 +20,7 @@ import tempfile
 
 HEALTHY_SEVERITY = 0.4  # above it a finding is a warning
 WIDEST = 2.0            # high / low of a useful gain interval
+CURES = {"cuda graph": "cuda_graph", "set_float32_matmul_precision": "tf32"}
 
 
 def labels_of(path, split):
@@ -60,6 +63,13 @@ def gain_finding(findings, label, gain_of):
     return None
 
 
+def gain_of_cure(finding, label):
+    """The gain of the recommendation that the label's fix followed; the finding's own if that is the first one."""
+    cure = next((cure for words, cure in CURES.items() if words in label["fix"].lower()), None)
+    advice = next((a for a in finding["recommendations"] if cure and a.get("id") == cure), finding)
+    return advice["gain"]
+
+
 def score(label, analysis, gain_of):
     findings = sorted(analysis.get("findings", []), key=lambda f: -f["severity"])  # stable: ties keep their order
     first = findings[0] if findings else None
@@ -73,9 +83,13 @@ def score(label, analysis, gain_of):
     chosen = gain_finding(findings, label, gain_of)
     if row["measured"] and chosen:
         low, high = chosen["gain"]["low"], chosen["gain"]["high"]
-        row |= {"low": low, "high": high, "width": high / low, "holds": low <= row["measured"] <= high}
+        cure = gain_of_cure(chosen, label)
+        row |= {"low": low, "high": high, "width": high / low, "holds": low <= row["measured"] <= high,
+                "cure_low": cure["low"], "cure_high": cure["high"],
+                "cure_holds": cure["low"] <= row["measured"] <= cure["high"],
+                "off": math.log(row["measured"] / math.sqrt(cure["low"] * cure["high"]))}
     elif row["measured"]:
-        row |= {"holds": False}
+        row |= {"holds": False, "cure_holds": False}
     return row
 
 
@@ -89,18 +103,23 @@ def text(value):
 
 def print_table(rows):
     print(f"{'trace':36} {'injected':18} {'first finding':18} ok  sever. {'second':18} {'measured':>8} {'low':>6} "
-          f"{'high':>6} {'width':>5} holds")
+          f"{'high':>6} {'width':>5} holds cure")
     for row in rows:
         if "error" in row:
             print(f"{row['name']:36} {row['injected']:18} ERROR {row['error']}")
             continue
         print(f"{row['name']:36} {row['injected']:18} {row['first']:18} {text(row['accepted']):3} "
               f"{row['severity']:6.2f} {row['second']:18} {text(row['measured']):>8} {text(row.get('low')):>6} "
-              f"{text(row.get('high')):>6} {text(row.get('width')):>5} {text(row.get('holds'))}")
+              f"{text(row.get('high')):>6} {text(row.get('width')):>5} {text(row.get('holds')):5} "
+              f"{text(row.get('cure_holds')):4} {text(row.get('off')):>5}")
 
 
 def share(rows, test):
     return sum(map(test, rows)) / len(rows) if rows else math.nan
+
+
+def quantile(values, q):
+    return values[min(len(values) - 1, int(q * len(values)))] if values else math.nan
 
 
 def totals_of(rows):
@@ -109,13 +128,16 @@ def totals_of(rows):
     healthy = [r for r in rows if r["injected"] == "none"]
     gains = [r for r in flawed if r["measured"]]
     widths = sorted(r["width"] for r in gains if "width" in r)
+    off = sorted(abs(r["off"]) for r in gains if "off" in r)
     return {"traces": len(rows), "errors": sum("error" in r for r in rows),
             "accepted": share(flawed, lambda r: r.get("accepted", False)),
             "healthy_left_alone": share(healthy, lambda r: r.get("accepted", False)),
             "gain_held": share(gains, lambda r: r.get("holds", False)),
+            "gain_of_cure_held": share(gains, lambda r: r.get("cure_holds", False)),
             "gain_held_and_narrow": share(gains, lambda r: r.get("holds", False) and r["width"] < WIDEST),
             "median_width": widths[len(widths) // 2] if widths else math.nan,
-            "widest": widths[-1] if widths else math.nan}
+            "widest": widths[-1] if widths else math.nan,
+            **{f"off_by_factor_{q}": math.exp(quantile(off, q / 100)) for q in (50, 80, 90)}}
 
 
 def by_cause(rows):
@@ -123,14 +145,15 @@ def by_cause(rows):
         mine = [r for r in rows if r["injected"] == cause]
         gains = [r for r in mine if r["measured"]]
         print(f"  {cause:20} {sum(r.get('accepted', False) for r in mine):3} of {len(mine):3} accepted"
-              + (f", {sum(r.get('holds', False) for r in gains):3} of {len(gains):3} gains held" if gains else ""))
+              + (f", {sum(r.get('holds', False) for r in gains):3} of {len(gains):3} gains held, "
+                f"{sum(r.get('cure_holds', False) for r in gains):3} of the cure's" if gains else ""))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", nargs="+", help="labels.json or its folder")
     parser.add_argument("--warpmark", default="build/warpmark", help="the program")
-    parser.add_argument("--split", choices=("calibrate", "holdout"), help="only this half")
+    parser.add_argument("--split", choices=("calibrate", "holdout", "blind"), help="only this part")
     parser.add_argument("--gain-of", choices=("injected", "first"), default="injected")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=60, help="seconds a trace may take")

@@ -121,6 +121,10 @@ std::string verdict_of(const Analysis& analysis, const ProfileSession& session) 
     const double largest = std::max(0.01, top.severity / 2);
     return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::ceil(largest * 100));
   }
+  if (top.gain.per_sample) {
+    return fmt::format("{} ({}): curing it gives about {:.2f} to {:.2f} times the samples a second.", top.title,
+                       top.rule, top.gain.low, top.gain.high);
+  }
   return fmt::format("{} ({}): curing it makes the {} about {:.2f} to {:.2f} times faster.", top.title, top.rule,
                      analysis.ranks.empty() ? "profiled kernels" : "step", top.gain.low, top.gain.high);
 }
@@ -151,7 +155,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
-  if (!applied.empty()) analysis.combined = combined_gain(applied, evidence);
+  if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
   analysis.verdict = verdict_of(analysis, session);
   if (options.tables) analysis.tables = all_tables(evidence, options);
   analysis.missing = missing_data(evidence);

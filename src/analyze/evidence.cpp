@@ -30,6 +30,48 @@ void correct_for_recording(RankEvidence& rank) {
   }
 }
 
+/// Worker processes set the pace of a loop that waits for them: without recording it would not be faster, but wait for
+/// them longer.
+void give_to_loading(RankEvidence& rank) {
+  constexpr double kLeastWait = 0.02;  // of a step
+  constexpr std::size_t kFewWaits = 2;
+  const Loading& loading = rank.loading;
+  const bool paced = !loading.in_process && loading.waits_ns.size() >= kFewWaits &&
+                     loading.mean_ns() > kLeastWait * rank.step_ns();
+  if (!paced || rank.breakdown.of(Part::idle_data_loading) == 0) return;
+  std::int64_t& recording = rank.breakdown.ns[static_cast<std::size_t>(Part::idle_profiler)];
+  rank.breakdown.ns[static_cast<std::size_t>(Part::idle_data_loading)] += recording;
+  recording = 0;
+}
+
+/// Ranks that meet in collectives take the same steps. Where they were told apart by kernels alone and differ, the
+/// longest ones (what repeats within a step is shorter) hold for all, on each rank's clock.
+void agree_on_steps(const ProfileSession& session, const std::vector<RankAlignment>& alignments,
+                    std::vector<Steps>& steps) {
+  constexpr double kAlike = 1.3;
+  const auto length = [&](std::size_t r) {
+    const auto count = static_cast<double>(std::max<std::size_t>(1, steps[r].analyzed.size()));
+    return static_cast<double>(steps[r].length()) / count;
+  };
+  std::size_t longest = 0;
+  for (std::size_t r = 1; r < steps.size(); ++r) {
+    if (steps[r].repeating && (!steps[longest].repeating || length(r) > length(longest))) longest = r;
+  }
+  if (steps.empty() || !steps[longest].repeating || !alignments[longest].aligned) return;
+  const auto to_first = [&](std::size_t r) {
+    return session.ranks[r].origin_ns - session.ranks[0].origin_ns + alignments[r].clock_offset_ns;
+  };
+  for (std::size_t r = 0; r < steps.size(); ++r) {
+    const bool alike = length(r) * kAlike > length(longest);
+    if (alike || !alignments[r].aligned || steps[r].analyzed.empty()) continue;
+    steps[r] = steps[longest];
+    for (StepSpan& span : steps[r].analyzed) {
+      span.start_ns += to_first(longest) - to_first(r);
+      span.end_ns += to_first(longest) - to_first(r);
+    }
+  }
+}
+
 }  // namespace
 
 double RankEvidence::step_ns() const {
@@ -72,21 +114,26 @@ Evidence gather_evidence(const ProfileSession& session) {
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
   std::vector<RankAlignment> alignments = align_ranks(session, lists);
+  std::vector<Steps> steps;
+  for (std::size_t r = 0; r < lists.size(); ++r) steps.push_back(find_steps(session.ranks[r], lists[r]));
+  agree_on_steps(session, alignments, steps);
   for (std::size_t r = 0; r < lists.size(); ++r) {
     RankEvidence one;
     one.timeline = &session.ranks[r];
     one.index = r;
     one.list = std::move(lists[r]);
     one.alignment = std::move(alignments[r]);
-    one.steps = find_steps(*one.timeline, one.list);
+    one.steps = std::move(steps[r]);
+    one.loading = find_loading(*one.timeline, one.list);
     if (one.list.empty() || one.steps.analyzed.empty()) continue;
     one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
     one.computing = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return !is_copy(work.category); }));
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
     one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
-    one.blame = blame_kernels(*one.timeline, one.list);
+    one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until);
     correct_for_recording(one);
+    give_to_loading(one);
     evidence.ranks.push_back(std::move(one));
   }
   for (std::size_t r = 1; r < evidence.ranks.size(); ++r) {

@@ -9,6 +9,7 @@
 
 #include "analyze/breakdown.h"
 #include "analyze/kernel_blame.h"
+#include "analyze/loading.h"
 #include "analyze/ranks.h"
 #include "analyze/replay.h"
 #include "model/profile_session.h"
@@ -20,6 +21,7 @@ struct RankEvidence {
   std::size_t index = 0;  ///< into ProfileSession::ranks
   WorkList list;
   Steps steps;
+  Loading loading;
   Coverage computing;  ///< compute and communication
   Coverage busy;       ///< everything on the GPU
   std::unique_ptr<HostActivity> host;

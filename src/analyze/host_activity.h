@@ -25,10 +25,13 @@ enum class HostCause : std::uint8_t {
 };
 inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);
 
-/// What recording one host event cost, ns: what a profile's own inflation is corrected with.
+/// What recording one host event cost, ns, and the most of a stretch of host time that recording its events can take:
+/// what a profile's own inflation is corrected with. The share is the steadier figure: a faster processor both
+/// dispatches and records faster.
 struct RecordingCost {
   std::int64_t op_ns = 0;
   std::int64_t api_ns = 0;
+  double most_share = 0;
 };
 /// By what the recorder measured of itself, else by format; the figures and how they were measured: docs/metrics.md,
 /// "Profiles".

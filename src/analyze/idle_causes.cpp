@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::size_t kLongestKept = 5;
 constexpr std::int64_t kLongHostNs = 500'000;    // an unrecorded stretch above this is not the glue between operators
-constexpr double kMostRecordingShare = 0.7;      // of a stretch that recording can explain
 constexpr std::int64_t kMostDebtNs = 1'000'000;  // recording costs carried on: they may fall behind their event
 
 struct Launch {
@@ -32,6 +31,7 @@ class Explainer {
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
+    most_recording_ = recording_cost(input.timeline).most_share;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
   }
 
@@ -78,7 +78,7 @@ class Explainer {
     if (segment.cause != HostCause::data_loading) debt_ = std::min(debt_ + segment.recording_ns, kMostDebtNs);
     if (input_.correct_recording_cost && by_recording) {
       const std::int64_t length = rest.end - rest.start;
-      const auto most = static_cast<std::int64_t>(static_cast<double>(length) * kMostRecordingShare);
+      const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
       std::int64_t cost = std::min(most, debt_);
       debt_ -= cost;
       if (is_dispatching(segment.cause)) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
@@ -151,6 +151,7 @@ class Explainer {
   std::vector<Launch> launches_;  // ascending by time
   Coverage overhead_;
   std::int64_t step_ns_ = 0;
+  double most_recording_ = 0;  // of a stretch
   std::size_t next_ = 0;
   std::size_t next_call_ = 0;
   std::int64_t debt_ = 0;

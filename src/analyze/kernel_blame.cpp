@@ -10,20 +10,30 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr float kSimtToTensor = 0.12F;      // FP32 units to 16-bit tensor cores, GEMMs of useful size
+// FP32 units to 16-bit tensor cores. H100: 67 to 989 TFLOP/s dense (NVIDIA H100 data sheet); products of useful size
+// reach 0.8 of the first and 0.6 of the second, convolutions less as they move more bytes a FLOP.
+constexpr float kSimtToTensor = 0.08F;
+constexpr float kSimtConvolutionToTensor = 0.13F;
+constexpr float kWideAttention = 0.15F;  // a fused attention kernel on FP32 inputs, to one on tensor cores
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
 constexpr float kDoubleToSingle = 0.2F;     // to TF32 or 16 bits; FP32 units alone give half
 constexpr float kWideElementwise = 0.55F;   // half the bytes
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
-constexpr float kGather = 0.35F;  // gathered rows reduced or used in place instead of written and read again
+constexpr float kGather = 0.35F;         // gathered rows used in place instead of written and read again
+constexpr float kReducedGather = 0.2F;   // ... and reduced as they are read: a row of results for many rows gathered
+constexpr float kReducedScatter = 0.1F;  // ... where atomics read and wrote the results once for every row
 constexpr float kLayout = 0.1F;
 constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused chain still has to move ...
-constexpr double kChainRest = 0.06;    // ... and of the sum: results that others need, and chains cut by the fuser
+constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
+// In training a reduction ends a pass: the backward pass needs what was normalised (a write and a read), and gradients
+// of parameters are sums over the batch.
+constexpr double kPassOfReduction = 0.6;  // of the longest kernel
 constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
 constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
 constexpr int kAttentionReach = 10;
+constexpr int kPassOfSoftmax = 8;  // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
   std::int64_t elements;
@@ -38,12 +48,17 @@ std::int64_t product(const std::vector<std::int64_t>& dims) {
   return elements;
 }
 
+/// A copy on the device is a pass over memory like any elementwise kernel.
+bool is_elementwise(Category category) {
+  return category == Category::elementwise || category == Category::copy_on_device;
+}
+
 bool is_matrix(Category category) { return category == Category::gemm || category == Category::convolution; }
 
 class Blamer {
  public:
-  Blamer(const Timeline& timeline, const WorkList& list)
-      : timeline_(timeline), list_(list), shapes_(timeline.names.size()) {
+  Blamer(const Timeline& timeline, const WorkList& list, std::span<const StepSpan> steps)
+      : timeline_(timeline), list_(list), steps_(steps), shapes_(timeline.names.size()) {
     result_.owner.assign(list.works.size(), Owner::none);
     result_.keep.assign(list.works.size(), 1.0F);
     result_.narrow.assign(list.works.size(), 1.0F);
@@ -109,7 +124,8 @@ class Blamer {
       const GpuWork& work = list_.works[i];
       if (work.category == Category::gemm) {
         if (touches(work.op, scores) || makes(work.op, scores)) own_scores(i);
-      } else if (is_compute(work.category) && work.category != Category::convolution &&
+      } else if ((is_compute(work.category) || work.category == Category::copy_on_device) &&
+                 work.category != Category::convolution &&
                  work.category != Category::attention) {
         if (touches(work.op, scores)) own_scores(i);
       }
@@ -155,15 +171,16 @@ class Blamer {
       const GpuWork& work = list_.works[order[at]];
       if (work.category != Category::softmax || contains_any(name(order[at]), {"logsoftmax", "log_softmax"})) continue;
       std::vector<std::size_t> run{order[at]};
-      if (reach_matrix(order, at, -1, work.end - work.start, run) &&
-          reach_matrix(order, at, +1, work.end - work.start, run)) {
+      if (reach_matrix(order, at, -1, run) && reach_matrix(order, at, +1, run)) {
         for (const std::size_t i : run) own_scores(i);
       }
     }
   }
 
-  bool reach_matrix(const std::vector<std::size_t>& order, std::size_t from, int step, std::int64_t softmax_ns,
+  bool reach_matrix(const std::vector<std::size_t>& order, std::size_t from, int step,
                     std::vector<std::size_t>& run) const {
+    const std::size_t softmax = order[from];
+    const bool backward = contains_any(name(softmax), {"backward", "bwd"});
     auto at = static_cast<std::ptrdiff_t>(from);
     for (int n = 0; n < kAttentionReach; ++n) {
       at += step;
@@ -173,25 +190,44 @@ class Blamer {
       if (work.category == Category::memset) continue;
       if (work.category == Category::gemm) {
         run.push_back(i);
+        if (backward) push_twin(order, at, step, run);
         return true;
       }
-      if (work.category != Category::elementwise && work.category != Category::reduction) return false;
-      if ((work.end - work.start) * 4 >= softmax_ns) run.push_back(i);
+      if (!is_elementwise(work.category) && work.category != Category::reduction) return false;
+      if (length(i) * kPassOfSoftmax >= length(softmax)) run.push_back(i);
     }
     return false;
   }
 
+  /// The backward pass has two products on either side: gradients of the scores and of V, of Q and of K.
+  void push_twin(const std::vector<std::size_t>& order, std::ptrdiff_t at, int step,
+                 std::vector<std::size_t>& run) const {
+    const std::int64_t twin = length(run.back());
+    for (at += step; at >= 0 && at < std::ssize(order); at += step) {
+      const std::size_t i = order[static_cast<std::size_t>(at)];
+      if (list_.works[i].category == Category::memset) continue;
+      const bool alike = length(i) * 2 >= twin && length(i) <= twin * 2;
+      if (list_.works[i].category == Category::gemm && alike) run.push_back(i);
+      return;
+    }
+  }
+
   void precision() {
+    const float narrower = bytes_left_in_16_bits();
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
-        case MatrixMath::simt_fp32: own(i, Owner::precision, kSimtToTensor); break;
+        case MatrixMath::simt_fp32:
+          own(i, Owner::precision,
+              work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
+          break;
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;
         default:
           if (is_compute(work.category) && !is_matrix(work.category) && work.category != Category::optimizer) {
             const bool half = contains_any(name(i), {"bfloat16", "half", "bf16", "fp16", "f16"});
-            result_.narrow[i] = half ? 1.0F : kWideElementwise;
+            const bool attends = work.category == Category::attention;
+            result_.narrow[i] = half ? 1.0F : attends ? kWideAttention : narrower;
           }
       }
     }
@@ -203,35 +239,89 @@ class Blamer {
       if (is_layout_conversion(name(i))) {
         own(i, Owner::memory_bandwidth, kLayout);
         ++result_.layout_conversions;
-      } else if (list_.works[i].category == Category::gather && length(i) > kBandwidthBoundNs) {
-        own(i, Owner::memory_bandwidth, kGather);
-        ++result_.gathers;
       }
     }
+    const std::vector<std::size_t> order = main_stream();
+    gathers(order);
     std::vector<std::size_t> chain;
-    for (const std::size_t i : main_stream()) {
+    const bool training = trains();
+    auto step = steps_.begin();
+    for (const std::size_t i : order) {
       const Category category = list_.works[i].category;
       if (category == Category::memset) continue;
+      for (; step != steps_.end() && list_.works[i].start >= step->end_ns; ++step) close(chain, training);
       const bool links =
-          (category == Category::elementwise || category == Category::reduction) && result_.owner[i] == Owner::none;
+          (is_elementwise(category) || category == Category::reduction) && result_.owner[i] == Owner::none;
       if (links) {
         chain.push_back(i);
       } else {
-        close(chain);
+        close(chain, training);
       }
     }
-    close(chain);
+    close(chain, training);
   }
 
-  void close(std::vector<std::size_t>& chain) {
+  /// A gather whose rows the next kernels reduce or scatter is one pass with them.
+  void gathers(const std::vector<std::size_t>& order) {
+    constexpr std::size_t kReach = 3;
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const std::size_t i = order[at];
+      if (list_.works[i].category != Category::gather || length(i) <= kBandwidthBoundNs) continue;
+      ++result_.gathers;
+      float keep = result_.owner[i] == Owner::memory_bandwidth ? result_.keep[i] : kGather;
+      for (std::size_t next = at + 1; next < order.size() && next <= at + kReach; ++next) {
+        const std::size_t j = order[next];
+        const Category category = list_.works[j].category;
+        if (category == Category::memset || length(j) <= kBandwidthBoundNs) continue;
+        const bool reduces = category == Category::reduction && length(j) * 20 > length(i);
+        const bool scatters = category == Category::gather && list_.works[j].op != list_.works[i].op &&
+                              contains_any(timeline_.name_of(list_.works[j].event), {"add", "indexfunc", "scatter"});
+        if (reduces || scatters) {
+          own(j, Owner::memory_bandwidth, scatters ? kReducedScatter : kReducedGather);
+          keep = kReducedGather;
+        }
+        if (reduces || scatters || !is_elementwise(category)) break;
+      }
+      own(i, Owner::memory_bandwidth, keep);
+    }
+  }
+
+  /// Whether the program has a backward pass.
+  bool trains() const {
+    for (std::size_t i = 0; i < list_.works.size(); ++i) {
+      if (list_.works[i].in_optimizer) return true;
+    }
+    for (NameId i = 0; i < timeline_.names.size(); ++i) {
+      if (contains_any(timeline_.names.at(i), {"backward"})) return true;
+    }
+    return false;
+  }
+
+  /// Autocast runs normalisations, softmax and losses in FP32 and casts to and from them, but batch norm follows the
+  /// convolution before it (PyTorch, "Automatic Mixed Precision package", op lists): only convolutional networks move
+  /// their other bytes in 16 bits.
+  float bytes_left_in_16_bits() const {
+    std::int64_t convolution = 0;
+    std::int64_t product = 0;
+    for (std::size_t i = 0; i < list_.works.size(); ++i) {
+      if (list_.works[i].category == Category::convolution) convolution += length(i);
+      if (list_.works[i].category == Category::gemm) product += length(i);
+    }
+    return convolution > product ? kWideElementwise : 1.0F;
+  }
+
+  void close(std::vector<std::size_t>& chain, bool training) {
     std::int64_t sum = 0;
     std::int64_t longest = 0;
+    std::ptrdiff_t reductions = 0;
     for (const std::size_t i : chain) {
+      reductions += training && list_.works[i].category == Category::reduction;
       sum += length(i);
       longest = std::max(longest, length(i));
     }
     if (chain.size() >= 2 && sum > kBandwidthBoundNs * std::ssize(chain)) {
-      const double fused = kChainPasses * static_cast<double>(longest) + kChainRest * static_cast<double>(sum);
+      const double passes = kChainPasses + kPassOfReduction * static_cast<double>(reductions);
+      const double fused = passes * static_cast<double>(longest) + kChainRest * static_cast<double>(sum);
       const auto keep = static_cast<float>(std::min(1.0, fused / static_cast<double>(sum)));
       for (const std::size_t i : chain)
         own(i, Owner::memory_bandwidth, keep, std::max(keep, 1.5F / static_cast<float>(chain.size())));
@@ -253,13 +343,16 @@ class Blamer {
 
   const Timeline& timeline_;
   const WorkList& list_;
+  std::span<const StepSpan> steps_;
   std::vector<std::vector<std::vector<std::int64_t>>> shapes_;  // by NameId, parsed when needed
   KernelBlame result_;
 };
 
 }  // namespace
 
-KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list) { return Blamer(timeline, list).run(); }
+KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list, std::span<const StepSpan> steps) {
+  return Blamer(timeline, list, steps).run();
+}
 
 std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
   std::vector<std::vector<std::int64_t>> shapes;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "analyze/work_list.h"
+#include "model/analysis.h"
 #include "model/timeline.h"
 
 namespace warpmark::analyze {
@@ -25,7 +27,9 @@ struct KernelBlame {
   bool attention_by_shape = false;  ///< false: told from the order of kernels, as shapes were not recorded
 };
 
-[[nodiscard]] KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list);
+/// `steps`: a chain ends with its step, whose last results the next one does not read.
+[[nodiscard]] KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list,
+                                        std::span<const StepSpan> steps);
 
 /// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters
 /// separate.

@@ -11,9 +11,9 @@ constexpr std::size_t kMostWorks = 400'000;
 constexpr std::int64_t kLaunchLatencyNs = 4'000;  // from the call to the first cycle, on an idle GPU (H100, driver 580)
 constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to the host's next instruction
 constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
-constexpr std::int64_t kBlockedLaunchNs = 30'000;  // a call above this waited for a place in the queue ...
+constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue ...
 constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
-constexpr double kLeastHostShare = 0.3;  // of a stretch of host time that is left after taking off recording costs
+constexpr std::int64_t kMostDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
 constexpr std::int64_t kDependencySlackNs = 1'500;
 
 struct Order {
@@ -28,8 +28,8 @@ struct Order {
 /// What the host did between two launches, recording costs and waits taken off.
 class HostTime {
  public:
-  HostTime(const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns)
-      : host_(host), gpu_busy_(gpu_busy), step_ns_(step_ns) {}
+  HostTime(const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns, double most_recording)
+      : host_(host), gpu_busy_(gpu_busy), step_ns_(step_ns), most_recording_(most_recording) {}
 
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
@@ -44,7 +44,7 @@ class HostTime {
     std::int64_t so_far = 0;
     for (const HostSegment& segment : segments_) {
       std::int64_t length = segment.end - segment.start;
-      debt_ += segment.cause == HostCause::data_loading ? 0 : segment.recording_ns;
+      if (segment.cause != HostCause::data_loading) debt_ = std::min(kMostDebtNs, debt_ + segment.recording_ns);
       if (segment.start < from.launch_end && segment.cause != HostCause::data_loading) {
         length -= std::min(length, blocked);
       }
@@ -61,7 +61,7 @@ class HostTime {
         if (segment.cause == HostCause::sync) length = std::min(length, kWakeUpNs);
       } else if (segment.cause != HostCause::data_loading) {
         // What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
-        const auto most = length - static_cast<std::int64_t>(static_cast<double>(length) * kLeastHostShare);
+        const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
         const std::int64_t taken = std::min(debt_, most);
         debt_ -= taken;
         length -= taken;
@@ -86,6 +86,7 @@ class HostTime {
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
+  double most_recording_;  // of a stretch
   std::vector<HostSegment> segments_;
   std::int64_t debt_ = 0;
 };
@@ -124,7 +125,8 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed));
+  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
+                     recording_cost(timeline).most_share);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];
     if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time

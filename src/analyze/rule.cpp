@@ -9,9 +9,10 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kModelError = 0.04;  // of the replay itself against measured steps
-constexpr double kWidestRatio = 1.9;  // of high to low
-constexpr double kLeastGain = 0.9;    // run-to-run noise of a step; an estimate below it is never useful
+constexpr double kWidestRatio = 1.95;   // of high to low
+constexpr double kLeastGain = 0.95;     // run-to-run noise of a step; an estimate below it is never useful
+constexpr double kLeastSpread = 0.08;   // of the logarithm: noise of both measurements
+constexpr double kSpreadAtNoGain = 0.4; // of a rule's spread, growing to all of it at a gain of exp(1 - this)
 constexpr std::size_t kEventsShown = 5;
 
 }  // namespace
@@ -37,28 +38,48 @@ double speedup_of(const Evidence& evidence, const Change& change) {
   return before > 0 && after > 0 ? before / after : 1.0;
 }
 
-Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
-  const auto at = [&](double success) {
-    Change change(evidence);
-    rule.change(evidence, success, change);
-    return speedup_of(evidence, change);
-  };
-  return shaped(at(rule.success.low) * (1 - kModelError), at(rule.success.high) * rule.success.stretch,
-                fmt::format("replay of the recorded steps with {:.0f} to {:.0f} % of this cause removed",
-                            rule.success.low * 100, rule.success.high * 100));
+double replayed(const Rule& rule, const Evidence& evidence, double removed) {
+  Change change(evidence);
+  rule.change(evidence, removed, change);
+  return speedup_of(evidence, change);
 }
 
-Gain combined_gain(const std::vector<const Rule*>& applied, const Evidence& evidence) {
-  const auto at = [&](bool high) {
-    Change change(evidence);
-    for (const Rule* rule : applied) {
-      if (rule->change != nullptr) rule->change(evidence, high ? rule->success.high : rule->success.low, change);
-    }
-    return speedup_of(evidence, change);
-  };
-  double stretch = 1 + kModelError;
-  for (const Rule* rule : applied) stretch = std::max(stretch, rule->success.stretch);
-  return shaped(at(false) * (1 - kModelError), at(true) * stretch, "replay with all findings cured together");
+Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
+  const double foretold = rule.foretell != nullptr ? rule.foretell(evidence)
+                                                   : replayed(rule, evidence, rule.calibration.removed);
+  return gain_around(foretold, rule.calibration,
+                     fmt::format("replay of the recorded steps with {:.0f} % of this cause removed, and how far such "
+                                 "replays were off",
+                                 rule.calibration.removed * 100));
+}
+
+Gain gain_around(double foretold, const Calibration& calibration, std::string method) {
+  const double middle = std::log(std::max(foretold, 1.0)) + calibration.bias;
+  const double grown = std::clamp(kSpreadAtNoGain + middle, kSpreadAtNoGain, 1.0);
+  const double spread = std::max(kLeastSpread, calibration.spread * grown);
+  return shaped(std::exp(middle - spread), std::exp(middle + spread), std::move(method));
+}
+
+Gain combined_gain(const std::vector<const Rule*>& applied, const std::vector<Finding>& findings,
+                   const Evidence& evidence) {
+  Change change(evidence);
+  Calibration calibration{1.0, 0.0, 0.0};
+  double foretold = 1;
+  for (const Rule* rule : applied) {
+    if (rule->change == nullptr) continue;
+    rule->change(evidence, rule->calibration.removed, change);
+    calibration.spread = std::max(calibration.spread, rule->calibration.spread);
+  }
+  if (evidence.has_timeline()) foretold = speedup_of(evidence, change);
+  Gain gain = gain_around(foretold, calibration, "replay with all findings cured together");
+  // A rule may foretell more than its replay alone; curing everything never gains less than curing one thing.
+  for (const Finding& finding : findings) {
+    if (finding.gain.per_sample) continue;
+    gain.low = std::max(gain.low, finding.gain.low);
+    gain.high = std::max(gain.high, finding.gain.high);
+  }
+  gain.high = std::min(gain.high, gain.low * kWidestRatio);
+  return gain;
 }
 
 Gain shaped(double low, double high, std::string method) {
@@ -162,13 +183,17 @@ double owned_ns(const RankEvidence& rank, Owner owner) {
   return sum / rank.step_count();
 }
 
+void open_columns(const RankEvidence& rank, WhatIf& change) {
+  if (change.duration_scale.empty()) change.duration_scale.assign(rank.list.works.size(), 1.0F);
+  if (change.dispatch_scale.empty()) change.dispatch_scale.assign(rank.list.works.size(), 1.0F);
+}
+
 void shrink_owned(const Evidence& evidence, Owner owner, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
+    open_columns(rank, change.ranks[r]);
     std::vector<float>& scale = change.ranks[r].duration_scale;
     std::vector<float>& dispatch = change.ranks[r].dispatch_scale;
-    if (scale.empty()) scale.assign(rank.list.works.size(), 1.0F);
-    if (dispatch.empty()) dispatch.assign(rank.list.works.size(), 1.0F);
     for (std::size_t i = 0; i < scale.size(); ++i) {
       if (rank.blame.owner[i] != owner) continue;
       dispatch[i] *= static_cast<float>(scaled(static_cast<double>(rank.blame.dispatch[i]), success));

@@ -16,11 +16,12 @@ namespace warpmark::analyze {
 /// What a rule cannot do without.
 enum class Need { gpu_work, several_ranks, kernel_profiles, counters };
 
-/// How far a cure is expected to go, as the calibration found: 0 nothing, 1 all that the change removes.
-struct Success {
-  double low = 0.5;
-  double high = 1.0;
-  double stretch = 1.0;  ///< factor on the high end: what the replay was seen to underestimate
+/// How far the first recommendation goes and how well that was foretold, measured on before/after pairs
+/// (docs/results/, "How often the analysis is right"; bench/score_analysis.py prints both).
+struct Calibration {
+  double removed = 1.0;  ///< of what `change` removes: 0 nothing, 1 all
+  double bias = 0.0;     ///< mean of ln(measured / foretold)
+  double spread = 0.3;   ///< of ln(measured / foretold) about the bias: most of the pairs lie within
 };
 
 /// A program change for the replay, one element a rank. Composable: rules multiply their factors into it.
@@ -37,7 +38,9 @@ struct Rule {
   std::vector<Finding> (*apply)(const Evidence&);  ///< gains are filled in by the caller where `change` is given
   /// Multiplies the cure into `change`, `success` of it. Null: the rule states its gain itself.
   void (*change)(const Evidence&, double success, Change& change);
-  Success success;
+  Calibration calibration;
+  /// Speed-up foretold where the replay of `change` alone does not tell it. Null: it does.
+  double (*foretell)(const Evidence&) = nullptr;
 };
 
 [[nodiscard]] Catalog<Rule> rules();
@@ -47,10 +50,16 @@ struct Rule {
 
 /// Speed-up of the step if all of `change` is done; 1 if nothing could be replayed.
 [[nodiscard]] double speedup_of(const Evidence& evidence, const Change& change);
+/// Speed-up of the step with `removed` of the rule's cause removed.
+[[nodiscard]] double replayed(const Rule& rule, const Evidence& evidence, double removed);
 /// The interval for a rule with a `change`. high / low is below 2.
 [[nodiscard]] Gain estimate_gain(const Rule& rule, const Evidence& evidence);
-/// All these rules' cures at once: overlapping gains are not counted twice.
-[[nodiscard]] Gain combined_gain(const std::vector<const Rule*>& applied, const Evidence& evidence);
+/// A speed-up foretold and how well such ones were, as an interval. high / low is below 2; small gains are narrower, as
+/// an error scales with what is removed.
+[[nodiscard]] Gain gain_around(double foretold, const Calibration& calibration, std::string method);
+/// All these rules' cures at once: overlapping gains are not counted twice, and no single finding gains more.
+[[nodiscard]] Gain combined_gain(const std::vector<const Rule*>& applied, const std::vector<Finding>& findings,
+                                 const Evidence& evidence);
 /// Brings an interval into shape: ordered, at least 0.9, high / low below 2 around its middle.
 [[nodiscard]] Gain shaped(double low, double high, std::string method);
 
@@ -76,6 +85,8 @@ void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>
 /// Sum of duration * (1 - keep) a step over the works of one owner, ns.
 [[nodiscard]] double avoidable_ns(const RankEvidence& rank, Owner owner);
 [[nodiscard]] double owned_ns(const RankEvidence& rank, Owner owner);
+/// The columns of a change, filled with 1 where they are empty.
+void open_columns(const RankEvidence& rank, WhatIf& change);
 /// Scales the durations of an owner's works in the replay of every rank.
 void shrink_owned(const Evidence& evidence, Owner owner, double success, Change& change);
 

@@ -27,18 +27,22 @@ struct EventReference {
 
 enum class AdviceKind { code, config, environment, command, measure };
 
-/// Concrete enough to paste.
-struct Recommendation {
-  AdviceKind kind = AdviceKind::code;
-  std::string text;     ///< what to do and why, one or two sentences
-  std::string snippet;  ///< the line of code, key, variable or command; may be empty
-};
-
-/// Speed-up factor of the step (1.0 is none) if the cause is removed.
+/// Speed-up factor (1.0 is none) if the cause is removed: of the step, or of the samples a second where the cure makes
+/// the step itself larger.
 struct Gain {
   double low = 1;
   double high = 1;
   std::string method;  ///< how it was estimated
+  bool per_sample = false;
+};
+
+/// Concrete enough to paste.
+struct Recommendation {
+  AdviceKind kind = AdviceKind::code;
+  std::string text;          ///< what to do and why, one or two sentences
+  std::string snippet;       ///< the line of code, key, variable or command; may be empty
+  std::string id;            ///< "cuda_graph": stable, for programs; only where `gain` is known
+  std::optional<Gain> gain;  ///< of this recommendation alone, where it differs from the finding's
 };
 
 struct Finding {
@@ -50,7 +54,7 @@ struct Finding {
   std::vector<Fact> evidence;
   std::vector<EventReference> events;
   std::vector<Recommendation> recommendations;
-  Gain gain;
+  Gain gain;  ///< of the first recommendation
 };
 
 [[nodiscard]] const char* severity_name(double severity);  ///< "critical", "warning", "note"

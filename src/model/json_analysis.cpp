@@ -24,6 +24,7 @@ double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 Json gain_to_json(const Gain& gain) {
   Json json{{"low", finite(gain.low)}, {"high", finite(gain.high)}};
   put_text(json, "method", gain.method);
+  if (gain.per_sample) json["per"] = "sample";
   return json;
 }
 
@@ -45,6 +46,8 @@ Json event_to_json(const EventReference& event) {
 Json recommendation_to_json(const Recommendation& recommendation) {
   Json json{{"kind", name_of_advice(recommendation.kind)}, {"text", recommendation.text}};
   put_text(json, "snippet", recommendation.snippet);
+  put_text(json, "id", recommendation.id);
+  if (recommendation.gain) json["gain"] = gain_to_json(*recommendation.gain);
   return json;
 }
 

@@ -113,6 +113,7 @@ Whole whole_of(const Analysis& analysis) {
 
 std::string gain_text(const Gain& gain, const Whole& whole) {
   if (gain.high <= 1.005) return "none expected";
+  if (gain.per_sample) return fmt::format("{:.2f}x to {:.2f}x the samples a second", gain.low, gain.high);
   return fmt::format("{} {:.2f}x to {:.2f}x as fast", whole.faster, gain.low, gain.high);
 }
 
@@ -145,7 +146,8 @@ Section finding_section(const Finding& finding, std::size_t number, const Whole&
   }
   section.blocks.push_back(std::move(facts));
   for (const auto& advice : finding.recommendations) {
-    section.blocks.push_back(Paragraph{advice.text});
+    const std::string gain = advice.gain ? " Gain: " + gain_text(*advice.gain, whole) + "." : "";
+    section.blocks.push_back(Paragraph{advice.text + gain});
     if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
   }
   return section;

@@ -122,7 +122,7 @@ TEST(Rules, precision_of_matrix_work_on_fp32_units) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 20; ++i) scene.launch("ampere_sgemm_128x64_nn", 100'000);
   }));
-  expect_top(analysis, "precision", 7.0);
+  expect_top(analysis, "precision", 12.0);
 }
 
 TEST(Rules, precision_in_tf32_is_a_note) {
@@ -162,7 +162,7 @@ TEST(Rules, attention_by_the_order_of_kernels) {
                             scene.launch(kTensorGemm, 50'000);
                           }
                         })),
-             "attention", 6.0);
+             "attention", 7.5);
 }
 
 TEST(Rules, attention_is_not_the_softmax_of_a_loss) {

@@ -41,6 +41,51 @@ TEST_F(AnalyzeCli, prints_each_format) {
   EXPECT_THAT(unknown.err, HasSubstr("formats: text, md, html, json"));
 }
 
+class AnalyzeCounters : public Cli {
+ protected:
+  /// The rules of the findings on a file of counters alone, most severe first.
+  std::vector<std::string> rules_on(const std::string& text) {
+    std::ofstream(path("counters.txt")) << text;
+    const auto output = warpmark({"analyze", path("counters.txt"), "--format", "json"});
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    const auto json = parse_json(output.out, "counters.txt");
+    EXPECT_TRUE(json.ok());
+    std::vector<std::string> rules;
+    if (!json.ok()) return rules;
+    EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
+    for (const auto& finding : (*json)["findings"]) rules.push_back(finding["rule"].get<std::string>());
+    return rules;
+  }
+};
+
+TEST_F(AnalyzeCounters, of_nvidia_smi_show_throttling_and_a_full_link) {
+  const std::string header =
+      "# gpu    pwr  gtemp   mclk   pclk  pviol  tviol  rxpci\n"
+      "# Idx      W      C    MHz    MHz      %   bool   MB/s\n";
+  const std::string hot = "    0    480     90   2619   1200      0      1      3\n";
+  const std::string powered = "    0    700     60   2619   1410    100      0      3\n";
+  const std::string copying = "    0    300     50   2619   1980      0      0  49000\n";
+  const std::string fine = "    0    480     50   2619   1980      0      0      3\n";
+  EXPECT_THAT(rules_on(header + fine + hot + hot + hot), testing::ElementsAre("thermal_throttle"));
+  EXPECT_THAT(rules_on(header + fine + powered + powered), testing::ElementsAre("power_throttle"));
+  EXPECT_THAT(rules_on(header + fine + copying + copying), testing::ElementsAre("pcie_saturated"));
+  EXPECT_THAT(rules_on(header + fine + fine), testing::IsEmpty());
+}
+
+TEST_F(AnalyzeCounters, of_dcgmi_show_throttling_and_a_full_link) {
+  // DVCCTE holds NVML's bits: 0x40 hardware thermal slowdown, 0x4 software power cap.
+  const std::string header = "#Entity   SMCLK   POWER   DVCCTE   PCIRX\nID\n";
+  const auto row = [](const char* clock, const char* reasons, const char* received) {
+    return std::string("GPU 0     ") + clock + "    600     " + reasons + "    " + received + "\n";
+  };
+  const std::string fine = row("1980", "0", "1000000");
+  EXPECT_THAT(rules_on(header + fine + row("1100", "64", "0") + row("1100", "64", "0")),
+              testing::ElementsAre("thermal_throttle"));
+  EXPECT_THAT(rules_on(header + fine + row("1300", "4", "0") + row("1300", "4", "0")),
+              testing::ElementsAre("power_throttle"));
+  EXPECT_THAT(rules_on(header + fine + row("1980", "0", "49000000000")), testing::ElementsAre("pcie_saturated"));
+}
+
 TEST_F(AnalyzeCli, fails_the_gate_above_the_severity_that_was_named) {
   EXPECT_EQ(warpmark({"analyze", kExample, "--fail-above", "critical"}).exit_code, 1);
   EXPECT_EQ(warpmark({"analyze", kExample, "--fail-above", "0.1"}).exit_code, 1);

@@ -67,6 +67,6 @@ void change(const Evidence&, double success, Change& change) {
 
 constinit const Rule kCpuGpuSyncRule = {
     "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
-    change,         {0.0, 1.0, 1.2}};
+    change,         {1.0, 0.03, 0.25}};
 
 }  // namespace warpmark::analyze

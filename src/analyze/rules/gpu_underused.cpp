@@ -9,11 +9,43 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kMostSeverity = 0.2;
+constexpr double kLarger = 16;  // the batch that the gain is told for
+// Of the multiprocessor time that a kernel's blocks occupy, what is really needed: blocks of small tiles are mostly
+// latency. Told from five programs with batches 16 to 64 times as large, which it foretold within a factor of two.
+constexpr double kReallyUsed = 0.4;
+constexpr Calibration kPerSample = {1.0, 0.0, 0.33};
 
 int multiprocessors(const RankEvidence& rank) {
   int count = 0;
   for (const GpuInfo& gpu : rank.timeline->gpus) count = std::max(count, gpu.sm_count);
   return count;
+}
+
+/// Share of the GPU that a kernel occupies; 1 if its shape is not known.
+double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
+  const EventColumns& events = rank.timeline->events;
+  if (!is_compute(work.category) || events.kind[work.event] != EventKind::kernel) return 1;
+  const LaunchShape& shape = rank.timeline->launch_shapes[events.detail[work.event]];
+  const double blocks = static_cast<double>(shape.grid[0]) * shape.grid[1] * shape.grid[2];
+  return blocks > 0 ? std::min(1.0, blocks / sms) : 1;
+}
+
+/// Samples a second with a batch `kLarger` times as large: the host does the same, the optimizer too, and a kernel
+/// takes longer only once the GPU is full.
+double foretell(const Evidence& evidence) {
+  Change change(evidence);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    const int sms = std::max(1, multiprocessors(rank));
+    open_columns(rank, change.ranks[r]);
+    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+      const GpuWork& work = rank.list.works[i];
+      if (!is_compute(work.category) || work.category == Category::optimizer) continue;
+      const double grown = std::max(1.0, kLarger * kReallyUsed * occupied(rank, work, sms));
+      change.ranks[r].duration_scale[i] = static_cast<float>(grown);
+    }
+  }
+  return kLarger * speedup_of(evidence, change);
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -23,13 +55,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   double lost = 0;
   double small = 0;
   double kernels = 0;
-  const EventColumns& events = rank.timeline->events;
   for (const GpuWork& work : rank.list.works) {
-    if (!is_compute(work.category) || events.kind[work.event] != EventKind::kernel || !rank.in_steps(work)) continue;
-    const LaunchShape& shape = rank.timeline->launch_shapes[events.detail[work.event]];
-    const double blocks = static_cast<double>(shape.grid[0]) * shape.grid[1] * shape.grid[2];
-    if (blocks <= 0) continue;
-    const double used = std::min(1.0, blocks / sms);
+    if (!is_compute(work.category) || !rank.in_steps(work)) continue;
+    const double used = occupied(rank, work, sms);
     kernels += 1;
     small += used < 1;
     lost += static_cast<double>(work.end - work.start) * (1 - used);
@@ -53,8 +81,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::measure, "See how much memory is left.",
        "nvidia-smi --query-gpu=memory.used,memory.total --format=csv"},
   };
-  finding.gain =
-      shaped(1.0, step / std::max(step - lost, 0.1 * step), "samples a second, if small kernels filled the GPU");
+  finding.gain = gain_around(foretell(evidence), kPerSample,
+                             "replay with a batch 16 times as large, kernels growing once they fill the GPU");
+  finding.gain.per_sample = true;
   return {finding};
 }
 

@@ -92,6 +92,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kHostTransferRule = {
     "host_transfer", "data_loading",  "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
-    change,          {0.9, 1.0, 1.25}};
+    change,          {1.0, 0.04, 0.2}};
 
 }  // namespace warpmark::analyze

@@ -1,5 +1,7 @@
 // One rank has more to do than the others, which wait for it in every collective: their collectives look long, but it
 // is not the network.
+#include <cmath>
+
 #include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
@@ -37,14 +39,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   const double left_if_spread = step - std::min(imbalance.mean_late_ns, lost);
   const double left_if_gone = step - lost;
-  finding.gain = shaped(step / left_if_spread, step / left_if_gone * 1.12,
-                        "the late rank's excess spread over all ranks, or gone");
+  finding.gain = gain_around(step / std::sqrt(left_if_spread * left_if_gone), kLoadImbalanceRule.calibration,
+                             "between the late rank's excess spread over all ranks, and gone");
   return {finding};
 }
 
 }  // namespace
 
 constinit const Rule kLoadImbalanceRule = {
-    "load_imbalance", "load_imbalance", "Does one rank make the others wait?", Need::several_ranks, apply, nullptr, {}};
+    "load_imbalance", "load_imbalance", "Does one rank make the others wait?", Need::several_ranks, apply, nullptr, {1.0, 0.05, 0.33}};
 
 }  // namespace warpmark::analyze

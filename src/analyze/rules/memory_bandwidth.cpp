@@ -59,6 +59,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kMemoryBandwidthRule = {
     "memory_bandwidth", "memory_bandwidth", "Do kernels move data needlessly?", Need::gpu_work, apply, change,
-    {0.95, 1.0, 1.5}};
+    {1.0, 0.0, 0.33}};
 
 }  // namespace warpmark::analyze

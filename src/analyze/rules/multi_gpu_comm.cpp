@@ -101,10 +101,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
 void change(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
-    std::vector<float>& scale = change.ranks[r].duration_scale;
-    if (scale.empty()) scale.assign(rank.list.works.size(), 1.0F);
-    for (std::size_t i = 0; i < scale.size(); ++i) {
-      if (rank.list.works[i].category == Category::communication) scale[i] *= static_cast<float>(1 - success);
+    open_columns(rank, change.ranks[r]);
+    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+      if (rank.list.works[i].category != Category::communication) continue;
+      change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
+      change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }
   }
 }
@@ -112,6 +113,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kMultiGpuCommRule = {
-    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change, {0.4, 1.0, 1.3}};
+    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change, {1.0, 0.05, 0.33}};
 
 }  // namespace warpmark::analyze

@@ -74,6 +74,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kOptimizerRule = {
     "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply,
-    change,      {0.9, 1.0, 1.35}};
+    change,      {1.0, 0.08, 0.25}};
 
 }  // namespace warpmark::analyze

@@ -15,13 +15,26 @@ namespace {
 constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
 constexpr double kPayload = 0.8;
 constexpr double kSaturated = 0.9;
+constexpr double kAssumedLanes = 16;
 
 struct Busy {
   int device = -1;
   double share = 0;  ///< of the samples with the link at its limit
   double highest = 0;
   double limit = 0;
+  bool link_known = false;
 };
+
+/// Where the link was not sampled: what the GPU can do at most, so that a slower link goes unnoticed, but none is
+/// accused. PCI Express of NVIDIA's data centre GPUs: generation 3 up to Volta, 4 for Ampere and Ada, 5 from Hopper.
+double assumed_generation(const Evidence& evidence) {
+  int newest = 0;
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
+  }
+  if (newest == 0 || newest >= 9) return 5;
+  return newest == 8 ? 4 : 3;
+}
 
 std::optional<Busy> busiest(const Evidence& evidence) {
   std::optional<Busy> worst;
@@ -29,15 +42,15 @@ std::optional<Busy> busiest(const Evidence& evidence) {
     for (const CounterSeries* series : series_of(evidence, id)) {
       const CounterSeries* generation = series_of(evidence, "pcie_link_generation", series->device);
       const CounterSeries* width = series_of(evidence, "pcie_link_width", series->device);
-      if (generation == nullptr || width == nullptr) continue;
-      const double lanes = highest_of(*width).value_or(0);
-      const double limit =
-          kLaneOfGeneration3 * std::pow(2.0, highest_of(*generation).value_or(3) - 3) * lanes * kPayload;
+      const bool known = generation != nullptr && width != nullptr;
+      const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
+      const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
+      const double limit = kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes * kPayload;
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),
                                       [limit](double value) { return value >= kSaturated * limit; });
       Busy one{series->device, static_cast<double>(busy) / static_cast<double>(series->values.size()),
-               highest_of(*series).value_or(0), limit};
+               highest_of(*series).value_or(0), limit, known};
       if (one.share > 0 && (!worst || one.share > worst->share)) worst = one;
     }
   }
@@ -60,7 +73,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("saturated_share", "Samples at the limit of the link", link->share),
-      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s", link->highest * 1e-9, link->limit * 1e-9),
+      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s{}", link->highest * 1e-9, link->limit * 1e-9,
+                   link->link_known ? "" : " (assumed, as the link was not sampled)"),
        "pcie_rate", link->highest, "B/s"},
   };
   finding.recommendations = {

@@ -1,0 +1,20 @@
+// How the host waited for its batches.
+#pragma once
+
+#include <vector>
+
+#include "analyze/work_list.h"
+
+namespace warpmark::analyze {
+
+/// Outermost ranges of data loading in the whole recording, also outside of the analyzed steps.
+struct Loading {
+  std::vector<double> waits_ns;
+  bool in_process = false;  ///< operators run inside them: the program loads its batches itself, without workers
+  [[nodiscard]] double mean_ns() const;
+  [[nodiscard]] double median_ns() const;
+};
+
+[[nodiscard]] Loading find_loading(const Timeline& timeline, const WorkList& list);
+
+}  // namespace warpmark::analyze
