@@ -77,7 +77,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   finding.recommendations = {
       {AdviceKind::config, "Raise the batch size as far as memory allows, and scale the learning rate with it.",
-       "batch_size *= 2"},
+       "batch_size *= 16  # or as far as memory allows"},
       {AdviceKind::measure, "See how much memory is left.",
        "nvidia-smi --query-gpu=memory.used,memory.total --format=csv"},
   };

@@ -52,7 +52,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   const double limit = replayed(kLaunchOverheadRule, evidence, 1.0);
   finding.evidence.push_back(
-      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) at most {:.1f} times faster", limit),
+      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times faster", limit),
        "cuda_graph_limit", limit, ""});
   finding.recommendations = {
       {AdviceKind::code, "Compile the model: fewer, larger kernels and less Python between them.",
