@@ -45,7 +45,7 @@ constexpr OptionSpec kOptions[] = {
     {"--fresh", "", "start anew even if an interrupted search for the same could go on"},
     {"--json", "FILE", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--db", "FILE", "database of stored results; the search's state stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored results; the search's state stands beside it", false, "<files>"},
 };
 
 Result<double> share_of(const ParsedOptions& options, const char* name, double otherwise) {
@@ -192,8 +192,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     return kInterrupted;
   }
   found->started = started;
-  found->command = "warpmark";
-  for (const auto& word : context.words) found->command += " " + shell_quote(word);
+  found->command = command_line_of(context);
   if (context.interrupted) {
     context.err << fmt::format("interrupted after {} runs; run the same command again to go on\n", found->runs);
     return kInterrupted;

@@ -5,6 +5,8 @@
 #include <new>
 #include <ostream>
 
+#include "base/text.h"
+#include "store/location.h"
 #include "warpmark/help_text.h"
 
 namespace warpmark::apps {
@@ -44,6 +46,12 @@ int exit_code_of(const Error& error) {
     case ErrorKind::internal: return kEnvironment;
   }
   return kEnvironment;
+}
+
+std::string command_line_of(const Context& context) {
+  std::string line = "warpmark";
+  for (const auto& word : context.words) line += " " + shell_quote(store::hide_password(word));
+  return line;
 }
 
 int run_command_line(Context& context) {

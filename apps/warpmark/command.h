@@ -54,6 +54,9 @@ struct Command {
 
 [[nodiscard]] Catalog<Command> commands();
 
+/// The command line as it can be pasted into a shell, without the passwords of URLs: for results and reports.
+[[nodiscard]] std::string command_line_of(const Context& context);
+
 /// Parses and runs a whole command line; prints errors to context.err. Returns the exit code.
 [[nodiscard]] int run_command_line(Context& context);
 

@@ -52,7 +52,7 @@ constexpr OptionSpec kOptions[] = {
     {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
     {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--db", "FILE", "database of stored sessions; the journal stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 
 struct Request {
@@ -102,12 +102,6 @@ Result<Request> request_of(const ParsedOptions& options) {
     return usage_error("there is no format '" + request.format + "'", "formats: " + join(formats, ", "));
   }
   return request;
-}
-
-std::string command_line(const Context& context) {
-  std::string line = "warpmark";
-  for (const auto& word : context.words) line += " " + shell_quote(word);
-  return line;
 }
 
 /// What decides whether a journal belongs to this comparison.
@@ -219,7 +213,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   Comparison& comparison = *compared;
   comparison.started = started;
-  comparison.command = command_line(context);
+  comparison.command = command_line_of(context);
   context.out << rendered(comparison, request.format,
                           {.width = context.width, .color = context.color, .unicode = context.unicode});
   WM_TRY(write_files(options, comparison));

@@ -11,6 +11,7 @@
 #include "warpmark/command.h"
 #include "warpmark/history_diff.h"
 #include "warpmark/history_exchange.h"
+#include "warpmark/history_keep.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -25,7 +26,12 @@ constexpr OptionSpec kOptions[] = {
     {"--branch", "NAME", "import: its branch"},
     {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
     {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
-    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--remove", "NAME", "tag: takes this tag off"},
+    {"--keep", "N", "prune: the newest N sessions stay"},
+    {"--before", "DATE", "prune: what started before goes"},
+    {"--yes", "", "prune: really delete"},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
+     "<files>"},
 };
 
 report::RenderOptions render_options(const Context& context) {
@@ -54,6 +60,7 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
   Table table{{{"session"}, {"results"}, {"command"}}, {}};
   for (const auto& session : sessions) {
     std::string command = session.command;
+    if (!session.tags.empty()) command = "[" + join(session.tags, ", ") + "] " + command;
     if (!session.commit.empty()) command += "  @" + session.commit.substr(0, 10) + (session.dirty ? "*" : "");
     table.rows.push_back({{session.id},
                           {outcomes_text(session), session.complete ? Tone::plain : Tone::warning},
@@ -78,7 +85,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (action == "diff") return diff_sessions(context, options, *store);
   if (action == "import") return import_files(context, options, *store);
   if (action == "export") return export_session(context, options, *store);
-  const std::vector<std::string> actions{"list", "show", "diff", "import", "export"};
+  if (action == "tag") return tag_session(context, options, *store);
+  if (action == "prune") return prune_sessions(context, options, *store);
+  const std::vector<std::string> actions{"list", "show", "diff", "import", "export", "tag", "prune"};
   const auto meant = nearest(action, actions);
   return usage_error("history cannot '" + action + "'",
                      (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
@@ -88,7 +97,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
 extern const Command history_command{
     .id = "history",
-    .summary = "stored sessions: list, show, diff, import, export",
+    .summary = "stored sessions: list, show, diff, import, export, tag, prune",
     .details =
         "list shows the newest sessions, show one of them, diff sets two against each other.\n"
         "\n"
@@ -98,14 +107,20 @@ extern const Command history_command{
         "\n"
         "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
         "the "
-        "same results again, or after an interruption, stores what is missing and nothing twice.",
+        "same results again, or after an interruption, stores what is missing and nothing twice.\n"
+        "\n"
+        "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
+        "results go: it shows which, and deletes them with --yes only.",
     .options = kOptions,
-    .positional = {"ACTION", "list (default), show [RUN], diff RUN RUN, import FILE..., export [RUN]", true,
-                   "list show diff import export"},
+    .positional = {"ACTION",
+                   "list (default), show [RUN], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, prune", true,
+                   "list show diff import export tag prune"},
     .examples =
         "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last\n"
         "warpmark history import bench.json --commit 4f1c2ab --machine runner-3\n"
-        "warpmark history export last --format csv --out results.csv",
+        "warpmark history export last --format csv --out results.csv\n"
+        "warpmark history tag last v1.2\n"
+        "warpmark history prune --keep 100",
     .run = run,
 };
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr OptionSpec kOptions[] = {
     {"--ids", "", "ids only, one a line"},
-    {"--db", "FILE", "database, for runs", false, "<files>"},
+    {"--db", "FILE|URL", "database, for runs", false, "<files>"},
 };
 
 /// One kind of thing that can be listed: a table whose first column is the id.

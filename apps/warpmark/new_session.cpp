@@ -22,12 +22,6 @@ std::string new_session_id() {
   return fmt::format("{}-{:04x}", stamp, std::random_device{}() & 0xFFFFU);
 }
 
-std::string quoted_command(const std::vector<std::string>& words) {
-  std::string line = "warpmark";
-  for (const auto& word : words) line += " " + shell_quote(word);
-  return line;
-}
-
 }  // namespace
 
 Session new_session(const Context& context) {
@@ -35,7 +29,7 @@ Session new_session(const Context& context) {
   Session session;
   session.id = new_session_id();
   session.started = format_utc(wall_clock_s());
-  session.command = quoted_command(context.words);
+  session.command = command_line_of(context);
   session.commit = git.commit;
   session.branch = git.branch;
   session.dirty = git.dirty;

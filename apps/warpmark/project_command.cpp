@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "stats/random.h"
-#include "store/store.h"
+#include "store/location.h"
+#include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
@@ -101,9 +102,9 @@ std::string hash_of(const std::string& text) {
 }
 
 Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
-  if (options.has("--db")) return std::filesystem::absolute(options.get("--db")).parent_path() / "compare";
-  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
-  return std::filesystem::absolute(path).parent_path() / "compare";
+  WM_ASSIGN(const auto location, store_location(context, options));
+  WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+  return folder / "compare";
 }
 
 }  // namespace warpmark::apps

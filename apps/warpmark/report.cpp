@@ -14,7 +14,8 @@ constexpr OptionSpec kOptions[] = {
     {"--format", "FORMAT", "text (default), md, html, json or google-benchmark", false, "<reporters>"},
     {"--output", "FILE", "write to a file instead of the terminal", false, "<files>"},
     {"--details", "", "text: also show what other formats fold away"},
-    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
+     "<files>"},
 };
 
 Result<int> run(Context& context, const ParsedOptions& options) {

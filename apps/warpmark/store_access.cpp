@@ -4,16 +4,21 @@
 #include <vector>
 
 #include "measure/round.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/location.h"
 #include "warpmark/result_files.h"
 #include "warpmark/session.h"
 
 namespace warpmark::apps {
 
-Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {
-  if (options.has("--db")) return store::open_sqlite(options.get("--db"));
+Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
+  if (options.has("--db")) return options.get("--db");
   WM_ASSIGN(const auto path, store::default_store_path(context.environment));
-  return store::open_sqlite(path);
+  return path.string();
+}
+
+Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  return store::open_store(location);
 }
 
 Result<Session> load_session(store::Store& store, const std::string& id) {

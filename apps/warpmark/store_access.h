@@ -11,6 +11,9 @@
 
 namespace warpmark::apps {
 
+/// A path, or the URL of a PostgreSQL database.
+[[nodiscard]] Result<std::string> store_location(const Context& context, const ParsedOptions& options);
+
 [[nodiscard]] Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options);
 
 /// A stored session with the unfinished rounds merged and ceilings and roofs attached: what it would have shown itself.

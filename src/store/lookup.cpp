@@ -24,4 +24,29 @@ Result<std::string> choose_session(const std::string& typed, std::span<const std
       "type more of the id, or 'last' for the newest");
 }
 
+Status check_tag(const std::string& name) {
+  constexpr std::size_t kLongest = 64;
+  const auto is_allowed = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+           letter == '.' || letter == '_' || letter == '-' || letter == '/';
+  };
+  if (name == kLast) return usage_error("'last' always is the newest session", "choose another name");
+  if (!name.empty() && name.size() <= kLongest && std::all_of(name.begin(), name.end(), is_allowed)) return {};
+  return usage_error("'" + name + "' cannot be a tag", "up to 64 letters, digits and . _ - / can, as in v1.2");
+}
+
+Error tag_is_taken(const std::string& name, const std::string& session) {
+  return usage_error("the tag '" + name + "' is that of session " + session,
+                     "'warpmark history tag --remove " + name + "' takes it off");
+}
+
+Error no_such_tag(const std::string& name) {
+  return usage_error("there is no tag '" + name + "'", "'warpmark history list' shows all");
+}
+
+Error tag_keeps(const std::string& session) {
+  return usage_error("session " + session + " has a tag, which keeps it",
+                     "'warpmark history tag --remove NAME' takes it off");
+}
+
 }  // namespace warpmark::store

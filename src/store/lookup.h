@@ -20,4 +20,12 @@ inline constexpr const char* kLast = "last";
 [[nodiscard]] Result<std::string> choose_session(const std::string& typed, std::span<const std::string> matches,
                                                  const std::string& newest);
 
+/// Usage error for a name that cannot be a tag: empty, "last", with other characters than letters, digits, '.', '_',
+/// '-' and '/', above 64 of them.
+[[nodiscard]] Status check_tag(const std::string& name);
+
+[[nodiscard]] Error tag_is_taken(const std::string& name, const std::string& session);
+[[nodiscard]] Error no_such_tag(const std::string& name);
+[[nodiscard]] Error tag_keeps(const std::string& session);
+
 }  // namespace warpmark::store

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "store/location.h"
 #include "store/lookup.h"
 
 namespace warpmark::store {
@@ -80,7 +81,8 @@ SessionSummary to_summary(const Kept& kept) {
                          .dirty = session.dirty,
                          .complete = session.complete,
                          .outcomes = {},
-                         .unmerged_rounds = static_cast<std::int64_t>(kept.rounds.size())};
+                         .unmerged_rounds = static_cast<std::int64_t>(kept.rounds.size()),
+                         .tags = {}};
   for (const Run& run : session.runs) ++summary.outcomes[run.outcome];
   return summary;
 }
@@ -93,6 +95,7 @@ class MemoryStore final : public Store {
     kept.session.runs.clear();
     kept.session.ceilings.clear();
     kept.session.complete = false;
+    kept.session.command = hide_password(header.command);
     sessions_.push_back(std::move(kept));
     return {};
   }
@@ -147,23 +150,47 @@ class MemoryStore final : public Store {
       if (matches_text(query.hostname, session.machine.hostname) &&
           matches_text(query.fingerprint, session.machine.fingerprint) && session.commit.starts_with(query.commit)) {
         found.push_back(to_summary(*kept));
+        for (const auto& [name, id] : tags_) {
+          if (id == session.id) found.back().tags.push_back(name);
+        }
       }
     }
     return found;
   }
 
   Result<StoredSession> load(const std::string& id) override {
-    std::vector<std::string> candidates;
-    const auto newest = newest_first();
-    for (const Kept* kept : newest) {
-      if (kept->session.id.starts_with(id)) candidates.push_back(kept->session.id);
-    }
-    WM_ASSIGN(const std::string chosen,
-              choose_session(id, candidates, newest.empty() ? "" : newest.front()->session.id));
+    WM_ASSIGN(const std::string chosen, choose(id));
     const Kept& kept = *kept_of(chosen);
     StoredSession stored{kept.session, {}};
     for (const auto& [position, run] : kept.rounds) stored.unmerged_rounds.push_back(run);
     return stored;
+  }
+
+  Status tag(const std::string& session, const std::string& name) override {
+    WM_TRY(check_tag(name));
+    WM_ASSIGN(const std::string id, choose(session));
+    if (kept_of(name) != nullptr) return usage_error("'" + name + "' is the id of a session", "choose another name");
+    const auto [known, is_new] = tags_.emplace(name, id);
+    if (!is_new && known->second != id) return tag_is_taken(name, known->second);
+    return {};
+  }
+
+  Status untag(const std::string& name) override {
+    if (tags_.erase(name) == 0) return no_such_tag(name);
+    return {};
+  }
+
+  Status prune(std::span<const std::string> session_ids) override {
+    for (const auto& id : session_ids) {
+      WM_TRY(begun(id));
+      for (const auto& [name, tagged] : tags_) {
+        if (tagged == id) return tag_keeps(id);
+      }
+    }
+    std::erase_if(sessions_, [&](const Kept& kept) {
+      return std::find(session_ids.begin(), session_ids.end(), kept.session.id) != session_ids.end();
+    });
+    return {};
   }
 
   Result<std::vector<RunPoint>> find(const RunQuery& query) override {
@@ -191,6 +218,17 @@ class MemoryStore final : public Store {
     return found == sessions_.end() ? nullptr : &*found;
   }
 
+  Result<std::string> choose(const std::string& typed) {
+    const auto tagged = tags_.find(typed);
+    if (tagged != tags_.end()) return tagged->second;
+    std::vector<std::string> candidates;
+    const auto newest = newest_first();
+    for (const Kept* kept : newest) {
+      if (kept->session.id.starts_with(typed)) candidates.push_back(kept->session.id);
+    }
+    return choose_session(typed, candidates, newest.empty() ? "" : newest.front()->session.id);
+  }
+
   Result<Kept*> begun(const std::string& id) {
     Kept* kept = kept_of(id);
     if (kept == nullptr) return internal_error("session '" + id + "' was not begun");
@@ -211,6 +249,7 @@ class MemoryStore final : public Store {
   }
 
   std::vector<Kept> sessions_;
+  std::map<std::string, std::string> tags_;  ///< session ids by name
 };
 
 }  // namespace

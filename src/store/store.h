@@ -1,5 +1,6 @@
-// Store: every session and run ever measured on this account, appended and never rewritten. An edge with two
-// implementations: SQLite (sqlite/sqlite_store.h) and memory (memory_store.h) for tests and for runs that keep nothing.
+// Store: every session and run ever measured on this account, appended and never rewritten. An edge with three
+// implementations: SQLite (sqlite/sqlite_store.h), PostgreSQL for teams (postgres/postgres_store.h), and memory
+// (memory_store.h) for tests and for runs that keep nothing.
 //
 // The cases of a session are measured in rounds. After each round its partial Run is appended, so that a killed program
 // loses at most the round in progress; when a case has all its rounds, its merged Run is appended and stands for them.
@@ -41,6 +42,7 @@ struct SessionSummary {
   bool complete = false;
   std::map<Outcome, std::int64_t> outcomes;  ///< number of runs by outcome; those without any are absent
   std::int64_t unmerged_rounds = 0;          ///< rounds of cases whose run is not there yet
+  std::vector<std::string> tags;             ///< sorted
 };
 
 struct StoredSession {
@@ -106,9 +108,18 @@ class Store {
 
   /// Newest first.
   virtual Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) = 0;
-  /// By id, by an unambiguous beginning of one, or "last" for the newest. Usage error that lists the matches if there
-  /// are several, or says what there is if there is none.
+  /// By id, by tag, by an unambiguous beginning of an id, or "last" for the newest. Usage error that lists the matches
+  /// if there are several, or says what there is if there is none.
   virtual Result<StoredSession> load(const std::string& id) = 0;
+  /// Gives a session (named as in load) one more name. No change if it has it already; usage error if another session
+  /// does, and for a name that could be mistaken.
+  virtual Status tag(const std::string& session, const std::string& name) = 0;
+  /// Usage error if there is no such tag.
+  virtual Status untag(const std::string& name) = 0;
+  /// The one way in which results go: the sessions with exactly these ids and all that belongs to them, all or none.
+  /// Usage error for a session that has a tag.
+  virtual Status prune(std::span<const std::string> session_ids) = 0;
+
   /// Newest first; several metrics of one run by their names. Runs that do not have the metric (failed, skipped, ...)
   /// have no point.
   virtual Result<std::vector<RunPoint>> find(const RunQuery& query) = 0;

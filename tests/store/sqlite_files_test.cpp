@@ -133,8 +133,7 @@ TEST(SqliteStore, reports_a_damaged_file) {
   for (std::size_t i = 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(0x5A);  // all but the first page
   std::ofstream(folder.file(), std::ios::binary) << bytes;
   const auto store = open_sqlite(folder.file());
-  ASSERT_TRUE(store.ok()) << store.error().what;
-  const auto stored = (*store)->load("last");
+  const auto stored = store.ok() ? (*store)->load("last") : Result<StoredSession>(store.error());
   ASSERT_FALSE(stored.ok());
   EXPECT_EQ(stored.error().kind, ErrorKind::data);
   EXPECT_NE(stored.error().what.find("is damaged"), std::string::npos) << stored.error().what;
@@ -215,6 +214,30 @@ TEST(Migrate, applies_only_the_missing_steps_and_keeps_the_data) {
   EXPECT_EQ(database.integer("PRAGMA application_id").value(), kApplicationId);
   EXPECT_EQ(database.integer("SELECT 10 * a + b FROM t").value(), 78);
   EXPECT_FALSE(migrate(database, std::span(kSteps).first(1)).ok());  // now we are the older warpmark
+}
+
+TEST(Migrate, moves_a_first_version_on_and_keeps_its_results) {
+  const TemporaryFolder folder;
+  {
+    auto database = Database::open(folder.file(), {}).value();
+    ASSERT_TRUE(migrate(database, migrations().first(1)).ok());
+    ASSERT_TRUE(database
+                    .script("INSERT INTO sessions VALUES (1, 'old', '2026-01-01T00:00:00Z', 'c', 'h', 'f', '', '', 0, "
+                            "'{}')")
+                    .ok());
+    EXPECT_FALSE(database.run("DELETE FROM sessions").ok());
+  }
+  const auto store = open_sqlite(folder.file());
+  ASSERT_TRUE(store.ok()) << store.error().what;
+  ASSERT_EQ((*store)->sessions({})->size(), 1U);
+  EXPECT_TRUE((*store)->tag("old", "v1").ok());
+  auto database = Database::open(folder.file(), {}).value();
+  EXPECT_EQ(database.integer("PRAGMA user_version").value(), migrations().back().version);
+  EXPECT_FALSE(database.run("DELETE FROM sessions").ok()) << "pruning alone deletes";
+  ASSERT_TRUE((*store)->untag("v1").ok());
+  const std::vector<std::string> old{"old"};
+  EXPECT_TRUE((*store)->prune(old).ok());
+  EXPECT_EQ(database.integer("SELECT count(*) FROM prunings WHERE id = 'old' AND is_open = 0").value(), 1);
 }
 
 TEST(Migrate, leaves_the_old_version_when_a_step_fails) {

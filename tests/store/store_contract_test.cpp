@@ -1,8 +1,10 @@
 // What every Store does, whatever it keeps its data in.
 #include <gtest/gtest.h>
 
+#include "postgres_server.h"
 #include "sample_data.h"
 #include "store/memory_store.h"
+#include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace warpmark::store {
@@ -16,10 +18,18 @@ struct StoreKind {
 constexpr StoreKind kKinds[] = {
     {"memory", [](const std::filesystem::path&) { return make_memory_store(); }},
     {"sqlite", [](const std::filesystem::path& path) { return open_sqlite(path).value(); }},
+    {"postgres",
+     [](const std::filesystem::path&) {
+       return postgres_server().folder.empty() ? nullptr : open_postgres(new_postgres_database()).value();
+     }},
 };
 
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:
+  void SetUp() override {
+    if (store_ == nullptr) GTEST_SKIP() << postgres_server().why;
+  }
+
   /// A session that is begun, with its runs appended.
   void keep(Session session) {
     ASSERT_TRUE(store_->begin(session).ok());
@@ -277,6 +287,74 @@ TEST_P(StoreContract, has_no_points_of_runs_without_the_metric) {
   EXPECT_TRUE(store_->find({})->empty());
   EXPECT_EQ(store_->find({.metric = "energy"})->size(), 1U);
   EXPECT_EQ(store_->load("s1")->session.runs.size(), 3U);
+}
+
+TEST_P(StoreContract, tags_name_sessions) {
+  keep(sample_session("20260301-aa", "2026-03-01T00:00:00Z"));
+  keep(sample_session("20260302-bb", "2026-03-02T00:00:00Z"));
+  ASSERT_TRUE(store_->tag("20260301", "v1.0").ok());
+  ASSERT_TRUE(store_->tag("20260301", "v1.0").ok()) << "the same again";
+  ASSERT_TRUE(store_->tag("v1.0", "base/line").ok()) << "by another tag";
+  EXPECT_EQ(store_->load("v1.0")->session.id, "20260301-aa");
+  EXPECT_EQ(store_->sessions({})->at(1).tags, (std::vector<std::string>{"base/line", "v1.0"}));
+  EXPECT_TRUE(store_->sessions({})->at(0).tags.empty());
+  EXPECT_EQ(store_->tag("last", "v1.0").error().what, "the tag 'v1.0' is that of session 20260301-aa");
+  EXPECT_EQ(store_->tag("last", "20260301-aa").error().what, "'20260301-aa' is the id of a session");
+  for (const char* wrong : {"", "last", "a b", "x'; DROP TABLE tags; --", "\xC3\xA9"}) {
+    EXPECT_EQ(store_->tag("last", wrong).error().kind, ErrorKind::usage) << wrong;
+  }
+  EXPECT_FALSE(store_->tag("absent", "x").ok());
+  ASSERT_TRUE(store_->untag("v1.0").ok());
+  EXPECT_EQ(store_->untag("v1.0").error().what, "there is no tag 'v1.0'");
+  EXPECT_FALSE(store_->load("v1.0").ok());
+}
+
+TEST_P(StoreContract, prunes_what_it_is_told_and_nothing_else) {
+  for (const char* id : {"a", "b", "c"}) {
+    Session session =
+        sample_session(id, std::string("2026-03-0") + static_cast<char>('1' + id[0] - 'a') + "T00:00:00Z");
+    session.runs = {sample_run(id, 0), sample_run(id, 1, "copy")};
+    keep(session);
+    ASSERT_TRUE(store_->append_round(id, sample_run(id, 2), 0).ok());
+    ASSERT_TRUE(store_->finish(id, {}).ok());
+  }
+  ASSERT_TRUE(store_->tag("c", "keep").ok());
+  const std::vector<std::string> with_tag{"a", "c"}, unknown{"a", "x"}, two{"a", "b"}, one{"a"};
+  EXPECT_EQ(store_->prune(with_tag).error().what, "session c has a tag, which keeps it");
+  EXPECT_FALSE(store_->prune(unknown).ok());
+  EXPECT_EQ(store_->sessions({})->size(), 3U) << "all or none";
+  ASSERT_TRUE(store_->prune(two).ok()) << store_->prune(two).error().what;
+  ASSERT_EQ(store_->sessions({})->size(), 1U);
+  EXPECT_EQ(store_->find({})->size(), 2U);
+  EXPECT_EQ(store_->find({.metric = "energy"})->at(0).session, "c");
+  EXPECT_EQ(store_->load("c")->session.runs.size(), 2U);
+  EXPECT_FALSE(store_->load("a").ok());
+  Session again = sample_session("a");
+  again.runs = {sample_run("a", 0)};
+  keep(again);  // its place is free
+  ASSERT_TRUE(store_->prune(one).ok());
+  EXPECT_FALSE(store_->load("a").ok());
+}
+
+TEST_P(StoreContract, keeps_texts_as_they_are) {
+  Session session = sample_session("s1");
+  session.command = "x'); DROP TABLE runs; -- \xC3\xA9 \" \\ % ? $1";
+  session.branch = "feature/'quoted'";
+  session.runs = {sample_run("s1", 0, "name with 'quotes' [a*]")};
+  keep(session);
+  EXPECT_EQ(store_->sessions({})->at(0).command, session.command);
+  EXPECT_EQ(store_->load("s1")->session.branch, session.branch);
+  EXPECT_EQ(store_->find({.workload = "name with 'quotes' [a?]"})->size(), 1U);
+  EXPECT_TRUE(store_->find({.workload = "name with 'quotes' a*"})->empty());
+  EXPECT_EQ(store_->find({.workload = "*quotes*"})->size(), 1U);
+}
+
+TEST_P(StoreContract, never_keeps_a_password) {
+  Session session = sample_session("s1");
+  session.command = "warpmark run --db postgresql://me:hunter2@db/results?password=hunter2";
+  keep(session);
+  EXPECT_EQ(store_->sessions({})->at(0).command, "warpmark run --db postgresql://me:***@db/results?password=***");
+  EXPECT_EQ(store_->load("s1")->session.command.find("hunter2"), std::string::npos);
 }
 
 }  // namespace

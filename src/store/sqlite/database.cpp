@@ -57,25 +57,40 @@ int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
   return sqlite3_bind_null(statement, position);
 }
 
+class SqliteRow final : public Row {
+ public:
+  explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
+  [[nodiscard]] bool null(int column) const override { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  [[nodiscard]] std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+  [[nodiscard]] double number(int column) const override { return sqlite3_column_double(statement_, column); }
+  [[nodiscard]] std::string text(int column) const override {
+    const auto* text = sqlite3_column_text(statement_, column);
+    if (text == nullptr) return {};
+    return {reinterpret_cast<const char*>(text), size_of(column)};
+  }
+  [[nodiscard]] std::string_view bytes(int column) const override {
+    const void* bytes = sqlite3_column_blob(statement_, column);
+    if (bytes == nullptr) return {};
+    return {static_cast<const char*>(bytes), size_of(column)};
+  }
+
+ private:
+  [[nodiscard]] std::size_t size_of(int column) const {
+    return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  }
+  sqlite3_stmt* statement_;
+};
+
+/// SQLite's GLOB also knows [sets].
+std::string to_sqlite_glob(std::string_view pattern) {
+  std::string glob;
+  for (const char c : pattern) glob += c == '[' ? std::string("[[]") : std::string(1, c);
+  return glob;
+}
+
+constexpr Dialect kDialect{"CROSS JOIN", "GLOB", to_sqlite_glob};
+
 }  // namespace
-
-bool Row::null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-
-std::int64_t Row::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-
-double Row::number(int column) const { return sqlite3_column_double(statement_, column); }
-
-std::string Row::text(int column) const {
-  const auto* text = sqlite3_column_text(statement_, column);
-  if (text == nullptr) return {};
-  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-}
-
-std::string_view Row::bytes(int column) const {
-  const void* bytes = sqlite3_column_blob(statement_, column);
-  if (bytes == nullptr) return {};
-  return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-}
 
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
@@ -102,16 +117,28 @@ Result<Database> Database::open(const std::filesystem::path& path, const Databas
 
 Status Database::configure() {
   sqlite3_extended_result_codes(handle_.get(), 1);
-  sqlite3_busy_timeout(handle_.get(), static_cast<int>(options_.busy_timeout_s * 1000));
+  wait_ = std::make_unique<Wait>(Wait{static_cast<std::int64_t>(options_.busy_timeout_s * 1e9), 0});
+  sqlite3_busy_handler(handle_.get(), wait_a_little, wait_.get());
   if (sqlite3_db_readonly(handle_.get(), "main") == 1) return error(SQLITE_READONLY);
   // FULL syncs every commit: results also survive the machine, which a GPU driver can take down. A commit happens
   // between rounds, where milliseconds do not matter.
   WM_TRY(script("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"));
   if (options_.max_bytes > 0) {
     WM_ASSIGN(const auto page_bytes, integer("PRAGMA page_size"));
-    WM_TRY(script(("PRAGMA max_page_count = " + std::to_string(options_.max_bytes / page_bytes)).c_str()));
+    WM_TRY(script("PRAGMA max_page_count = " + std::to_string(options_.max_bytes / page_bytes)));
   }
   return {};
+}
+
+/// SQLite's own waiting looks every 100 ms in the end, and a writer that writes one thing after another leaves the lock
+/// free for much shorter: the other one would go hungry. This looks every few milliseconds, at uneven intervals.
+int Database::wait_a_little(void* wait, int attempt) {
+  Wait& state = *static_cast<Wait*>(wait);
+  if (attempt == 0) state.begin_ns = monotonic_ns();
+  const std::int64_t waited_ns = monotonic_ns() - state.begin_ns;
+  if (waited_ns >= state.limit_ns) return 0;
+  sqlite3_sleep(1 + static_cast<int>(waited_ns / 1000 % 3));
+  return 1;
 }
 
 Status Database::use_write_ahead_log() {
@@ -126,47 +153,58 @@ Status Database::use_write_ahead_log() {
   }
 }
 
-Result<Database::Statement> Database::prepare(const std::string& sql, const SqlValues& values) {
+Result<Database::Statement> Database::prepare(const std::string& sql) {
   sqlite3_stmt* raw = nullptr;
-  int code = sqlite3_prepare_v2(handle_.get(), sql.c_str(), static_cast<int>(sql.size()), &raw, nullptr);
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.c_str(), static_cast<int>(sql.size()), &raw, nullptr);
   Statement statement(raw);
   if (code != SQLITE_OK) return error(code);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    code = bind(raw, static_cast<int>(i + 1), values[i]);
-    if (code != SQLITE_OK) return error(code);
-  }
   return statement;
 }
 
-Status Database::run(const char* sql, const SqlValues& values) {
-  return each(sql, values, [](const Row&) { return Status(); });
+/// An idle one, else a new one: a statement may be asked for again while its rows are being used.
+Result<Database::Statement> Database::take(const std::string& sql) {
+  const auto found = idle_.find(sql);
+  if (found == idle_.end()) return prepare(sql);
+  Statement statement = std::move(found->second);
+  idle_.erase(found);
+  return statement;
+}
+
+void Database::give_back(const std::string& sql, Statement statement) {
+  constexpr std::size_t kMostIdle = 64;
+  sqlite3_reset(statement.get());
+  sqlite3_clear_bindings(statement.get());
+  if (idle_.size() < kMostIdle) idle_.insert_or_assign(sql, std::move(statement));
 }
 
 Status Database::each(const std::string& sql, const SqlValues& values, const std::function<Status(const Row&)>& use) {
-  WM_ASSIGN(const Statement statement, prepare(sql, values));
+  WM_ASSIGN(Statement statement, take(sql));
   int code = SQLITE_OK;
-  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) WM_TRY(use(Row(statement.get())));
+  for (std::size_t i = 0; i < values.size() && code == SQLITE_OK; ++i) {
+    code = bind(statement.get(), static_cast<int>(i + 1), values[i]);
+  }
+  if (code != SQLITE_OK) return error(code);
+  while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) WM_TRY(use(SqliteRow(statement.get())));
   if (code != SQLITE_DONE) return error(code);
+  give_back(sql, std::move(statement));
   return {};
 }
 
-Status Database::script(const char* sql) {
-  const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+Status Database::script(const std::string& sql) {
+  const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return error(code);
   return {};
 }
 
-Result<std::int64_t> Database::integer(const char* sql, const SqlValues& values) {
-  std::int64_t first = 0;
-  bool found = false;
-  WM_TRY(each(sql, values, [&](const Row& row) {
-    if (!std::exchange(found, true)) first = row.integer(0);
-    return Status();
-  }));
-  return first;
+Status Database::begin(TransactionKind kind) {
+  return run(kind == TransactionKind::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
-std::int64_t Database::last_key() const { return sqlite3_last_insert_rowid(handle_.get()); }
+Status Database::check_references(bool on) {
+  return run(on ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF");
+}
+
+const Dialect& Database::dialect() const { return kDialect; }
 
 Error Database::error(int code) const {
   const std::string file = path_.string();
@@ -207,25 +245,6 @@ Error Database::error(int code) const {
     case SQLITE_NOMEM: return environment_error("not enough memory for the database " + file);
     default: return internal_error("the database " + file + " refused: " + message);
   }
-}
-
-Result<Transaction> Transaction::begin(Database& database, Kind kind) {
-  WM_TRY(database.run(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN"));
-  return Transaction(database);
-}
-
-Transaction::Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
-
-Transaction::~Transaction() {
-  if (database_ == nullptr) return;
-  // Some errors (a full disk) have rolled back already; then this one says so, and nothing is lost by ignoring it.
-  static_cast<void>(database_->run("ROLLBACK").ok());
-}
-
-Status Transaction::commit() {
-  WM_TRY(database_->run("COMMIT"));
-  database_ = nullptr;
-  return {};
 }
 
 }  // namespace warpmark::store

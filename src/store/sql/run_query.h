@@ -4,17 +4,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/sqlite/database.h"
+#include "store/sql/sql_database.h"
 #include "store/store.h"
 
 namespace warpmark::store {
 
-/// Condition on sessions s with one value.
-inline constexpr const char* kCommitBeginsWith = " AND instr(s.commit_id, ?) = 1";
+/// Condition on sessions s; its value is given twice.
+inline constexpr const char* kCommitBeginsWith = " AND substr(s.commit_id, 1, length(?)) = ?";
 
 /// See Store::find. With fewer than `many_cases` matching cases it reads the points of each; they may all be old. With
 /// more it walks all runs from the newest on, as those are likely theirs. Both give the same.
-[[nodiscard]] Result<std::vector<RunPoint>> find_points(Database& database, const RunQuery& query,
+[[nodiscard]] Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery& query,
                                                         std::int64_t many_cases = 500);
 
 }  // namespace warpmark::store

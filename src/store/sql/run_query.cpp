@@ -1,4 +1,4 @@
-#include "store/sqlite/run_query.h"
+#include "store/sql/run_query.h"
 
 #include <algorithm>
 #include <span>
@@ -11,28 +11,21 @@
 namespace warpmark::store {
 namespace {
 
-/// glob_match's pattern for SQLite's GLOB, which also knows [sets].
-std::string to_sqlite_glob(std::string_view pattern) {
-  std::string glob;
-  for (const char c : pattern) glob += c == '[' ? std::string("[[]") : std::string(1, c);
-  return glob;
-}
-
 struct Condition {
   std::string sql;
   SqlValues values;
 
-  void add(const char* condition, std::string value) {
+  void add(const std::string& condition, std::string value) {
     sql += condition;
     values.emplace_back(std::move(value));
   }
 };
 
 /// On cases c: what a series is made of.
-Condition case_condition(const RunQuery& query) {
+Condition case_condition(const RunQuery& query, const Dialect& dialect) {
   Condition condition;
   if (is_glob(query.workload)) {
-    condition.add(" AND c.workload GLOB ?", to_sqlite_glob(query.workload));
+    condition.add(std::string(" AND c.workload ") + dialect.glob + " ?", dialect.to_pattern(query.workload));
   } else if (!query.workload.empty()) {
     condition.add(" AND c.workload = ?", query.workload);
   }
@@ -49,19 +42,22 @@ Condition case_condition(const RunQuery& query) {
 Condition session_condition(const RunQuery& query) {
   Condition condition;
   if (!query.fingerprint.empty()) condition.add(" AND s.fingerprint = ?", query.fingerprint);
-  if (!query.commit.empty()) condition.add(kCommitBeginsWith, query.commit);
+  if (!query.commit.empty()) {
+    condition.add(kCommitBeginsWith, query.commit);
+    condition.values.emplace_back(query.commit);
+  }
   if (!query.branch.empty()) condition.add(" AND s.branch = ?", query.branch);
   if (query.dirty) condition.sql += *query.dirty ? " AND s.dirty != 0" : " AND s.dirty = 0";
   return condition;
 }
 
 /// On points p; metric names are compared where the key can serve them, patterns only where one is asked for.
-Condition metric_condition(const RunQuery& query) {
+Condition metric_condition(const RunQuery& query, const Dialect& dialect) {
   Condition condition;
   if (query.metric.empty()) {
     condition.sql = " AND p.metric = c.metric";
   } else if (is_glob(query.metric)) {
-    condition.add(" AND p.metric GLOB ?", to_sqlite_glob(query.metric));
+    condition.add(std::string(" AND p.metric ") + dialect.glob + " ?", dialect.to_pattern(query.metric));
   } else {
     condition.add(" AND p.metric = ?", query.metric);
   }
@@ -118,7 +114,7 @@ bool newer(const Found& a, const Found& b) {
   return a.run != b.run ? a.run > b.run : a.point.metric < b.point.metric;
 }
 
-Status append_found(Database& database, const std::string& sql, const SqlValues& values, std::vector<Found>& found) {
+Status append_found(SqlDatabase& database, const std::string& sql, const SqlValues& values, std::vector<Found>& found) {
   return database.each(sql, values, [&](const Row& row) {
     auto& next = found.emplace_back();
     next.run = row.integer(18);
@@ -126,16 +122,15 @@ Status append_found(Database& database, const std::string& sql, const SqlValues&
   });
 }
 
-/// One stretch of `points` for each case, newest first. CROSS JOIN fixes the order of the loops.
-Result<std::vector<Found>> find_by_case(Database& database, const RunQuery& query,
+/// One stretch of `points` for each case, newest first. SQLite's CROSS JOIN fixes the order of the loops.
+Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& query,
                                         std::span<const std::int64_t> cases) {
   const Condition on_sessions = session_condition(query);
-  const Condition on_metric = metric_condition(query);
-  const std::string sql =
-      std::string(kColumns) +
-      "cases c CROSS JOIN points p ON p.case_key = c.key CROSS JOIN sessions s ON s.key = p.session "
-      "WHERE c.key = ? AND p.started >= ?" +
-      on_metric.sql + on_sessions.sql + " ORDER BY p.started DESC, p.run DESC, p.metric LIMIT ?";
+  const Condition on_metric = metric_condition(query, database.dialect());
+  const std::string join = std::string(" ") + database.dialect().cross_join + " ";
+  const std::string sql = std::string(kColumns) + "cases c" + join + "points p ON p.case_key = c.key" + join +
+                          "sessions s ON s.key = p.session WHERE c.key = ? AND p.started >= ?" + on_metric.sql +
+                          on_sessions.sql + " ORDER BY p.started DESC, p.run DESC, p.metric LIMIT ?";
   const auto limit = static_cast<std::size_t>(query.limit);
   std::vector<Found> found;
   std::string oldest;  // points before this cannot be among the newest `limit` any more
@@ -155,15 +150,15 @@ Result<std::vector<Found>> find_by_case(Database& database, const RunQuery& quer
 }
 
 /// All runs from the newest on, until the limit is reached.
-Result<std::vector<Found>> find_by_time(Database& database, const RunQuery& query, const Condition& on_cases) {
+Result<std::vector<Found>> find_by_time(SqlDatabase& database, const RunQuery& query, const Condition& on_cases) {
   const Condition on_sessions = session_condition(query);
-  const Condition on_metric = metric_condition(query);
-  const std::string sql = std::string(kColumns) +
-                          "runs r CROSS JOIN cases c ON c.key = r.case_key CROSS JOIN points p ON p.case_key = c.key " +
-                          on_metric.sql +
-                          " AND p.started = r.started AND p.run = r.key CROSS JOIN sessions s ON s.key = p.session "
-                          "WHERE 1" +
-                          on_cases.sql + on_sessions.sql + " ORDER BY r.started DESC, r.key DESC, p.metric LIMIT ?";
+  const Condition on_metric = metric_condition(query, database.dialect());
+  const std::string join = std::string(" ") + database.dialect().cross_join + " ";
+  const std::string sql = std::string(kColumns) + "runs r" + join + "cases c ON c.key = r.case_key" + join +
+                          "points p ON p.case_key = c.key" + on_metric.sql +
+                          " AND p.started = r.started AND p.run = r.key" + join +
+                          "sessions s ON s.key = p.session WHERE TRUE" + on_cases.sql + on_sessions.sql +
+                          " ORDER BY r.started DESC, r.key DESC, p.metric LIMIT ?";
   SqlValues values = on_metric.values;
   values.insert(values.end(), on_cases.values.begin(), on_cases.values.end());
   values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
@@ -175,12 +170,12 @@ Result<std::vector<Found>> find_by_time(Database& database, const RunQuery& quer
 
 }  // namespace
 
-Result<std::vector<RunPoint>> find_points(Database& database, const RunQuery& query, std::int64_t many_cases) {
+Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery& query, std::int64_t many_cases) {
   if (query.limit <= 0) return std::vector<RunPoint>();
-  const Condition on_cases = case_condition(query);
+  const Condition on_cases = case_condition(query, database.dialect());
   WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
   std::vector<std::int64_t> cases;
-  WM_TRY(database.each("SELECT c.key FROM cases c WHERE 1" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
+  WM_TRY(database.each("SELECT c.key FROM cases c WHERE TRUE" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
                        on_cases.values, [&](const Row& row) {
                          cases.push_back(row.integer(0));
                          return Status();

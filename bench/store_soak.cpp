@@ -1,0 +1,23 @@
+// Two writers and a reader on one store for a while: store_soak LOCATION SECONDS. LOCATION is a file that is not there
+// yet or the URL of an empty PostgreSQL database. Ends with 1 if a row that was acknowledged is not there, or is not
+// what was written.
+#include <cstdio>
+#include <cstdlib>
+
+#include "store/location.h"
+#include "store/soak.h"
+
+int main(int count, char** words) {
+  if (count != 3) {
+    std::fprintf(stderr, "usage: store_soak FILE|URL SECONDS\n");
+    return 2;
+  }
+  const double seconds = std::atof(words[2]);
+  const auto result = warpmark::store::soak(words[1], seconds, 1000);
+  std::printf("%s, two writers and a reader for %g s\n", warpmark::store::hide_password(words[1]).c_str(), seconds);
+  std::printf("  acknowledged %lld runs (%.1f/s), found %lld, reads %lld\n",
+              static_cast<long long>(result.acknowledged), static_cast<double>(result.acknowledged) / seconds,
+              static_cast<long long>(result.found), static_cast<long long>(result.reads));
+  std::printf("  %s\n", result.problem.empty() ? "no problem" : result.problem.c_str());
+  return result.problem.empty() && result.found == result.acknowledged ? 0 : 1;
+}

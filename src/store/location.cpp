@@ -1,0 +1,64 @@
+#include "store/location.h"
+
+#include <algorithm>
+
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace warpmark::store {
+namespace {
+
+constexpr std::string_view kHidden = "***";
+
+/// Ends a URL in a command line or a message.
+constexpr std::string_view kAfterUrl = " \t\r\n'\"";
+
+/// The URL (all of it) without its passwords.
+std::string hide_in_url(std::string_view url) {
+  constexpr std::string_view kKey = "password=";
+  std::string shown(url);
+  for (auto at = shown.find(kKey); at != std::string::npos; at = shown.find(kKey, at + kKey.size())) {
+    const auto begin = at + kKey.size();
+    shown.replace(begin, std::min(shown.find('&', begin), shown.size()) - begin, kHidden);
+  }
+  const auto start = shown.find("://") + 3;
+  // A password may hold '@' and '/' by mistake: up to the last '@' before the options.
+  const auto options = std::min(shown.find('?', start), shown.size());
+  const auto at = shown.rfind('@', options);
+  const auto colon = shown.find(':', start);
+  if (at == std::string::npos || at < start || colon == std::string::npos || colon > at) return shown;
+  return shown.substr(0, colon + 1) + std::string(kHidden) + shown.substr(at);
+}
+
+}  // namespace
+
+bool is_postgres(std::string_view location) {
+  return location.starts_with("postgresql://") || location.starts_with("postgres://");
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& location) {
+  return is_postgres(location) ? open_postgres(location) : open_sqlite(location);
+}
+
+Result<std::filesystem::path> folder_beside(const std::string& location, const EnvironmentLookup& environment) {
+  if (!is_postgres(location)) return std::filesystem::absolute(location).parent_path();
+  WM_ASSIGN(const auto path, default_store_path([&](const char* name) {
+              return std::string_view(name) == "WARPMARK_DB" ? nullptr : environment(name);
+            }));
+  return path.parent_path();
+}
+
+std::string hide_password(std::string_view text) {
+  std::string shown;
+  while (true) {
+    const auto mark = text.find("://");
+    if (mark == std::string_view::npos) return shown + std::string(text);
+    const auto before = text.find_last_of(kAfterUrl, mark);
+    const auto begin = before == std::string_view::npos ? 0 : before + 1;
+    const auto end = std::min(text.find_first_of(kAfterUrl, mark), text.size());
+    shown += std::string(text.substr(0, begin)) + hide_in_url(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+}  // namespace warpmark::store

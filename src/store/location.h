@@ -1,0 +1,28 @@
+// Where a store is: the path of a SQLite file, or the URL of a PostgreSQL database.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/store.h"
+
+namespace warpmark::store {
+
+/// "postgresql://..." or "postgres://...".
+[[nodiscard]] bool is_postgres(std::string_view location);
+
+/// Opens or creates it, and brings its schema up to date.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location);
+
+/// The folder for what is kept beside a store (journals): the file's own; for a database elsewhere the folder that the
+/// default file is in. Environment error as default_store_path.
+[[nodiscard]] Result<std::filesystem::path> folder_beside(const std::string& location,
+                                                          const EnvironmentLookup& environment);
+
+/// The text with "***" for the passwords of all URLs in it, as in "postgresql://me:secret@host/db?password=secret".
+[[nodiscard]] std::string hide_password(std::string_view text);
+
+}  // namespace warpmark::store
