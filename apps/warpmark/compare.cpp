@@ -20,6 +20,7 @@
 #include "warpmark/build_info.h"
 #include "warpmark/command.h"
 #include "warpmark/compare_arms.h"
+#include "warpmark/compare_store.h"
 #include "warpmark/compare_stored.h"
 #include "warpmark/interrupt.h"
 #include "warpmark/project_command.h"
@@ -52,12 +53,14 @@ constexpr OptionSpec kOptions[] = {
     {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
     {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not keep the arms in the database"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 
 struct Request {
   validate::AbOptions test;
   std::string format = "text";
+  std::vector<std::string> stored;  ///< ids of the arms' runs
 };
 
 Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
@@ -142,9 +145,15 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Reque
   // A budget may be raised: the journal stays open for a repetition to go on.
   const bool over = outcome->comparison.rounds == request.test.schedule.rounds ||
                     outcome->comparison.stopped_because.starts_with("decided");
-  if (outcome->complete && over) WM_TRY(journal.complete());
   Comparison comparison = std::move(outcome->comparison);
   comparison.id = journal.id();
+  if (outcome->complete && over) {
+    // Before the journal ends: killed between both, the repetition stores what is missing and nothing twice.
+    if (!options.has("--no-store") && !options.has("--calibrate")) {
+      WM_ASSIGN(request.stored, store_arms(context, options, arms, outcome->samples, comparison));
+    }
+    WM_TRY(journal.complete());
+  }
   comparison.machine = machine;
   comparison.build = build_info();
   if (options.has("--calibrate")) {
@@ -216,6 +225,11 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   comparison.command = command_line_of(context);
   context.out << rendered(comparison, request.format,
                           {.width = context.width, .color = context.color, .unicode = context.unicode});
+  if (!request.stored.empty() && request.format == "text") {
+    context.out.flush();
+    context.err << fmt::format("stored; compare again with: warpmark compare {} {}\n", request.stored[0],
+                               request.stored[1]);
+  }
   WM_TRY(write_files(options, comparison));
   if (context.interrupted) return kInterrupted;
   // A calibration is no gate: its arms are equal.

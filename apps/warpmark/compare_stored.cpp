@@ -1,7 +1,9 @@
 #include "warpmark/compare_stored.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/units.h"
 #include "exchange/import.h"
 #include "report/labels.h"
 #include "stats/compare.h"
@@ -27,12 +29,31 @@ std::string distrust(const Run& a, const Run& b) {
   return who + (of_a ? a.reason : b.reason);
 }
 
+/// A session or a file, or of a session the one run that "<session>.<index>" names.
+Result<Session> results_of(const Context& context, const ParsedOptions& options, const std::string& word) {
+  const auto dot = word.rfind('.');
+  const auto index =
+      dot == std::string::npos ? Result<std::int64_t>(usage_error("no index")) : parse_integer(word.substr(dot + 1));
+  std::error_code missing;
+  if (!index.ok() || std::filesystem::exists(word, missing)) return load_results(context, options, word);
+  WM_ASSIGN(auto session, load_results(context, options, word.substr(0, dot)));
+  std::erase_if(session.runs, [&](const Run& run) { return run.index != *index; });
+  if (session.runs.empty()) return usage_error("session " + session.id + " has no run " + word.substr(dot + 1));
+  return session;
+}
+
+/// Two single runs are compared whatever their settings are: whoever names them means just these.
+bool two_runs(const Session& a, const Session& b) {
+  return a.runs.size() == 1 && b.runs.size() == 1 && !a.runs[0].metrics.empty() && !b.runs[0].metrics.empty() &&
+         a.runs[0].metrics[0].id == b.runs[0].metrics[0].id;
+}
+
 }  // namespace
 
 Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
   const auto& words = options.positionals();
-  WM_ASSIGN(const auto a, load_results(context, options, words[0]));
-  WM_ASSIGN(const auto b, load_results(context, options, words[1]));
+  WM_ASSIGN(const auto a, results_of(context, options, words[0]));
+  WM_ASSIGN(const auto b, results_of(context, options, words[1]));
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
   }
@@ -50,7 +71,7 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   const report::RunLabels labels(a);
   std::vector<std::string> distrusts;
   for (const Run& before : a.runs) {
-    const Run* after = same_case(b, before);
+    const Run* after = two_runs(a, b) ? &b.runs.front() : same_case(b, before);
     if (before.metrics.empty() || after == nullptr) continue;
     const Metric& metric = before.metrics.front();
     comparison.metrics.push_back(

@@ -14,6 +14,7 @@ namespace warpmark::validate {
 namespace {
 
 constexpr std::size_t kFewest = 3;
+constexpr const char* kCheckPrefix = "accuracy check ";
 
 double mean_of(std::span<const double> values) {
   double sum = 0;
@@ -80,7 +81,9 @@ void judge_metric(AccuracyVerdict& verdict, std::span<const double> a, std::span
 
 }  // namespace
 
-std::string check_metric(std::size_t gate) { return fmt::format("accuracy check {}", gate + 1); }
+std::string check_metric(std::size_t gate) { return fmt::format("{}{}", kCheckPrefix, gate + 1); }
+
+bool is_check_metric(const std::string& id) { return id.starts_with(kCheckPrefix); }
 
 AccuracyVerdict judge_accuracy(const AccuracyGate& gate, const Metric& metric, std::span<const double> a,
                                std::span<const double> b, const VerdictOptions& options) {

@@ -25,6 +25,7 @@ struct AccuracyGate {
 
 /// What a command gate's answer is called among a run's metrics: 1 for right, 0 for wrong.
 [[nodiscard]] std::string check_metric(std::size_t gate);
+[[nodiscard]] bool is_check_metric(const std::string& id);
 
 /// `a` and `b` hold one value a round, equally many if paired; of a command gate one 1 or 0 a run.
 [[nodiscard]] AccuracyVerdict judge_accuracy(const AccuracyGate& gate, const Metric& metric, std::span<const double> a,

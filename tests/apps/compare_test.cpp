@@ -13,6 +13,7 @@
 #include "apps/cli_fixture.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "support/schema_check.h"
 #include "warpmark/project_command.h"
 
@@ -144,6 +145,26 @@ TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
   // A check that cannot run is no verdict.
   EXPECT_EQ(compare({"--accuracy-command", "no-such-program", "--", "true", "--", "true"}).exit_code, 5);
   EXPECT_EQ(compare({"--accuracy", "time", "--", "true", "--", "true"}).exit_code, 2);
+}
+
+TEST_F(Compare, stores_the_arms_and_compares_them_again_by_id) {
+  write_project("echo cost {n}");
+  const auto output = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=6"});
+  EXPECT_EQ(output.exit_code, 1) << output.err;
+  const auto hint = output.err.find("warpmark compare ");
+  ASSERT_NE(hint, std::string::npos) << output.err;
+  const auto words = split(std::string(trim(output.err.substr(hint))), ' ');
+  ASSERT_EQ(words.size(), 4U);
+  const auto again = compare({words[2], words[3], "--json", path("c.json")});
+  EXPECT_EQ(again.exit_code, 1) << again.out << again.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.2, 1e-9);
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 7);
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_EQ(compare({words[2] + "7", words[3]}).exit_code, 2);  // no such run
+  const auto listed = warpmark({"history", "list"});
+  EXPECT_NE(listed.out.find(words[2].substr(0, words[2].size() - 2)), std::string::npos) << listed.out;
+  const auto not_kept = compare({"--no-store", "--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=7"});
+  EXPECT_EQ(not_kept.err.find("stored"), std::string::npos);
 }
 
 TEST_F(Compare, calibrates_one_command_against_itself) {

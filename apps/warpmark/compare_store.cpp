@@ -1,0 +1,65 @@
+#include "warpmark/compare_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "store/keep.h"
+#include "validate/command_runs.h"
+#include "warpmark/new_session.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// Ids must be the same when a comparison that was killed while storing goes on: from its first sample and its own id.
+std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char arm) {
+  std::string stamp = runs.front().started;  // 2026-03-01T12:34:56Z
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
+  std::replace(stamp.begin(), stamp.end(), 'T', '-');
+  return fmt::format("{}-{}{}", stamp, comparison.id.substr(0, 6), arm);
+}
+
+std::vector<Run> runs_of(const std::vector<validate::AbSample>& samples, int arm) {
+  std::vector<Run> runs;
+  for (const auto& sample : samples) {
+    if (sample.slot.arm != arm) continue;
+    runs.push_back(sample.run);
+    // The answers of a gate's command are no measurement.
+    std::erase_if(runs.back().metrics, [](const Metric& metric) { return validate::is_check_metric(metric.id); });
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> store_arms(const Context& context, const ParsedOptions& options, const Arms& arms,
+                                            const std::vector<validate::AbSample>& samples,
+                                            const Comparison& comparison) {
+  std::vector<std::string> ids;
+  const std::vector<Run> rounds[] = {runs_of(samples, 0), runs_of(samples, 1)};
+  if (rounds[0].empty() || rounds[1].empty()) return ids;
+  WM_ASSIGN(const auto store, open_store(context, options));
+  Session session = new_session(context);
+  for (std::size_t arm = 0; arm < 2; ++arm) {
+    session.id = session_id(rounds[arm], comparison, arm == 0 ? 'a' : 'b');
+    session.started = rounds[arm].front().started;
+    if (arms.worktrees.size() == 2) {
+      session.commit = arms.worktrees[arm]->commit();
+      session.branch.clear();
+      session.dirty = false;
+    }
+    Run run = validate::merge_command_rounds(rounds[arm]);
+    run.index = 0;
+    run.id = session.id + ".0";
+    run.stopped_because = comparison.stopped_because;
+    session.runs = {std::move(run)};
+    session.complete = true;
+    WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
+    ids.push_back(session.id + ".0");
+  }
+  return ids;
+}
+
+}  // namespace warpmark::apps
