@@ -73,7 +73,11 @@ Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec) {
     WM_ASSIGN(gate.command, words_of(options, {text}));
     spec.accuracy.push_back(std::move(gate));
   }
-  return {};
+  const bool any = std::any_of(spec.metrics.begin(), spec.metrics.end(), [&](const auto& metric) {
+    return std::none_of(spec.accuracy.begin(), spec.accuracy.end(),
+                        [&](const auto& gate) { return gate.metric == metric.name; });
+  });
+  return any ? Status() : usage_error("every metric has an accuracy gate: none is left to compare");
 }
 
 std::string text_of(const std::vector<std::string>& words) {

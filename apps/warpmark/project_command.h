@@ -24,7 +24,7 @@ namespace warpmark::apps {
 [[nodiscard]] Result<validate::CommandSpec> given_command(const ParsedOptions& options,
                                                           const std::vector<std::string>& words);
 
-/// Adds the gates of --accuracy and --accuracy-command.
+/// Adds the gates of --accuracy and --accuracy-command. Usage error where no metric is left beside them.
 [[nodiscard]] Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec);
 
 /// Words safe to paste into a shell.

@@ -49,8 +49,13 @@ Table commits_table(const std::vector<Commit>& commits) {
   return table;
 }
 
+/// Never "100 %": no number of runs makes it that.
+std::string certainty(double probability) {
+  return probability > 0.999 ? "more than 99.9 %" : format_percent(probability);
+}
+
 Paragraph headline(const Bisection& bisection) {
-  const std::string sure = format_percent(bisection.probability);
+  const std::string sure = certainty(bisection.probability);
   switch (bisection.outcome) {
     case BisectOutcome::found: {
       const Commit& commit = bisection.candidates.front();

@@ -145,6 +145,7 @@ TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
   // A check that cannot run is no verdict.
   EXPECT_EQ(compare({"--accuracy-command", "no-such-program", "--", "true", "--", "true"}).exit_code, 5);
   EXPECT_EQ(compare({"--accuracy", "time", "--", "true", "--", "true"}).exit_code, 2);
+  EXPECT_EQ(compare({"--accuracy", "time=1%", "--", "true", "--", "true"}).exit_code, 2);  // nothing left to compare
 }
 
 TEST_F(Compare, stores_the_arms_and_compares_them_again_by_id) {
