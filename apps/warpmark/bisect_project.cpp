@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "base/files.h"
-#include "store/store.h"
+#include "store/location.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -90,12 +90,10 @@ Result<std::vector<validate::HistoryPoint>> history_of(const Context& context, c
                                                        const validate::CommandSpec& spec,
                                                        const std::vector<Commit>& commits, const Machine& machine) {
   std::vector<validate::HistoryPoint> history;
-  std::filesystem::path path = options.get("--db");
-  if (!options.has("--db")) {
-    WM_ASSIGN(path, store::default_store_path(context.environment));
-  }
+  WM_ASSIGN(const auto location, store_location(context, options));
   std::error_code missing;
-  if (!std::filesystem::exists(path, missing)) return history;  // to look must not create it
+  // To look must not create it.
+  if (!store::is_postgres(location) && !std::filesystem::exists(location, missing)) return history;
   WM_ASSIGN(const auto store, open_store(context, options));
   Params params;
   if (options.has("--name")) {
