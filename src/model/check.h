@@ -1,0 +1,82 @@
+// Check: is today's result worse than the history of a branch? One entry a metric of a case, with what it was compared
+// with and how certain that is. JSON: "warpmark.check/1" (docs/schema/check.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/comparison.h"
+#include "model/machine.h"
+#include "model/metric.h"
+#include "model/run.h"
+
+namespace warpmark {
+
+inline constexpr const char* kCheckSchema = "warpmark.check/1";
+
+/// One session of a series.
+struct HistoryPoint {
+  std::string session;
+  std::string started;  ///< UTC
+  std::string commit;
+  bool dirty = false;
+  std::int64_t n = 0;  ///< samples in the session
+  double value = 0;    ///< their median
+};
+
+/// The history changed its level here, so older sessions say nothing about today's level.
+struct Restart {
+  HistoryPoint at;       ///< the first session of the new level
+  double change = 0;     ///< ratio of the levels less 1
+  bool worse = false;    ///< in the metric's own direction
+  std::int64_t ago = 0;  ///< sessions of the baseline since then, this one included
+};
+
+struct MetricCheck {
+  std::string label;  ///< the case, for people
+  std::string metric;
+  std::string unit;
+  Better better = Better::lower;
+  std::vector<HistoryPoint> baseline;  ///< oldest first
+  std::vector<HistoryPoint> current;
+  std::int64_t level_sessions = 0;   ///< the newest sessions of the baseline that make its level
+  std::optional<double> level;       ///< their geometric mean
+  std::optional<double> value;       ///< that of the current sessions
+  std::optional<double> ratio;       ///< value / level, less the drift of the history; absent where undefined
+  std::optional<Interval> interval;  ///< of the ratio
+  std::optional<double> p;           ///< of "the history goes on as it was", two-sided
+  std::optional<double> adjusted_p;  ///< over all metrics of the check (Holm)
+  std::optional<double> noise;       ///< how far one session typically lies from the level before it, a ratio
+  std::optional<double> detectable;  ///< smallest change for the worse that is found with 90 %, a ratio
+  Verdict verdict = Verdict::inconclusive;
+  std::string reason;                     ///< why it is inconclusive or mistrusted
+  std::optional<std::int64_t> more_runs;  ///< sessions of the same commit that would probably decide
+  std::optional<Restart> restart;
+};
+
+struct Check {
+  std::string command;
+  std::string branch;  ///< of the baseline
+  double threshold = 0.05;
+  double alpha = 0.05;
+  std::vector<std::string> sessions;  ///< what is checked: ids
+  std::string started;                ///< of the newest of them, UTC
+  std::string commit;
+  std::string commit_branch;
+  bool dirty = false;
+  std::vector<MetricCheck> metrics;
+  std::vector<std::string> missing;       ///< metrics of the newest baseline session that today's lacks
+  std::vector<Disturbance> disturbances;  ///< how the machine differed from what it was during the baseline
+  Machine machine;
+  Build build;
+};
+
+/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none.
+[[nodiscard]] Verdict overall(const Check& check);
+
+[[nodiscard]] Json to_json(const Check& check);
+
+}  // namespace warpmark
