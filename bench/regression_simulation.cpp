@@ -34,7 +34,7 @@ void print_false_alarms(int trials) {
 }
 
 void print_power(int trials) {
-  fmt::print("\nWith the sessions asked for (threshold 5 %, spread of a session 2 %, 60 sessions of history):\n\n");
+  fmt::print("\nWith the sessions asked for (threshold 5 %, spread of a session 2 %):\n\n");
   fmt::print("| noise | new sessions asked for | 10 % worse: worse | unchanged: same | 5 % worse: same (missed) |\n");
   fmt::print("| --- | --- | --- | --- | --- |\n");
   for (const Noise noise : kNoises) {

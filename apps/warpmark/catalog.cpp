@@ -3,10 +3,11 @@
 
 namespace warpmark::apps {
 
-#define WARPMARK_VERBS(X)                                                                                  \
-  X(run)                                                                                                   \
-  X(compare)                                                                                               \
-  X(bisect) X(accept) X(allclose) X(analyze) X(profile) X(convert) X(monitor) X(list) X(doctor) X(report)  \
+#define WARPMARK_VERBS(X)                                                                                          \
+  X(run)                                                                                                           \
+  X(compare)                                                                                                       \
+  X(check)                                                                                                         \
+  X(trend) X(bisect) X(accept) X(allclose) X(analyze) X(profile) X(convert) X(monitor) X(list) X(doctor) X(report) \
       X(history) X(completion) X(help)
 
 #define WARPMARK_DECLARE(name) extern const Command name##_command;

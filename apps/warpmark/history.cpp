@@ -12,13 +12,14 @@
 #include "warpmark/history_diff.h"
 #include "warpmark/history_exchange.h"
 #include "warpmark/history_keep.h"
+#include "warpmark/history_series.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--limit", "N", "list: how many sessions (default 20)"},
+    {"--limit", "N", "list, series: how many sessions (default 20)"},
     {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
     {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
     {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
@@ -82,12 +83,13 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto store, open_store(context, options));
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
+  if (action == "series") return show_series(context, options, *store);
   if (action == "diff") return diff_sessions(context, options, *store);
   if (action == "import") return import_files(context, options, *store);
   if (action == "export") return export_session(context, options, *store);
   if (action == "tag") return tag_session(context, options, *store);
   if (action == "prune") return prune_sessions(context, options, *store);
-  const std::vector<std::string> actions{"list", "show", "diff", "import", "export", "tag", "prune"};
+  const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
   const auto meant = nearest(action, actions);
   return usage_error("history cannot '" + action + "'",
                      (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
@@ -97,9 +99,10 @@ Result<int> run(Context& context, const ParsedOptions& options) {
 
 extern const Command history_command{
     .id = "history",
-    .summary = "stored sessions: list, show, diff, import, export, tag, prune",
+    .summary = "stored results: list, show, series, diff, import, export, tag",
     .details =
-        "list shows the newest sessions, show one of them, diff sets two against each other.\n"
+        "list shows the newest sessions, show one of them, series the metrics over time (all, or the points of those "
+        "that a pattern matches), diff sets two sessions against each other.\n"
         "\n"
         "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
         "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
@@ -112,9 +115,11 @@ extern const Command history_command{
         "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
         "results go: it shows which, and deletes them with --yes only.",
     .options = kOptions,
-    .positional = {"ACTION",
-                   "list (default), show [RUN], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, prune", true,
-                   "list show diff import export tag prune"},
+    .positional =
+        {"ACTION",
+         "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
+         "prune",
+         true, "list show series diff import export tag prune"},
     .examples =
         "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last\n"
         "warpmark history import bench.json --commit 4f1c2ab --machine runner-3\n"

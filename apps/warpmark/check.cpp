@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "model/check.h"
+#include "report/check.h"
+#include "report/check_junit.h"
+#include "report/github.h"
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/text.h"
+#include "warpmark/check_history.h"
+#include "warpmark/command.h"
+#include "warpmark/result_files.h"
+#include "warpmark/run_command.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--baseline", "BRANCH", "branch whose history is the baseline (default main)"},
+    {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
+    {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\""},
+    {"--run", "RUN", "what to check: last (default), a session's id, or a file of results; several of one commit", true,
+     "<runs>"},
+    {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
+    {"--history", "N", "newest sessions of the baseline to use (default 100)"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
+     "text md html json github junit"},
+    {"--json", "FILE", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
+    {"--out", "DIR", "also write check.json, comment.md, junit.xml, report.md and report.html", false, "<files>"},
+    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
+    {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
+    {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},
+    {"--sweep", "K=A,B,..", "commands: measure every value of a setting", true},
+    {"--name", "NAME", "commands: what the series is called in the history"},
+    {"--rounds", "N", "commands: fresh processes in a session (default 10)"},
+    {"--budget", "TIME", "commands: most time for a session"},
+    {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "commands: most time for one run"},
+    {"--seed", "N", "commands: seed of the order (default 1)"},
+    {"--shell", "", "commands: run with /bin/sh -c"},
+    {"--no-store", "", "commands: do not add the measurement to the history"},
+};
+
+const std::vector<std::string> kFormats{"text", "md", "html", "json", "github", "junit"};
+
+struct Request {
+  CheckOptions check;
+  std::string format = "text";
+  std::int64_t sessions = 1;
+};
+
+Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
+  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
+  return value;
+}
+
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
+                              std::int64_t most) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
+  if (value < 1 || value > most) return usage_error(fmt::format("{} must be 1 to {}", name, most));
+  return value;
+}
+
+Result<Request> request_of(const ParsedOptions& options) {
+  Request request;
+  request.check.branch = options.get("--baseline", "main");
+  request.check.metrics = options.get("--metrics");
+  WM_ASSIGN(request.check.threshold, ratio_of(options, "--threshold", 0.05));
+  WM_ASSIGN(request.check.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(request.check.history, count_of(options, "--history", 100, 10'000));
+  WM_ASSIGN(request.sessions, count_of(options, "--sessions", 1, 100));
+  request.format = options.get("--format", "text");
+  if (std::find(kFormats.begin(), kFormats.end(), request.format) == kFormats.end()) {
+    return usage_error("there is no format '" + request.format + "'", "formats: " + join(kFormats, ", "));
+  }
+  return request;
+}
+
+/// Sessions that exist: oldest first.
+Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOptions& options) {
+  std::vector<Session> sessions;
+  auto names = options.all("--run");
+  if (names.empty()) names = {"last"};
+  for (const auto& name : names) {
+    auto session = is_result_file(name) ? read_one_session(name) : load_session(store, name);
+    if (!session.ok()) return session.error();
+    sessions.push_back(std::move(*session));
+  }
+  std::stable_sort(sessions.begin(), sessions.end(),
+                   [](const Session& a, const Session& b) { return a.started < b.started; });
+  for (const auto& session : sessions) {
+    if (session.commit != sessions.front().commit || session.dirty != sessions.front().dirty) {
+      return usage_error("the runs are not of one commit: " + sessions.front().id + " and " + session.id,
+                         "check one commit at a time");
+    }
+    if (session.machine.fingerprint != sessions.front().machine.fingerprint) {
+      return environment_error("the runs are not of one machine: " + sessions.front().id + " and " + session.id,
+                               "check the results of one machine at a time");
+    }
+  }
+  return sessions;
+}
+
+Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options, const Request& request,
+                                               store::Store& store) {
+  if (options.has("--run")) return usage_error("give --run or a command, not both");
+  std::vector<Session> sessions;
+  for (std::int64_t i = 0; i < request.sessions; ++i) {
+    WM_ASSIGN(auto session, measure_command(context, options, options.has("--no-store") ? nullptr : &store));
+    if (!session.complete) return environment_error("interrupted", "nothing was checked");
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
+}
+
+std::string rendered(const Check& check, const std::string& format, const report::RenderOptions& options) {
+  if (format == "json") return dump_json(to_json(check)) + "\n";
+  if (format == "github") return report::render_github_comment(check);
+  if (format == "junit") return report::render_junit(check);
+  const Report report = report::build_report(check);
+  if (format == "md") return report::render_markdown(report);
+  return format == "html" ? report::render_html(report) : report::render_text(report, options);
+}
+
+Status write_files(const ParsedOptions& options, const Check& check) {
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(check, "json", {})));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(write_file(folder / "check.json", rendered(check, "json", {})));
+  WM_TRY(write_file(folder / "comment.md", rendered(check, "github", {})));
+  WM_TRY(write_file(folder / "junit.xml", rendered(check, "junit", {})));
+  WM_TRY(write_file(folder / "report.md", rendered(check, "md", {})));
+  return write_file(folder / "report.html", rendered(check, "html", {}));
+}
+
+/// Annotations go beside the comment, as GitHub reads them from a step's output; the summary into the file that it
+/// names.
+Status tell_github(Context& context, const Check& check) {
+  context.err << report::github_annotations(check);
+  const char* summary = context.environment("GITHUB_STEP_SUMMARY");
+  if (summary == nullptr || *summary == '\0') return {};
+  std::ofstream file(summary, std::ios::app | std::ios::binary);
+  file << report::render_github_comment(check);
+  file.flush();
+  if (!file) return environment_error(std::string("cannot write the job's summary ") + summary);
+  return {};
+}
+
+int exit_code_for(const Check& check) {
+  switch (overall(check)) {
+    case Verdict::mistrusted: return kEnvironment;
+    case Verdict::worse: return kGateFailed;
+    case Verdict::inconclusive: return kInconclusive;
+    case Verdict::different:
+    case Verdict::better:
+    case Verdict::same: return kSuccess;
+  }
+  return kInconclusive;
+}
+
+std::string typed(const Context& context) {
+  std::string line = "warpmark";
+  for (const auto& word : context.words) line += " " + shell_quote(word);
+  return line;
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto request, request_of(options));
+  const bool measures = asks_for_command(context, options);
+  if (!measures && !options.positionals().empty()) {
+    return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
+  }
+  WM_ASSIGN(const auto store, open_store(context, options));
+  auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
+  if (!sessions.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return sessions.error();
+  }
+  WM_ASSIGN(auto check, check_against_history(*store, *sessions, request.check));
+  check.command = typed(context);
+  context.out << rendered(check, request.format,
+                          {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out.flush();
+  if (request.format == "github") WM_TRY(tell_github(context, check));
+  WM_TRY(write_files(options, check));
+  return exit_code_for(check);
+}
+
+}  // namespace
+
+extern const Command check_command{
+    .id = "check",
+    .summary = "fail if a result is worse than the history of a branch",
+    .details =
+        "Sets the newest session (or --run, or a command that is measured now: after --, or --project) against what "
+        "the store knows of the baseline branch on a machine with the same fingerprint.\n"
+        "\n"
+        "A metric is worse only if both speak: the change is beyond --threshold, and larger than the steps that the "
+        "history makes by itself from session to session (p, adjusted over all metrics by Holm's method, at most "
+        "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
+        "says so. docs/regressions.md tells the exact conditions.\n"
+        "\n"
+        "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 3: too little "
+        "history or data to tell, and it says how much is missing; 5: mistrusted, or the history is of another "
+        "machine, and it says what differs.\n"
+        "\n"
+        "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary where "
+        "GITHUB_STEP_SUMMARY is set. docs/ci.md has workflows.",
+    .options = kOptions,
+    .positional = {"CMD", "after --: a command to measure now", true, ""},
+    .examples =
+        "warpmark check\n"
+        "warpmark check --baseline main --threshold 3% --metrics 'time'\n"
+        "warpmark check --project warpmark.yaml --format github > comment.md\n"
+        "warpmark check --run results.json --out check/",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "report/markdown.h"
+#include "report/text.h"
+#include "report/trend.h"
+#include "warpmark/command.h"
+#include "warpmark/store_access.h"
+#include "warpmark/trend_series.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptions[] = {
+    {"--branch", "NAME", "only results of this branch (default main, or all if it has none); 'all' for all"},
+    {"--threshold", "RATIO", "smallest change of level that is marked (default 5%)"},
+    {"--last", "N", "newest sessions of each series (default 200)"},
+    {"--this-machine", "", "only results of machines like this one"},
+    {"--dirty", "", "also results with uncommitted changes"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series", false, "<files>"},
+    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+};
+
+Result<TrendOptions> options_of(const ParsedOptions& options) {
+  TrendOptions wanted;
+  if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
+  if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
+  if (options.has("--branch")) wanted.branch = options.get("--branch") == "all" ? "" : options.get("--branch");
+  if (options.has("--threshold")) {
+    WM_ASSIGN(wanted.threshold, parse_ratio(options.get("--threshold")));
+    if (!(wanted.threshold > 0 && wanted.threshold < 1)) return usage_error("--threshold must be between 0 and 1");
+  }
+  if (options.has("--last")) {
+    WM_ASSIGN(wanted.last, parse_integer(options.get("--last")));
+    if (wanted.last < 1 || wanted.last > 100'000) return usage_error("--last must be 1 to 100000");
+  }
+  if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
+  wanted.dirty = options.has("--dirty");
+  return wanted;
+}
+
+std::string rendered(const Trend& trend, const std::string& format, const report::RenderOptions& options) {
+  if (format == "json") return dump_json(to_json(trend)) + "\n";
+  if (format == "html") return report::render_trend_html(trend);
+  if (format == "md") return report::render_markdown(report::build_report(trend, true));
+  return report::render_text(report::build_report(trend, options.unicode), options);
+}
+
+Status write_files(const std::filesystem::path& folder, const Trend& trend) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(write_file(folder / "trend.json", rendered(trend, "json", {})));
+  WM_TRY(write_file(folder / "trend.md", rendered(trend, "md", {})));
+  WM_TRY(write_file(folder / "trend.html", rendered(trend, "html", {})));
+  for (std::size_t i = 0; i < trend.series.size(); ++i) {
+    WM_TRY(write_file(folder / fmt::format("trend-{}.svg", i), report::render_trend_svg_file(trend.series[i])));
+  }
+  return {};
+}
+
+Result<int> run(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto wanted, options_of(options));
+  const std::string format = options.get("--format", "text");
+  const std::vector<std::string> formats{"text", "md", "html", "json"};
+  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+    return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
+  }
+  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(auto trend, trend_of(*store, wanted));
+  trend.command = "warpmark";
+  for (const auto& word : context.words) trend.command += " " + shell_quote(word);
+  context.out << rendered(trend, format, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  if (options.has("--out")) WM_TRY(write_files(options.get("--out"), trend));
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command trend_command{
+    .id = "trend",
+    .summary = "how metrics went over the commits of a branch",
+    .details =
+        "Shows every series of the store, or those that the pattern matches, with the changes of their level (commit, "
+        "size, p), changes of the machine, and where the next session is expected to lie. A pattern is for a metric "
+        "('time') or for \"benchmark metric\" ('gemm*time').\n"
+        "\n"
+        "Results on different machines are never set against one another: where one machine follows another, the "
+        "chart is marked; where several take turns, each is a series of its own.",
+    .options = kOptions,
+    .positional = {"GLOB", "metrics to show (default all)", true, ""},
+    .examples =
+        "warpmark trend\n"
+        "warpmark trend time --last 60\n"
+        "warpmark trend 'gemm*flop_rate' --format html > trend.html\n"
+        "warpmark trend --branch all --out trend/",
+    .run = run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,189 @@
+// `warpmark check` as CI uses it: exit codes, what is and what is not a baseline, every format.
+#include <string>
+#include <vector>
+
+#include "apps/cli_fixture.h"
+#include "apps/stored_history.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "report/github.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+class CheckVerb : public Cli {
+ protected:
+  ProcessOutput check(std::vector<std::string> words = {}) {
+    words.insert(words.begin(), "check");
+    return warpmark(std::move(words));
+  }
+  store::Store& store() {
+    if (!store_) store_ = store::open_sqlite(path("test.db")).value();
+    return *store_;
+  }
+  Json json(const std::string& name) { return *parse_json(*read_file(path(name)), name); }
+
+ private:
+  std::unique_ptr<store::Store> store_;
+};
+
+TEST_F(CheckVerb, passes_what_is_as_it_was) {
+  store_history(store(), 30);
+  store_session(store(), {.day = 40, .time = 1.002, .branch = "feature"});
+  const auto output = check({"--json", path("check.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_NE(output.out.find("2 unchanged"), std::string::npos) << output.out;
+  const Json result = json("check.json");
+  EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
+  EXPECT_EQ(result["verdict"], "same");
+  EXPECT_EQ(result["metrics"][0]["case"], "job");
+  EXPECT_EQ(result["metrics"][0]["baseline"].size(), 30U);
+}
+
+TEST_F(CheckVerb, fails_on_a_regression_in_either_direction_of_better) {
+  store_history(store(), 30);
+  store_session(store(), {.day = 40, .time = 1.1});
+  const auto output = check({"--json", path("check.json")});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_NE(output.out.find("job time: worse, 10.0 % higher"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("job rate: worse, 9"), std::string::npos) << output.out;
+  EXPECT_EQ(testing_support::schema_errors(json("check.json"), "check.schema.json"), "");
+  EXPECT_EQ(check({"--threshold", "15%"}).exit_code, 0);
+  EXPECT_EQ(check({"--metrics", "rate"}).exit_code, 1);
+  EXPECT_EQ(check({"--metrics", "job ti*"}).exit_code, 1);
+  EXPECT_EQ(check({"--run", "2026-0030"}).exit_code, 0);
+}
+
+TEST_F(CheckVerb, tells_of_improvements_and_passes) {
+  store_history(store(), 30);
+  store_session(store(), {.day = 40, .time = 0.8});
+  const auto output = check();
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.out.find("2 better"), std::string::npos) << output.out;
+}
+
+TEST_F(CheckVerb, is_inconclusive_with_too_little_history) {
+  store_history(store(), 5);
+  store_session(store(), {.day = 40, .time = 3});
+  const auto output = check();
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_NE(output.out.find("5 sessions of history, 9 needed"), std::string::npos) << output.out;
+  store_session(store(), {.day = 50, .time = 1, .branch = "other"});
+  EXPECT_EQ(check({"--baseline", "never-measured"}).exit_code, 3);
+}
+
+TEST_F(CheckVerb, takes_no_uncommitted_mistrusted_or_newer_result_for_the_baseline) {
+  store_history(store(), 8);
+  for (int day = 10; day < 20; ++day) store_session(store(), {.day = day, .time = 1, .dirty = true});
+  for (int day = 20; day < 30; ++day) {
+    store_session(store(), {.day = day, .time = 1, .outcome = Outcome::mistrusted, .reason = "hot"});
+  }
+  const auto id = store_session(store(), {.day = 35, .time = 1});
+  store_history(store(), 10, 1, 40);
+  const auto output = check({"--run", id});
+  EXPECT_EQ(output.exit_code, 3) << output.out;
+  EXPECT_NE(output.out.find("8 sessions of history, 9 needed"), std::string::npos) << output.out;
+}
+
+TEST_F(CheckVerb, never_compares_with_another_machine_and_says_what_differs) {
+  Machine other = device::machine_facts();
+  other.fingerprint = "0123456789abcdef";
+  other.software.emplace_back("driver", "535.12");
+  for (int day = 1; day <= 20; ++day) store_session(store(), {.day = day, .time = 1, .machine = other});
+  store_session(store(), {.day = 40, .time = 1});
+  const auto output = check();
+  EXPECT_EQ(output.exit_code, 5) << output.out;
+  EXPECT_NE(output.err.find("the history of main is of another machine: driver none instead of 535.12"),
+            std::string::npos)
+      << output.err;
+}
+
+TEST_F(CheckVerb, starts_anew_after_an_accepted_slow_down) {
+  store_history(store(), 20);
+  store_history(store(), 10, 1.3, 21);
+  store_session(store(), {.day = 40, .time = 1.3});
+  const auto output = check();
+  EXPECT_EQ(output.exit_code, 0) << output.out;
+  EXPECT_NE(output.out.find("job time: the baseline begins anew at commit"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("+30.0 %"), std::string::npos) << output.out;
+}
+
+TEST_F(CheckVerb, mistrusts_a_result_of_a_disturbed_machine) {
+  store_history(store(), 20);
+  store_session(store(), {.day = 40, .time = 2, .other_load = 0.6});
+  const auto loaded = check();
+  EXPECT_EQ(loaded.exit_code, 5) << loaded.out;
+  EXPECT_NE(loaded.out.find("other processes used 60.0 % of the CPU time"), std::string::npos) << loaded.out;
+  store_session(store(), {.day = 41, .time = 2, .outcome = Outcome::mistrusted, .reason = "the GPU was throttled"});
+  const auto throttled = check();
+  EXPECT_EQ(throttled.exit_code, 5) << throttled.out;
+  EXPECT_NE(throttled.out.find("mistrusted: the GPU was throttled"), std::string::npos) << throttled.out;
+}
+
+TEST_F(CheckVerb, does_not_pass_what_could_not_be_measured) {
+  store_history(store(), 20);
+  store_session(store(), {.day = 40, .outcome = Outcome::error, .reason = "it crashed"});
+  const auto output = check();
+  EXPECT_EQ(output.exit_code, 3) << output.out;
+  EXPECT_NE(output.out.find("error: it crashed"), std::string::npos) << output.out;
+}
+
+TEST_F(CheckVerb, writes_a_comment_annotations_a_summary_and_junit) {
+  store_history(store(), 30);
+  store_session(store(), {.day = 40, .time = 1.1});
+  setenv("GITHUB_STEP_SUMMARY", path("summary.md").c_str(), 1);
+  const auto output = check({"--format", "github", "--out", path("out")});
+  unsetenv("GITHUB_STEP_SUMMARY");
+  EXPECT_EQ(output.exit_code, 1);
+  EXPECT_NE(output.out.find("| job | time | "), std::string::npos) << output.out;
+  EXPECT_TRUE(output.out.ends_with("<!-- warpmark-check: main -->\n")) << output.out;
+  EXPECT_NE(output.err.find("::error title=job time::worse, 10.0 %25 higher\n"), std::string::npos) << output.err;
+  EXPECT_EQ(*read_file(path("summary.md")), output.out);
+  EXPECT_EQ(*read_file(path("out/comment.md")), output.out);
+  const auto junit = check({"--format", "junit"});
+  EXPECT_NE(junit.out.find("<testsuites tests=\"2\" failures=\"2\" errors=\"0\" skipped=\"0\">"), std::string::npos);
+  EXPECT_EQ(*read_file(path("out/junit.xml")), junit.out);
+  for (const auto* name : {"check.json", "report.md", "report.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(std::string("out/") + name))) << name;
+  }
+}
+
+TEST_F(CheckVerb, measures_a_command_and_several_sessions) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(warpmark({"run", "--rounds", "1", "--warmup", "0", "--", "true"}).exit_code, 0);
+  }
+  const auto output =
+      check({"--rounds", "1", "--warmup", "0", "--sessions", "2", "--json", path("check.json"), "--", "true"});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;  // the folder is no repository: no branch, no history
+  EXPECT_EQ(json("check.json")["sessions"].size(), 2U);
+  EXPECT_EQ(json("check.json")["metrics"][0]["current"].size(), 2U);
+}
+
+TEST_F(CheckVerb, checks_a_file_of_results) {
+  store_history(store(), 30);
+  const auto id = store_session(store(), {.day = 40, .time = 1.2});
+  ASSERT_TRUE(write_file(path("r.json"), warpmark({"report", id, "--format", "json"}).out).ok());
+  EXPECT_EQ(check({"--run", path("r.json")}).exit_code, 1);
+}
+
+TEST_F(CheckVerb, refuses_what_makes_no_sense) {
+  const auto fails = [&](std::vector<std::string> words, int code, const std::string& what) {
+    const auto output = check(std::move(words));
+    EXPECT_EQ(output.exit_code, code) << output.err << output.out;
+    EXPECT_NE(output.err.find(what), std::string::npos) << output.err;
+  };
+  fails({}, 2, "no session is stored yet");
+  store_history(store(), 12);
+  fails({"--threshold", "0"}, 2, "--threshold must be between 0 and 1");
+  fails({"--format", "xml"}, 2, "there is no format 'xml'");
+  fails({"--metrics", "nothing*"}, 2, "no metric matches nothing*");
+  fails({"--run", "2026-0001", "--", "true"}, 2, "give --run or a command, not both");
+  fails({"--run", "2026-0001", "--run", "2026-0002"}, 2, "not of one commit");
+  fails({"--run", "nosuch"}, 2, "there is no session 'nosuch'");
+  fails({"--run", path("none.json")}, 5, "none.json");
+  fails({"word"}, 2, "unexpected: word");
+}
+
+}  // namespace
+}  // namespace warpmark::apps

@@ -1,0 +1,78 @@
+// Changes of a series, its band, and that machines are kept apart.
+#include "validate/trend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace warpmark::validate {
+namespace {
+
+TrendSeries series_of(const std::vector<double>& values, Better better = Better::lower) {
+  TrendSeries series{.label = "job", .metric = "time", .unit = "s", .better = better};
+  for (const double value : values) series.points.push_back({.point = {.session = "s", .n = 5, .value = value}});
+  return series;
+}
+
+std::vector<double> quiet(std::size_t n, double level) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n; ++i) values.push_back(level * (1 + 0.003 * std::sin(static_cast<double>(i) * 2.4)));
+  return values;
+}
+
+std::vector<double> joined(std::vector<double> first, const std::vector<double>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+TEST(MarkChanges, finds_where_the_level_changed_and_for_better_or_worse) {
+  const auto values = joined(quiet(20, 1), quiet(15, 1.2));
+  auto lower = series_of(values), higher = series_of(values, Better::higher),
+       neither = series_of(values, Better::neither);
+  for (auto* series : {&lower, &higher, &neither}) mark_changes(*series, 0.05);
+  ASSERT_EQ(lower.changes.size(), 1U);
+  EXPECT_EQ(lower.changes[0].index, 20);
+  EXPECT_NEAR(lower.changes[0].after / lower.changes[0].before, 1.2, 0.005);
+  EXPECT_EQ(lower.changes[0].worse, true);
+  EXPECT_EQ(higher.changes.at(0).worse, false);
+  EXPECT_EQ(neither.changes.at(0).worse, std::nullopt);
+  auto coarse = series_of(values);
+  mark_changes(coarse, 0.3);
+  EXPECT_TRUE(coarse.changes.empty());
+}
+
+TEST(MarkChanges, expects_the_next_session_near_the_newest_level) {
+  auto series = series_of(joined(quiet(20, 1), quiet(15, 1.2)));
+  mark_changes(series, 0.05);
+  ASSERT_TRUE(series.level && series.band);
+  EXPECT_NEAR(*series.level, 1.2, 0.005);
+  EXPECT_EQ(series.band_from, 20);
+  EXPECT_LT(series.band->low, 1.2);
+  EXPECT_GT(series.band->high, 1.2);
+  EXPECT_GT(series.band->low, 1.15);
+  EXPECT_LT(series.band->high, 1.25);
+  auto young = series_of(quiet(5, 1));
+  mark_changes(young, 0.05);
+  EXPECT_FALSE(young.band);
+}
+
+TEST(MarkChanges, never_compares_across_machines) {
+  auto series = series_of(joined(quiet(20, 1), quiet(20, 2)));
+  series.machines.push_back({.index = 20, .what = "driver 2 instead of 1"});
+  mark_changes(series, 0.05);
+  EXPECT_TRUE(series.changes.empty());
+  EXPECT_EQ(series.band_from, 20);
+  EXPECT_NEAR(*series.level, 2, 0.01);
+}
+
+TEST(MarkChanges, takes_any_values) {
+  auto zeros = series_of(std::vector<double>(20, 0.0));
+  mark_changes(zeros, 0.05);
+  EXPECT_TRUE(zeros.changes.empty());
+  auto empty = series_of({});
+  mark_changes(empty, 0.05);
+  EXPECT_TRUE(empty.changes.empty());
+}
+
+}  // namespace
+}  // namespace warpmark::validate
