@@ -96,7 +96,7 @@ Plot plot_of(const MetricCheck& metric) {
 }
 
 Section summary(const Check& check) {
-  Section section;
+  Section section{"Verdicts", {}, false};
   const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
   section.blocks.push_back(
       Paragraph{fmt::format("{}{} against {}: {}.", what, check.dirty ? " with uncommitted changes" : "", check.branch,
@@ -169,7 +169,7 @@ std::string restart_sentence(const MetricCheck& metric) {
       restart.at.commit.empty() ? "session " + restart.at.session : "commit " + restart.at.commit.substr(0, 10);
   return fmt::format("{} {}: the baseline begins anew at {} ({}), where it changed by {}{}", metric.label,
                      metric.metric, where, restart.at.started.substr(0, 10), signed_percent(1 + restart.change),
-                     restart.worse ? ", for the worse: what was slow before that is not looked for any more" : "");
+                     restart.worse ? ", for the worse: later results are held against that level" : "");
 }
 
 std::string method_text(const Check& check) {

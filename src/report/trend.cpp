@@ -149,7 +149,7 @@ std::string sparkline(const std::vector<double>& values, std::size_t width, bool
 
 Report build_report(const Trend& trend, bool unicode) {
   Report report{.title = "Trend", .subtitle = subtitle_of(trend), .sections = {}};
-  Section section;
+  Section section{"Metrics", {}, false};
   section.blocks.emplace_back(overview(trend, unicode));
   report.sections.push_back(std::move(section));
   Section changes{"Changes of level", {}, false};
