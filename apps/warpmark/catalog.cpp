@@ -6,7 +6,7 @@ namespace warpmark::apps {
 #define WARPMARK_VERBS(X)                                                                                          \
   X(run)                                                                                                           \
   X(compare)                                                                                                       \
-  X(check)                                                                                                         \
+  X(check) X(matrix)                                                                                               \
   X(trend) X(bisect) X(accept) X(allclose) X(analyze) X(profile) X(convert) X(monitor) X(list) X(doctor) X(report) \
       X(history) X(completion) X(help)
 

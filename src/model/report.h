@@ -70,7 +70,22 @@ struct Distribution {
   std::vector<Group> groups;
 };
 
-using Block = std::variant<Paragraph, Table, Plot, Distribution>;
+/// A table of numbers coloured by their size: rows and columns are the values of two axes.
+struct HeatMap {
+  std::string title;
+  std::string row_axis;
+  std::string column_axis;
+  std::vector<std::string> rows;
+  std::vector<std::string> columns;
+  struct Square {
+    std::optional<double> value;  ///< nothing: `text` says why
+    std::string text;
+    bool marked = false;  ///< drawn with a frame
+  };
+  std::vector<std::vector<Square>> squares;  ///< by row, then column
+};
+
+using Block = std::variant<Paragraph, Table, Plot, Distribution, HeatMap>;
 
 struct Section {
   std::string heading;

@@ -84,4 +84,17 @@ Table table_of(const Distribution& distribution) {
   return table;
 }
 
+Table table_of(const HeatMap& map) {
+  Table table{{{map.row_axis + " \\ " + map.column_axis}}, {}};
+  for (const auto& column : map.columns) table.columns.push_back({column, Align::right});
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    auto& cells = table.rows.emplace_back();
+    cells.push_back({map.rows[row]});
+    for (const auto& square : map.squares[row]) {
+      cells.push_back({square.text + (square.marked ? " *" : ""), square.value ? Tone::plain : Tone::quiet});
+    }
+  }
+  return table;
+}
+
 }  // namespace warpmark::report

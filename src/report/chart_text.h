@@ -23,4 +23,7 @@ namespace warpmark::report {
 /// name | number of samples | histogram over shown_range(), the same for all groups.
 [[nodiscard]] Table table_of(const Distribution& distribution);
 
+/// The numbers, without colours; marked ones have a star.
+[[nodiscard]] Table table_of(const HeatMap& map);
+
 }  // namespace warpmark::report

@@ -81,6 +81,7 @@ void write_figure(std::string& out, const Drawing& drawing) {
 
 void write(std::string& out, const Plot& plot) { write_figure(out, plot); }
 void write(std::string& out, const Distribution& distribution) { write_figure(out, distribution); }
+void write(std::string& out, const HeatMap& map) { write_figure(out, map); }
 
 void write_section(std::string& out, const Section& section) {
   const auto heading = escape_markup(section.heading);
@@ -105,6 +106,13 @@ std::string render_html(const Report& report) {
   out += "</header>\n";
   for (const auto& section : report.sections) write_section(out, section);
   return out + "</main>\n</body>\n</html>\n";
+}
+
+std::string standalone_svg(const std::string& svg) {
+  const auto end = svg.find('>');
+  if (end == std::string::npos) return svg;
+  return svg.substr(0, end + 1) + "<style>\n" + std::string(html_style()) +
+         "svg { background: var(--page); }\n</style>" + svg.substr(end + 1);
 }
 
 }  // namespace warpmark::report

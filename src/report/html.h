@@ -11,6 +11,9 @@ namespace warpmark::report {
 
 [[nodiscard]] std::string render_html(const Report& report);
 
+/// A drawing of render_svg as a file of its own: with the style sheet in it.
+[[nodiscard]] std::string standalone_svg(const std::string& svg);
+
 /// The page's style sheet.
 [[nodiscard]] std::string_view html_style();
 

@@ -65,6 +65,10 @@ details svg text.limit-name { stroke: var(--panel); }
 .mark { fill: var(--c); stroke: var(--page); stroke-width: 0.8; }
 .dots { fill: none; stroke: var(--c); stroke-width: 3.4; stroke-linecap: round; opacity: 0.55; }
 .box { fill: var(--box); stroke: var(--c0); stroke-width: 1; }
+.heat { stroke: var(--page); stroke-width: 2; fill: var(--c0); } .heat-none { fill: var(--track); stroke: var(--page); }
+.h0 { fill-opacity: 0.06; } .h1 { fill-opacity: 0.13; } .h2 { fill-opacity: 0.2; } .h3 { fill-opacity: 0.27; }
+.h4 { fill-opacity: 0.34; } .h5 { fill-opacity: 0.41; } .h6 { fill-opacity: 0.48; } .h7 { fill-opacity: 0.55; }
+.heat-frame { fill: none; stroke: var(--c1); stroke-width: 2.5; }
 .interval { fill: var(--c1); } .median { stroke: var(--c1); stroke-width: 2; }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }

@@ -68,6 +68,11 @@ void write(std::string& out, const Distribution& distribution) {
   write(out, table_of(distribution));
 }
 
+void write(std::string& out, const HeatMap& map) {
+  out += "**" + escape_markdown(map.title) + "**\n\n";
+  write(out, table_of(map));
+}
+
 }  // namespace
 
 std::string render_markdown(const Report& report) {

@@ -18,6 +18,9 @@ namespace warpmark::report {
 /// 150 dots a group, evenly chosen; samples beyond the axis sit at its edge.
 [[nodiscard]] std::string render_svg(const Distribution& distribution);
 
+/// Squares shaded by the logarithm of their value (by the value where one is not above 0), with its text.
+[[nodiscard]] std::string render_svg(const HeatMap& map);
+
 /// & < > " ' as entities; control characters and bytes that are not UTF-8, which XML forbids, as U+FFFD.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 

@@ -82,6 +82,11 @@ class TextWriter {
     write(table_of(distribution));
   }
 
+  void write(const HeatMap& map) {
+    wrapped(map.title, Tone::plain);
+    write(table_of(map));
+  }
+
   const RenderOptions& options_;
   std::string out_;
 };

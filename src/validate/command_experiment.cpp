@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "stats/order_statistics.h"
 #include "stats/summary.h"
 
 namespace warpmark::validate {
@@ -42,25 +43,40 @@ Status succeeded(const std::vector<std::string>& words, const ProcessOutput& out
                     said.empty() ? "it printed nothing" : "it said: " + said);
 }
 
+/// The value that stands for a list.
+double value_of(const MetricSpec& metric, std::vector<double> samples) {
+  if (metric.percentile <= 0) return stats::median(samples);
+  std::sort(samples.begin(), samples.end());
+  return stats::quantile_of_sorted(samples, metric.percentile);
+}
+
+Result<double> number_in(const MetricSpec& metric, const std::string& text, const std::string& where) {
+  const auto value = parse_number(trim(text));
+  if (value.ok()) return value;
+  return data_error(fmt::format("metric '{}' in {} is '{}', which is no number", metric.name, where, text));
+}
+
 Result<double> by_regex(const MetricSpec& metric, const std::string& text, const std::string& where) {
   const std::regex pattern(metric.expression);
-  std::optional<std::string> found;
+  std::vector<std::string> found;
   for (const auto& line : split(text, '\n')) {
     if (line.size() > kLongestLine) continue;
     std::smatch match;
-    if (std::regex_search(line, match, pattern)) found = match.size() > 1 ? match[1].str() : match[0].str();
+    if (std::regex_search(line, match, pattern)) found.push_back(match.size() > 1 ? match[1].str() : match[0].str());
   }
-  if (!found) {
+  if (found.empty()) {
     const auto said = ending_of(text);
     return data_error(
         fmt::format("metric '{}' is not in {}: no line matches {}", metric.name, where, metric.expression),
         said.empty() ? "it is empty" : "it ends with: " + said);
   }
-  const auto value = parse_number(trim(*found));
-  if (!value.ok()) {
-    return data_error(fmt::format("metric '{}' in {} is '{}', which is no number", metric.name, where, *found));
+  if (metric.percentile <= 0) return number_in(metric, found.back(), where);
+  std::vector<double> samples;
+  for (const auto& item : found) {
+    WM_ASSIGN(const double value, number_in(metric, item, where));
+    samples.push_back(value);
   }
-  return value;
+  return value_of(metric, std::move(samples));
 }
 
 std::string pointer_of(const std::string& path) {
@@ -94,7 +110,7 @@ Result<double> by_json(const MetricSpec& metric, const std::string& text, const 
     return data_error(fmt::format("metric '{}' in {}: '{}' is neither a number nor a list of numbers", metric.name,
                                   where, metric.expression));
   }
-  return stats::median(samples);
+  return value_of(metric, std::move(samples));
 }
 
 std::optional<std::string> filled(const std::string& word, const std::string& name, const std::string& value) {

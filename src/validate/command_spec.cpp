@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "validate/command_spec_yaml.h"
 
 namespace warpmark::validate {
 namespace {
@@ -47,7 +48,7 @@ struct Reader : YamlReader {
 
   Result<MetricSpec> metric(const YAML::Node& node) const {
     if (!node.IsMap()) return error(node, "a metric must be a map such as {name: time} or {name: loss, regex: '...'}");
-    WM_TRY(only_keys(node, {"name", "unit", "better", "regex", "json", "file"}));
+    WM_TRY(only_keys(node, {"name", "unit", "better", "regex", "json", "file", "percentile"}));
     MetricSpec spec;
     if (!node["name"]) return error(node, "a metric needs a name");
     WM_ASSIGN(spec.name, scalar(node["name"], "name"));
@@ -57,6 +58,12 @@ struct Reader : YamlReader {
       WM_ASSIGN(spec.file, scalar(node["file"], "file"));
     }
     WM_TRY(source(node, spec));
+    if (node["percentile"]) {
+      WM_ASSIGN(const double percent, number(node["percentile"], "percentile"));
+      if (!(percent > 0 && percent < 100)) return error(node["percentile"], "percentile must be between 0 and 100");
+      if (!node["regex"] && !node["json"]) return error(node["percentile"], "percentile needs regex or json");
+      spec.percentile = percent / 100;
+    }
     if (node["unit"]) {
       WM_ASSIGN(spec.unit, scalar(node["unit"], "unit"));
     }
@@ -208,7 +215,11 @@ Result<AccuracyGate> metric_gate(const std::string& metric, const std::string& m
 }
 
 Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name) {
-  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).spec(root); });
+  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return read_command_spec(file_name, root); });
+}
+
+Result<CommandSpec> read_command_spec(std::string_view file_name, const YAML::Node& node) {
+  return Reader(file_name).spec(node);
 }
 
 Result<CommandSpec> load_command_spec(const std::string& path) {

@@ -8,6 +8,7 @@
 //   metrics:
 //     - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
 //     - {name: latency, unit: s, json: result.latency, file: out.json}
+//     - {name: p99, unit: s, better: lower, json: latencies, percentile: 99}
 //     - {name: time}                # built in: time, cpu_time, peak_memory
 //     - {name: top1, better: higher, regex: 'top-1: ([0-9.]+)'}
 //   accuracy:                       # gates of `compare`: what is faster but worse is rejected
@@ -46,6 +47,8 @@ struct MetricSpec {
   MetricSource source = MetricSource::wall_time;
   std::string expression;  ///< the regular expression (ECMAScript), or the path: "results.0.time" or "/results/0/time"
   std::string file;        ///< read this instead of standard output; relative to the directory of the run
+  /// Of a list of numbers (a JSON array, or every line that matches): 0.99 is p99. 0: its median, or the last line.
+  double percentile = 0;
 };
 
 struct CommandSpec {

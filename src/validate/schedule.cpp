@@ -1,5 +1,6 @@
 #include "validate/schedule.h"
 
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -10,15 +11,27 @@ namespace {
 
 std::int64_t runs_per_round(Interleave interleave) { return interleave == Interleave::block ? 4 : 2; }
 
+/// Fisher and Yates, by hand: std::shuffle may differ between libraries, and a resumed comparison must not.
+void shuffle(std::vector<int>& order, std::uint64_t seed, std::int64_t round) {
+  const auto stream = stats::derive_seed(seed, static_cast<std::uint64_t>(round));
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    std::swap(order[i], order[static_cast<std::size_t>(stats::random_unit(stream, i) * static_cast<double>(i + 1))]);
+  }
+}
+
 }  // namespace
 
 std::vector<int> round_order(Interleave interleave, std::uint64_t seed, std::int64_t round) {
   std::vector<int> order = interleave == Interleave::block ? std::vector<int>{0, 0, 1, 1} : std::vector<int>{0, 1};
-  const auto stream = stats::derive_seed(seed, static_cast<std::uint64_t>(round));
-  // Fisher and Yates, by hand: std::shuffle may differ between libraries, and a resumed comparison must not.
-  for (std::size_t i = order.size() - 1; i > 0; --i) {
-    std::swap(order[i], order[static_cast<std::size_t>(stats::random_unit(stream, i) * static_cast<double>(i + 1))]);
-  }
+  shuffle(order, seed, round);
+  return order;
+}
+
+std::vector<int> shuffled(int n, std::uint64_t seed, std::int64_t round) {
+  WM_CHECK(n >= 1);
+  std::vector<int> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(order, seed, round);
   return order;
 }
 

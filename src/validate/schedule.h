@@ -29,4 +29,7 @@ struct Schedule {
 /// The arms of one round in order: {0, 1} shuffled, or {0, 0, 1, 1} shuffled for blocks.
 [[nodiscard]] std::vector<int> round_order(Interleave interleave, std::uint64_t seed, std::int64_t round);
 
+/// 0 .. n-1 in random order, the same for the same seed and round.
+[[nodiscard]] std::vector<int> shuffled(int n, std::uint64_t seed, std::int64_t round);
+
 }  // namespace warpmark::validate

@@ -27,7 +27,7 @@ class AcceptCli : public Cli {
 };
 
 TEST_F(AcceptCli, accepts_this_machine_by_the_smoke_criteria) {
-  const auto output = warpmark({"accept", "cpu-smoke", "--run", "--out", path("out")});
+  const auto output = warpmark({"accept", "cpu-smoke", "--run", "--budget", "60s", "--out", path("out")});
   // A machine that others keep busy is mistrusted, never accepted and never rejected.
   EXPECT_TRUE(output.exit_code == 0 || output.exit_code == 5) << output.out << output.err;
   const auto result = json("out/acceptance.json");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "stats/summary.h"
 #include "support/schema_check.h"
 
@@ -223,6 +225,44 @@ TEST(Acceptance, widens_the_interval_by_what_rounds_differ) {
   EXPECT_LT(interval->low, 95.5);
   EXPECT_GT(interval->high, 113);
   EXPECT_EQ(interval_over_rounds(metric("bandwidth", "B/s", samples, 1)), of_rounds.summary.median_interval);
+}
+
+TEST(Facts, of_a_gpu_carry_the_name_that_cuda_gives_it) {
+  const auto machine = session_with({}).machine;
+  device::HealthFacts health;
+  device::GpuHealth gpu;
+  gpu.facts.index = 3;
+  gpu.facts.uuid = "GPU-1";
+  gpu.facts.ecc_enabled = true;
+  gpu.facts.pcie_width = 8;
+  gpu.facts.power_limit_w = 500;
+  gpu.now.sensors.push_back({"ecc_uncorrected", "1", 2});
+  health.gpus.push_back(gpu);
+  gpu.facts.uuid = "GPU-unknown-to-cuda";
+  health.gpus.push_back(gpu);
+  health.gpu_links.push_back({.a = 0, .b = 1, .nvlink = true, .path = "NVLink"});
+  const auto facts = facts_of(health, machine);
+  const auto find = [&](const std::string& id, const std::string& device) {
+    const auto found = std::find_if(facts.begin(), facts.end(),
+                                    [&](const Fact& fact) { return fact.id == id && fact.device == device; });
+    return found == facts.end() ? Fact{} : *found;
+  };
+  EXPECT_EQ(find("ecc", "cuda:0").text, "on");
+  EXPECT_EQ(find("pcie_width", "cuda:0").number, 8);
+  EXPECT_EQ(find("ecc_uncorrected", "cuda:0").number, 2);
+  EXPECT_EQ(find("ecc", "gpu3").text, "on");
+  EXPECT_FALSE(find("persistence", "cuda:0").reason.empty());
+  EXPECT_EQ(find("nvlink_pairs", "").number, 1);
+  for (const auto& fact : facts) EXPECT_NE(find_fact_kind(fact.id), nullptr) << fact.id;
+
+  const auto result = judged(
+      "  - {fact: pcie_width, device: cuda, operator: '>=', value: 16}\n"
+      "  - {fact: power_limit, device: 'cuda:0', operator: '>=', value: 98%, of: datasheet}\n",
+      session_with({}), facts);
+  ASSERT_EQ(result.rows.size(), 3U);  // two GPUs, and the one with a datasheet
+  EXPECT_EQ(result.rows[0].state, RowState::fail);
+  EXPECT_EQ(result.rows[2].state, RowState::fail);
+  EXPECT_DOUBLE_EQ(result.rows[2].limits.at(0), 0.98 * 700);
 }
 
 TEST(Criteria, that_come_along_are_valid) {

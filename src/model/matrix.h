@@ -1,0 +1,81 @@
+// Matrix: variants over axes (precision, batch size, any flag or variable), each measured by the same command in
+// alternation, against a baseline. JSON: "warpmark.matrix/1" (docs/schema/matrix.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "model/comparison.h"
+#include "model/machine.h"
+#include "model/metric.h"
+
+namespace warpmark {
+
+inline constexpr const char* kMatrixSchema = "warpmark.matrix/1";
+
+struct MatrixAxis {
+  std::string name;
+  std::vector<std::string> labels;
+};
+
+struct MatrixMetric {
+  std::string id;  ///< "throughput", "p50", "p99", "peak_memory", "energy", "cost", or the command's own
+  std::string unit;
+  Better better = Better::lower;
+};
+
+/// One metric of one variant. Absent values have no cell.
+struct MatrixCell {
+  std::size_t metric = 0;      ///< index into Matrix::metrics
+  std::vector<double> values;  ///< one a successful run, in order
+  double median = 0;
+  std::optional<Interval> interval;      ///< of the median
+  std::optional<MetricVerdict> verdict;  ///< against the baseline; absent for it
+};
+
+struct MatrixVariant {
+  std::string name;                 ///< "precision=f32 batch=8"
+  std::vector<std::size_t> choice;  ///< of each axis, index into its labels
+  bool baseline = false;
+  std::int64_t runs = 0;  ///< that succeeded
+  std::int64_t failures = 0;
+  bool given_up = false;  ///< it failed too often and was not run any more
+  std::string reason;     ///< of the last failure
+  std::string hint;
+  bool on_front = false;  ///< no other variant is at least as good in all objectives and better in one
+  std::string command;
+  std::vector<MatrixCell> cells;
+};
+
+struct Matrix {
+  std::string id;
+  std::string name;
+  std::string summary;
+  std::string started;  ///< UTC
+  std::string command;
+  std::string file;
+  std::string currency;     ///< of prices; empty if there are none
+  std::int64_t rounds = 0;  ///< wanted
+  std::uint64_t seed = 0;
+  double effect = 0.01;
+  double alpha = 0.05;
+  std::string stopped_because;
+  std::vector<MatrixAxis> axes;
+  std::vector<MatrixMetric> metrics;
+  std::vector<std::string> objectives;  ///< metrics that decide the front
+  std::vector<MatrixVariant> variants;
+  std::vector<std::string> notes;  ///< what could not be measured, and why
+  Machine machine;
+  Build build;
+};
+
+/// The cell of a metric, or nullptr.
+[[nodiscard]] const MatrixCell* cell_of(const MatrixVariant& variant, std::size_t metric);
+
+[[nodiscard]] Json to_json(const Matrix& matrix);
+
+}  // namespace warpmark

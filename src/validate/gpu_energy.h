@@ -1,0 +1,23 @@
+// Energy of all NVIDIA GPUs of the machine while something runs, by their own counters (NVML's total energy
+// consumption; see measure/energy.h why power samples are not integrated).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpmark::validate {
+
+class GpuEnergy {
+ public:
+  /// Finds the GPUs that have a counter; none and no driver are fine.
+  GpuEnergy();
+  [[nodiscard]] bool available() const { return !gpus_.empty(); }
+  /// Joules since the drivers were loaded, of all together; nothing where one cannot be read.
+  [[nodiscard]] std::optional<double> joules() const;
+
+ private:
+  std::vector<std::string> gpus_;  ///< NVML's identifiers
+};
+
+}  // namespace warpmark::validate

@@ -1,0 +1,320 @@
+#include "validate/matrix_spec.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "base/yaml.h"
+#include "validate/command_experiment.h"
+#include "validate/command_spec_yaml.h"
+
+namespace warpmark::validate {
+namespace {
+
+constexpr std::size_t kMostVariants = 1000;
+
+struct Prices {
+  double flat = 0;
+  std::string axis;  ///< empty: flat
+  std::map<std::string, double> by_label;
+};
+
+/// Everything of the file that is not a variant yet.
+struct Draft {
+  CommandSpec command;
+  std::vector<MatrixChoice> include;  ///< measured besides the product
+  std::vector<MatrixChoice> exclude;
+  MatrixChoice baseline;
+  bool product = true;
+  std::string samples;
+  Prices prices;
+};
+
+struct Reader : YamlReader {
+  using YamlReader::YamlReader;
+
+  Result<MatrixValue> value(const YAML::Node& node, const std::string& axis) const {
+    MatrixValue result;
+    if (node.IsScalar()) {
+      result.label = node.Scalar();
+      result.words = {node.Scalar()};
+      return result;
+    }
+    // {label: value}, where the value may be a list of words.
+    if (!node.IsMap() || node.size() != 1 || !node.begin()->first.IsScalar()) {
+      return error(node, "axis " + axis + ": a value is a word, or {label: value}",
+                   "such as fast or {fast: [numactl, -N, 0]}");
+    }
+    const YAML::Node given = node.begin()->second;
+    result.label = node.begin()->first.Scalar();
+    result.spliced = given.IsSequence();
+    WM_ASSIGN(result.words, texts(given, "axis " + axis + ", " + result.label));
+    return result;
+  }
+
+  Result<std::vector<MatrixAxisSpec>> axes(const YAML::Node& map) const {
+    if (!map.IsMap() || map.size() == 0) return error(map, "axes must be a map such as {batch: [1, 8, 32]}");
+    std::vector<MatrixAxisSpec> result;
+    for (const auto& item : map) {
+      MatrixAxisSpec axis{item.first.Scalar(), {}};
+      if (!item.second.IsSequence() || item.second.size() == 0) {
+        return error(item.second, "axis " + axis.name + " must be a list of values such as [1, 8, 32]");
+      }
+      for (const auto& node : item.second) {
+        WM_ASSIGN(auto next, value(node, axis.name));
+        const bool twice = std::any_of(axis.values.begin(), axis.values.end(),
+                                       [&](const auto& known) { return known.label == next.label; });
+        if (twice) return error(node, "axis " + axis.name + " has '" + next.label + "' twice");
+        if (next.spliced && axis.name.starts_with("env.")) return error(node, "a variable has one value, not a list");
+        axis.values.push_back(std::move(next));
+      }
+      result.push_back(std::move(axis));
+    }
+    return result;
+  }
+
+  static std::vector<std::string> names_of(const std::vector<MatrixAxisSpec>& axes) {
+    std::vector<std::string> names;
+    for (const auto& axis : axes) names.push_back(axis.name);
+    return names;
+  }
+
+  /// {batch: 8}: axes and labels that exist.
+  Result<MatrixChoice> choice(const YAML::Node& node, const std::string& name, const MatrixSpec& spec,
+                              bool complete) const {
+    WM_ASSIGN(const auto items, pairs(node, name));
+    WM_TRY(only_keys(node, names_of(spec.axes)));
+    MatrixChoice result;
+    for (const auto& [axis, label] : items) {
+      std::vector<std::string> labels;
+      for (const auto& candidate : spec.axes) {
+        if (candidate.name != axis) continue;
+        for (const auto& known : candidate.values) labels.push_back(known.label);
+      }
+      WM_TRY(one_of(node[axis], name + "." + axis, labels));
+      result[axis] = label;
+    }
+    if (complete && result.size() != spec.axes.size()) {
+      return error(node, name + " must name a value of every axis", "axes: " + join(names_of(spec.axes), ", "));
+    }
+    return result;
+  }
+
+  Result<std::vector<MatrixChoice>> choices(const YAML::Node& list, const std::string& name, const MatrixSpec& spec,
+                                            bool complete) const {
+    if (!list.IsSequence()) return error(list, name + " must be a list such as [{batch: 8}]");
+    std::vector<MatrixChoice> result;
+    for (const auto& node : list) {
+      WM_ASSIGN(auto next, choice(node, name, spec, complete));
+      result.push_back(std::move(next));
+    }
+    return result;
+  }
+
+  Result<double> price(const YAML::Node& node) const {
+    WM_ASSIGN(const double value, number(node, "price_per_hour"));
+    if (!(value > 0)) return error(node, "price_per_hour must be above 0");
+    return value;
+  }
+
+  /// A number, or {axis: gpu, h100: 3.90, a100: 1.80}.
+  Result<Prices> prices(const YAML::Node& node, const MatrixSpec& spec) const {
+    Prices result;
+    if (node.IsScalar()) {
+      WM_ASSIGN(result.flat, price(node));
+      return result;
+    }
+    if (!node.IsMap() || !node["axis"]) {
+      return error(node, "price_per_hour is a number, or {axis: NAME, LABEL: number, ...}");
+    }
+    WM_ASSIGN(result.axis, one_of(node["axis"], "price_per_hour.axis", names_of(spec.axes)));
+    std::vector<std::string> labels{"axis"};
+    for (const auto& axis : spec.axes) {
+      if (axis.name != result.axis) continue;
+      for (const auto& known : axis.values) labels.push_back(known.label);
+    }
+    WM_TRY(only_keys(node, labels));
+    for (const auto& item : node) {
+      if (item.first.Scalar() == "axis") continue;
+      WM_ASSIGN(result.by_label[item.first.Scalar()], price(item.second));
+    }
+    return result;
+  }
+
+  Status header(const YAML::Node& root, MatrixSpec& spec) const {
+    if (root["name"]) {
+      WM_ASSIGN(spec.name, scalar(root["name"], "name"));
+    }
+    if (root["summary"]) {
+      WM_ASSIGN(spec.summary, scalar(root["summary"], "summary"));
+    }
+    if (root["rounds"]) {
+      WM_ASSIGN(spec.rounds, count(root["rounds"], "rounds", 1, 10'000));
+    }
+    if (root["warmup"]) {
+      WM_ASSIGN(spec.warmup_runs, count(root["warmup"], "warmup", 0, 1000));
+    }
+    if (root["effect"]) {
+      WM_ASSIGN(spec.effect, ratio(root["effect"], "effect"));
+    }
+    if (root["currency"]) {
+      WM_ASSIGN(spec.currency, scalar(root["currency"], "currency"));
+    }
+    if (root["objectives"]) {
+      WM_ASSIGN(spec.objectives, texts(root["objectives"], "objectives"));
+    }
+    return {};
+  }
+
+  Result<Draft> draft(const YAML::Node& root, const MatrixSpec& spec) const {
+    Draft result;
+    if (root["command"].IsMap() && root["command"]["accuracy"]) {
+      return error(root["command"]["accuracy"], "a matrix has no accuracy gate", "use it with warpmark compare");
+    }
+    WM_ASSIGN(result.command, read_command_spec(file(), root["command"]));
+    if (root["exclude"]) {
+      WM_ASSIGN(result.exclude, choices(root["exclude"], "exclude", spec, false));
+    }
+    if (root["include"]) {
+      WM_ASSIGN(result.include, choices(root["include"], "include", spec, true));
+    }
+    if (root["product"]) {
+      WM_ASSIGN(result.product, flag(root["product"], "product"));
+    }
+    WM_ASSIGN(result.baseline, choice(root["baseline"], "baseline", spec, true));
+    if (root["samples"]) {
+      WM_ASSIGN(result.samples, scalar(root["samples"], "samples"));
+    }
+    if (root["price_per_hour"]) {
+      WM_ASSIGN(result.prices, prices(root["price_per_hour"], spec));
+    }
+    return result;
+  }
+
+  Result<MatrixSpec> matrix(const YAML::Node& root) const {
+    if (!root.IsMap()) return error(root, "a matrix must be a map with command, axes and baseline");
+    WM_TRY(only_keys(root, {"schema", "name", "summary", "command", "axes", "baseline", "exclude", "include", "product",
+                            "rounds", "warmup", "effect", "samples", "price_per_hour", "currency", "objectives"}));
+    WM_TRY(schema(root, kMatrixFileSchema));
+    MatrixSpec spec;
+    WM_TRY(header(root, spec));
+    for (const char* key : {"command", "axes", "baseline"}) {
+      if (!root[key]) return error(root, std::string("there is no ") + key);
+    }
+    WM_ASSIGN(spec.axes, axes(root["axes"]));
+    WM_ASSIGN(const auto parts, draft(root, spec));
+    WM_TRY(add_variants(root, parts, spec));
+    return spec;
+  }
+
+  // ---- variants
+
+  static bool matches(const MatrixSpec& spec, const std::vector<std::size_t>& variant, const MatrixChoice& choice) {
+    for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+      const auto wanted = choice.find(spec.axes[axis].name);
+      if (wanted != choice.end() && wanted->second != spec.axes[axis].values[variant[axis]].label) return false;
+    }
+    return true;
+  }
+
+  /// Every combination in the order of the file, the last axis varying fastest.
+  Result<std::vector<std::vector<std::size_t>>> combinations(const YAML::Node& root, const MatrixSpec& spec) const {
+    std::vector<std::vector<std::size_t>> all{{}};
+    for (const auto& axis : spec.axes) {
+      if (all.size() * axis.values.size() > 100 * kMostVariants) {
+        return error(root["axes"], "the axes have too many combinations", "leave out values, or use product: false");
+      }
+      std::vector<std::vector<std::size_t>> longer;
+      for (const auto& prefix : all) {
+        for (std::size_t i = 0; i < axis.values.size(); ++i) {
+          longer.push_back(prefix);
+          longer.back().push_back(i);
+        }
+      }
+      all = std::move(longer);
+    }
+    return all;
+  }
+
+  Status add_variants(const YAML::Node& root, const Draft& parts, MatrixSpec& spec) const {
+    WM_ASSIGN(const auto all, combinations(root, spec));
+    bool baseline = false;
+    for (const auto& choice : all) {
+      const auto in = [&](const std::vector<MatrixChoice>& list) {
+        return std::any_of(list.begin(), list.end(), [&](const auto& item) { return matches(spec, choice, item); });
+      };
+      const bool is_baseline = matches(spec, choice, parts.baseline);
+      if (!((parts.product && !in(parts.exclude)) || in(parts.include) || (is_baseline && !in(parts.exclude))))
+        continue;
+      WM_ASSIGN(auto variant, variant_of(root, parts, spec, choice));
+      variant.baseline = is_baseline;
+      baseline = baseline || is_baseline;
+      spec.variants.push_back(std::move(variant));
+    }
+    if (!baseline) return error(root["baseline"], "the baseline is excluded");
+    if (spec.variants.size() < 2) return error(root["axes"], "there is no variant beside the baseline");
+    if (spec.variants.size() > kMostVariants) {
+      return error(root["axes"], fmt::format("{} variants are too many", spec.variants.size()),
+                   fmt::format("at most {}: use exclude, or product: false with include", kMostVariants));
+    }
+    return {};
+  }
+
+  Result<VariantSpec> variant_of(const YAML::Node& root, const Draft& parts, const MatrixSpec& spec,
+                                 const std::vector<std::size_t>& choice) const {
+    VariantSpec variant;
+    variant.choice = choice;
+    variant.command = parts.command;
+    measure::Config config;
+    std::string samples = parts.samples;
+    for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+      const auto& [name, values] = spec.axes[axis];
+      const auto& value = values[choice[axis]];
+      variant.name += (axis == 0 ? "" : " ") + name + "=" + value.label;
+      if (value.spliced) {
+        WM_TRY(splice(root, name, value, variant.command.run));
+      } else {
+        config.emplace_back(name, value.words.front());
+      }
+      if (samples == "{" + name + "}") samples = value.words.front();
+      if (parts.prices.axis != name) continue;
+      const auto price = parts.prices.by_label.find(value.label);
+      if (price != parts.prices.by_label.end()) variant.price_per_hour = price->second;
+    }
+    if (parts.prices.axis.empty()) variant.price_per_hour = parts.prices.flat;
+    auto filled = configured(variant.command, config);
+    if (!filled.ok()) return error(root["axes"], variant.name + ": " + filled.error().what, filled.error().hint);
+    variant.command = std::move(*filled);
+    if (!samples.empty()) {
+      WM_ASSIGN(variant.samples, located(root["samples"], "samples", parse_number(samples)));
+      if (!(variant.samples > 0)) return error(root["samples"], "samples must be above 0");
+    }
+    return variant;
+  }
+
+  Status splice(const YAML::Node& root, const std::string& axis, const MatrixValue& value,
+                std::vector<std::string>& words) const {
+    const auto place = std::find(words.begin(), words.end(), "{" + axis + "}");
+    if (place == words.end()) {
+      return error(root["command"], "the command has no word {" + axis + "} for the list of axis " + axis);
+    }
+    const auto at = words.erase(place);
+    words.insert(at, value.words.begin(), value.words.end());
+    if (words.empty()) return error(root["command"], "nothing is left to run with " + axis + "=" + value.label);
+    return {};
+  }
+};
+
+}  // namespace
+
+Result<MatrixSpec> parse_matrix_spec(std::string_view yaml, std::string_view file_name) {
+  WM_ASSIGN(auto spec,
+            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).matrix(root); }));
+  if (spec.name.empty()) {
+    const auto name = file_name.substr(file_name.rfind('/') + 1);
+    spec.name = std::string(name.substr(0, name.rfind('.')));
+  }
+  return spec;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,136 @@
+// `warpmark matrix` as a person uses it, killed in the middle too.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "apps/cli_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "support/schema_check.h"
+
+extern char** environ;
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::schema_errors;
+
+class MatrixCli : public Cli {
+ protected:
+  void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
+  Json json(const std::string& name) {
+    const auto text = read_file(path(name));
+    EXPECT_TRUE(text.ok());
+    return text.ok() ? *parse_json(*text, name) : Json();
+  }
+  /// A program that tells its speed, leaves a line for each run, fails or hangs where it is told to.
+  void write_matrix(const std::string& name, const std::string& more = "", const std::string& pause = "0.01") {
+    write("prog.sh",
+          "#!/bin/sh\necho \"$1 $2\" >> " + path("runs.txt") + "\nsleep " + pause +
+              "\n[ \"$1\" = bad ] && { echo no such precision >&2; exit 7; }\n[ \"$1\" = hang ] && sleep 30\n"
+              "echo '{\"rate\": '$((100 * $2))', \"latencies\": [0.01, 0.02, 0.03]}'\n");
+    write(name, "command:\n  run: [/bin/sh, " + path("prog.sh") +
+                    ", '{precision}', '{batch}']\n  timeout: 2s\n  metrics:\n"
+                    "    - {name: throughput, unit: 1/s, better: higher, json: rate}\n"
+                    "    - {name: p99, unit: s, json: latencies, percentile: 99}\n"
+                    "axes: {precision: [f32, bf16], batch: [1, 8]}\nbaseline: {precision: f32, batch: 1}\n"
+                    "rounds: 4\nwarmup: 0\nprice_per_hour: 2\ncurrency: USD\n" +
+                    more);
+  }
+  std::map<std::string, int> runs() {
+    std::map<std::string, int> counts;
+    const auto text = read_file(path("runs.txt"));
+    if (!text.ok()) return counts;
+    for (const auto& line : split(*text, '\n')) {
+      if (!line.empty()) ++counts[line];
+    }
+    return counts;
+  }
+};
+
+TEST_F(MatrixCli, measures_all_variants_and_marks_the_front) {
+  write_matrix("m.yaml");
+  const auto output = warpmark({"matrix", path("m.yaml"), "--out", path("out")});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  const auto result = json("out/matrix.json");
+  EXPECT_EQ(schema_errors(result, "matrix.schema.json"), "");
+  ASSERT_EQ(result["variants"].size(), 4U);
+  for (const auto& variant : result["variants"]) EXPECT_EQ(variant["runs"], 4);
+  for (const auto& [variant, count] : runs()) EXPECT_EQ(count, 4) << variant;
+  EXPECT_THAT(output.out, HasSubstr("throughput"));
+  EXPECT_THAT(output.out, HasSubstr("Pareto front"));
+  EXPECT_THAT(*read_file(path("out/report.md")), HasSubstr("precision"));
+  EXPECT_THAT(*read_file(path("out/heat-map-0.svg")), HasSubstr("<svg"));
+  EXPECT_THAT(*read_file(path("out/report.html")), HasSubstr("class=\"heat "));
+}
+
+TEST_F(MatrixCli, shows_the_plan_without_running_anything) {
+  write_matrix("m.yaml");
+  const auto output = warpmark({"matrix", path("m.yaml"), "--plan"});
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_THAT(output.out, HasSubstr("precision=f32 batch=1  (baseline)"));
+  EXPECT_TRUE(runs().empty());
+}
+
+TEST_F(MatrixCli, reports_variants_that_fail_or_hang_and_goes_on) {
+  write_matrix("m.yaml");
+  auto text = *read_file(path("m.yaml"));
+  text.replace(text.find("[f32, bf16]"), 11, "[f32, bad, hang]");
+  text.replace(text.find("batch: [1, 8]"), 13, "batch: [1]");
+  write("m.yaml", text);
+  const auto output = warpmark({"matrix", path("m.yaml"), "--json", path("m.json")});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;  // nothing is left beside the baseline
+  EXPECT_THAT(output.out, HasSubstr("given up"));
+  const auto result = json("m.json");
+  EXPECT_EQ(result["variants"][0]["runs"], 4);
+  EXPECT_EQ(result["variants"][1]["failures"], 2);
+  EXPECT_THAT(result["variants"][1].value("hint", ""), HasSubstr("no such precision"));
+  EXPECT_EQ(result["variants"][2]["failures"], 2);
+}
+
+TEST_F(MatrixCli, goes_on_after_kill_9_and_loses_and_repeats_nothing) {
+  write_matrix("m.yaml", "", "0.1");
+  const std::string file = path("m.yaml");
+  for (int kill_after_ms : {700, 500, 900}) {
+    std::vector<std::string> words{kExecutable, "matrix", file};
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    ASSERT_EQ(posix_spawn(&child, kExecutable.c_str(), nullptr, nullptr, arguments.data(), environ), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(kill_after_ms));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+  }
+  const auto output = warpmark({"matrix", file, "--json", path("m.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  const auto result = json("m.json");
+  int lost = 0;
+  for (const auto& variant : result["variants"]) EXPECT_EQ(variant["runs"], 4) << variant["name"];
+  for (const auto& [variant, count] : runs()) lost += count - 4;
+  // A run in progress when the kill came is repeated; nothing else is.
+  EXPECT_LE(lost, 3);
+  EXPECT_GE(lost, 0);
+}
+
+TEST_F(MatrixCli, names_what_is_wrong_with_the_file) {
+  write("m.yaml", "command: {run: prog}\naxis: {a: [1, 2]}\n");
+  const auto output = warpmark({"matrix", path("m.yaml")});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("line 2"));
+  EXPECT_THAT(output.err, HasSubstr("did you mean 'axes'?"));
+  EXPECT_EQ(warpmark({"matrix"}).exit_code, 2);
+  EXPECT_NE(warpmark({"matrix", path("missing.yaml")}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace warpmark::apps
