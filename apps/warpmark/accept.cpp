@@ -161,7 +161,8 @@ extern const Command accept_command{
         "With --across the results of many nodes (`warpmark run --json`) are set against each other, and the nodes "
         "that are certainly slower than the others by --effect or more are named; no criteria are needed.\n"
         "\n"
-        "Exit code 0: accepted; 1: a criterion failed, or a node is slow; 3: a required one is undecided or not "
+        "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required one is undecided or "
+        "not "
         "measurable; 5: "
         "mistrusted.",
     .options = kOptions,

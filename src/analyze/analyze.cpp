@@ -119,7 +119,8 @@ std::string verdict_of(const Analysis& analysis, const ProfileSession& session) 
   const Finding& top = analysis.findings.front();
   if (top.severity < 0.4) {
     const double largest = std::max(0.01, top.severity / 2);
-    return fmt::format("Nothing worth fixing above {:.0f} % of the step.", std::ceil(largest * 100));
+    return fmt::format("Nothing worth fixing above {:.0f} % of the {}.", std::ceil(largest * 100),
+                       analysis.ranks.empty() ? "time" : "step");
   }
   if (top.gain.per_sample) {
     return fmt::format("{} ({}): curing it gives about {:.2f} to {:.2f} times the samples a second.", top.title,

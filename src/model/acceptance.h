@@ -71,7 +71,7 @@ struct Acceptance {
 };
 
 /// What all rows amount to: fail before mistrusted before undecided before not_measurable; rows that are not required
-/// count only where they fail. Not measurable without rows.
+/// decide nothing. Not measurable without a required row.
 [[nodiscard]] RowState overall(const Acceptance& acceptance);
 
 [[nodiscard]] Json to_json(const Acceptance& acceptance);

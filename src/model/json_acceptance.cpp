@@ -67,13 +67,14 @@ const char* name_of(RowState state) {
 
 RowState overall(const Acceptance& acceptance) {
   constexpr std::array kGravest{RowState::fail, RowState::mistrusted, RowState::undecided, RowState::not_measurable};
-  if (acceptance.rows.empty()) return RowState::not_measurable;
+  bool any = false;
   for (const auto state : kGravest) {
     for (const auto& row : acceptance.rows) {
-      if (row.state == state && (row.required || state == RowState::fail)) return state;
+      any = any || row.required;
+      if (row.required && row.state == state) return state;
     }
   }
-  return RowState::pass;
+  return any ? RowState::pass : RowState::not_measurable;
 }
 
 Json to_json(const Acceptance& acceptance) {

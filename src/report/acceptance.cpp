@@ -28,6 +28,17 @@ std::size_t count(const Acceptance& acceptance, RowState state) {
                                                 [&](const auto& row) { return row.state == state; }));
 }
 
+std::size_t optional_rows(const Acceptance& acceptance) {
+  return static_cast<std::size_t>(
+      std::count_if(acceptance.rows.begin(), acceptance.rows.end(), [](const auto& row) { return !row.required; }));
+}
+
+/// Of the rows that decide.
+std::size_t count_required(const Acceptance& acceptance, RowState state) {
+  return static_cast<std::size_t>(std::count_if(acceptance.rows.begin(), acceptance.rows.end(),
+                                                [&](const auto& row) { return row.required && row.state == state; }));
+}
+
 std::string number_text(double value, const std::string& unit) {
   if (unit == "ratio") return format_percent(value);
   if (unit == "1" || unit.empty()) return fmt::format("{:.10g}", value);
@@ -130,12 +141,13 @@ Section criteria(const Acceptance& acceptance) {
                {"limit", Align::right}},
               {}};
   for (const auto& row : acceptance.rows) {
-    table.rows.push_back({{name_of(row.state), tone_of(row.state)},
-                          {row.title + (row.required ? "" : " (optional)")},
-                          {device_text(row), Tone::quiet},
-                          {value_text(row)},
-                          {precision_text(row), Tone::quiet},
-                          {limit_text(row)}});
+    table.rows.push_back(
+        {{name_of(row.state), row.required || row.state != RowState::fail ? tone_of(row.state) : Tone::warning},
+         {row.title + (row.required ? "" : " (optional)")},
+         {device_text(row), Tone::quiet},
+         {value_text(row)},
+         {precision_text(row), Tone::quiet},
+         {limit_text(row)}});
   }
   Section section{"Criteria", {std::move(table)}, false};
   for (auto& [reason, tone] : reasons(acceptance)) section.blocks.push_back(Paragraph{std::move(reason), tone});
@@ -187,7 +199,7 @@ Section signatures() {
 
 std::string result_sentence(const Acceptance& acceptance) {
   const auto of = [&](RowState state) {
-    const auto number = count(acceptance, state);
+    const auto number = count_required(acceptance, state);
     return fmt::format("{} of {} criteria {}", number, acceptance.rows.size(), number == 1 ? "is" : "are");
   };
   switch (overall(acceptance)) {
@@ -195,11 +207,11 @@ std::string result_sentence(const Acceptance& acceptance) {
       const auto passed = count(acceptance, RowState::pass);
       return passed == acceptance.rows.size()
                  ? "ACCEPTED: " + format_plural(passed, "criterion passed", "criteria passed")
-                 : fmt::format("ACCEPTED: {} of {} criteria passed, the others are optional", passed,
-                               acceptance.rows.size());
+                 : fmt::format("ACCEPTED: all required criteria passed; {} of {} optional ones did not",
+                               acceptance.rows.size() - passed, optional_rows(acceptance));
     }
     case RowState::fail:
-      return fmt::format("NOT ACCEPTED: {} of {} criteria failed", count(acceptance, RowState::fail),
+      return fmt::format("NOT ACCEPTED: {} of {} criteria failed", count_required(acceptance, RowState::fail),
                          acceptance.rows.size());
     case RowState::mistrusted: return "NO RESULT: " + of(RowState::mistrusted) + " mistrusted";
     case RowState::undecided: return "NO RESULT: " + of(RowState::undecided) + " undecided";

@@ -108,7 +108,7 @@ struct Whole {
 
 Whole whole_of(const Analysis& analysis) {
   if (analysis.median_step_ns > 0) return {"step", "of each step"};
-  return {"kernels", "of the profiled kernels' time"};
+  return {"work", "of the profiled kernels' time"};
 }
 
 std::string gain_text(const Gain& gain, const Whole& whole) {
@@ -125,10 +125,12 @@ std::string capitalized(std::string text) {
 /// One finding: numbers first, then what to do, each ready to paste.
 Section finding_section(const Finding& finding, std::size_t number, const Whole& whole) {
   Section section{fmt::format("{}. {}: {}", number, severity_name(finding.severity), finding.title), {}};
+  // Counters alone know shares and no times.
+  const std::string lost =
+      finding.lost_ns > 0 ? fmt::format(", {} {}", format_seconds(ns_to_s(finding.lost_ns)), whole.share) : "";
   Table facts{{{""}, {""}}, {}};
   facts.rows.push_back({{"rule", Tone::quiet},
-                        {fmt::format("{} ({}), severity {:.2f}, {} {}", finding.rule, finding.kind, finding.severity,
-                                     format_seconds(ns_to_s(finding.lost_ns)), whole.share),
+                        {fmt::format("{} ({}), severity {:.2f}{}", finding.rule, finding.kind, finding.severity, lost),
                          tone_of(finding)}});
   facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain, whole) + "; " + finding.gain.method}});
   bool first = true;

@@ -105,6 +105,14 @@ TEST(CounterRules, tell_heat_from_power) {
   EXPECT_EQ(severity(session, "power_throttle"), 0);
 }
 
+TEST(CounterRules, blame_no_limit_for_the_low_clock_of_an_idle_gpu) {
+  ProfileSession session;
+  session.counters = {series("throttle_reasons", {0x4, 0x1, 0x1, 0x4}),
+                      series("sm_clock", {1.9e9, 0.3e9, 0.3e9, 1.9e9}), series("sm_clock_max", {2.0e9})};
+  // half of the samples, 5 % of the clock: 2.5 % of the time, and a severity of twice that
+  EXPECT_NEAR(severity(session, "power_throttle"), 0.05, 1e-9);
+}
+
 TEST(CounterRules, know_what_a_pcie_link_carries) {
   ProfileSession session;
   session.counters = {series("pcie_rx", {50e9, 50e9, 50e9, 10e9}), series("pcie_link_generation", {5}),

@@ -187,7 +187,7 @@ TEST(Acceptance, judges_every_device_that_was_measured) {
   EXPECT_EQ(result.rows[1].device, "cuda:1");
 }
 
-TEST(Acceptance, counts_optional_rows_only_where_they_fail) {
+TEST(Acceptance, lets_optional_rows_decide_nothing) {
   const auto session = session_with({});
   const std::string pass = "  - {fact: host_memory, operator: '>=', value: 1 GiB}\n";
   EXPECT_EQ(overall(judged(pass + "  - {fact: ecc, operator: '==', value: 'on', required: false}\n", session)),
@@ -196,7 +196,12 @@ TEST(Acceptance, counts_optional_rows_only_where_they_fail) {
             RowState::not_measurable);
   EXPECT_EQ(overall(judged(pass + "  - {fact: ecc, operator: '==', value: 'on', required: false}\n", session,
                            {{.id = "ecc", .device = "cuda:0", .number = {}, .text = "off", .reason = {}}})),
+            RowState::pass);
+  EXPECT_EQ(overall(judged(pass + "  - {fact: ecc, operator: '==', value: 'on'}\n", session,
+                           {{.id = "ecc", .device = "cuda:0", .number = {}, .text = "off", .reason = {}}})),
             RowState::fail);
+  EXPECT_EQ(overall(judged("  - {fact: host_memory, operator: '>=', value: 1 GiB, required: false}\n", session)),
+            RowState::not_measurable);
 }
 
 TEST(Acceptance, compares_versions_part_by_part) {

@@ -12,6 +12,10 @@ namespace {
 constexpr double kAssumedClockLoss = 0.1;
 constexpr double kLeastShare = 0.01;
 
+bool has_bits(double value, std::uint64_t bits) {
+  return !std::isnan(value) && value >= 0 && value <= 1e15 && (static_cast<std::uint64_t>(value) & bits) != 0;
+}
+
 }  // namespace
 
 std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id) {
@@ -58,10 +62,22 @@ std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t
   double count = 0;
   for (const double value : series.values) {
     if (std::isnan(value) || value < 0 || value > 1e15) continue;
-    with += (static_cast<std::uint64_t>(value) & bits) != 0;
+    with += has_bits(value, bits) ? 1 : 0;
     count += 1;
   }
   return count > 0 ? std::optional(with / count) : std::nullopt;
+}
+
+std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons, std::uint64_t bits) {
+  if (series.times != reasons.times) return std::nullopt;
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    if (std::isnan(series.values[i]) || !has_bits(reasons.values[i], bits)) continue;
+    sum += series.values[i];
+    count += 1;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {
@@ -73,7 +89,9 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
     const CounterSeries* clock = series_of(evidence, "sm_clock", series->device);
     const CounterSeries* limit = series_of(evidence, "sm_clock_max", series->device);
     if (clock != nullptr) {
-      const auto mean = mean_of(*clock);
+      // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
+      const auto together = mean_with_bits(*clock, *series, reasons);
+      const auto mean = together ? together : mean_of(*clock);
       const auto highest = limit != nullptr ? highest_of(*limit) : highest_of(*clock);
       if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
     }

@@ -18,6 +18,10 @@ namespace warpmark::analyze {
 /// Mean and highest of the values that are numbers; absent if there are none.
 [[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
 [[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
+/// Mean of the values whose sample of `reasons` (the same samples) has one of these bits; absent if the two series were
+/// not sampled together, or never with a bit.
+[[nodiscard]] std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons,
+                                                   std::uint64_t bits);
 /// Share of the samples in which one of these bits is set.
 [[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
 
@@ -28,8 +32,9 @@ inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and h
 /// A GPU that is slowed down: share of samples and clock lost meanwhile.
 struct Throttle {
   int device = -1;
-  double share = 0;       ///< of the samples
-  double clock_loss = 0;  ///< 1 - mean clock / highest clock; an assumed tenth where no clock was sampled
+  double share = 0;  ///< of the samples
+  double clock_loss =
+      0;  ///< 1 - mean clock of those samples / highest clock; an assumed tenth where no clock was sampled
   bool clock_known = false;
 };
 /// The worst device; absent if none is throttled in at least one sample in a hundred.
