@@ -11,6 +11,7 @@
 #include "profile/collectors/record_program.h"
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
+#include "profile/recording/convert.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -24,7 +25,7 @@ constexpr OptionSpec kOptions[] = {
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
     {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
     {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
-    {"--ncu", "K", "afterwards run again under ncu: metrics of the K costliest kernels"},
+    {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
     {"--whole-graphs", "", "one record for a CUDA graph, not one for each of its nodes: cheaper"},
@@ -104,25 +105,40 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
                            "the program may have ended before the recording began: try --delay 0s --duration 0s");
 }
 
-/// The metrics of the costliest kernels, beside the recording.
+std::string unmeasured_text(const std::vector<std::string>& kernels, const ProfileSession& measured) {
+  std::vector<std::string> missing;
+  for (const auto& kernel : kernels) {
+    const bool found = std::any_of(measured.kernels.begin(), measured.kernels.end(),
+                                   [&](const auto& profile) { return profile::function_name(profile.name) == kernel; });
+    if (!found) missing.push_back(kernel);
+  }
+  return missing.empty() ? "" : "; none of " + join(missing, ", ");
+}
+
+/// Measures the costliest kernels in a second run and adds what was found to the recording.
 Status add_kernel_metrics(Context& context, const ParsedOptions& options, const std::string& ncu,
                           const profile::RecordOptions& record, const ProfileSession& session) {
   WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--ncu")));
   const auto kernels = profile::costliest_kernels(session, static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
   if (kernels.empty()) return {};
   const fs::path csv = record.out.string() + ".ncu.csv";
-  context.err << fmt::format("warpmark: running again under ncu for {} kernels\n", kernels.size());
-  WM_ASSIGN(const int code,
-            profile::run_to_the_end(profile::ncu_command(ncu, kernels, csv, record.command), &context.interrupted));
+  const auto window = profile::launch_window(session, kernels);
+  context.err << fmt::format("warpmark: running again under ncu, at most {} launches of {}\n", window.count,
+                             join(kernels, ", "));
+  WM_ASSIGN(const int code, profile::run_to_the_end(profile::ncu_command(ncu, kernels, window, csv, record.command),
+                                                    &context.interrupted));
   const std::vector<fs::path> files{csv};
-  const auto read = profile::read_session(files);
-  if (!read.ok() || read->kernels.empty()) {
+  auto measured = profile::read_session(files);
+  if (!measured.ok() || measured->kernels.empty()) {
     return environment_error(
         fmt::format("ncu measured no kernel (exit code {}); it says so in {}", code, csv.string()),
         "a permission error there: let an administrator set NVreg_RestrictProfilingToAdminUsers=0");
   }
-  context.err << fmt::format("warpmark: {} launches measured\n", read->kernels.size());
-  context.err << "warpmark: next: warpmark analyze " << record.out.string() << ' ' << csv.string() << '\n';
+  context.err << fmt::format("warpmark: {} launches measured{}\n", measured->kernels.size(),
+                             unmeasured_text(kernels, *measured));
+  WM_TRY(profile::add_kernels(*measured, record.out));
+  std::error_code ignored;
+  fs::remove(csv, ignored);
   return {};
 }
 
@@ -169,7 +185,12 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 
 Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
-  if (options.has("--nsys")) return record_with_nsys(context, options, record);
+  if (options.has("--nsys")) {
+    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--memory", "--waits", "--whole-graphs"}) {
+      if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");
+    }
+    return record_with_nsys(context, options, record);
+  }
   std::string ncu;
   if (options.has("--ncu")) {  // before the program runs for nothing
     const char* path = context.environment("PATH");
@@ -196,11 +217,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
-  if (options.has("--ncu")) {
-    WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
-  } else {
-    context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
-  }
+  if (options.has("--ncu")) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
+  context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
   return outcome.exit_code;
 }
 

@@ -60,14 +60,16 @@ def median_ms(times, begin=0.0, end=float("inf"), outside=False):
 
 def record(warpmark, train, out):
     """Medians of the step in ms while it is recorded and outside of all windows, and the cost that the recording names."""
-    run = subprocess.run([warpmark, "profile", "--delay", "8s", "--duration", "3s", "--out", out, "--", *train, "21"],
+    run = subprocess.run([warpmark, "profile", "--delay", "5s", "--duration", "2s", "--out", out, "--", *train, "21"],
                          capture_output=True, text=True)
     print(run.stderr[-600:])
     facts = facts_of(warpmark, out)
     begin, end = (int(facts[f"recording_{side}_ns"]) * 1e-9 for side in ("begin", "end"))
     times = json.loads(run.stdout.splitlines()[-1])["times"]
     named = [float(facts[f"inflation{which}"]) * 100 for which in ("", "_low", "_high")]
-    return [median_ms(times, begin, end), median_ms(times, begin - 1.1, end + 6, outside=True), *named]
+    before, after = median_ms(times, 0, begin - 2.1), median_ms(times, end + 9.5, float("inf"))
+    print(f"before {before:.2f} ms, after {after:.2f} ms, {({k: v for k, v in facts.items() if k.startswith('infl')})}")
+    return [median_ms(times, begin, end), before, after, *named]
 
 
 def facts_of(warpmark, path):
@@ -81,16 +83,16 @@ def main(warpmark, folder):
     train = [sys.executable, "-W", "ignore", __file__, "--train"]
     rows = []
     for turn in range(3):
-        plain = json.loads(subprocess.run(train + ["9"], capture_output=True, text=True).stdout.splitlines()[-1])
+        plain = json.loads(subprocess.run(train + ["7"], capture_output=True, text=True).stdout.splitlines()[-1])
         ours = record(warpmark, train, f"{folder}/vit{turn}.wmrec")
-        peer = json.loads(subprocess.run(train + ["9", "--torch"], capture_output=True, text=True).stdout.splitlines()[-1])
+        peer = json.loads(subprocess.run(train + ["7", "--torch"], capture_output=True, text=True).stdout.splitlines()[-1])
         rows.append((median_ms(plain["times"]), *ours, median_ms(peer["times"], *peer["window"]),
                      median_ms(peer["times"], *peer["window"], outside=True)))
         print(turn + 1, ["%.2f" % value for value in rows[-1]], flush=True)
-    print("| turn | plain | recorded | around it | slower | slower, as the recording says (from, to) | torch.profiler on "
-          "| around it |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for turn, (plain, on, off, typical, low, high, peer_on, peer_off) in enumerate(rows):
-        print(f"| {turn + 1} | {plain:.2f} ms | {on:.2f} ms | {off:.2f} ms | {(on / off - 1) * 100:.1f} % | "
+    print("| turn | plain | before | recorded | after | slower | slower, as the recording says (from, to) | torch.profiler on "
+          "| around it |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for turn, (plain, on, off, after, typical, low, high, peer_on, peer_off) in enumerate(rows):
+        print(f"| {turn + 1} | {plain:.2f} ms | {off:.2f} ms | {on:.2f} ms | {after:.2f} ms | {(on / off - 1) * 100:.1f} % | "
               f"{typical:.1f} % ({low:.1f}, {high:.1f}) | {peer_on:.2f} ms | {peer_off:.2f} ms |")
 
 

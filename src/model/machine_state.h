@@ -37,9 +37,9 @@ struct GpuState {
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<double> temperature_c;
-  std::optional<double> pcie_sent;  ///< B/s, by the GPU; mean since the look before, as the three below
+  std::optional<double> pcie_sent;  ///< B/s, by the GPU; over 20 ms, as its counters wrap
   std::optional<double> pcie_received;
-  std::optional<double> nvlink_sent;
+  std::optional<double> nvlink_sent;  ///< B/s; mean since the look before
   std::optional<double> nvlink_received;
   std::vector<std::string> slowed_by;  ///< reasons that hold the clock down, in NVML's terms
 };

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "base/clock.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
 
@@ -52,7 +55,8 @@ GpuState state_of(const device::nvml::GpuFacts& facts, const device::nvml::GpuAc
 
 GpuSource nvml_source() {
   return {[] { return device::nvml::gpu_list(); },
-          [](const std::string& uuid) { return device::nvml::activity_of(uuid); }};
+          [](const std::string& uuid) { return device::nvml::activity_of(uuid); },
+          [](const std::string& uuid) { return device::nvml::pcie_bytes_of(uuid); }};
 }
 
 Sampler::Sampler(SamplerOptions options, GpuSource gpus)
@@ -62,7 +66,10 @@ Sampler::Sampler(SamplerOptions options, GpuSource gpus)
     gpu_problem_ = list.error().what;
     return;
   }
-  for (const auto& facts : *list) gpus_.push_back({facts, {}, false});
+  for (const auto& facts : *list) {
+    gpus_.emplace_back();
+    gpus_.back().facts = facts;
+  }
   if (gpus_.empty()) gpu_problem_ = "the driver lists no GPU";
 }
 
@@ -71,16 +78,35 @@ MachineState Sampler::sample(const Moment& now) {
   state.time_ns = now.unix_ns;
   state.gpu_problem = gpu_problem_;
   state.host.name = options_.host;
+  begin_traffic();
   look_at_host(state.host);
   std::map<std::int64_t, std::vector<GpuUse>> users;
   const double elapsed_s = last_ns_ == 0 ? 0 : static_cast<double>(now.monotonic_ns - last_ns_) * 1e-9;
+  if (options_.processes > 0) look_at_processes(now.monotonic_ns);
   look_at_gpus(state, elapsed_s, users);
   last_ns_ = now.monotonic_ns;
-  if (options_.processes > 0) {
-    look_at_processes(now.monotonic_ns);
-    state.processes = shown(std::move(users));
-  }
+  if (options_.processes > 0) state.processes = shown(std::move(users));
   return state;
+}
+
+void Sampler::begin_traffic() {
+  for (auto& gpu : gpus_) {
+    gpu.pcie.reset();
+    if (!source_.pcie) continue;
+    const auto bytes = source_.pcie(gpu.facts.uuid);
+    if (bytes.ok()) gpu.pcie = *bytes;
+    gpu.pcie_ns = monotonic_ns();
+  }
+}
+
+std::optional<device::nvml::PcieTraffic> Sampler::traffic_of(const Gpu& gpu) const {
+  if (!gpu.pcie) return std::nullopt;
+  constexpr std::int64_t kBetweenNs = 20'000'000;
+  const std::int64_t left_ns = gpu.pcie_ns + kBetweenNs - monotonic_ns();
+  if (left_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
+  const auto now = source_.pcie(gpu.facts.uuid);
+  if (!now.ok()) return std::nullopt;
+  return device::nvml::pcie_traffic(*gpu.pcie, *now, static_cast<double>(monotonic_ns() - gpu.pcie_ns) * 1e-9);
 }
 
 void Sampler::look_at_host(HostState& host) {
@@ -110,9 +136,11 @@ void Sampler::look_at_gpus(MachineState& state, double elapsed_s, std::map<std::
       continue;
     }
     auto row = state_of(gpu.facts, *now);
+    if (const auto traffic = traffic_of(gpu)) {
+      row.pcie_sent = traffic->sent;
+      row.pcie_received = traffic->received;
+    }
     if (gpu.seen) {
-      row.pcie_sent = rate(gpu.last.pcie_sent_bytes, now->pcie_sent_bytes, elapsed_s);
-      row.pcie_received = rate(gpu.last.pcie_received_bytes, now->pcie_received_bytes, elapsed_s);
       row.nvlink_sent = rate(gpu.last.nvlink_sent_bytes, now->nvlink_sent_bytes, elapsed_s);
       row.nvlink_received = rate(gpu.last.nvlink_received_bytes, now->nvlink_received_bytes, elapsed_s);
     }

@@ -22,6 +22,7 @@ namespace warpmark::monitor {
 struct GpuSource {
   std::function<Result<std::vector<device::nvml::GpuFacts>>()> list;
   std::function<Result<device::nvml::GpuActivity>(const std::string& uuid)> activity;
+  std::function<Result<device::nvml::PcieBytes>(const std::string& uuid)> pcie;
 };
 [[nodiscard]] GpuSource nvml_source();
 
@@ -41,6 +42,7 @@ struct Moment {
 class Sampler {
  public:
   Sampler(SamplerOptions options, GpuSource gpus);
+  /// Takes 20 ms where there are GPUs that count their PCIe traffic, most of them asleep.
   [[nodiscard]] MachineState sample(const Moment& now);
 
  private:
@@ -53,9 +55,14 @@ class Sampler {
   struct Gpu {
     device::nvml::GpuFacts facts;
     device::nvml::GpuActivity last;
+    std::optional<device::nvml::PcieBytes> pcie;  ///< read at the begin of this look ...
+    std::int64_t pcie_ns = 0;                     ///< ... at this time
     bool seen = false;
   };
 
+  /// Readings of the PCIe counters before the rest of a look, which takes some of the time between two of them.
+  void begin_traffic();
+  [[nodiscard]] std::optional<device::nvml::PcieTraffic> traffic_of(const Gpu& gpu) const;
   void look_at_host(HostState& host);
   void look_at_gpus(MachineState& state, double elapsed_s, std::map<std::int64_t, std::vector<GpuUse>>& users);
   void look_at_processes(std::int64_t monotonic_ns);

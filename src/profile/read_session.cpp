@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "profile/catalog.h"
+#include "profile/join_kernels.h"
 #include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
@@ -172,6 +173,7 @@ Result<ProfileSession> read_session(std::span<const fs::path> paths, const ReadO
     }
   }
   number_ranks(session);
+  join_kernels(session);
   return session;
 }
 

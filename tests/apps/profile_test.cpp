@@ -77,7 +77,7 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
-  EXPECT_GT((*json)["session"]["steps"].get<int>(), 100);
+  EXPECT_GT((*json)["session"]["steps"].get<int>(), 30);
 }
 
 /// What `warpmark profile` recorded; one process.
@@ -142,7 +142,7 @@ TEST_F(ProfileCli, knows_what_recording_costs) {
   ASSERT_EQ(output.exit_code, 3) << output.err;
   const double inflation = std::atof(fact_of(recorded(path("p.wmrec")), "inflation").c_str());
   EXPECT_GT(inflation, 0.5);
-  EXPECT_LT(inflation, 1.5);
+  EXPECT_LT(inflation, 3);
 }
 
 TEST_F(ProfileCli, leaves_a_forked_child_alone) {
@@ -250,26 +250,69 @@ class Tools : public ProfileCli {
   }
 };
 
-TEST_F(Tools, measures_the_costliest_kernels_with_ncu) {
-  put("ncu", "echo \"$@\" > " + path("words") + R"x(
+/// Hands out what ncu 2025.3 printed on an H100, three kernels called as the played program's.
+const std::string kPlayedNcu = R"x(
 while [ "$1" != --log-file ]; do shift; done
-cat > "$2" <<'CSV'
-==PROF== Connected to process 1
-"ID","Process ID","Process Name","Host Name","Kernel Name","Block Size","Grid Size","CC","gpu__time_duration.sum"
-"","","","","","","","","","","ns"
-"0","1","p","h","forward","(128, 1, 1)","(132, 1, 1)","9.0","5000"
-CSV
-)x");
-  const auto output = warpmark(
-      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "2", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
+sed -e 's/saxpy(float, [^"]*"/forward(float *, int)"/; s/diverge(const[^"]*"/gemm_128x128"/' \
+    -e 's/uncoal(const[^"]*"/softmax_kernel"/; s/(32, 1, 1)","(2097152, 1, 1)/(128, 1, 1)","(132, 1, 1)/' \
+    -e 's/(256, 1, 1)","(262144, 1, 1)/(128, 1, 1)","(132, 1, 1)/' "$SOURCE" > "$2"
+exit 1
+)x";
+
+TEST_F(Tools, adds_the_metrics_of_the_costliest_kernels_to_the_recording) {
+  put("ncu",
+      "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\necho \"$@\" > " + path("words") + kPlayedNcu);
+  const auto output = warpmark({"profile", "--warmup-steps", "10", "--steps", "10", "--duration", "200ms", "--ncu", "2",
+                                "--out", path("p.wmrec"), "--", kProgram, "4"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("1 launches measured"));
+  EXPECT_THAT(output.err, HasSubstr("9 launches measured"));
+  EXPECT_THAT(output.err, ::testing::Not(HasSubstr("none of")));
   const std::string words = *read_file(path("words"));
   EXPECT_THAT(words, HasSubstr("--launch-count 16"));
+  EXPECT_THAT(words, ::testing::ContainsRegex("--launch-skip [1-9]"));
   EXPECT_THAT(words, ::testing::ContainsRegex("regex:\\^\\([a-z_0-9]+\\|[a-z_0-9]+\\)\\$ "));
-  EXPECT_THAT(words, HasSubstr(kProgram + " 0.5"));
-  const auto analysis = warpmark({"analyze", path("p.wmrec"), path("p.wmrec.ncu.csv")});
+  EXPECT_THAT(words, HasSubstr(kProgram + " 4"));
+  EXPECT_FALSE(std::filesystem::exists(path("p.wmrec.ncu.csv"))) << "it is in the recording now";
+  const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
+  ASSERT_TRUE(session.ok());
+  ASSERT_EQ(session->kernels.size(), 9U);
+  int joined = 0;
+  for (const auto& kernel : session->kernels) {
+    EXPECT_GT(kernel.metric("gpu__time_duration.sum").value_or(0), 0);
+    if (kernel.rank < 0) continue;
+    ++joined;
+    const Timeline& timeline = session->ranks[static_cast<std::size_t>(kernel.rank)];
+    EXPECT_EQ(kernel.name.substr(0, 4), timeline.name_of(kernel.event).substr(0, 4));
+  }
+  EXPECT_EQ(joined, 9);
+  const auto analysis = warpmark({"analyze", path("p.wmrec"), "--json", path("a.json")});
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
+}
+
+TEST_F(Tools, says_which_kernels_ncu_did_not_meet) {
+  put("ncu", "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\n" + kPlayedNcu);
+  const auto output = warpmark(
+      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "9", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
+  EXPECT_THAT(output.err, HasSubstr("none of "));
+  EXPECT_THAT(output.err, HasSubstr("optimizer_step_kernel"));
+}
+
+TEST_F(Tools, says_what_to_install_before_the_program_runs) {
+  setenv("PATH", folder_.c_str(), 1);
+  for (const std::vector<std::string>& tool : {std::vector<std::string>{"--ncu", "2"}, {"--nsys"}}) {
+    std::vector<std::string> words{"profile", "--out", path("p.wmrec")};
+    const auto output = warpmark(with(with(words, tool), {"--", kProgram, "0.5"}));
+    if (output.exit_code == 3) GTEST_SKIP() << "CUDA's folder has it";
+    EXPECT_EQ(output.exit_code, 5);
+    EXPECT_THAT(output.err, HasSubstr("install Nsight"));
+    EXPECT_EQ(output.out, "");
+  }
+}
+
+TEST_F(Tools, refuses_options_that_nsys_does_not_know) {
+  const auto output = warpmark({"profile", "--nsys", "--steps", "5", "--", kProgram, "0.5"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("--steps"));
 }
 
 TEST_F(Tools, says_where_ncu_tells_why_it_measured_nothing) {

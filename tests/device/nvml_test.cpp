@@ -219,7 +219,7 @@ TEST_F(Nvml, tells_what_a_gpu_does_with_its_byte_counters) {
   auto api = fake_api();
   api.field_values = [](Handle, int count, FieldValue* fields) {
     for (int i = 0; i < count; ++i) {
-      fields[i].code = fields[i].field == kPcieReceivedBytes ? kNotSupported : kSuccess;
+      fields[i].code = fields[i].field == kNvlinkReceivedKib ? kNotSupported : kSuccess;
       fields[i].type = fields[i].field == kPcieSentBytes ? kUnsignedInt : kUnsignedLongLong;
       fields[i].value = 0xFF'0000'0010ULL;  // the upper half belongs to the long types alone
       const bool of_links = fields[i].field == kNvlinkSentKib || fields[i].field == kNvlinkReceivedKib;
@@ -234,15 +234,29 @@ TEST_F(Nvml, tells_what_a_gpu_does_with_its_byte_counters) {
   EXPECT_DOUBLE_EQ(now->power_w.value(), 350.5);
   EXPECT_DOUBLE_EQ(now->sm_clock_hz.value(), 1980e6);
   EXPECT_EQ(now->memory_used_bytes, 50'000);
-  EXPECT_EQ(now->pcie_sent_bytes, 0x10U);
-  EXPECT_FALSE(now->pcie_received_bytes.has_value());
+  EXPECT_FALSE(now->nvlink_received_bytes.has_value());
+  const auto pcie = pcie_bytes_of(api, "GPU-0");
+  ASSERT_TRUE(pcie.ok());
+  EXPECT_EQ(pcie->sent, 0x10U);
+  EXPECT_EQ(pcie->received, 0x10U) << "modulo 4 GiB, however wide the driver's number is";
   EXPECT_EQ(now->nvlink_sent_bytes, 0xFF'0000'0010ULL * 1024);
   EXPECT_THAT(now->clock_event_reasons, ElementsAre("sw_power_cap"));
   ASSERT_EQ(now->processes.size(), 2U);
   EXPECT_EQ(now->processes[1].id, 42);
   EXPECT_EQ(now->processes[1].memory_bytes, 1000);
-  EXPECT_FALSE(activity_of(fake_api(), "GPU-0")->pcie_sent_bytes.has_value()) << "an older library";
+  EXPECT_FALSE(activity_of(fake_api(), "GPU-0")->nvlink_sent_bytes.has_value()) << "an older library";
+  EXPECT_FALSE(pcie_bytes_of(fake_api(), "GPU-0").ok());
   EXPECT_FALSE(activity_of(api, "GPU-7").ok());
+}
+
+TEST(PcieTraffic, is_told_by_readings_that_are_close) {
+  const PcieBytes before{0xFFFFFFF0U, 100}, now{0x10U, 100 + 64'000};
+  const auto traffic = pcie_traffic(before, now, 0.02);
+  ASSERT_TRUE(traffic);
+  EXPECT_DOUBLE_EQ(traffic->sent, 32 / 0.02) << "it wrapped";
+  EXPECT_DOUBLE_EQ(traffic->received, 64'000 / 0.02);
+  EXPECT_FALSE(pcie_traffic(before, now, 0.06)) << "it may have wrapped more than once";
+  EXPECT_FALSE(pcie_traffic(before, now, 0));
 }
 
 TEST_F(Nvml, tells_how_gpus_reach_one_another) {

@@ -48,17 +48,24 @@ class MonitorSampler : public ::testing::Test {
             [this](const std::string&) -> Result<GpuActivity> {
               if (lost_) return environment_error("GPU is lost", "");
               return activity_;
+            },
+            [this](const std::string&) -> Result<device::nvml::PcieBytes> {
+              if (!counts_pcie_) return unsupported_error("no counters");
+              pcie_.sent += 1'000'000;
+              return pcie_;
             }};
   }
   static GpuSource no_gpus() {
     return {[]() -> Result<std::vector<GpuFacts>> { return environment_error("NVML was not found", ""); },
-            [](const std::string&) -> Result<GpuActivity> { return environment_error("no", ""); }};
+            [](const std::string&) -> Result<GpuActivity> { return environment_error("no", ""); }, nullptr};
   }
   [[nodiscard]] SamplerOptions options() const { return {.root = tree_.root(), .host = "here", .process_share = 1e6}; }
 
   test::FakeTree tree_;
   GpuFacts facts_;
   GpuActivity activity_;
+  device::nvml::PcieBytes pcie_;
+  bool counts_pcie_ = true;
   bool lost_ = false;
 };
 
@@ -77,26 +84,36 @@ TEST_F(MonitorSampler, tells_rates_from_the_second_look_on) {
   EXPECT_THAT(second.host.cpu_utilization, ElementsAre(0.3));
 }
 
-TEST_F(MonitorSampler, turns_byte_counters_into_rates_and_leaves_wrapped_ones_out) {
-  activity_.pcie_sent_bytes = 1'000;
+TEST_F(MonitorSampler, turns_byte_counters_into_rates_and_leaves_reset_ones_out) {
+  activity_.nvlink_sent_bytes = 1'000;
   activity_.nvlink_received_bytes = 5'000;
-  activity_.utilization = 0.5;
   activity_.clock_event_reasons = {"gpu_idle", "sw_power_cap"};
   Sampler sampler(options(), gpus());
-  EXPECT_FALSE(sampler.sample(at(0)).gpus.at(0).pcie_sent);
-  activity_.pcie_sent_bytes = 5'000;
+  EXPECT_FALSE(sampler.sample(at(0)).gpus.at(0).nvlink_sent);
+  activity_.nvlink_sent_bytes = 5'000;
   activity_.nvlink_received_bytes = 10;
   const auto state = sampler.sample(at(2));
   const auto& gpu = state.gpus.at(0);
-  EXPECT_DOUBLE_EQ(*gpu.pcie_sent, 2'000);
-  EXPECT_FALSE(gpu.nvlink_received) << "it wrapped";
-  EXPECT_FALSE(gpu.pcie_received) << "this GPU does not tell";
+  EXPECT_DOUBLE_EQ(*gpu.nvlink_sent, 2'000);
+  EXPECT_FALSE(gpu.nvlink_received) << "the driver was loaded anew";
   EXPECT_THAT(gpu.slowed_by, ElementsAre("sw_power_cap"));
   EXPECT_DOUBLE_EQ(*gpu.power_limit_w, 700);
 }
 
+TEST_F(MonitorSampler, tells_pcie_traffic_over_a_part_of_each_look) {
+  pcie_.sent = 0xFFFFFF00U;  // it wraps meanwhile
+  Sampler sampler(options(), gpus());
+  const auto gpu = sampler.sample(at(0)).gpus.at(0);
+  ASSERT_TRUE(gpu.pcie_sent);
+  EXPECT_LE(*gpu.pcie_sent, 1e6 / 0.02);
+  EXPECT_GT(*gpu.pcie_sent, 1e6 / 0.05 * 0.9);
+  EXPECT_EQ(*gpu.pcie_received, 0);
+  counts_pcie_ = false;
+  EXPECT_FALSE(sampler.sample(at(1)).gpus.at(0).pcie_sent);
+}
+
 TEST_F(MonitorSampler, lists_a_gpu_that_fell_off_the_bus_and_welcomes_it_back) {
-  activity_.pcie_sent_bytes = 1'000;
+  activity_.nvlink_sent_bytes = 1'000;
   activity_.utilization = 0.5;
   Sampler sampler(options(), gpus());
   (void)sampler.sample(at(0));
@@ -108,7 +125,7 @@ TEST_F(MonitorSampler, lists_a_gpu_that_fell_off_the_bus_and_welcomes_it_back) {
   lost_ = false;
   const auto back = sampler.sample(at(2));
   EXPECT_TRUE(back.gpus[0].utilization);
-  EXPECT_FALSE(back.gpus[0].pcie_sent) << "nobody knows since when it counts";
+  EXPECT_FALSE(back.gpus[0].nvlink_sent) << "nobody knows since when it counts";
 }
 
 TEST_F(MonitorSampler, shows_users_of_gpus_first_then_those_that_work_most) {

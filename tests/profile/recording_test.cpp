@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "base/files.h"
@@ -11,6 +13,7 @@
 #include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
+#include "support/timeline_scene.h"
 
 namespace warpmark::profile {
 namespace {
@@ -196,6 +199,78 @@ TEST_F(Recording, joins_parts_past_one_that_a_kill_cut) {
   EXPECT_FALSE(recording::join_parts(parts, "/proc/nowhere/x").ok());
 }
 
+/// Gives the parts of a recording another version.
+void set_version(const std::string& file, std::uint32_t version) {
+  std::string bytes = *read_file(file);
+  std::memcpy(bytes.data() + sizeof(recording::ChunkHeader), &version, sizeof version);
+  recording::ChunkHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.checksum = recording::crc32({bytes.data() + sizeof header, sizeof version});
+  std::memcpy(bytes.data(), &header, sizeof header);
+  ASSERT_TRUE(write_file(file, bytes).ok());
+}
+
+TEST_F(Recording, of_older_versions_is_read_and_of_newer_ones_as_far_as_known) {
+  for (const std::uint32_t version : {1U, 2U, 3U}) {
+    RecordingWriter writer;
+    ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+    record_two_events(writer, false);
+    if (version == 3) writer.add_chunk(static_cast<recording::ChunkType>(77), "what only a newer reader knows");
+    writer.finish();
+    set_version(path("a.wmrec"), version);
+    const auto session = read_session(std::vector{path("a.wmrec")});
+    ASSERT_TRUE(session.ok()) << session.error().what;
+    EXPECT_EQ(session->ranks[0].events.size(), 2U);
+    const auto& quality = session->ranks[0].quality;
+    if (version < 3) {
+      EXPECT_TRUE(quality.empty());
+    } else {
+      ASSERT_EQ(quality.size(), 1U);
+      EXPECT_EQ(quality[0].id, "newer_version");
+    }
+  }
+}
+
+TEST_F(Recording, takes_kernel_profiles_without_loss) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a").c_str()));
+  record_two_events(writer, true);
+  writer.finish();
+  ASSERT_TRUE(recording::join_parts(std::vector<std::filesystem::path>{path("a")}, path("a.wmrec")).ok());
+  ProfileSession measured;
+  measured.kernels.push_back({.id = 3,
+                              .process = 664,
+                              .name = "saxpy(float, const float *)",
+                              .grid = "(262144, 1, 1)",
+                              .block = "(256, 1, 1)",
+                              .stream = 7,
+                              .device = 0,
+                              .compute_capability = "9.0",
+                              .ordinal = 2,
+                              .metrics = {{"gpu__time_duration.sum", "ns", 123.5}, {"sm__cycles_active.avg", "", 7}},
+                              .rules = {{"SOLBottleneck", "OPT", "memory\nbound", "global", 12.5}}});
+  ASSERT_TRUE(add_kernels(measured, path("a.wmrec")).ok());
+  const auto session = read_session(std::vector{path("a.wmrec")});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 1U);
+  EXPECT_EQ(session->ranks[0].events.size(), 2U);
+  EXPECT_TRUE(session->quality.empty());
+  ASSERT_EQ(session->kernels.size(), 1U);
+  const auto& kernel = session->kernels[0];
+  EXPECT_EQ(kernel.name, measured.kernels[0].name);
+  EXPECT_EQ(kernel.grid, "(262144, 1, 1)");
+  EXPECT_EQ(kernel.block, "(256, 1, 1)");
+  EXPECT_EQ(kernel.compute_capability, "9.0");
+  EXPECT_EQ(kernel.ordinal, 2);
+  EXPECT_EQ(kernel.stream, 7);
+  EXPECT_EQ(kernel.metric("gpu__time_duration.sum"), 123.5);
+  EXPECT_EQ(kernel.metrics[0].unit, "ns");
+  ASSERT_EQ(kernel.rules.size(), 1U);
+  EXPECT_EQ(kernel.rules[0].description, "memory\nbound");
+  EXPECT_EQ(kernel.rules[0].speedup_percent, 12.5);
+  EXPECT_FALSE(add_kernels(measured, path("missing.wmrec")).ok());
+}
+
 TEST_F(Recording, tells_what_the_recorder_could_not_do) {
   RecordingWriter writer;
   ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
@@ -217,6 +292,35 @@ TEST(FunctionName, is_what_nsight_compute_filters_by) {
   EXPECT_EQ(function_name("void at::native::(anonymous namespace)::elementwise<f<int>(g)>(int) const"), "elementwise");
   EXPECT_EQ(function_name("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
   EXPECT_EQ(function_name("add(float*, int)"), "add");
+}
+
+/// Four steps of ten launches, of which two are of "gemm" and one of "softmax".
+ProfileSession four_steps(bool steps_known) {
+  testing_support::TimelineScene scene;
+  for (int i = 0; i < 40; ++i) {
+    scene.launch(i % 5 == 0 ? "void gemm<1>(float*)" : i % 10 == 7 ? "softmax" : "add", 1000);
+  }
+  if (steps_known) scene.timeline().metadata = {{"launches_per_step", "10"}};
+  ProfileSession session;
+  session.ranks.push_back(scene.build());
+  return session;
+}
+
+TEST(LaunchWindow, is_one_step_behind_two_and_not_too_short) {
+  EXPECT_EQ(launch_window(four_steps(true), {"gemm"}).skip, 2 * 2);
+  EXPECT_EQ(launch_window(four_steps(true), {"gemm", "softmax"}).skip, 2 * 3);
+  EXPECT_EQ(launch_window(four_steps(true), {"gemm"}).count, 8);
+  EXPECT_EQ(launch_window(four_steps(false), {"gemm", "softmax"}).skip, 0);
+  EXPECT_EQ(launch_window(ProfileSession{}, {"gemm"}).count, 8);
+}
+
+TEST(NcuCommand, quotes_what_a_regular_expression_would_take_for_its_own) {
+  const auto words = ncu_command("ncu", {"a_1", "operator+"}, {.skip = 4, .count = 9}, "k.csv", {"./program", "x"});
+  const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  EXPECT_TRUE(has("regex:^(a_1|operator\\+)$"));
+  EXPECT_TRUE(has("4"));
+  EXPECT_TRUE(has("9"));
+  EXPECT_EQ(words.back(), "x");
 }
 
 TEST(CostliestKernels, add_up_over_variants_and_leave_communication_out) {

@@ -45,7 +45,7 @@ struct ProcessInfo {  ///< nvmlProcessInfo_v2_t, also what the _v3 function fill
 
 inline constexpr unsigned kNvlinkSentKib = 138;  ///< NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, since the driver was loaded
 inline constexpr unsigned kNvlinkReceivedKib = 139;
-inline constexpr unsigned kPcieSentBytes = 197;  ///< NVML_FI_DEV_PCIE_COUNT_TX_BYTES; may wrap
+inline constexpr unsigned kPcieSentBytes = 197;  ///< NVML_FI_DEV_PCIE_COUNT_TX_BYTES; wraps at 4 GiB
 inline constexpr unsigned kPcieReceivedBytes = 198;
 inline constexpr unsigned kAllLinks = 0xFFFFFFFF;  ///< scope of a field: the sum over all links
 

@@ -36,6 +36,11 @@ Result<GpuActivity> activity_of(const std::string& uuid) {
   return activity_of(api, uuid);
 }
 
+Result<PcieBytes> pcie_bytes_of(const std::string& uuid) {
+  WM_ASSIGN(const Api api, library());
+  return pcie_bytes_of(api, uuid);
+}
+
 Result<std::vector<GpuFacts>> gpu_list() {
   WM_ASSIGN(const Api api, library());
   return gpu_list(api);

@@ -69,14 +69,27 @@ struct GpuActivity {
   std::optional<double> memory_clock_hz;
   std::optional<double> power_w;
   std::optional<double> temperature_c;
-  std::optional<std::uint64_t> pcie_sent_bytes;
-  std::optional<std::uint64_t> pcie_received_bytes;
   std::optional<std::uint64_t> nvlink_sent_bytes;
   std::optional<std::uint64_t> nvlink_received_bytes;
   std::vector<std::string> clock_event_reasons;  ///< every set one (see clock_event_reason_slows)
   std::vector<GpuProcess> processes;             ///< with compute contexts
 };
 [[nodiscard]] Result<GpuActivity> activity_of(const std::string& uuid);
+
+/// Bytes over PCIe as the GPU counts them, modulo 4 GiB: a link of today wraps that many times a second, so that two
+/// readings tell a rate only if they are close.
+struct PcieBytes {
+  std::uint32_t sent = 0;
+  std::uint32_t received = 0;
+};
+[[nodiscard]] Result<PcieBytes> pcie_bytes_of(const std::string& uuid);
+
+struct PcieTraffic {
+  double sent = 0;  ///< B/s
+  double received = 0;
+};
+/// Nothing unless the readings are 1 to 50 ms apart.
+[[nodiscard]] std::optional<PcieTraffic> pcie_traffic(const PcieBytes& before, const PcieBytes& now, double elapsed_s);
 
 /// All GPUs in NVML's order (PCI bus order).
 [[nodiscard]] Result<std::vector<GpuFacts>> gpu_list();

@@ -109,25 +109,22 @@ std::vector<std::string> other_processes(const Api& api, Handle gpu, const Proce
   return others;
 }
 
-/// The GPU's byte counters; one call for all, as each costs a round trip to the driver.
-void read_traffic(const Api& api, Handle gpu, GpuActivity& activity) {
-  std::array<FieldValue, 4> fields{};
-  fields[0].field = kPcieSentBytes;
-  fields[1].field = kPcieReceivedBytes;
-  fields[2].field = kNvlinkSentKib;
-  fields[3].field = kNvlinkReceivedKib;
-  fields[2].scope = fields[3].scope = kAllLinks;
-  if (call(api.field_values, gpu, static_cast<int>(fields.size()), fields.data()) != kSuccess) return;
-  const auto count = [](const FieldValue& field, std::uint64_t unit) -> std::optional<std::uint64_t> {
-    if (field.code != kSuccess) return std::nullopt;
-    if (field.type == kUnsignedInt) return (field.value & 0xFFFFFFFFULL) * unit;
-    if (field.type == kUnsignedLong || field.type == kUnsignedLongLong) return field.value * unit;
-    return std::nullopt;
-  };
-  activity.pcie_sent_bytes = count(fields[0], 1);
-  activity.pcie_received_bytes = count(fields[1], 1);
-  activity.nvlink_sent_bytes = count(fields[2], 1024);
-  activity.nvlink_received_bytes = count(fields[3], 1024);
+std::optional<std::uint64_t> count_of(const FieldValue& field) {
+  if (field.code != kSuccess) return std::nullopt;
+  if (field.type == kUnsignedInt) return field.value & 0xFFFFFFFFULL;
+  if (field.type == kUnsignedLong || field.type == kUnsignedLongLong) return field.value;
+  return std::nullopt;
+}
+
+/// Both fields of a GPU with one call, as each costs a round trip to the driver.
+std::array<std::optional<std::uint64_t>, 2> ask_fields(const Api& api, Handle gpu, unsigned first, unsigned second,
+                                                       unsigned scope) {
+  std::array<FieldValue, 2> fields{};
+  fields[0].field = first;
+  fields[1].field = second;
+  fields[0].scope = fields[1].scope = scope;
+  if (call(api.field_values, gpu, static_cast<int>(fields.size()), fields.data()) != kSuccess) return {};
+  return {count_of(fields[0]), count_of(fields[1])};
 }
 
 /// The GPU's links and how many of them carry traffic.
@@ -264,7 +261,9 @@ Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
   if (const auto bits = ask<unsigned long long>(api.clock_event_reasons, gpu)) {
     activity.clock_event_reasons = clock_event_reasons(*bits);
   }
-  read_traffic(api, gpu, activity);
+  const auto [sent_kib, received_kib] = ask_fields(api, gpu, kNvlinkSentKib, kNvlinkReceivedKib, kAllLinks);
+  if (sent_kib) activity.nvlink_sent_bytes = *sent_kib * 1024;
+  if (received_kib) activity.nvlink_received_bytes = *received_kib * 1024;
   constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
   for (const auto& process : processes_on(api, gpu)) {
     if (process.pid == 0) continue;
@@ -274,6 +273,20 @@ Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
     }
   }
   return activity;
+}
+
+Result<PcieBytes> pcie_bytes_of(const Api& api, const std::string& uuid) {
+  WM_ASSIGN(const Handle gpu, find_gpu(api, uuid));
+  const auto [sent, received] = ask_fields(api, gpu, kPcieSentBytes, kPcieReceivedBytes, 0);
+  if (!sent || !received) return unsupported_error("this GPU or driver does not count its PCIe traffic");
+  return PcieBytes{static_cast<std::uint32_t>(*sent), static_cast<std::uint32_t>(*received)};
+}
+
+std::optional<PcieTraffic> pcie_traffic(const PcieBytes& before, const PcieBytes& now, double elapsed_s) {
+  constexpr double kShortest_s = 0.001, kLongest_s = 0.05;  // 4 GiB in 50 ms are 86 GB/s, more than PCIe 5 moves
+  if (elapsed_s < kShortest_s || elapsed_s > kLongest_s) return std::nullopt;
+  return PcieTraffic{static_cast<double>(now.sent - before.sent) / elapsed_s,
+                     static_cast<double>(now.received - before.received) / elapsed_s};
 }
 
 Result<GpuFacts> facts_of(const Api& api, const std::string& uuid) {

@@ -19,6 +19,7 @@ struct ProcessView {
 [[nodiscard]] Result<Conditions> conditions_of(const Api& api, const std::string& uuid, const ProcessView& view);
 [[nodiscard]] Result<GpuFacts> facts_of(const Api& api, const std::string& uuid);
 [[nodiscard]] Result<GpuActivity> activity_of(const Api& api, const std::string& uuid);
+[[nodiscard]] Result<PcieBytes> pcie_bytes_of(const Api& api, const std::string& uuid);
 [[nodiscard]] Result<std::vector<GpuFacts>> gpu_list(const Api& api);
 [[nodiscard]] Result<std::vector<GpuLink>> topology(const Api& api);
 [[nodiscard]] Result<Versions> versions(const Api& api);

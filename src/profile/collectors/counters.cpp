@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 #include "base/text.h"
 #include "device/nvml/nvml.h"
@@ -138,13 +140,51 @@ CounterSampler::CounterSampler(recording::RecordingWriter& writer, pid_t program
     gpu_problem_ = gpus.error().what;
     return;
   }
-  for (const auto& gpu : *gpus) gpus_.push_back(gpu.uuid);
+  for (std::size_t i = 0; i < gpus->size(); ++i) {
+    const auto& gpu = (*gpus)[i];
+    gpus_.push_back(gpu.uuid);
+    const auto device = static_cast<std::int32_t>(i);
+    if (gpu.pcie_max_generation) {
+      writer_.counter("pcie_link_generation", "", device,
+                      {last_time_ns_, static_cast<double>(*gpu.pcie_max_generation)});
+    }
+    if (gpu.pcie_width) {
+      writer_.counter("pcie_link_width", "", device, {last_time_ns_, static_cast<double>(*gpu.pcie_width)});
+    }
+  }
 }
 
 void CounterSampler::sample() {
+  begin_traffic();
   sample_host(unix_ns());
   sample_gpus(unix_ns());
+  end_traffic();
   writer_.flush();
+}
+
+void CounterSampler::begin_traffic() {
+  traffic_.clear();
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const auto pcie = device::nvml::pcie_bytes_of(gpus_[i]);
+    if (pcie.ok()) traffic_.push_back({i, *pcie, unix_ns()});
+  }
+}
+
+/// PCIe's counters wrap many times a second: their second reading is 20 ms after the first. NVLink's do not.
+void CounterSampler::end_traffic() {
+  constexpr std::int64_t kBetweenNs = 20'000'000;
+  for (const auto& [gpu, before, begin_ns] : traffic_) {
+    const std::int64_t left_ns = begin_ns + kBetweenNs - unix_ns();
+    if (left_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
+    const auto bytes = device::nvml::pcie_bytes_of(gpus_[gpu]);
+    const std::int64_t now = unix_ns();
+    if (!bytes.ok()) continue;
+    const auto traffic = device::nvml::pcie_traffic(before, *bytes, static_cast<double>(now - begin_ns) * 1e-9);
+    if (!traffic) continue;
+    const auto device = static_cast<std::int32_t>(gpu);
+    writer_.counter("pcie_tx", "B/s", device, {now, traffic->sent});
+    writer_.counter("pcie_rx", "B/s", device, {now, traffic->received});
+  }
 }
 
 void CounterSampler::sample_host(std::int64_t now) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/nvml/nvml.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile {
@@ -50,10 +51,18 @@ class CounterSampler {
   void sample_host(std::int64_t now);
   void sample_threads(const HostTimes& times, std::int64_t now, double elapsed_ns);
   void sample_gpus(std::int64_t now);
+  void begin_traffic();
+  void end_traffic();
+  struct Traffic {
+    std::size_t gpu = 0;
+    device::nvml::PcieBytes before;
+    std::int64_t begin_ns = 0;
+  };
 
   recording::RecordingWriter& writer_;
   pid_t program_;
   std::vector<std::string> gpus_;  ///< uuids by index
+  std::vector<Traffic> traffic_;   ///< of the sample that is being taken
   std::string gpu_problem_;
   HostTimes last_;
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadTimes> threads_;  ///< by process and thread, at the last sample

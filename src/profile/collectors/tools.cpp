@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <thread>
 
@@ -16,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLaunchesPerKernel = 8;
+constexpr std::int64_t kFewestLaunches = 8;  // of each kernel, if the program has them
+constexpr std::int64_t kMostLaunches = 50;   // of each kernel: a quarter of a second each with some thirty passes
+constexpr int kSkippedSteps = 2;
 
 /// Without what stands in angle brackets, parentheses or braces.
 std::string without_brackets(std::string_view text) {
@@ -30,6 +33,26 @@ std::string without_brackets(std::string_view text) {
     if (closes && depth > 0) --depth;
   }
   return plain;
+}
+
+/// Which names of the timeline a condition holds for, by id.
+template <typename Condition>
+std::vector<bool> names_of(const Timeline& timeline, const Condition& condition) {
+  std::vector<bool> found;
+  for (std::size_t i = 0; i < timeline.names.size(); ++i) {
+    found.push_back(condition(timeline.names.at(static_cast<NameId>(i))));
+  }
+  return found;
+}
+
+/// As a part of a regular expression.
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    const bool plain = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    text += plain ? std::string(1, c) : std::string("\\") + c;
+  }
+  return text;
 }
 
 bool communicates(std::string_view kernel) { return kernel.find("nccl") != std::string_view::npos; }
@@ -82,8 +105,36 @@ std::vector<std::string> costliest_kernels(const ProfileSession& session, std::s
   return names;
 }
 
+LaunchWindow launch_window(const ProfileSession& session, const std::vector<std::string>& kernels) {
+  const auto count = static_cast<std::int64_t>(kernels.size());
+  LaunchWindow window{.skip = 0, .count = kFewestLaunches * count};
+  if (session.ranks.empty()) return window;
+  const Timeline& timeline = session.ranks[0];
+  std::int64_t step_launches = 0;  // calls, of which one launches all kernels of a graph
+  for (const auto& [key, value] : timeline.metadata) {
+    if (key == "launches_per_step") step_launches = std::atoll(value.c_str());
+  }
+  const auto wanted = names_of(timeline, [&](std::string_view name) {
+    return std::find(kernels.begin(), kernels.end(), function_name(name)) != kernels.end();
+  });
+  const auto launches = names_of(timeline, [](std::string_view name) { return name.find("Launch") != name.npos; });
+  std::int64_t matching = 0, calls = 0;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    const EventKind kind = timeline.events.kind[i];
+    const NameId name = timeline.events.name[i];
+    matching += kind == EventKind::kernel && wanted[name] ? 1 : 0;
+    calls += (kind == EventKind::runtime_api || kind == EventKind::driver_api) && launches[name] ? 1 : 0;
+  }
+  if (step_launches <= 0 || calls == 0) return window;
+  const std::int64_t in_step = std::max<std::int64_t>(1, matching * step_launches / calls);
+  return {.skip = kSkippedSteps * in_step, .count = std::clamp(in_step, window.count, kMostLaunches * count)};
+}
+
 std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<std::string>& kernels,
-                                     const fs::path& csv, const std::vector<std::string>& command) {
+                                     const LaunchWindow& window, const fs::path& csv,
+                                     const std::vector<std::string>& command) {
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) names.push_back(escaped(kernel));
   std::vector<std::string> words{ncu,
                                  "--target-processes",
                                  "all",
@@ -102,9 +153,11 @@ std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<s
                                  "--kernel-name-base",
                                  "function",
                                  "--kernel-name",
-                                 "regex:^(" + join(kernels, "|") + ")$",
+                                 "regex:^(" + join(names, "|") + ")$",
+                                 "--launch-skip",
+                                 std::to_string(window.skip),
                                  "--launch-count",
-                                 std::to_string(kernels.size() * kLaunchesPerKernel),
+                                 std::to_string(window.count),
                                  "--kill",
                                  "yes"};
   words.insert(words.end(), command.begin(), command.end());

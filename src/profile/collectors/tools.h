@@ -24,9 +24,16 @@ namespace warpmark::profile {
 /// kernels are left out: replayed one by one they would wait for one another forever.
 [[nodiscard]] std::vector<std::string> costliest_kernels(const ProfileSession& session, std::size_t count);
 
-/// The command line that profiles some launches of each of these kernels into a CSV, and ends the program then.
+/// Which launches of these kernels to measure.
+struct LaunchWindow {
+  std::int64_t skip = 0;   ///< two steps: start-up chooses algorithms
+  std::int64_t count = 0;  ///< one step, within bounds: each launch is run dozens of times
+};
+[[nodiscard]] LaunchWindow launch_window(const ProfileSession& session, const std::vector<std::string>& kernels);
+
+/// The command line that profiles the launches of these kernels in the window into a CSV, and ends the program then.
 [[nodiscard]] std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<std::string>& kernels,
-                                                   const std::filesystem::path& csv,
+                                                   const LaunchWindow& window, const std::filesystem::path& csv,
                                                    const std::vector<std::string>& command);
 
 struct NsysOptions {

@@ -29,6 +29,7 @@ const char* resolve(void* library, CuptiLibrary& cupti) {
   WARPMARK_FIND(EnableCallback)
   WARPMARK_FIND(GetCallbackName)
   WARPMARK_FIND(GetVersion)
+  WARPMARK_FIND(Finalize)
 #undef WARPMARK_FIND
   return nullptr;
 }
@@ -56,6 +57,16 @@ std::string load_cupti(const char* wanted, CuptiLibrary& library) {
     library.path = info.dli_fname;
   }
   return {};
+}
+
+bool is_taken(CUptiResult code) {
+  return code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || code == CUPTI_ERROR_MAX_LIMIT_REACHED ||
+         code == CUPTI_ERROR_NOT_COMPATIBLE;
+}
+
+std::string taken_text(CUptiResult code) {
+  return "another profiler holds CUPTI in this program (error " + std::to_string(code) +
+         "): only host and GPU counters were recorded";
 }
 
 }  // namespace warpmark::profile::module

@@ -23,11 +23,17 @@ struct CuptiLibrary {
   decltype(&cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&cuptiGetCallbackName) GetCallbackName = nullptr;
   decltype(&cuptiGetVersion) GetVersion = nullptr;
+  decltype(&cuptiFinalize) Finalize = nullptr;
   std::string path;  ///< of the loaded file
 };
 
 /// `wanted` is a path, or empty to look where CUDA's packages put the library. Empty if it worked, else what was tried
 /// and what failed.
 [[nodiscard]] std::string load_cupti(const char* wanted, CuptiLibrary& library);
+
+/// Whether another tool holds CUPTI, which serves one in a process, at least before CUDA 13.3; what it answers to the
+/// second differs by function.
+[[nodiscard]] bool is_taken(CUptiResult code);
+[[nodiscard]] std::string taken_text(CUptiResult code);
 
 }  // namespace warpmark::profile::module

@@ -93,19 +93,18 @@ std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id,
   return handle ^ (static_cast<std::uint64_t>(id) << 48U);
 }
 
-/// CUPTI serves one tool in a process, at least before CUDA 13.3; what it answers to the second differs by function.
-bool is_taken(CUptiResult code) {
-  return code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || code == CUPTI_ERROR_MAX_LIMIT_REACHED ||
-         code == CUPTI_ERROR_NOT_COMPATIBLE;
-}
-
-std::string taken_text(CUptiResult code) {
-  return "another profiler holds CUPTI in this program (error " + std::to_string(code) +
-         "): only host and GPU counters were recorded";
+/// A launch through the runtime launches through the driver: one of the two is enough, and costs less.
+bool is_inner_launch(CUpti_CallbackDomain domain, CUpti_ApiCallbackSite site) {
+  thread_local bool in_runtime = false;
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return in_runtime;
+  in_runtime = site == CUPTI_API_ENTER;
+  return false;
 }
 
 void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  if (is_inner_launch(domain, call.callbackSite)) return;
+  if (call.callbackSite == CUPTI_API_EXIT && domain == CUPTI_CB_DOMAIN_RUNTIME_API && current()->detach_here()) return;
   if (call.callbackSite == CUPTI_API_ENTER) {
     if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call));
     current()->call_begins(*call.correlationData);
@@ -136,6 +135,7 @@ bool options_from_environment(RecorderOptions& options) {
   number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
   options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
   options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
+  options.detach = std::strcmp(variable("WARPMARK_RECORD_DETACH"), "0") != 0;
   options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
   return !options.folder.empty();
 }
@@ -195,6 +195,7 @@ void Recorder::run() {
   }
   (void)schedule_.advance(progress());
   conclude();
+  detach();
 }
 
 Progress Recorder::progress() {
@@ -261,7 +262,10 @@ void Recorder::collect(bool on) {
     refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
   if (!options_.graph_nodes && on) cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-  if (!on) cupti_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (on) return;
+  // What still runs when a flush is forced is written by CUPTI into buffers that are ours again: only at the very end.
+  if (!stopping_.load()) std::this_thread::sleep_for(kTick);
+  cupti_.ActivityFlushAll(stopping_.load() ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
 void Recorder::drain() {
@@ -313,6 +317,25 @@ void Recorder::conclude() {
   writer_.finish();
 }
 
+/// CUPTI's documentation asks to detach at the end of a call of CUDA's, so one of the program's own does it.
+void Recorder::detach() {
+  constexpr std::uint32_t kOldest = 130000;  // detaching crashed programs that use graphs before CUDA 12.6
+  std::uint32_t version = 0;
+  cupti_.GetVersion(&version);
+  if (!options_.detach || version < kOldest || stopping_.load()) return;
+  subscribe(true, false);
+  detaching_.store(true, std::memory_order_release);
+  constexpr int kMostTicks = 500;  // a program that launches nothing any more needs no detaching
+  for (int i = 0; i < kMostTicks && detaching_.load() && !stopping_.load(); ++i) std::this_thread::sleep_for(kTick);
+}
+
+bool Recorder::detach_here() {
+  if (!detaching_.load(std::memory_order_acquire) || !detaching_.exchange(false)) return false;
+  cupti_.Finalize();
+  subscriber_ = nullptr;
+  return true;
+}
+
 void Recorder::describe_cost() {
   for (const auto& [key, phase] : {std::pair{"launches_per_second_plain", Phase::plain},
                                    std::pair{"launches_per_second_recorded", Phase::recording}}) {
@@ -327,6 +350,7 @@ void Recorder::describe_cost() {
   writer_.metadata("inflation", std::to_string(inflation.typical));
   writer_.metadata("inflation_low", std::to_string(inflation.low));
   writer_.metadata("inflation_high", std::to_string(inflation.high));
+  writer_.metadata("inflation_residual", std::to_string(inflation.residual));
   writer_.metadata("inflation_windows", std::to_string(inflation.windows));
 }
 

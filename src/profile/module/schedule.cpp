@@ -47,7 +47,8 @@ bool Schedule::is_over(const Window& window) const {
   if (window.phase == Phase::recording && options_.recorded_steps > 0 && step_launches > 0) {
     return launches >= (options_.recorded_steps + 1) * step_launches;  // the first and the last one are cut
   }
-  if (elapsed_s < length_of(window.phase)) return false;
+  const bool first = window.phase == Phase::plain && &window == &windows_[1];  // it is compared with all others
+  if (elapsed_s < length_of(window.phase) * (first ? 2 : 1)) return false;
   const bool measures = window.phase == Phase::plain || window.phase == Phase::probing;
   const bool too_few = step_launches > 0 && launches < kFewestSteps * step_launches;
   return !(measures && too_few && elapsed_s < kLongestWindow_s);
@@ -80,18 +81,23 @@ double Schedule::rate(Phase phase) const {
 
 Inflation Schedule::inflation() const {
   std::vector<double> found;
+  double residual = 0;
   for (std::size_t i = 1; i + 1 < windows_.size(); ++i) {
     if (windows_[i].phase != Phase::recording && windows_[i].phase != Phase::probing) continue;
     const double before = rate(windows_[i - 1]), recorded = rate(windows_[i]), after = rate(windows_[i + 1]);
     if (windows_[i - 1].phase != Phase::plain || windows_[i + 1].phase != Phase::plain) continue;
-    if (before > 0 && recorded > 0 && after > 0) found.push_back((before + after) / 2 / recorded - 1);
+    if (before <= 0 || recorded <= 0 || after <= 0) continue;
+    const bool first = windows_[i].phase == Phase::recording;
+    if (first) residual = std::max(0.0, before / after - 1);
+    found.push_back((first ? after : (before + after) / 2) / recorded - 1);
   }
   if (found.empty()) return {};
   std::sort(found.begin(), found.end());
-  const auto at_least_0 = [](double value) { return std::max(0.0, value); };
-  return {.typical = at_least_0(found[(found.size() - 1) / 2]),
-          .low = at_least_0(found.front()),
-          .high = at_least_0(found.back()),
+  const auto in_all = [&](double value) { return std::max(0.0, (1 + value) * (1 + residual) - 1); };
+  return {.typical = in_all(found[(found.size() - 1) / 2]),
+          .low = std::max(0.0, found.front()),
+          .high = in_all(found.back()),
+          .residual = residual,
           .windows = static_cast<int>(found.size())};
 }
 

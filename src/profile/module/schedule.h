@@ -26,12 +26,15 @@ struct Progress {
   std::int64_t steps = 0;          ///< seen while they were counted
 };
 
-/// How much slower the program ran while it was recorded: 0.1 is 10 %.
+/// How much slower the program ran while it was recorded: 0.1 is 10 %. CUPTI, once used, leaves a program a little
+/// slower than before even while it records nothing: that is told by the windows around the first recorded one, and
+/// added to what the others differ by from their neighbours.
 struct Inflation {
-  double typical = -1;  ///< median of the recorded windows; negative if it cannot be told
-  double low = -1;      ///< of the window that was slowed least; of five, low and high hold the true median with 94 %
-  double high = -1;
-  int windows = 0;  ///< recorded ones that could be compared with their neighbours
+  double typical = -1;  ///< by the median of the recorded windows; negative if it cannot be told
+  double low = -1;      ///< of the window that was slowed least, as if nothing stayed
+  double high = -1;     ///< of the window that was slowed most
+  double residual = 0;  ///< what stays between the recorded windows, and after them
+  int windows = 0;      ///< recorded ones that could be compared
 };
 
 class Schedule {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kFirstPauseNs = 250'000'000;
 constexpr std::int64_t kLongestPauseNs = 4'000'000'000;
+constexpr int kConfirmations = 2;
 constexpr std::int64_t kFewestNamedSteps = 3;  // fewer tell nothing about the launches of one
 
 }  // namespace
@@ -18,13 +19,17 @@ void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::in
     first_launches_ = launches_;
   }
   named_steps_ = named_steps;
-  if (launches_ == 0 || now_ns - searched_ns_ < pause_ns_ || (busy && step_launches_ > 0)) return;
+  if (launches_ == 0 || now_ns - searched_ns_ < pause_ns_ || (busy && is_known())) return;
   searched_ns_ = now_ns;
   const std::int64_t length = repeated_length(history.recent());
   pause_ns_ = length > 0 ? kFirstPauseNs : std::clamp(pause_ns_ * 2, kFirstPauseNs, kLongestPauseNs);
-  if (length > 0 && step_launches_ == 0) known_at_ = launches_;
-  if (length > 0) step_launches_ = length;
+  if (length == 0) return;  // a disturbed step, maybe: what was found before still holds
+  confirmed_ = length == step_launches_ ? confirmed_ + 1 : 0;
+  if (length != step_launches_) known_at_ = launches_;
+  step_launches_ = length;
 }
+
+bool StepFinder::is_known() const { return step_launches_ > 0 && confirmed_ >= kConfirmations; }
 
 Progress StepFinder::progress() const {
   Progress now{.launches = launches_};
@@ -32,7 +37,7 @@ Progress StepFinder::progress() const {
   if (named_steps_ > 0 && named >= kFewestNamedSteps) {
     now.steps = named_steps_;
     now.step_launches = std::max<std::int64_t>(1, (launches_ - first_launches_) / named);
-  } else if (step_launches_ > 0) {
+  } else if (is_known()) {
     // When the steps are found, the program has made some already: at least three are needed to find them.
     now.steps = 3 + (launches_ - known_at_) / step_launches_;
     now.step_launches = step_launches_;
@@ -42,7 +47,7 @@ Progress StepFinder::progress() const {
 
 const char* StepFinder::found_by() const {
   if (named_steps_ - first_named_ >= kFewestNamedSteps) return "ranges";
-  return step_launches_ > 0 ? "kernels" : "";
+  return is_known() ? "kernels" : "";
 }
 
 }  // namespace warpmark::profile::module

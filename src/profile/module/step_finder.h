@@ -21,10 +21,13 @@ class StepFinder {
   [[nodiscard]] const char* found_by() const;
 
  private:
+  [[nodiscard]] bool is_known() const;
+
   std::int64_t launches_ = 0;
   std::int64_t searched_ns_ = 0;
   std::int64_t pause_ns_ = 0;       ///< until the next search
   std::int64_t step_launches_ = 0;  ///< by the kernels; 0 while unknown
+  int confirmed_ = 0;               ///< searches in a row that found the same: start-up repeats things as well
   std::int64_t known_at_ = 0;       ///< launches when it was found
   std::int64_t named_steps_ = 0;
   std::int64_t first_named_ = 0;     ///< named steps when the first were seen ...

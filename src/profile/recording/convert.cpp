@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile {
@@ -72,6 +73,41 @@ void write_counters(const std::vector<CounterSeries>& counters, std::int64_t ori
   }
 }
 
+template <typename T>
+void put(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put_text(std::string& to, const std::string& text) {
+  put(to, static_cast<std::uint32_t>(text.size()));
+  to += text;
+}
+
+void write_kernel(const KernelProfile& kernel, RecordingWriter& writer) {
+  std::string payload;
+  put(payload, recording::KernelRecord{.id = kernel.id,
+                                       .process = kernel.process,
+                                       .stream = kernel.stream,
+                                       .ordinal = kernel.ordinal,
+                                       .device = kernel.device,
+                                       .metrics = static_cast<std::uint32_t>(kernel.metrics.size()),
+                                       .rules = static_cast<std::uint32_t>(kernel.rules.size()),
+                                       .reserved = 0});
+  for (const auto* text : {&kernel.name, &kernel.grid, &kernel.block, &kernel.compute_capability}) {
+    put_text(payload, *text);
+  }
+  for (const auto& metric : kernel.metrics) {
+    put(payload, writer.name(metric.id));
+    put(payload, writer.name(metric.unit));
+    put(payload, metric.value);
+  }
+  for (const auto& rule : kernel.rules) {
+    for (const auto* text : {&rule.name, &rule.type, &rule.description, &rule.speedup_type}) put_text(payload, *text);
+    put(payload, rule.speedup_percent);
+  }
+  writer.add_chunk(recording::ChunkType::kernel, payload);
+}
+
 Status failed(const std::filesystem::path& path, int error) {
   return environment_error("cannot write " + path.string() + ": " + std::strerror(error),
                            "choose a file in a folder that you can write");
@@ -79,8 +115,8 @@ Status failed(const std::filesystem::path& path, int error) {
 
 /// One part a rank, each in a file of its own that is then joined to the first.
 Status write(const ProfileSession& session, const std::filesystem::path& path) {
-  if (!session.kernels.empty() || !session.collectives.empty()) {
-    return unsupported_error("a recording holds timelines and counters, not kernel metrics or collective results",
+  if (!session.collectives.empty()) {
+    return unsupported_error("a recording holds timelines, counters and kernel metrics, not collective results",
                              "convert to sqlite, which holds all");
   }
   const std::filesystem::path half = path.string() + ".part";
@@ -95,9 +131,10 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
     write_counters(timeline.counters, timeline.origin_ns, writer);
     writer.end_part();
   }
-  if (!session.counters.empty()) {
+  if (!session.counters.empty() || !session.kernels.empty()) {
     if (!first) writer.begin_part();
     write_counters(session.counters, 0, writer);
+    for (const auto& kernel : session.kernels) write_kernel(kernel, writer);
     writer.end_part();
   }
   writer.close();
@@ -111,6 +148,18 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+Status add_kernels(const ProfileSession& session, const std::filesystem::path& recording) {
+  const std::filesystem::path part = recording.string() + ".kernels";
+  RecordingWriter writer;
+  if (!writer.open(part.c_str())) return failed(part, writer.error());
+  for (const auto& kernel : session.kernels) write_kernel(kernel, writer);
+  writer.finish();
+  const Status added = writer.error() != 0 ? failed(part, writer.error()) : recording::append_part(part, recording);
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  return added;
+}
 
 const Writer kRecordingFormat = {"warpmark", "warpmark's own recording: small and fast to read", "wmrec", write};
 

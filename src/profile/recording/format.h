@@ -9,7 +9,7 @@
 namespace warpmark::profile::recording {
 
 inline constexpr std::uint32_t kChunkMagic = 0x4B434D57;  // "WMCK"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;              // 2 adds kernels; readers take all up to theirs
 inline constexpr std::uint32_t kMaxPayload = 64U << 20;
 
 enum class ChunkType : std::uint16_t {
@@ -21,6 +21,7 @@ enum class ChunkType : std::uint16_t {
   events = 6,    ///< EventRecord...
   counters = 7,  ///< u32 name id of the counter, u32 name id of its unit, i32 device, u32 0, then CounterRecord...
   end = 8,       ///< the program ended and everything was written
+  kernel = 9,    ///< KernelRecord; texts: name, grid, block, compute capability; then metrics and texts of rules
 };
 
 /// Before each payload. A text is a u32 length and its bytes.
@@ -72,5 +73,20 @@ struct CounterRecord {
   double value = 0;
 };
 static_assert(sizeof(CounterRecord) == 16);
+
+/// What a kernel profiler measured of one launch. Behind its texts stand `metrics` times u32 name id of the metric, u32
+/// name id of its unit, f64 value; then `rules` times four texts (name, type, description, kind of speed-up) and f64
+/// speed-up in per cent.
+struct KernelRecord {
+  std::int64_t id = 0;
+  std::int64_t process = 0;
+  std::int64_t stream = 0;
+  std::int64_t ordinal = 0;
+  std::int32_t device = -1;
+  std::uint32_t metrics = 0;
+  std::uint32_t rules = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(KernelRecord) == 48);
 
 }  // namespace warpmark::profile::recording

@@ -31,9 +31,10 @@ Error failed(const char* what, const fs::path& path) {
 
 class PackedFile {
  public:
-  Status open(const fs::path& path) {
+  /// `mode` as fopen takes it: what is appended is a frame of its own.
+  Status open(const fs::path& path, const char* mode) {
     path_ = path;
-    file_.reset(std::fopen(path.c_str(), "wb"));
+    file_.reset(std::fopen(path.c_str(), mode));
     if (!file_) return failed("write", path);
     (void)ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
     (void)ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
@@ -81,12 +82,10 @@ std::string_view next_chunk(std::FILE* file, std::string& storage) {
   return storage;
 }
 
-}  // namespace
-
-Status join_parts(std::span<const fs::path> parts, const fs::path& to) {
-  const fs::path half = to.string() + ".part";
+/// Writes the whole chunks of the parts into `half`, which then becomes `to`.
+Status write_parts(std::span<const fs::path> parts, const fs::path& half, const char* mode, const fs::path& to) {
   PackedFile joined;
-  WM_TRY(joined.open(half));
+  WM_TRY(joined.open(half, mode));
   std::string storage;
   for (const auto& part : parts) {
     const File file(std::fopen(part.c_str(), "rb"));
@@ -100,6 +99,21 @@ Status join_parts(std::span<const fs::path> parts, const fs::path& to) {
   fs::rename(half, to, failure);
   if (failure) return environment_error("cannot write " + to.string() + ": " + failure.message());
   return {};
+}
+
+}  // namespace
+
+Status join_parts(std::span<const fs::path> parts, const fs::path& to) {
+  const fs::path half = to.string() + ".part";
+  return write_parts(parts, half, "wb", to);
+}
+
+Status append_part(const fs::path& part, const fs::path& to) {
+  const fs::path half = to.string() + ".part";
+  std::error_code failure;
+  fs::copy_file(to, half, fs::copy_options::overwrite_existing, failure);
+  if (failure) return environment_error("cannot write " + half.string() + ": " + failure.message());
+  return write_parts({&part, 1}, half, "ab", to);
 }
 
 }  // namespace warpmark::profile::recording

@@ -12,4 +12,7 @@ namespace warpmark::profile::recording {
 /// read. Written beside `to` and renamed. Environment error if a file cannot be read or written.
 [[nodiscard]] Status join_parts(std::span<const std::filesystem::path> parts, const std::filesystem::path& to);
 
+/// Adds a part to a recording that was joined before. As above; `to` stays as it was if anything fails.
+[[nodiscard]] Status append_part(const std::filesystem::path& part, const std::filesystem::path& to);
+
 }  // namespace warpmark::profile::recording

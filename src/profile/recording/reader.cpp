@@ -99,8 +99,9 @@ class Part {
         while (!payload.rest.empty() && !payload.bad) event(payload.take<EventRecord>(), payload.bad);
         break;
       case ChunkType::counters: return counters(payload);
+      case ChunkType::kernel: return kernel(payload);
       case ChunkType::end: complete_ = true; break;
-      case ChunkType::begin: return false;
+      case ChunkType::begin: return begin(payload.take<std::uint32_t>());
     }
     return !payload.bad;
   }
@@ -112,6 +113,7 @@ class Part {
                      "written by then was read");
     }
     Timeline timeline = builder_.finish();
+    for (auto& kernel : kernels_) session.kernels.push_back(std::move(kernel));
     if (timeline.events.size() == 0) {
       for (auto& series : timeline.counters) session.counters.push_back(std::move(series));
       for (auto& issue : timeline.quality) session.quality.push_back(std::move(issue));
@@ -122,6 +124,39 @@ class Part {
   void issue(std::string_view id, std::string_view text) { builder_.issue(id, text); }
 
  private:
+  bool begin(std::uint32_t version) {
+    if (version > kVersion) {
+      builder_.issue("newer_version", "written by a newer warpmark: what is not known here was left out");
+    }
+    return true;
+  }
+
+  bool kernel(Payload payload) {
+    const auto record = payload.take<KernelRecord>();
+    KernelProfile kernel{.id = record.id,
+                         .process = record.process,
+                         .name = std::string(payload.text()),
+                         .grid = std::string(payload.text()),
+                         .block = std::string(payload.text()),
+                         .stream = record.stream,
+                         .device = record.device,
+                         .compute_capability = std::string(payload.text()),
+                         .ordinal = record.ordinal};
+    for (std::uint32_t i = 0; i < record.metrics && !payload.bad; ++i) {
+      const auto id = payload.take<std::uint32_t>();
+      const auto unit = payload.take<std::uint32_t>();
+      kernel.metrics.push_back({texts_[id], texts_[unit], payload.take<double>()});
+    }
+    for (std::uint32_t i = 0; i < record.rules && !payload.bad; ++i) {
+      KernelRuleText rule;
+      for (auto* text : {&rule.name, &rule.type, &rule.description, &rule.speedup_type}) *text = payload.text();
+      rule.speedup_percent = payload.take<double>();
+      kernel.rules.push_back(std::move(rule));
+    }
+    if (!payload.bad) kernels_.push_back(std::move(kernel));
+    return !payload.bad;
+  }
+
   void metadata(std::string_view key, std::string_view value) {
     auto& facts = builder_.facts();
     const std::string text(value);
@@ -196,6 +231,7 @@ class Part {
 
   TimelineBuilder builder_;
   bool complete_ = false;
+  std::vector<KernelProfile> kernels_;
   std::unordered_map<std::uint32_t, std::string> texts_;
   std::unordered_map<std::uint32_t, NameId> names_;
   std::unordered_map<std::uint32_t, std::uint32_t> tracks_;
@@ -226,7 +262,6 @@ Status read(ByteSource& source, const ReadOptions& /*options*/, ProfileSession& 
     if (header.type == ChunkType::begin) {
       if (part) part->conclude(session);
       part.emplace();
-      continue;
     }
     if (!part) return data_error("the recording does not begin with a part");
     if (!part->take(header.type, {payload})) part->issue("bad_chunk", "chunks whose content makes no sense: left out");

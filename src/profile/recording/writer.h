@@ -30,6 +30,8 @@ class RecordingWriter {
   [[nodiscard]] std::uint32_t track(TrackRecord track, std::string_view track_name);
   [[nodiscard]] std::uint32_t shape(ShapeRecord shape);
   void event(const EventRecord& event);
+  /// A chunk that somebody else put together: names in it come from name().
+  void add_chunk(ChunkType type, const std::string& payload) { chunk(type, payload); }
   void counter(std::string_view id, std::string_view unit, std::int32_t device, const CounterRecord& sample);
 
   /// Hands everything so far to the kernel, which keeps it when the program is killed.

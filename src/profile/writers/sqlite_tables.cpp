@@ -24,7 +24,8 @@ CREATE TABLE collectives (rank INTEGER, event INTEGER, name TEXT, data_type TEXT
                           in_elements INTEGER, out_elements INTEGER, group_size INTEGER, sequence INTEGER);
 CREATE TABLE counters (rank INTEGER, device INTEGER, id TEXT, unit TEXT, time_ns INTEGER, value REAL);
 CREATE TABLE kernel_profiles (id INTEGER, process INTEGER, name TEXT, grid TEXT, block TEXT, stream INTEGER,
-                              device INTEGER, compute_capability TEXT, ordinal INTEGER);
+                              device INTEGER, compute_capability TEXT, ordinal INTEGER, rank INTEGER,
+                              event INTEGER);
 CREATE TABLE kernel_metrics (kernel INTEGER, id TEXT, unit TEXT, value REAL);
 CREATE TABLE kernel_rules (kernel INTEGER, name TEXT, type TEXT, description TEXT, speedup_type TEXT,
                            speedup_percent REAL);
@@ -160,14 +161,18 @@ Status fill_lists(int rank, const std::vector<CounterSeries>& counters, const st
   return {};
 }
 
+std::size_t rank_of(const KernelProfile& kernel) { return static_cast<std::size_t>(kernel.rank); }
+
 Status fill_kernels(const ProfileSession& session, const Database& database) {
-  WM_ASSIGN(Insert kernels, insert_into(database, "kernel_profiles", 9));
+  WM_ASSIGN(Insert kernels, insert_into(database, "kernel_profiles", 11));
   WM_ASSIGN(Insert metrics, insert_into(database, "kernel_metrics", 4));
   WM_ASSIGN(Insert rules, insert_into(database, "kernel_rules", 6));
   for (std::size_t i = 0; i < session.kernels.size(); ++i) {
     const KernelProfile& kernel = session.kernels[i];
+    const bool joined = kernel.rank >= 0 && rank_of(kernel) < session.ranks.size();
     WM_TRY(kernels(i, kernel.process, kernel.name, kernel.grid, kernel.block, kernel.stream, kernel.device,
-                   kernel.compute_capability, kernel.ordinal));
+                   kernel.compute_capability, kernel.ordinal, joined ? session.ranks[rank_of(kernel)].rank : -1,
+                   joined ? static_cast<std::int64_t>(kernel.event) : -1));
     for (const KernelMetric& metric : kernel.metrics) WM_TRY(metrics(i, metric.id, metric.unit, metric.value));
     for (const KernelRuleText& rule : kernel.rules) {
       WM_TRY(rules(i, rule.name, rule.type, rule.description, rule.speedup_type, rule.speedup_percent));

@@ -1,0 +1,19 @@
+// Joins what a kernel profiler measured of single launches to the launches of a timeline: by the kernel's name, its
+// grid and block, and its number among the launches that share them. A kernel profiler runs the program a second time
+// and skips some launches, so that the number is taken modulo what the timeline has.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/profile_session.h"
+
+namespace warpmark::profile {
+
+/// Sets `rank` and `event` of every kernel profile that fits a launch, of the first rank that has one.
+void join_kernels(ProfileSession& session);
+
+/// "ns::gemm" of "void ns::gemm<float, 4>(float*, (anonymous namespace)::Shape)": what all tools spell alike.
+[[nodiscard]] std::string qualified_name(std::string_view kernel);
+
+}  // namespace warpmark::profile
