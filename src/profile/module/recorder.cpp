@@ -135,7 +135,11 @@ bool options_from_environment(RecorderOptions& options) {
   number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
   options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
   options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
-  options.detach = std::strcmp(variable("WARPMARK_RECORD_DETACH"), "0") != 0;
+  // Both off unless asked for: on an H100 with CUPTI 13.0 programs that replay CUDA graphs crashed when CUPTI was
+  // switched on and off several times and detached at the end; a program matters more than a narrower interval of the
+  // cost.
+  options.detach = std::strcmp(variable("WARPMARK_RECORD_DETACH"), "1") == 0;
+  options.schedule.probes = std::clamp(std::atoi(variable("WARPMARK_RECORD_PROBES")), 0, 8);
   options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
   return !options.folder.empty();
 }

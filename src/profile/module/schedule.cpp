@@ -10,7 +10,6 @@ constexpr std::int64_t kFewestLaunches = 20;  // of a window whose rate means so
 constexpr std::int64_t kFewestSteps = 3;      // of a window, where steps are known ...
 constexpr double kLongestWindow_s = 20;       // ... if they are that short
 constexpr double kStepSearch_s = 60;          // a program whose steps are not found by then has none that repeat
-constexpr int kProbes = 4;                    // windows beside the recorded one, to know the cost
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -18,7 +17,7 @@ constexpr double kForever_s = std::numeric_limits<double>::infinity();
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   using enum Phase;
   std::vector<Phase> phases{waiting, plain, recording, plain};
-  for (int i = 0; i < kProbes; ++i) phases.insert(phases.end(), {probing, plain});
+  for (int i = 0; i < options.probes; ++i) phases.insert(phases.end(), {probing, plain});
   if (options.duration_s <= 0 && options.recorded_steps <= 0) phases = {waiting, recording};
   phases.push_back(done);
   for (const Phase phase : phases) windows_.push_back({phase, {}, {}});

@@ -1,5 +1,5 @@
 // When to record. The program runs untouched until it is warm; then its launches are counted without recording, with
-// it, and without again; and four times more with and without, for which the records are thrown away. The rates of
+// it, and without again; and `probes` times more with and without, for which the records are thrown away. The rates of
 // launches in neighbouring windows tell what the recording itself costs.
 // Pure: the clock and the counters are arguments.
 #pragma once
@@ -16,6 +16,7 @@ struct ScheduleOptions {
   double duration_s = 2;            ///< of recording; 0 records until the program ends and does not count beside it
   std::int64_t warmup_steps = 0;    ///< instead of delay_s, if steps are found; 0 is not asked for
   std::int64_t recorded_steps = 0;  ///< instead of duration_s, if steps are found; 0 is not asked for
+  int probes = 4;                   ///< further recorded windows, whose records are thrown away
 };
 
 /// How far the program is.
