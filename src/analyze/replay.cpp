@@ -13,7 +13,7 @@ constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to
 constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
 constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue ...
 constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
-constexpr std::int64_t kMostDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
+constexpr std::int64_t kMostDebtNs = 100'000;      // recording costs carried on: they fall soon after their event
 constexpr std::int64_t kDependencySlackNs = 1'500;
 
 struct Order {
@@ -100,10 +100,9 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
   std::int64_t end = steps.start();
   std::size_t in_window = 0;
   for (const StepSpan& span : steps.analyzed) {  // as many whole steps as the cap allows
-    const auto works =
-        static_cast<std::size_t>(std::count_if(list.works.begin(), list.works.end(), [&](const GpuWork& work) {
-          return work.start >= span.start_ns && work.start < span.end_ns;
-        }));
+    const auto first = std::ranges::lower_bound(list.works, span.start_ns, {}, &GpuWork::start);
+    const auto last = std::ranges::lower_bound(first, list.works.end(), span.end_ns, {}, &GpuWork::start);
+    const auto works = static_cast<std::size_t>(last - first);
     if (steps_ > 0 && in_window + works > kMostWorks) break;
     in_window += works;
     end = span.end_ns;
@@ -125,8 +124,7 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
-                     recording_cost(timeline).most_share);
+  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed), recording_cost(timeline).most_share);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];
     if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time
