@@ -3,12 +3,27 @@
 
 namespace warpmark::apps {
 
-#define WARPMARK_VERBS(X)                                                                                          \
-  X(run)                                                                                                           \
-  X(compare)                                                                                                       \
-  X(check) X(matrix)                                                                                               \
-  X(trend) X(bisect) X(accept) X(allclose) X(analyze) X(profile) X(convert) X(monitor) X(list) X(doctor) X(report) \
-      X(history) X(completion) X(help)
+// clang-format off
+#define WARPMARK_VERBS(X) \
+  X(run)                  \
+  X(compare)              \
+  X(check)                \
+  X(matrix)               \
+  X(trend)                \
+  X(bisect)               \
+  X(accept)               \
+  X(allclose)             \
+  X(analyze)              \
+  X(profile)              \
+  X(convert)              \
+  X(monitor)              \
+  X(list)                 \
+  X(doctor)               \
+  X(report)               \
+  X(history)              \
+  X(completion)           \
+  X(help)
+// clang-format on
 
 #define WARPMARK_DECLARE(name) extern const Command name##_command;
 WARPMARK_VERBS(WARPMARK_DECLARE)

@@ -1,6 +1,6 @@
 // Kernels with one known flaw each, for Nsight Compute recordings (record_ncu.sh): what the flaw is says the name.
-#include <cstdio>
 #include <cuda_runtime.h>
+#include <cstdio>
 #ifdef WITH_CUBLAS
 #include <cublas_v2.h>
 #endif

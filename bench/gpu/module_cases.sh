@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs module_bench over the shapes that compare_pytorch.py times. Usage: module_cases.sh MODULE_BENCH LIBRARY [what...]
+# shellcheck disable=SC2086  # shapes are lists of words that are meant to fall apart
 bench=$1
 library=$2
 shift 2

@@ -62,8 +62,10 @@ void* wm_prepare(void* opened, const char* text, std::size_t sets, char* message
     const std::string value = word.substr(equals + 1);
     char* end = nullptr;
     const std::int64_t number = std::strtoll(value.c_str(), &end, 10);
-    if (*end == '\0') params.set(word.substr(0, equals), ParamValue{number});
-    else params.set(word.substr(0, equals), ParamValue{value});
+    if (*end == '\0')
+      params.set(word.substr(0, equals), ParamValue{number});
+    else
+      params.set(word.substr(0, equals), ParamValue{value});
   }
   const void* found = session.module->workload(workload.c_str());
   const auto* implementation = static_cast<const workloads::CudaImplementation*>(found);

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Packs what record_traces.py wrote into tar files of at most 14 MB: pack_traces.sh FOLDER DESTINATION
+# shellcheck disable=SC2086  # the list of files is meant to fall apart: names of traces have no blanks
 set -eu
 cd "$1"
 n=0 total=0 list=

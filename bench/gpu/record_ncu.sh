@@ -4,7 +4,7 @@
 set -u
 here=$(dirname "$(readlink -f "$0")")
 mkdir -p "$1"
-cd "$1"
+cd "$1" || exit
 nvcc -O3 -arch=native -DWITH_CUBLAS -o /tmp/flawed "$here/flawed_kernels.cu" -lcublas ||
   nvcc -O3 -arch=native -o /tmp/flawed "$here/flawed_kernels.cu"
 timeout 100 ncu --set full --clock-control none -f -o /tmp/flawed /tmp/flawed >ncu.log 2>&1

@@ -2,12 +2,21 @@
 
 namespace warpmark::exchange {
 
-#define WARPMARK_FORMATS(X)                                                                                          \
-  X(kWarpmark)                                                                                                       \
-  X(kGoogleBenchmark)                                                                                                \
-  X(kPytestBenchmark)                                                                                                \
-  X(kNvbench) X(kHyperfine) X(kNcclTests) X(kCustomSmallerIsBetter) X(kCustomBiggerIsBetter) X(kGithubActionHistory) \
-      X(kBencher) X(kJunit) X(kCsv)
+// clang-format off
+#define WARPMARK_FORMATS(X) \
+  X(kWarpmark)              \
+  X(kGoogleBenchmark)       \
+  X(kPytestBenchmark)       \
+  X(kNvbench)               \
+  X(kHyperfine)             \
+  X(kNcclTests)             \
+  X(kCustomSmallerIsBetter) \
+  X(kCustomBiggerIsBetter)  \
+  X(kGithubActionHistory)   \
+  X(kBencher)               \
+  X(kJunit)                 \
+  X(kCsv)
+// clang-format on
 
 #define WARPMARK_DECLARE(name) extern const Format name;
 WARPMARK_FORMATS(WARPMARK_DECLARE)

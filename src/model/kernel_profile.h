@@ -38,8 +38,8 @@ struct KernelProfile {
   std::vector<KernelMetric> metrics;
   std::vector<KernelRuleText> rules;
   // The launch of a timeline of the same session that it was joined to (profile/join_kernels.h).
-  int rank = -1;             ///< index into ProfileSession::ranks; -1 if none fits
-  std::uint32_t event = 0;   ///< of that timeline
+  int rank = -1;            ///< index into ProfileSession::ranks; -1 if none fits
+  std::uint32_t event = 0;  ///< of that timeline
   /// The metric with this id, if it has a value.
   [[nodiscard]] std::optional<double> metric(const std::string& metric_id) const;
 };

@@ -45,9 +45,9 @@ Params balance_params(std::int64_t batch, std::int64_t n, std::int64_t budget) {
 
 TEST_F(CudaVision, texture_is_right_at_tile_edges_and_with_vectors_or_without) {
   // Tiles are 8 rows high and at most 256 columns (64 where the width is no multiple of 4) wide.
-  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{{1, 1},   {1, 4},    {4, 1},    {2, 2},   {8, 8},
-                                                                 {9, 67},  {33, 130}, {15, 256}, {17, 260}, {29, 300},
-                                                                 {31, 1000}, {2, 516}, {224, 224}};
+  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{{1, 1},     {1, 4},    {4, 1},    {2, 2},    {8, 8},
+                                                                 {9, 67},    {33, 130}, {15, 256}, {17, 260}, {29, 300},
+                                                                 {31, 1000}, {2, 516},  {224, 224}};
   for (const char* impl : {"fused", "unfused"}) {
     for (const auto& [h, w] : sizes) expect_right("fused_texture", texture_params(3, h, w, impl));
   }
@@ -86,9 +86,16 @@ TEST_F(CudaVision, balance_splits_exactly_from_the_least_to_the_most_budget) {
   for (const std::int64_t budget : {12544LL, 12545LL, 39200LL, 70000LL, 78399LL, 78400LL, 100000LL}) {
     expect_right("opponent_balance", balance_params(64, 196, budget));
   }
-  for (const auto& [n, budget] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {1, 64}, {1, 500}, {2, 700}, {31, 2000}, {512, 150000}, {513, 150000}, {1025, 300000}, {3000, 900000},
-           {8192, 1000000}, {8192, 3200000}}) {
+  for (const auto& [n, budget] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 64},
+                                                                                    {1, 500},
+                                                                                    {2, 700},
+                                                                                    {31, 2000},
+                                                                                    {512, 150000},
+                                                                                    {513, 150000},
+                                                                                    {1025, 300000},
+                                                                                    {3000, 900000},
+                                                                                    {8192, 1000000},
+                                                                                    {8192, 3200000}}) {
     expect_right("opponent_balance", balance_params(3, n, budget));
   }
 }

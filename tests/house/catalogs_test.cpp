@@ -17,12 +17,8 @@ struct CatalogFolder {
 };
 
 constexpr CatalogFolder kCatalogs[] = {
-    {"src/device", "Backend"},
-    {"src/workloads", "Workload"},
-    {"src/report", "Reporter"},
-    {"src/profile", "TraceReader"},
-    {"src/profile", "Writer"},
-    {"apps/warpmark", "Command", "_command"},
+    {"src/device", "Backend"},      {"src/workloads", "Workload"}, {"src/report", "Reporter"},
+    {"src/profile", "TraceReader"}, {"src/profile", "Writer"},     {"apps/warpmark", "Command", "_command"},
 };
 
 /// Names of the constants of this type that a text defines.

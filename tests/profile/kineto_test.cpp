@@ -83,9 +83,9 @@ TEST(Kineto, sorts_by_start_and_puts_the_longer_first) {
 }
 
 TEST(Kineto, names_threads_and_streams) {
-  const Timeline timeline = timeline_of(trace_of(
-      op("a", "5") +
-      R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 6, "dur": 1,
+  const Timeline timeline =
+      timeline_of(trace_of(op("a", "5") +
+                           R"json(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 6, "dur": 1,
        "args": {"stream": 7, "device": 0}},
       {"name": "thread_name", "ph": "M", "ts": 1, "pid": 1, "tid": 2, "args": {"name": "thread 2 (python)"}},
       {"name": "thread_name", "ph": "M", "ts": 1, "pid": 0, "tid": 7, "args": {"name": "stream 7 "}})json"));

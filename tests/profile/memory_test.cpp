@@ -24,18 +24,17 @@ std::int64_t write_trace(const std::filesystem::path& path, int events) {
   std::ofstream file(path);
   file << "{\"traceEvents\": [";
   for (int i = 0; i < events; ++i) {
-    file
-        << (i == 0 ? "\n  " : ",\n  ") << R"({
+    file << (i == 0 ? "\n  " : ",\n  ") << R"({
     "ph": "X", "cat": "cpu_op", "name": "aten::operator_)"
-        << i % 100 << R"(", "pid": 515, "tid": )" << i % 3 << R"(,
+         << i % 100 << R"(", "pid": 515, "tid": )" << i % 3 << R"(,
     "ts": )"
-        << 4361643201600 + (i * 7919LL) % 1'000'003 << R"(.795, "dur": 2.382,
+         << 4361643201600 + (i * 7919LL) % 1'000'003 << R"(.795, "dur": 2.382,
     "args": {
       "External id": )"
-        << i
-        << R"(,"Record function id": 0, "Concrete Inputs": ["", "[4096, 32000]"], "Input type": ["float", "Scalar"], )"
-         << R"("Input Strides": [[32000, 1], []], "Input Dims": [[4096, )"
-        << i % 50 << R"(], []], "Ev Idx": )" << i << R"(
+         << i
+         << R"(,"Record function id": 0, "Concrete Inputs": ["", "[4096, 32000]"], "Input type": ["float", "Scalar"], )"
+         << R"("Input Strides": [[32000, 1], []], "Input Dims": [[4096, )" << i % 50 << R"(], []], "Ev Idx": )" << i
+         << R"(
     }
   })";
   }

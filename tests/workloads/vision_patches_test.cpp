@@ -87,7 +87,6 @@ TEST(TopKPatches, check_counts_what_differs) {
 
 TEST(TopKPatches, counts_its_bytes) {
   const auto cost =
-      
       test::cost_of("top_k_patches", {{"batch", "2"}, {"n", "10"}, {"d", "8"}, {"k", "3"}, {"dtype", "bf16"}});
   ASSERT_TRUE(cost.ok());
   EXPECT_EQ(cost->bytes, 2 * (10 * 4 + 3 * 4 + 2 * 3 * 8 * 2));

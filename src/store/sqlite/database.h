@@ -65,7 +65,7 @@ class Database final : public SqlDatabase {
   std::unique_ptr<sqlite3, Close> handle_;
   std::filesystem::path path_;
   DatabaseOptions options_;
-  std::unique_ptr<Wait> wait_;  ///< where it is: SQLite keeps a pointer to it
+  std::unique_ptr<Wait> wait_;                          ///< where it is: SQLite keeps a pointer to it
   std::map<std::string, Statement, std::less<>> idle_;  ///< compiled statements that nobody uses now
 };
 

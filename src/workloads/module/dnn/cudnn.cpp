@@ -182,9 +182,8 @@ Result<std::vector<Descriptor>> Descriptor::children(cudnnBackendAttributeName_t
   }
   if (most == 0) return made;
   std::int64_t filled = 0;
-  WM_TRY(cudnn_->status(
-      cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &filled, raw.data()),
-      fmt::format("get attribute {}", static_cast<int>(name))));
+  WM_TRY(cudnn_->status(cudnn_->get_attribute(raw_, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &filled, raw.data()),
+                        fmt::format("get attribute {}", static_cast<int>(name))));
   made.resize(static_cast<std::size_t>(std::min(filled, most)));
   return made;
 }

@@ -12,7 +12,8 @@ static void sum(benchmark::State& state) {
 BENCHMARK(sum)->Arg(1000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 static void refuses(benchmark::State& state) {
   state.SkipWithError("there is no such device");
-  for (auto _ : state) {}
+  for (auto _ : state) {
+  }
 }
 BENCHMARK(refuses);
 BENCHMARK_MAIN();
