@@ -83,7 +83,7 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
       const bool healthy = finding.lost_ns == 0 && finding.severity == 0 && finding.gain.high == 1.0;
       if (finding.severity < options.least_severity && !healthy) continue;
       if (rule->change != nullptr) {
-        finding.gain = estimate_gain(*rule, evidence);
+        if (finding.gain.method.empty()) finding.gain = estimate_gain(*rule, evidence);
         if (finding.severity >= kWorthFixing) applied.push_back(rule);
       }
       analysis.findings.push_back(std::move(finding));

@@ -35,7 +35,8 @@ struct Rule {
   const char* kind;
   const char* question;
   Need needs;
-  std::vector<Finding> (*apply)(const Evidence&);  ///< gains are filled in by the caller where `change` is given
+  /// Gains that it leaves open are filled in by the caller where `change` is given.
+  std::vector<Finding> (*apply)(const Evidence&);
   /// Multiplies the cure into `change`, `success` of it. Null: the rule states its gain itself.
   void (*change)(const Evidence&, double success, Change& change);
   Calibration calibration;

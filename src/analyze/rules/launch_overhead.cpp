@@ -1,6 +1,9 @@
 // The GPU runs dry because the host cannot dispatch work as fast as the GPU finishes it: many short kernels.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -9,8 +12,13 @@ namespace {
 
 // Compiling removes Python and operators of what it fuses, but adds guards and calls of its own: 11 to 34 % of the step
 // went away in four programs. A graph is one call: the replay without dispatch foretold it.
-constexpr Calibration kCompiled = {0.25, 0.0, 0.26};
+constexpr double kCompiledAway = 0.25;
+constexpr Calibration kCompiled = {1.0, 0.0, 0.26};
 constexpr Calibration kGraph = {1.0, -0.07, 0.2};
+constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
+constexpr double kMostWaits = 1;       // of the host for the GPU a step: reading the loss at its end breaks no graph
+constexpr double kMostCopies = 4;      // a step between host and GPU: inputs and a loss stay outside of a graph
+constexpr std::ptrdiff_t kUncertain = 2;  // works at the borders of a step
 
 struct Launches {
   double count = 0;
@@ -27,6 +35,87 @@ Launches launches_in_steps(const RankEvidence& rank) {
     sum.short_kernels += work.end - work.start < 10'000;
   }
   return sum;
+}
+
+/// Whether a CUDA graph could hold the steps: each launches as many kernels and copies, and nothing between them needs
+/// the host (allocations, waits for the GPU beyond the reading of a loss, copies of data).
+bool repeats_exactly(const RankEvidence& rank) {
+  double waits = 0;
+  for (const BlockingCall& call : rank.host->blocking_calls()) {
+    if (call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
+    if (call.cause == HostCause::allocation) return false;
+    waits += 1;
+  }
+  if (waits > kMostWaits * rank.step_count()) return false;
+  double copies = 0;
+  std::ptrdiff_t least = PTRDIFF_MAX;
+  std::ptrdiff_t most = 0;
+  const std::vector<GpuWork>& works = rank.list.works;
+  for (const StepSpan& span : rank.steps.analyzed) {
+    const auto first = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
+    const auto last = std::ranges::lower_bound(first, works.end(), span.end_ns, {}, &GpuWork::start);
+    least = std::min(least, last - first);
+    most = std::max(most, last - first);
+    copies += static_cast<double>(std::count_if(first, last, [](const GpuWork& work) {
+      return work.category == Category::copy_to_device || work.category == Category::copy_to_host;
+    }));
+  }
+  return copies <= kMostCopies * rank.step_count() && most - least <= kUncertain + most / 100;
+}
+
+bool repeats_exactly(const Evidence& evidence) {
+  return evidence.ranks.size() == 1 && repeats_exactly(evidence.rank());
+}
+
+void drop_dispatch(double share, Change& change) {
+  for (WhatIf& one : change.ranks) {
+    for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none}) {
+      one.host_scale[static_cast<std::size_t>(cause)] *= 1 - share;
+    }
+  }
+}
+
+double without_dispatch(const Evidence& evidence, double share) {
+  Change change(evidence);
+  drop_dispatch(share, change);
+  return speedup_of(evidence, change);
+}
+
+/// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
+bool graph_first(const Evidence& evidence, double limit) {
+  return limit > kWorthCapturing && repeats_exactly(evidence);
+}
+
+/// The cure that the recording speaks for comes first, and its gain is the finding's.
+void recommend(const Evidence& evidence, double limit, Finding& finding) {
+  const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
+  const Gain compiled = gain_around(without_dispatch(evidence, kCompiledAway), kCompiled,
+                                    "replay of the recorded steps with 25 % of dispatching gone, as compiling did");
+  if (graph_first(evidence, limit)) {
+    finding.gain = graph;
+    finding.recommendations = {
+        {AdviceKind::code,
+         "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can replace hundreds.",
+         "graph = torch.cuda.CUDAGraph()\n"
+         "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
+         "cuda_graph", graph},
+        {AdviceKind::code, "Or let the compiler capture it: forward and backward pass each become a graph.",
+         "model = torch.compile(model, mode='reduce-overhead')"},
+        {AdviceKind::code, "Compiling alone gives fewer, larger kernels and less Python between them.",
+         "model = torch.compile(model)", "compile", compiled},
+    };
+  } else {
+    finding.gain = compiled;
+    finding.recommendations = {
+        {AdviceKind::code, "Compile the model: fewer, larger kernels and less Python between them.",
+         "model = torch.compile(model)", "compile", compiled},
+        {AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of hundreds.",
+         "model = torch.compile(model, mode='reduce-overhead')", "cuda_graph", graph},
+    };
+  }
+  finding.recommendations.push_back({AdviceKind::config,
+                                     "Give every launch more to do: a larger batch, fused or foreach implementations.",
+                                     "torch.optim.AdamW(params, fused=True)"});
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -50,29 +139,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("recording_cost_per_step", "Idle time that recording itself is estimated to cause, per step",
                 rank.part_ns(Part::idle_profiler)),
   };
-  const double limit = replayed(kLaunchOverheadRule, evidence, 1.0);
+  const double limit = without_dispatch(evidence, 1.0);
   finding.evidence.push_back(
       {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times faster", limit),
        "cuda_graph_limit", limit, ""});
-  finding.recommendations = {
-      {AdviceKind::code, "Compile the model: fewer, larger kernels and less Python between them.",
-       "model = torch.compile(model)"},
-      {AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of hundreds.",
-       "model = torch.compile(model, mode='reduce-overhead')", "cuda_graph",
-       gain_around(limit, kGraph, "replay of the recorded steps without dispatch")},
-      {AdviceKind::config, "Give every launch more to do: a larger batch, fused or foreach implementations.",
-       "torch.optim.AdamW(params, fused=True)"},
-  };
+  recommend(evidence, limit, finding);
   show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);
   return {finding};
 }
 
-void change(const Evidence&, double success, Change& change) {
-  for (WhatIf& one : change.ranks) {
-    for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none}) {
-      one.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
-    }
-  }
+void change(const Evidence& evidence, double success, Change& change) {
+  drop_dispatch(graph_first(evidence, without_dispatch(evidence, 1.0)) ? success : kCompiledAway * success, change);
 }
 
 }  // namespace
