@@ -210,6 +210,13 @@ void name_round_trip(std::vector<HostSegment>& segments) {
   }
 }
 
+void name_work_on_download(std::vector<HostSegment>& segments) {
+  for (HostSegment& one : segments) {
+    const bool outside = one.cause == HostCause::none || one.cause == HostCause::other;
+    if (outside && one.end - one.start - one.recording_ns >= kLongLoadingNs) one.cause = HostCause::transfer;
+  }
+}
+
 bool downloads(const Timeline& timeline, const GpuWork& work) {
   return work.category == Category::copy_to_host && timeline.events.value[work.event] > kScalarBytes;
 }

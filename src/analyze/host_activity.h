@@ -94,6 +94,9 @@ void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t
 /// Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);
+/// What the host does after a download outside of all operators and calls, longer than the glue between them (300 us),
+/// is work on what it copied, and giving back its memory: renames it to transfer.
+void name_work_on_download(std::vector<HostSegment>& segments);
 /// A copy to the host that moves data, not one value (64 KiB).
 [[nodiscard]] bool downloads(const Timeline& timeline, const GpuWork& work);
 

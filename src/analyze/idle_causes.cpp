@@ -52,8 +52,10 @@ class Explainer {
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
+    const bool after_download = next != works.begin() && downloads(input_.timeline, *std::prev(next));
+    if (after_download && next->category != Category::copy_to_device) name_work_on_download(segments_);
     if (next->category == Category::copy_to_device) {
-      if (next != works.begin() && downloads(input_.timeline, *std::prev(next))) {
+      if (after_download) {
         name_round_trip(segments_);
       } else {
         name_loading_before_upload(segments_, step_ns_);

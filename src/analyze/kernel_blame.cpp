@@ -21,8 +21,11 @@ constexpr float kWideElementwise = 0.55F;   // half the bytes
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
 constexpr float kGather = 0.35F;         // gathered rows used in place instead of written and read again
-constexpr float kReducedGather = 0.2F;   // ... and reduced as they are read: a row of results for many rows gathered
-constexpr float kReducedScatter = 0.1F;  // ... where atomics read and wrote the results once for every row
+// ... and reduced as they are read. A gather is bound by its blocks, one a row (0.60 ns each in three programs), the
+// reduction after it by the bytes of the rows in order: reading them out of order took 1.75 and 1.9 times as long.
+constexpr double kReadOutOfOrder = 1.8;
+constexpr float kScatteredGather = 0.12F;  // ... where atomics read and wrote the results once for every row
+constexpr float kReducedScatter = 0.1F;
 constexpr float kLayout = 0.1F;
 constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused chain still has to move ...
 constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
@@ -33,6 +36,7 @@ constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound 
 constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
 constexpr int kAttentionReach = 10;
+constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and making the mask
 constexpr int kPassOfSoftmax = 8;  // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
@@ -69,6 +73,7 @@ class Blamer {
     optimizer();
     attention_by_shape();
     if (!result_.attention_by_shape) attention_by_order();
+    attention_widened();
     precision();
     memory();
     return std::move(result_);
@@ -177,6 +182,25 @@ class Blamer {
     }
   }
 
+  /// Attention in FP32 within a program of 16 bits first scales and widens what it multiplies, and narrows the result:
+  /// passes that a fused kernel does in registers.
+  void attention_widened() {
+    const std::vector<std::size_t> order = main_stream();
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const GpuWork& work = list_.works[order[at]];
+      if (result_.owner[order[at]] != Owner::attention || work.math != MatrixMath::simt_fp32) continue;
+      for (const int step : {-1, +1}) {
+        auto next = static_cast<std::ptrdiff_t>(at) + step;
+        for (int n = 0; n < kWideningReach && next >= 0 && next < std::ssize(order); ++n, next += step) {
+          const std::size_t i = order[static_cast<std::size_t>(next)];
+          if (list_.works[i].category == Category::memset) continue;
+          if (!is_elementwise(list_.works[i].category)) break;
+          if (contains_any(name(i), {"copy", "aunaryfunctor", "fill", "triu_tril"})) own_scores(i);
+        }
+      }
+    }
+  }
+
   bool reach_matrix(const std::vector<std::size_t>& order, std::size_t from, int step,
                     std::vector<std::size_t>& run) const {
     const std::size_t softmax = order[from];
@@ -276,9 +300,13 @@ class Blamer {
         const bool reduces = category == Category::reduction && length(j) * 20 > length(i);
         const bool scatters = category == Category::gather && list_.works[j].op != list_.works[i].op &&
                               contains_any(timeline_.name_of(list_.works[j].event), {"add", "indexfunc", "scatter"});
-        if (reduces || scatters) {
-          own(j, Owner::memory_bandwidth, scatters ? kReducedScatter : kReducedGather);
-          keep = kReducedGather;
+        if (reduces) {
+          const auto both = static_cast<double>(length(i) + length(j));
+          keep = static_cast<float>(std::min(1.0, kReadOutOfOrder * static_cast<double>(length(j)) / both));
+          own(j, Owner::memory_bandwidth, keep);
+        } else if (scatters) {
+          own(j, Owner::memory_bandwidth, kReducedScatter);
+          keep = kScatteredGather;
         }
         if (reduces || scatters || !is_elementwise(category)) break;
       }

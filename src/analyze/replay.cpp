@@ -38,6 +38,8 @@ class HostTime {
       name_round_trip(segments_);
     } else if (to.uploads) {
       name_loading_before_upload(segments_, step_ns_);
+    } else if (from.downloads) {
+      name_work_on_download(segments_);
     }
     const std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;

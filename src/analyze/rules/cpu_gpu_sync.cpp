@@ -1,8 +1,10 @@
 // The host waits for the GPU within the step (.item(), .cpu(), nonzero, explicit synchronization). The wait costs
-// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again.
+// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again: next
+// to the waits as recorded, further away as replayed without them.
 #include <algorithm>
 #include <map>
 
+#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -30,9 +32,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
     waited += static_cast<double>(call.waited_ns);
     ++from[op_around(rank, call.event)];
   }
-  const double lost = rank.part_ns(Part::idle_sync);
-  if (count == 0 || lost <= 0) return {};
+  if (count == 0) return {};
   const double step = rank.undisturbed_step_ns();
+  const double idle = rank.part_ns(Part::idle_sync);
+  const double lost = idle + lost_lead_ns(evidence);
+  if (lost <= 0) return {};
   const double per_step = count / rank.step_count();
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step,
                                  "Waits of the host for the GPU leave the GPU idle for " + ms_text(lost) + " a step (" +
@@ -40,7 +44,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const auto most =
       std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   finding.evidence = {
-      time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", lost),
+      time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", idle),
+      time_fact("lost_lead_per_step", "Further idle time that the host's lead would have hidden, per step",
+                lost - idle),
       count_fact("syncs_per_step", "Waits of the host per step", per_step),
       time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waited / rank.step_count()),
       {"Most often from: " + most->first, "sync_origin", std::nullopt, ""},

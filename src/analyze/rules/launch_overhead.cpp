@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -120,7 +121,7 @@ void recommend(const Evidence& evidence, double limit, Finding& finding) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host);
+  const double lost = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);

@@ -37,10 +37,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   show_works(
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
+  // Work is spread over all ranks, or is of no use and goes; waiting for input is of no use on any rank.
+  const bool waits = late.part_ns(Part::idle_data_loading) > lost / 2;
   const double left_if_spread = step - std::min(imbalance.mean_late_ns, lost);
   const double left_if_gone = step - lost;
-  finding.gain = gain_around(step / std::sqrt(left_if_spread * left_if_gone), kLoadImbalanceRule.calibration,
-                             "between the late rank's excess spread over all ranks, and gone");
+  finding.gain = gain_around(step / (waits ? left_if_gone : std::sqrt(left_if_spread * left_if_gone)),
+                             kLoadImbalanceRule.calibration,
+                             waits ? "without the late rank's excess, which is waiting for input"
+                                   : "between the late rank's excess spread over all ranks, and gone");
   return {finding};
 }
 

@@ -6,12 +6,13 @@ namespace warpmark::analyze {
 
 namespace {
 
-/// Of what fusing could save: training keeps intermediate results for the backward pass.
-constexpr double kUsuallyReached = 0.8;
+/// Of what fusing could save, what is blamed: passes over memory are part of every program, and how far a compiler gets
+/// is not known beforehand, where a wait or a copy was recorded as it is. The gain has an interval for that.
+constexpr double kSurelyReached = 0.5;
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = avoidable_ns(rank, Owner::memory_bandwidth) * kUsuallyReached;
+  const double lost = avoidable_ns(rank, Owner::memory_bandwidth) * kSurelyReached;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const KernelBlame& blame = rank.blame;
@@ -59,6 +60,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kMemoryBandwidthRule = {
     "memory_bandwidth", "memory_bandwidth", "Do kernels move data needlessly?", Need::gpu_work, apply, change,
-    {1.0, 0.0, 0.33}};
+    {1.0, 0.1, 0.33}};  // mean of six programs with chains, 0.87 to 1.43 times what was foretold
 
 }  // namespace warpmark::analyze

@@ -1,0 +1,157 @@
+// Model: the host does the same whatever the batch, and so do the optimizer, collectives, and passes over weights
+// (casts, gradients). Any other kernel needs of the GPU, per batch, what its time is beyond that of an empty kernel, on
+// the multiprocessors that its blocks occupy; a larger batch first fills the others.
+#include "analyze/rules/larger_batch.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "analyze/rule.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr int kTimes = 16;
+constexpr int kTimesUntilFull = 64;
+constexpr double kLittleMore = 1.5;  // of 64 times the batch over 16 times
+// An empty kernel's start and end: the shortest in the recordings take 1.0 to 1.6 us, those with a hundred blocks 2 us.
+constexpr double kEmptyKernelNs = 2'000;
+// Of what a kernel of a small batch occupies, what a full one needs of it: small matrix tiles wait for memory (weights
+// are read for few rows), passes over memory less so. From five programs with batches 16 to 64 times as large, whose
+// gains they foretell within a factor of 1.4.
+constexpr double kNeededByMatrix = 0.5;
+constexpr double kNeededByOthers = 0.8;
+
+/// What the rank's names say, looked up once each.
+struct Names {
+  std::vector<bool> copies;       // a kernel that converts between types
+  std::vector<bool> accumulates;  // a range around the gradients of parameters
+  std::vector<int> a_thread;      // elements of an elementwise kernel of ATen
+};
+
+Names names_of(const NameTable& names) {
+  constexpr std::string_view kVectorized = "vectorized_elementwise_kernel<";
+  Names known;
+  for (NameId i = 0; i < names.size(); ++i) {
+    const std::string_view name = names.at(i);
+    const auto at = name.find(kVectorized);
+    const char digit = at == std::string_view::npos || at + kVectorized.size() >= name.size()
+                           ? '4'
+                           : name[at + kVectorized.size()];
+    known.copies.push_back(name.find("copy_kernel") != std::string_view::npos);
+    known.accumulates.push_back(name.find("AccumulateGrad") != std::string_view::npos);
+    known.a_thread.push_back(digit >= '1' && digit <= '9' ? digit - '0' : 4);
+  }
+  return known;
+}
+
+/// Weights are cast and nothing else is done to them; what is computed on activations is as large as they are. So casts
+/// of a size that is hardly computed on are passes over weights, and so is what accumulates gradients.
+class WeightPasses {
+ public:
+  explicit WeightPasses(const RankEvidence& rank) : rank_(rank), names_(names_of(rank.timeline->names)) {
+    for (const GpuWork& work : rank.list.works) {
+      if (work.category != Category::elementwise || work.in_optimizer || accumulates(work)) continue;
+      (converts(work) ? converted_ : computed_).push_back(elements_of(work));
+    }
+    std::sort(converted_.begin(), converted_.end());
+    std::sort(computed_.begin(), computed_.end());
+  }
+
+  [[nodiscard]] bool contain(const GpuWork& work) const {
+    if (accumulates(work)) return true;
+    if (work.category != Category::elementwise || !converts(work)) return false;
+    const double alike = elements_of(work) / 2;
+    return at_least(converted_, alike) > 2 * at_least(computed_, alike);
+  }
+
+ private:
+  [[nodiscard]] bool converts(const GpuWork& work) const {
+    return names_.copies[rank_.timeline->events.name[work.event]];
+  }
+
+  [[nodiscard]] bool accumulates(const GpuWork& work) const {
+    for (EventIndex at = work.op; at != kNoEvent; at = rank_.list.parent[at]) {
+      if (names_.accumulates[rank_.timeline->events.name[at]]) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] double elements_of(const GpuWork& work) const {
+    const EventColumns& events = rank_.timeline->events;
+    if (events.kind[work.event] != EventKind::kernel) return 0;
+    const LaunchShape& shape = rank_.timeline->launch_shapes[events.detail[work.event]];
+    double elements = names_.a_thread[events.name[work.event]];
+    for (int i = 0; i < 3; ++i) elements *= static_cast<double>(shape.grid[i]) * shape.block[i];
+    return elements;
+  }
+
+  static std::size_t at_least(const std::vector<double>& sorted, double size) {
+    return static_cast<std::size_t>(sorted.end() - std::lower_bound(sorted.begin(), sorted.end(), size));
+  }
+
+  const RankEvidence& rank_;
+  Names names_;
+  std::vector<double> converted_;  // elements of each kernel, ascending
+  std::vector<double> computed_;
+};
+
+/// GPU time that every work needs per recorded batch once the GPU is full, ns; negative: the batch does not matter.
+std::vector<double> needs_of(const RankEvidence& rank) {
+  const int sms = std::max(1, multiprocessors(rank));
+  const WeightPasses weights(rank);
+  std::vector<double> needs;
+  for (const GpuWork& work : rank.list.works) {
+    const bool grows = is_compute(work.category) && work.category != Category::optimizer && !work.in_optimizer &&
+                       !weights.contain(work);
+    const bool matrix = work.category == Category::gemm || work.category == Category::convolution;
+    const double used = occupied(rank, work, sms) * (matrix ? kNeededByMatrix : kNeededByOthers);
+    needs.push_back(grows ? std::max(0.0, static_cast<double>(work.end - work.start) - kEmptyKernelNs) * used : -1);
+  }
+  return needs;
+}
+
+double gain_of(const Evidence& evidence, const std::vector<std::vector<double>>& needs, int times) {
+  Change change(evidence);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    open_columns(rank, change.ranks[r]);
+    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+      if (needs[r][i] < 0) continue;
+      const GpuWork& work = rank.list.works[i];
+      const auto length = static_cast<double>(std::max<std::int64_t>(1, work.end - work.start));
+      change.ranks[r].duration_scale[i] =
+          static_cast<float>(std::max(length, kEmptyKernelNs + times * needs[r][i]) / length);
+    }
+  }
+  return times * speedup_of(evidence, change);
+}
+
+}  // namespace
+
+int multiprocessors(const RankEvidence& rank) {
+  int count = 0;
+  for (const GpuInfo& gpu : rank.timeline->gpus) count = std::max(count, gpu.sm_count);
+  return count;
+}
+
+double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
+  const EventColumns& events = rank.timeline->events;
+  if (!is_compute(work.category) || events.kind[work.event] != EventKind::kernel) return 1;
+  const LaunchShape& shape = rank.timeline->launch_shapes[events.detail[work.event]];
+  const double blocks = static_cast<double>(shape.grid[0]) * shape.grid[1] * shape.grid[2];
+  return blocks > 0 ? std::min(1.0, blocks / sms) : 1;
+}
+
+LargerBatch larger_batch(const Evidence& evidence) {
+  std::vector<std::vector<double>> needs;
+  for (const RankEvidence& rank : evidence.ranks) needs.push_back(needs_of(rank));
+  const double usual = gain_of(evidence, needs, kTimes);
+  const double full = gain_of(evidence, needs, kTimesUntilFull);
+  if (full < kLittleMore * usual) return {kTimesUntilFull, std::max(usual, full)};
+  return {kTimes, usual};
+}
+
+}  // namespace warpmark::analyze

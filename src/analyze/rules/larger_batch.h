@@ -1,0 +1,20 @@
+// What a larger batch would give, told from a small one.
+#pragma once
+
+#include "analyze/evidence.h"
+
+namespace warpmark::analyze {
+
+struct LargerBatch {
+  int times = 1;           ///< as large
+  double samples_gain = 1; ///< samples a second, over those of the recorded batch
+};
+
+/// Sixteen times the batch; sixty-four times where that gains little more, so that the GPU is full.
+[[nodiscard]] LargerBatch larger_batch(const Evidence& evidence);
+
+[[nodiscard]] int multiprocessors(const RankEvidence& rank);
+/// Share of the GPU's multiprocessors that a kernel's blocks occupy; 1 if its shape is not known.
+[[nodiscard]] double occupied(const RankEvidence& rank, const GpuWork& work, int sms);
+
+}  // namespace warpmark::analyze
