@@ -2,6 +2,7 @@
 // results copied back within the step. Values read back one by one are cpu_gpu_sync.
 #include <fmt/format.h>
 
+#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -38,6 +39,7 @@ Copies copies_in_steps(const RankEvidence& rank) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
+  if (reduces_over_host(rank)) return {};  // multi_gpu_comm
   const Copies copies = copies_in_steps(rank);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);

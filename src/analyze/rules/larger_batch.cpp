@@ -113,7 +113,15 @@ std::vector<double> needs_of(const RankEvidence& rank) {
   return needs;
 }
 
-double gain_of(const Evidence& evidence, const std::vector<std::vector<double>>& needs, int times) {
+using Needs = std::vector<std::vector<double>>;
+
+Needs needs_of(const Evidence& evidence) {
+  Needs needs;
+  for (const RankEvidence& rank : evidence.ranks) needs.push_back(needs_of(rank));
+  return needs;
+}
+
+double gain_of(const Evidence& evidence, const Needs& needs, int times) {
   Change change(evidence);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
@@ -145,9 +153,10 @@ double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
   return blocks > 0 ? std::min(1.0, blocks / sms) : 1;
 }
 
+double larger_batch_gain(const Evidence& evidence, int times) { return gain_of(evidence, needs_of(evidence), times); }
+
 LargerBatch larger_batch(const Evidence& evidence) {
-  std::vector<std::vector<double>> needs;
-  for (const RankEvidence& rank : evidence.ranks) needs.push_back(needs_of(rank));
+  const Needs needs = needs_of(evidence);
   const double usual = gain_of(evidence, needs, kTimes);
   const double full = gain_of(evidence, needs, kTimesUntilFull);
   if (full < kLittleMore * usual) return {kTimesUntilFull, std::max(usual, full)};

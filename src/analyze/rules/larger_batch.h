@@ -13,6 +13,9 @@ struct LargerBatch {
 /// Sixteen times the batch; sixty-four times where that gains little more, so that the GPU is full.
 [[nodiscard]] LargerBatch larger_batch(const Evidence& evidence);
 
+/// Samples a second with a batch `times` as large.
+[[nodiscard]] double larger_batch_gain(const Evidence& evidence, int times);
+
 [[nodiscard]] int multiprocessors(const RankEvidence& rank);
 /// Share of the GPU's multiprocessors that a kernel's blocks occupy; 1 if its shape is not known.
 [[nodiscard]] double occupied(const RankEvidence& rank, const GpuWork& work, int sms);

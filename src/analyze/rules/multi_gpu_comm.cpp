@@ -1,16 +1,32 @@
 // Communication between GPUs that no computation overlaps. Waiting for a rank that has more work is load_imbalance;
-// waiting that comes from meeting so often (equal work, unequal instants) is communication.
+// waiting that comes from meeting so often (equal work, unequal instants) is communication. What cures it depends on
+// why it is exposed: it goes over the host, the host splits it into many small units, there is more of it than
+// computation to hide it behind, or nothing overlaps although it could.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "analyze/collective_traffic.h"
+#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/imbalance.h"
+#include "analyze/rules/larger_batch.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
 namespace {
+
+constexpr double kMuchSharding = 0.3;  // of the host's time
+constexpr double kUnitsLeft = 1.0 / 6;  // a layer of a transformer has four to seven matrices
+constexpr Calibration kPerUnit = {1.0, 0.1, 0.33};  // one program: 2.14 foretold, 2.52 measured
+// Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
+constexpr double kHideable = 0.8;
+constexpr int kTimes = 16;
+constexpr Calibration kPerSample = {1.0, 0.0, 0.33};  // as gpu_underused
+
+bool is_host_copy(Category category) {
+  return category == Category::copy_to_device || category == Category::copy_to_host;
+}
 
 struct Traffic {
   double collectives = 0;
@@ -52,6 +68,104 @@ void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& 
   }
 }
 
+enum class Exposure { over_host, small_units, more_than_compute, not_overlapped };
+
+/// Communication of a step without waiting for other ranks, and computation, ns.
+struct Balance {
+  double communication = 0;
+  double compute = 0;
+};
+
+Balance balance_of(const RankEvidence& rank) {
+  Balance sum;
+  for (const ReplayWork& one : rank.replay.works()) {
+    const Category category = rank.list.works[one.work].category;
+    if (category == Category::communication) sum.communication += static_cast<double>(one.duration_ns);
+    if (is_compute(category)) sum.compute += static_cast<double>(one.duration_ns);
+  }
+  const double steps = std::max(1, rank.replay.steps());
+  return {sum.communication / steps, sum.compute / steps};
+}
+
+/// Share of the steps that the host spends on gathering parameters and scattering gradients of sharded modules, in the
+/// ranges that PyTorch's FSDP records.
+double host_share_of_sharding(const RankEvidence& rank) {
+  const EventColumns& events = rank.timeline->events;
+  std::vector<bool> sharding(rank.timeline->names.size());
+  for (NameId i = 0; i < sharding.size(); ++i) {
+    const std::string_view name = rank.timeline->names.at(i);
+    sharding[i] = name.starts_with("FSDP::") || name.starts_with("FullyShardedDataParallel") ||
+                  name.starts_with("RegisterPostBackwardFunction");
+  }
+  std::vector<Interval> ranges;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    if ((kind == EventKind::annotation || kind == EventKind::op) && sharding[events.name[i]])
+      ranges.push_back({events.start[i], events.end(i)});
+  }
+  if (ranges.empty()) return 0;
+  const Coverage covered(united(std::move(ranges)));
+  return static_cast<double>(covered.covered(rank.steps.start(), rank.steps.end())) /
+         std::max(1.0, static_cast<double>(rank.steps.length()));
+}
+
+Exposure exposure_of(const RankEvidence& rank) {
+  if (reduces_over_host(rank)) return Exposure::over_host;
+  if (host_share_of_sharding(rank) > kMuchSharding) return Exposure::small_units;
+  const Balance balance = balance_of(rank);
+  return balance.communication > kHideable * balance.compute ? Exposure::more_than_compute : Exposure::not_overlapped;
+}
+
+/// What the GPU waits for while gradients travel over the host: copies, and the host's sums within the optimizer.
+double lost_over_host_ns(const RankEvidence& rank) {
+  double sum = 0;
+  for (const Part part : {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer,
+                          Part::idle_optimizer}) {
+    sum += rank.part_ns(part);
+  }
+  return sum;
+}
+
+/// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
+void recommend(const Evidence& evidence, const RankEvidence& rank, Exposure exposure, Finding& finding) {
+  const Recommendation reduce_less = {
+      AdviceKind::code, "Reduce gradients less often: a larger batch per GPU, or accumulate over several.",
+      "batch_size *= 16  # or: with model.no_sync(): loss.backward()"};
+  const Recommendation buckets = {
+      AdviceKind::code,
+      "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
+      "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)"};
+  switch (exposure) {
+    case Exposure::over_host:
+      finding.recommendations.push_back({AdviceKind::code, "Reduce gradients on the GPUs with NCCL, not on the host.",
+                                         "torch.distributed.init_process_group('nccl'); "
+                                         "model = DistributedDataParallel(model.cuda())"});
+      return;
+    case Exposure::small_units: {
+      const double share = host_share_of_sharding(rank);
+      finding.recommendations.push_back({AdviceKind::code,
+                                         "Shard in larger units: whole layers, not single matrices.",
+                                         "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
+      finding.gain = gain_around(1 / (1 - std::min(share, 0.95) * (1 - kUnitsLeft)), kPerUnit,
+                                 "the host's share in the sharding, with a sixth of the units left");
+      break;
+    }
+    case Exposure::more_than_compute:
+      finding.recommendations.push_back(reduce_less);
+      finding.gain = gain_around(larger_batch_gain(evidence, kTimes), kPerSample,
+                                 "replay with a batch 16 times as large and the same communication");
+      finding.gain.per_sample = true;
+      break;
+    case Exposure::not_overlapped: break;
+  }
+  finding.recommendations.push_back(buckets);
+  if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
+  finding.recommendations.push_back({AdviceKind::code, "Send gradients in 16 bits.",
+                                     "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"});
+  finding.recommendations.push_back(
+      {AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", "NCCL_DEBUG=INFO"});
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const Imbalance imbalance = imbalance_of(evidence);
   double lost = 0;
@@ -59,7 +173,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const double waiting = std::max(0.0, rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns());
-    const double sum = rank.part_ns(Part::exposed_communication) + waiting;
+    const double sum = rank.part_ns(Part::exposed_communication) + waiting +
+                       (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
     if (sum > lost) lost = sum, worst = r;
   }
   if (lost <= 0) return {};
@@ -83,27 +198,34 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                           traffic.elements / std::max(1.0, traffic.collectives)));
   }
   add_bandwidth(evidence, rank, finding);
-  finding.recommendations = {
-      {AdviceKind::code,
-       "Reduce gradients less often: accumulate over several batches, or take a larger batch per GPU.",
-       "with model.no_sync(): loss.backward()  # all but every k-th batch"},
-      {AdviceKind::code, "Fewer, larger buckets, and no copy into them.",
-       "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)"},
-      {AdviceKind::code, "Send gradients in 16 bits.",
-       "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"},
-      {AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", "NCCL_DEBUG=INFO"},
-  };
+  recommend(evidence, rank, exposure_of(rank), finding);
+  const bool over_host = reduces_over_host(rank);
   show_works(
-      rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
+      rank,
+      [&rank, over_host](std::size_t i) {
+        const Category category = rank.list.works[i].category;
+        return category == Category::communication || (over_host && is_host_copy(category));
+      },
+      finding);
   return {finding};
+}
+
+void drop_host_round_trips(double success, WhatIf& change) {
+  for (const HostCause cause : {HostCause::transfer, HostCause::sync, HostCause::optimizer}) {
+    change.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
+    if (success >= 0.5) change.drop_wait[static_cast<std::size_t>(cause)] = true;
+  }
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
+    const bool over_host = reduces_over_host(rank);
+    if (over_host) drop_host_round_trips(success, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      if (rank.list.works[i].category != Category::communication) continue;
+      const Category category = rank.list.works[i].category;
+      if (category != Category::communication && !(over_host && is_host_copy(category))) continue;
       change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }

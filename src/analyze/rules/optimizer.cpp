@@ -1,4 +1,5 @@
 // The optimizer updates parameters one by one: many tiny kernels, and many passes over the same memory.
+#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -33,7 +34,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
   if (updates.kernels == 0) return {};
-  const double idle = rank.part_ns(Part::idle_optimizer);
+  const double idle = reduces_over_host(rank) ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
   const double lost =
       avoidable_ns(rank, Owner::optimizer) + (is_unfused(rank, updates) ? idle * (1 - kHostLeft) : idle * 0.5);
   if (lost <= 0) return {};

@@ -94,6 +94,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kPrecisionRule = {
     "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply,
-    change,      {1.0, 0.0, 0.33}};
+    change,      {1.0, 0.08, 0.33}};  // eleven programs: 0.91 to 1.34 times what was foretold
 
 }  // namespace warpmark::analyze

@@ -1,0 +1,11 @@
+// Collectives that the host computes: Gloo or MPI on copies of what the GPUs hold.
+#pragma once
+
+#include "analyze/evidence.h"
+
+namespace warpmark::analyze {
+
+/// The steps hold collectives of a host library and hardly any of the GPUs'.
+[[nodiscard]] bool reduces_over_host(const RankEvidence& rank);
+
+}  // namespace warpmark::analyze
