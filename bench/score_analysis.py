@@ -20,7 +20,7 @@ import tempfile
 
 HEALTHY_SEVERITY = 0.4  # above it a finding is a warning
 WIDEST = 2.0            # high / low of a useful gain interval
-CURES = {"cuda graph": "cuda_graph", "set_float32_matmul_precision": "tf32"}
+CURES = {"cuda graph": "cuda_graph", "torch.compile": "compile", "set_float32_matmul_precision": "tf32"}
 
 
 def labels_of(path, split):

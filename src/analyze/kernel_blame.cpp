@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/operator_shapes.h"
+
 namespace warpmark::analyze {
 
 namespace {
@@ -14,13 +16,13 @@ namespace {
 // reach 0.8 of the first and 0.6 of the second, convolutions less as they move more bytes a FLOP.
 constexpr float kSimtToTensor = 0.08F;
 constexpr float kSimtConvolutionToTensor = 0.13F;
-constexpr float kWideAttention = 0.15F;  // a fused attention kernel on FP32 inputs, to one on tensor cores
+constexpr float kWideAttention = 0.15F;     // a fused attention kernel on FP32 inputs, to one on tensor cores
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
 constexpr float kDoubleToSingle = 0.2F;     // to TF32 or 16 bits; FP32 units alone give half
 constexpr float kWideElementwise = 0.55F;   // half the bytes
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
-constexpr float kGather = 0.35F;         // gathered rows used in place instead of written and read again
+constexpr float kGather = 0.35F;  // gathered rows used in place instead of written and read again
 // ... and reduced as they are read. A gather is bound by its blocks, one a row (0.60 ns each in three programs), the
 // reduction after it by the bytes of the rows in order: reading them out of order took 1.75 and 1.9 times as long.
 constexpr double kReadOutOfOrder = 1.8;
@@ -31,13 +33,13 @@ constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused ch
 constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
 // In training a reduction ends a pass: the backward pass needs what was normalised (a write and a read), and gradients
 // of parameters are sums over the batch.
-constexpr double kPassOfReduction = 0.6;  // of the longest kernel
+constexpr double kPassOfReduction = 0.6;           // of the longest kernel
 constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
 constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
 constexpr int kAttentionReach = 10;
 constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and making the mask
-constexpr int kPassOfSoftmax = 8;  // a kernel shorter than the softmax by more does not pass over the scores
+constexpr int kPassOfSoftmax = 8;   // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
   std::int64_t elements;
@@ -130,8 +132,7 @@ class Blamer {
       if (work.category == Category::gemm) {
         if (touches(work.op, scores) || makes(work.op, scores)) own_scores(i);
       } else if ((is_compute(work.category) || work.category == Category::copy_on_device) &&
-                 work.category != Category::convolution &&
-                 work.category != Category::attention) {
+                 work.category != Category::convolution && work.category != Category::attention) {
         if (touches(work.op, scores)) own_scores(i);
       }
     }
@@ -242,8 +243,7 @@ class Blamer {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
         case MatrixMath::simt_fp32:
-          own(i, Owner::precision,
-              work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
+          own(i, Owner::precision, work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
           break;
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;
@@ -380,31 +380,6 @@ class Blamer {
 
 KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list, std::span<const StepSpan> steps) {
   return Blamer(timeline, list, steps).run();
-}
-
-std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
-  std::vector<std::vector<std::int64_t>> shapes;
-  std::vector<std::int64_t> dims;
-  std::int64_t number = -1;
-  const auto take = [&] {
-    if (number >= 0) dims.push_back(number);
-    number = -1;
-  };
-  for (const char c : text) {
-    if (c >= '0' && c <= '9') {
-      if (number > (INT64_MAX - 9) / 10) return {};
-      number = std::max<std::int64_t>(number, 0) * 10 + (c - '0');
-      continue;
-    }
-    take();
-    if (c == '[' || c == ']') {
-      if (!dims.empty()) shapes.push_back(std::move(dims));
-      dims.clear();
-    }
-  }
-  take();
-  if (!dims.empty()) shapes.push_back(std::move(dims));
-  return shapes;
 }
 
 }  // namespace warpmark::analyze

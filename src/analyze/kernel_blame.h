@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "analyze/work_list.h"
@@ -30,9 +29,5 @@ struct KernelBlame {
 /// `steps`: a chain ends with its step, whose last results the next one does not read.
 [[nodiscard]] KernelBlame blame_kernels(const Timeline& timeline, const WorkList& list,
                                         std::span<const StepSpan> steps);
-
-/// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters
-/// separate.
-[[nodiscard]] std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text);
 
 }  // namespace warpmark::analyze

@@ -1,6 +1,6 @@
 // The host waits for the GPU within the step (.item(), .cpu(), nonzero, explicit synchronization). The wait costs
-// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again: next
-// to the waits as recorded, further away as replayed without them.
+// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again:
+// next to the waits as recorded, further away as replayed without them.
 #include <algorithm>
 #include <map>
 
@@ -72,7 +72,7 @@ void change(const Evidence&, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
+    "cpu_gpu_sync", "cpu_gpu_sync",   "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
     change,         {1.0, 0.03, 0.25}};
 
 }  // namespace warpmark::analyze

@@ -37,9 +37,8 @@ Names names_of(const NameTable& names) {
   for (NameId i = 0; i < names.size(); ++i) {
     const std::string_view name = names.at(i);
     const auto at = name.find(kVectorized);
-    const char digit = at == std::string_view::npos || at + kVectorized.size() >= name.size()
-                           ? '4'
-                           : name[at + kVectorized.size()];
+    const char digit =
+        at == std::string_view::npos || at + kVectorized.size() >= name.size() ? '4' : name[at + kVectorized.size()];
     known.copies.push_back(name.find("copy_kernel") != std::string_view::npos);
     known.accumulates.push_back(name.find("AccumulateGrad") != std::string_view::npos);
     known.a_thread.push_back(digit >= '1' && digit <= '9' ? digit - '0' : 4);

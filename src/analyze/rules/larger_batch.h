@@ -6,8 +6,8 @@
 namespace warpmark::analyze {
 
 struct LargerBatch {
-  int times = 1;           ///< as large
-  double samples_gain = 1; ///< samples a second, over those of the recorded batch
+  int times = 1;            ///< as large
+  double samples_gain = 1;  ///< samples a second, over those of the recorded batch
 };
 
 /// Sixteen times the batch; sixty-four times where that gains little more, so that the GPU is full.

@@ -16,9 +16,9 @@ namespace {
 constexpr double kCompiledAway = 0.25;
 constexpr Calibration kCompiled = {1.0, 0.0, 0.26};
 constexpr Calibration kGraph = {1.0, -0.07, 0.2};
-constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
-constexpr double kMostWaits = 1;       // of the host for the GPU a step: reading the loss at its end breaks no graph
-constexpr double kMostCopies = 4;      // a step between host and GPU: inputs and a loss stay outside of a graph
+constexpr double kWorthCapturing = 1.8;   // below it compiling gains nearly as much and is one line
+constexpr double kMostWaits = 1;          // of the host for the GPU a step: reading the loss at its end breaks no graph
+constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
 constexpr std::ptrdiff_t kUncertain = 2;  // works at the borders of a step
 
 struct Launches {
@@ -156,7 +156,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kLaunchOverheadRule = {
-    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change,
-    kCompiled};
+    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change, kCompiled};
 
 }  // namespace warpmark::analyze

@@ -50,12 +50,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kLoadImbalanceRule = {"load_imbalance",
-                                           "load_imbalance",
-                                           "Does one rank make the others wait?",
-                                           Need::several_ranks,
-                                           apply,
-                                           nullptr,
-                                           {1.0, 0.05, 0.33}};
+constinit const Rule kLoadImbalanceRule = {
+    "load_imbalance", "load_imbalance", "Does one rank make the others wait?", Need::several_ranks, apply,
+    nullptr,          {1.0, 0.05, 0.33}};
 
 }  // namespace warpmark::analyze

@@ -16,8 +16,8 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMuchSharding = 0.3;  // of the host's time
-constexpr double kUnitsLeft = 1.0 / 6;  // a layer of a transformer has four to seven matrices
+constexpr double kMuchSharding = 0.3;               // of the host's time
+constexpr double kUnitsLeft = 1.0 / 6;              // a layer of a transformer has four to seven matrices
 constexpr Calibration kPerUnit = {1.0, 0.1, 0.33};  // one program: 2.14 foretold, 2.52 measured
 // Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
 constexpr double kHideable = 0.8;
@@ -119,8 +119,8 @@ Exposure exposure_of(const RankEvidence& rank) {
 /// What the GPU waits for while gradients travel over the host: copies, and the host's sums within the optimizer.
 double lost_over_host_ns(const RankEvidence& rank) {
   double sum = 0;
-  for (const Part part : {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer,
-                          Part::idle_optimizer}) {
+  for (const Part part :
+       {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer, Part::idle_optimizer}) {
     sum += rank.part_ns(part);
   }
   return sum;
@@ -143,8 +143,7 @@ void recommend(const Evidence& evidence, const RankEvidence& rank, Exposure expo
       return;
     case Exposure::small_units: {
       const double share = host_share_of_sharding(rank);
-      finding.recommendations.push_back({AdviceKind::code,
-                                         "Shard in larger units: whole layers, not single matrices.",
+      finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
                                          "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
       finding.gain = gain_around(1 / (1 - std::min(share, 0.95) * (1 - kUnitsLeft)), kPerUnit,
                                  "the host's share in the sharding, with a sixth of the units left");
@@ -173,8 +172,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const double waiting = std::max(0.0, rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns());
-    const double sum = rank.part_ns(Part::exposed_communication) + waiting +
-                       (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
+    const double sum =
+        rank.part_ns(Part::exposed_communication) + waiting + (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
     if (sum > lost) lost = sum, worst = r;
   }
   if (lost <= 0) return {};

@@ -1,0 +1,32 @@
+#include "analyze/operator_shapes.h"
+
+#include <algorithm>
+
+namespace warpmark::analyze {
+
+std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::int64_t> dims;
+  std::int64_t number = -1;
+  const auto take = [&] {
+    if (number >= 0) dims.push_back(number);
+    number = -1;
+  };
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      if (number > (INT64_MAX - 9) / 10) return {};
+      number = std::max<std::int64_t>(number, 0) * 10 + (c - '0');
+      continue;
+    }
+    take();
+    if (c == '[' || c == ']') {
+      if (!dims.empty()) shapes.push_back(std::move(dims));
+      dims.clear();
+    }
+  }
+  take();
+  if (!dims.empty()) shapes.push_back(std::move(dims));
+  return shapes;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,231 @@
+// Which cure a finding puts first, told from the recording, and that its gain is that cure's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/analyze.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::kTensorGemm;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+constexpr const char* kGelu = "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl>";
+constexpr const char* kCast =
+    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>";
+constexpr const char* kGather = "void at::native::vectorized_gather_kernel<16, long>";
+constexpr const char* kReduce = "void at::native::reduce_kernel<512, 1, ReduceOp<float, MeanOps>>";
+constexpr const char* kFp32Product = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_ffma_aligna4_alignc4_execute_kernel";
+
+Analysis of(Timeline timeline) {
+  ProfileSession session;
+  session.ranks.push_back(std::move(timeline));
+  return analyze(session);
+}
+
+const Finding* find(const Analysis& analysis, const std::string& rule) {
+  for (const Finding& finding : analysis.findings) {
+    if (finding.rule == rule) return &finding;
+  }
+  return nullptr;
+}
+
+void expect_gain(const Finding* finding, double factor) {
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LE(finding->gain.low, factor);
+  EXPECT_GE(finding->gain.high, factor);
+  EXPECT_LT(finding->gain.high, 2 * finding->gain.low);
+}
+
+void short_kernels(TimelineScene& scene, int count) {
+  for (int i = 0; i < count; ++i) {
+    scene.idle_host(20'000);
+    scene.launch(kTensorGemm, 4'000);
+  }
+}
+
+TEST(Cures, a_graph_comes_first_where_every_step_launches_the_same) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) { short_kernels(scene, 100); }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  expect_gain(finding, 6.0);
+  EXPECT_EQ(finding->recommendations.front().id, "cuda_graph");
+  EXPECT_EQ(finding->recommendations.front().gain->low, finding->gain.low);
+}
+
+TEST(Cures, compiling_comes_first_where_steps_differ) {
+  int step = 0;
+  const Analysis analysis =
+      of(stepped(6, [&step](TimelineScene& scene) { short_kernels(scene, 80 + 10 * (++step % 3)); }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  expect_gain(finding, 1.3);
+  EXPECT_EQ(finding->recommendations.front().id, "compile");
+}
+
+TEST(Cures, compiling_comes_first_where_the_host_waits_within_the_step) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) {
+      short_kernels(scene, 20);
+      scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, false);
+      scene.synchronize();
+    }
+  }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->recommendations.front().id, "compile");
+}
+
+TEST(Cures, waits_and_launches_share_no_idle_time) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 4; ++i) {
+      scene.launch(kTensorGemm, 300'000);
+      scene.synchronize();
+      for (int k = 0; k < 40; ++k) scene.launch(kTensorGemm, 2'000);
+    }
+  }));
+  const Finding* waits = find(analysis, "cpu_gpu_sync");
+  ASSERT_NE(waits, nullptr);
+  const Finding* launches = find(analysis, "launch_overhead");
+  std::int64_t idle = 0;
+  for (const BreakdownPart& part : analysis.breakdown) idle += part.group == "idle" ? part.total_ns : 0;
+  EXPECT_GT(waits->lost_ns, idle / 2);
+  EXPECT_LE(waits->lost_ns + (launches == nullptr ? 0 : launches->lost_ns), idle + idle / 20);
+}
+
+TEST(Cures, a_larger_batch_gains_until_the_gpu_is_full) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000, 33);  // a quarter of the multiprocessors
+  }));
+  const Finding* finding = find(analysis, "gpu_underused");
+  expect_gain(finding, 100.0 / (98.0 * 0.25 * 0.5));
+  EXPECT_TRUE(finding->gain.per_sample);
+}
+
+TEST(Cures, a_larger_batch_leaves_passes_over_weights_as_they_are) {
+  const auto with_casts_of = [](std::uint32_t blocks) {
+    return of(stepped(6, [blocks](TimelineScene& scene) {
+      for (int i = 0; i < 20; ++i) {
+        scene.launch(kTensorGemm, 10'000, 33);
+        scene.launch(kGelu, 4'000, 32);
+        scene.launch(kCast, 20'000, blocks);
+      }
+    }));
+  };
+  const Analysis weights = with_casts_of(4096);  // nothing is computed on that many elements
+  const Analysis activations = with_casts_of(32);
+  // weights: 10 + 4 + 20 us become 20 us and what 16 batches need; activations: everything grows with the batch
+  EXPECT_GT(find(weights, "gpu_underused")->gain.low, find(activations, "gpu_underused")->gain.low * 0.9);
+  EXPECT_GT(find(weights, "gpu_underused")->gain.low, 5);
+}
+
+TEST(Cures, what_the_host_does_with_what_it_copied_goes_with_the_copy) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.copy(CopyKind::device_to_host, HostMemory::pageable, 100 << 20, 3'000'000, true);
+    scene.idle_host(3'000'000);
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
+  expect_gain(&analysis.findings.front(), 7.0);
+}
+
+TEST(Cures, a_gather_that_is_reduced_still_reads_its_rows) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) {
+      scene.launch(kGather, 1'200'000);
+      scene.launch(kReduce, 400'000);
+    }
+  }));
+  expect_gain(find(analysis, "memory_bandwidth"), 1600.0 / (1.8 * 400));
+}
+
+TEST(Cures, fused_attention_needs_no_widening_of_what_it_multiplies) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int layer = 0; layer < 8; ++layer) {
+      scene.launch(kTensorGemm, 100'000);
+      for (int i = 0; i < 4; ++i) scene.launch(kCast, 50'000);
+      scene.launch(kFp32Product, 200'000);
+      scene.launch("softmax_warp_forward", 100'000);
+      scene.launch(kFp32Product, 200'000);
+      scene.launch(kCast, 50'000);
+    }
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "attention");
+  expect_gain(&analysis.findings.front(), 850.0 / 132);
+}
+
+/// Two ranks that compute 1 ms a step and then do `more(scene)`.
+template <typename More>
+Analysis of_two_ranks(More more) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000, 33);
+      more(scene);
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return analyze(session);
+}
+
+TEST(Cures, more_communication_than_computation_wants_a_larger_batch) {
+  const Analysis analysis =
+      of_two_ranks([](TimelineScene& scene) { scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2'000'000); });
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  expect_gain(finding, 16 * 3.0 / (2.0 + 16 * 0.98 * 0.25 * 0.5));
+  EXPECT_TRUE(finding->gain.per_sample);
+  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("larger batch"));
+}
+
+TEST(Cures, gradients_that_travel_over_the_host_are_communication) {
+  const Analysis analysis = of_two_ranks([](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) {
+      scene.copy(CopyKind::device_to_host, HostMemory::pageable, 10 << 20, 500'000, true);
+      scene.range("gloo:all_reduce", 300'000);
+      scene.copy(CopyKind::host_to_device, HostMemory::pageable, 10 << 20, 500'000, true);
+    }
+  });
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "multi_gpu_comm");
+  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, testing::HasSubstr("nccl"));
+  EXPECT_EQ(find(analysis, "host_transfer"), nullptr);
+  EXPECT_GT(analysis.findings.front().gain.low, 5);
+}
+
+TEST(Cures, small_sharded_units_want_larger_ones) {
+  const Analysis analysis = of_two_ranks([](TimelineScene& scene) {
+    for (int i = 0; i < 60; ++i) {
+      scene.within("FSDP::pre_forward (layer." + std::to_string(i) + ".query)", EventKind::annotation, [&] {
+        scene.idle_host(150'000);
+        scene.launch("ncclDevKernel_AllGather_RING_LL", 30'000);
+      });
+    }
+  });
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("fully_shard"));
+  EXPECT_GT(finding->gain.low, 2);
+}
+
+TEST(Cures, waiting_for_input_on_one_rank_is_gone_when_cured) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      if (rank == 0) scene.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 4'000'000);
+      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", rank == 0 ? 50'000 : 4'050'000);
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  expect_gain(find(analyze(session), "load_imbalance"), 4.8);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
