@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "store/location.h"
+#include "validate/reference_experiment.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -14,6 +15,24 @@ void announce(Context& context, const Commit& commit, bool builds) {
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   context.err << (builds ? "building " : "checking out ") << commit.sha.substr(0, 10) << " " << commit.subject
               << std::endl;
+}
+
+using Histories = std::map<std::string, std::vector<validate::HistoryPoint>>;
+
+/// Ratios to a reference, which are quieter, if at least half of the results have them; of several references the one
+/// that most have; else the metric itself.
+std::vector<validate::HistoryPoint> best_history(const Histories& found, const std::string& metric) {
+  std::vector<validate::HistoryPoint> best;
+  if (const auto plain = found.find(metric); plain != found.end()) best = plain->second;
+  const std::size_t enough = best.size() / 2;
+  bool ratio = false;
+  for (const auto& [id, points] : found) {
+    if (validate::metric_of_ratio(id) != metric) continue;
+    if (points.size() < (ratio ? best.size() + 1 : enough)) continue;
+    best = points;
+    ratio = true;
+  }
+  return best;
 }
 
 }  // namespace
@@ -89,11 +108,12 @@ void FolderLog::remove() {
 Result<std::vector<validate::HistoryPoint>> history_of(const Context& context, const ParsedOptions& options,
                                                        const validate::CommandSpec& spec,
                                                        const std::vector<Commit>& commits, const Machine& machine) {
-  std::vector<validate::HistoryPoint> history;
   WM_ASSIGN(const auto location, store_location(context, options));
   std::error_code missing;
   // To look must not create it.
-  if (!store::is_postgres(location) && !std::filesystem::exists(location, missing)) return history;
+  if (!store::is_postgres(location) && !std::filesystem::exists(location, missing)) {
+    return std::vector<validate::HistoryPoint>();
+  }
   WM_ASSIGN(const auto store, open_store(context, options));
   Params params;
   if (options.has("--name")) {
@@ -103,7 +123,7 @@ Result<std::vector<validate::HistoryPoint>> history_of(const Context& context, c
   }
   store::RunQuery query;
   query.workload = "command";
-  query.metric = spec.metrics.front().name;
+  query.metric = spec.metrics.front().name + "*";
   query.fingerprint = machine.fingerprint;
   query.dirty = false;
   query.limit = 10'000;
@@ -111,12 +131,15 @@ Result<std::vector<validate::HistoryPoint>> history_of(const Context& context, c
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < commits.size(); ++i) places[commits[i].sha] = i;
   const std::string wanted = to_text(params);
+  std::map<std::string, std::vector<validate::HistoryPoint>> found;
   for (const auto& point : points) {
     const auto place = places.find(point.commit);
-    if (place == places.end() || point.params != wanted || point.metric != query.metric) continue;
-    if (point.outcome == Outcome::passed && point.median > 0) history.push_back({place->second, point.median});
+    if (place == places.end() || point.params != wanted) continue;
+    if (point.outcome == Outcome::passed && point.median > 0) {
+      found[point.metric].push_back({place->second, point.median});
+    }
   }
-  return history;
+  return best_history(found, spec.metrics.front().name);
 }
 
 }  // namespace warpmark::apps

@@ -47,6 +47,7 @@ constexpr OptionSpec kOptions[] = {
     {"--timeout", "TIME", "commands: most time for one run"},
     {"--seed", "N", "commands: seed of the order (default 1)"},
     {"--shell", "", "commands: run with /bin/sh -c"},
+    {"--reference", "REV", "commands: measure this revision beside it in every round; judge the ratio"},
     {"--no-store", "", "commands: do not add the measurement to the history"},
 };
 

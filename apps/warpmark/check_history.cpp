@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "validate/environment_history.h"
+#include "validate/reference_experiment.h"
 #include "validate/regression.h"
 #include "warpmark/series.h"
 #include "warpmark/store_access.h"
@@ -30,6 +31,7 @@ class HistoryCheck {
 
   Result<Check> run() {
     describe();
+    WM_TRY(known_machine());
     for (const auto& session : sessions_) {
       for (const Run& run : session.runs) {
         if (std::none_of(cases_.begin(), cases_.end(), [&](const Run* known) { return same_case(*known, run); })) {
@@ -47,6 +49,7 @@ class HistoryCheck {
     WM_TRY(compare_environments());
     validate::judge_check(check_.metrics,
                           {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
+    WM_TRY(name_branches());
     return std::move(check_);
   }
 
@@ -111,11 +114,19 @@ class HistoryCheck {
         check_.missing.push_back(label + " " + series.metric);
       }
     }
+    if (options_.metrics.empty()) leave_ratios(ids);
     for (const auto& id : ids) {
       if (matches_series(options_.metrics, label, id)) add_metric(run, label, id, baselines);
     }
     if (ids.empty() && options_.metrics.empty()) add_metric(run, label, "result", baselines);
     return {};
+  }
+
+  /// Of a metric that was measured beside a reference only the ratio is judged: the rest is the machine's noise.
+  static void leave_ratios(std::vector<std::string>& ids) {
+    std::set<std::string, std::less<>> covered;
+    for (const auto& id : ids) covered.insert(std::string(validate::metric_of_ratio(id)));
+    std::erase_if(ids, [&](const auto& id) { return covered.contains(id); });
   }
 
   void add_metric(const Run& run, const std::string& label, const std::string& id,
@@ -157,6 +168,48 @@ class HistoryCheck {
                                 .n = found.summary.n,
                                 .value = found.summary.median});
     }
+  }
+
+  /// Two machines of which the same is unknown are not one machine.
+  [[nodiscard]] Status known_machine() const {
+    const Machine& machine = newest().machine;
+    const auto unknown = unknown_facts(machine);
+    if (unknown.empty()) return {};
+    return environment_error(
+        fmt::format("it is not known on what machine {} was measured: {}", newest().id, join(unknown, ", ")),
+        "only results of one machine can be compared; of imported ones `history import --machine NAME` says which");
+  }
+
+  /// Where the branch has no result at all its name may be the mistake.
+  Status name_branches() {
+    const bool any = std::any_of(check_.metrics.begin(), check_.metrics.end(),
+                                 [](const auto& item) { return !item.baseline.empty(); });
+    if (any) return {};
+    WM_ASSIGN(const auto sessions, store_.sessions({.hostname = {}, .fingerprint = {}, .commit = {}, .limit = 10'000}));
+    std::map<std::string, std::int64_t> counts;
+    for (const auto& session : sessions) {
+      if (!session.branch.empty()) ++counts[session.branch];
+    }
+    if (counts.contains(options_.branch)) return {};
+    const std::string said = no_such_branch(counts);
+    for (auto& metric : check_.metrics) {
+      if (metric.verdict == Verdict::inconclusive) metric.reason = said;
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string no_such_branch(const std::map<std::string, std::int64_t>& counts) const {
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> names, shown;
+    for (const auto& [name, count] : counts) {
+      names.push_back(name);
+      if (shown.size() < kShown) shown.push_back(fmt::format("{} ({})", name, count));
+    }
+    if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
+    const auto meant = nearest(options_.branch, names);
+    return fmt::format("no session of branch '{}' is stored{}; {}", options_.branch,
+                       meant.empty() ? "" : " (did you mean '" + meant + "'?)",
+                       shown.empty() ? "no session of any branch is" : "sessions by branch: " + join(shown, ", "));
   }
 
   /// A history on other machines is no history, and not to be passed over in silence.

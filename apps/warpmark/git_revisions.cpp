@@ -15,7 +15,8 @@ Result<std::string> git(std::vector<std::string> words) {
   // A hook of the user's (post-checkout) is meant for the user's own checkouts.
   words.insert(words.begin(), {"git", "-c", "core.hooksPath=/dev/null"});
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = 300}));
-  if (output.exit_code != 0) return usage_error("git " + words[3] + " failed: " + std::string(trim(output.err)));
+  const std::string& verb = words[3] == "-C" ? words[5] : words[3];
+  if (output.exit_code != 0) return usage_error("git " + verb + " failed: " + std::string(trim(output.err)));
   return std::string(trim(output.out));
 }
 
@@ -78,6 +79,27 @@ Result<std::vector<Commit>> first_parent_range(const std::string& good, const st
   }
   range.erase(range.begin() + 1, range.begin() + static_cast<std::ptrdiff_t>(low));
   return range;
+}
+
+Status check_out_apart(const std::string& sha, const std::filesystem::path& folder) {
+  WM_ASSIGN(const auto root, repository_folder());
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::create_directories(folder.parent_path(), ignored);
+  WM_TRY(git({"clone", "--quiet", "--shared", "--no-checkout", "--", root, folder.string()}));
+  WM_TRY(git({"-C", folder.string(), "checkout", "--quiet", "--detach", sha}));
+  return {};
+}
+
+Result<std::string> project_place(const std::filesystem::path& folder) {
+  WM_ASSIGN(const auto prefix, git({"rev-parse", "--show-prefix"}));
+  return (folder / prefix).string();
+}
+
+Result<std::string> repository_folder() {
+  const auto root = git({"rev-parse", "--show-toplevel"});
+  if (!root.ok()) return usage_error("this is no git repository", "revisions are those of the working directory's");
+  return root;
 }
 
 Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, const std::filesystem::path& folder) {

@@ -19,6 +19,16 @@ namespace warpmark::apps {
 /// one is the last. A merged branch is one step. Usage error unless the bad commit descends from the good one.
 [[nodiscard]] Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad);
 
+/// Checks a commit out into `folder`, replacing what is there, as a repository of its own that borrows the objects of
+/// the user's and is not known to it.
+[[nodiscard]] Status check_out_apart(const std::string& sha, const std::filesystem::path& folder);
+
+/// Where the project stands in a checkout in `folder`: our working directory's place in the repository.
+[[nodiscard]] Result<std::string> project_place(const std::filesystem::path& folder);
+
+/// The folder of the user's repository. Usage error outside of one.
+[[nodiscard]] Result<std::string> repository_folder();
+
 /// A checkout of one commit, removed with the object.
 class Worktree {
  public:

@@ -9,9 +9,11 @@
 #include "base/units.h"
 #include "validate/command_experiment.h"
 #include "validate/command_runs.h"
+#include "validate/reference_experiment.h"
 #include "warpmark/interrupt.h"
 #include "warpmark/new_session.h"
 #include "warpmark/project_command.h"
+#include "warpmark/reference.h"
 #include "warpmark/run_request.h"
 #include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
@@ -24,7 +26,7 @@ using validate::CommandSpec;
 
 constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--precision",
                                              "--no-ceilings", "--plugin", "--resume"};
-constexpr const char* kOnlyForCommands[] = {"--name", "--warmup", "--timeout", "--shell"};
+constexpr const char* kOnlyForCommands[] = {"--name", "--warmup", "--timeout", "--shell", "--reference"};
 
 struct Request {
   CommandSpec spec;
@@ -164,10 +166,20 @@ Status without_command_options(const ParsedOptions& options) {
 Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {
   WM_ASSIGN(const Request request, request_of(context, options));
   WM_TRY(validate::build(request.spec, "", &context.interrupted));
+  std::unique_ptr<Reference> reference;
+  if (options.has("--reference")) {
+    WM_ASSIGN(reference, Reference::prepare(context, options, request.spec, options.get("--reference")));
+  }
   Session session = new_session(context);
   if (store != nullptr) WM_TRY(store->begin(session));
   set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
-  validate::CommandExperiment experiment(request.spec, {.directory = "", .interrupted = &context.interrupted});
+  validate::CommandExperiment subject(request.spec, {.directory = "", .interrupted = &context.interrupted});
+  validate::CommandExperiment beside(request.spec, {.directory = reference ? reference->directory() : "",
+                                                    .interrupted = &context.interrupted,
+                                                    .watch_environment = false});
+  const std::string name = reference ? validate::reference_name(reference->commit()) : "";
+  validate::ReferenceExperiment pairs(subject, beside, name, request.runs.seed);
+  measure::Experiment& experiment = reference ? static_cast<measure::Experiment&>(pairs) : subject;
   const Status measured = validate::measure_command_runs(experiment, request.cases, request.runs,
                                                          events_of(context, session, store), session);
   if (context.err_is_terminal) context.err << "\r\x1b[K";

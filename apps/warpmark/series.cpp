@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "device/machine.h"
+#include "exchange/import.h"
 #include "model/names.h"
 
 namespace warpmark::apps {
@@ -62,7 +64,7 @@ std::vector<Series> series_of(const std::vector<store::RunPoint>& points) {
 
 std::string case_label(const std::string& workload, const std::string& params, const std::string& device, Mode mode) {
   if (workload == "command" && device == "host") {
-    for (const std::string_view prefix : {"command=", "name="}) {
+    for (const std::string_view prefix : {"command=", "name=", "matrix="}) {
       if (params.starts_with(prefix)) return params.substr(prefix.size());
     }
     return params.empty() ? workload : params;
@@ -82,6 +84,20 @@ HistoryPoint to_history_point(const store::RunPoint& point) {
           .dirty = point.dirty,
           .n = point.n,
           .value = point.median};
+}
+
+std::vector<std::string> unknown_facts(const Machine& machine) {
+  if (machine.fingerprint == exchange::kUnknownMachine) return {"nothing is said of it"};
+  // Of results of other tools a person or the file has said where they come from; that is all there is.
+  if (machine.fingerprint.starts_with("imported-")) return {};
+  std::vector<std::string> unknown;
+  if (machine.cpu.empty()) unknown.emplace_back("no CPU");
+  if (machine.kernel.empty()) unknown.emplace_back("no kernel");
+  if (cpu_cores(machine) == 0) unknown.emplace_back("no number of cores");
+  const bool gpu = std::any_of(machine.devices.begin(), machine.devices.end(),
+                               [](const auto& device) { return device.backend != "cpu"; });
+  if (gpu && version_of(machine, device::kDriverSoftware) == "none") unknown.emplace_back("no driver of its GPU");
+  return unknown;
 }
 
 std::string machine_differences(const Machine& now, const Machine& before) {

@@ -29,6 +29,10 @@ struct Series {
 
 [[nodiscard]] HistoryPoint to_history_point(const store::RunPoint& point);
 
+/// Which of the facts that decide speed nobody knows: "no CPU", "no kernel", "no driver of its GPU", ... Empty for a
+/// machine that is known, or that a file or a person has named.
+[[nodiscard]] std::vector<std::string> unknown_facts(const Machine& machine);
+
 /// What of the facts that decide speed differs between two machines: "driver 550.54 instead of 535.12". Empty if
 /// nothing that is known does.
 [[nodiscard]] std::string machine_differences(const Machine& now, const Machine& before);

@@ -22,9 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDriver = "NVIDIA driver";
-constexpr const char* kCudaDriver = "CUDA driver";
-
 std::string os_name() {
   const auto text = read_file("/etc/os-release", 1 << 16);
   return text.ok() ? parse_key_value(*text, "PRETTY_NAME") : "";
@@ -43,8 +40,8 @@ void add_devices(Machine& machine) {
 void add_gpu_software(Machine& machine) {
   if (!find_in(backends(), "cuda")->available().available) return;
   if (const auto versions = nvml::versions(); versions.ok()) {
-    machine.software.emplace_back(kDriver, versions->driver);
-    machine.software.emplace_back(kCudaDriver, versions->cuda);
+    machine.software.emplace_back(kDriverSoftware, versions->driver);
+    machine.software.emplace_back(kCudaDriverSoftware, versions->cuda);
   }
   const auto module = cuda_module();
   if (!module.ok()) return;
@@ -90,7 +87,7 @@ std::string fingerprint_of(const Machine& machine) {
     if (device.backend == "cpu") text += std::to_string(device.compute_units) + '\n';
     if (device.backend != "cpu") text += device.name + '\n';
   }
-  text += software_version(machine, kDriver) + '\n' + software_version(machine, kCudaDriver) + '\n';
+  text += software_version(machine, kDriverSoftware) + '\n' + software_version(machine, kCudaDriverSoftware) + '\n';
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char letter : text) {
     hash ^= static_cast<unsigned char>(letter);

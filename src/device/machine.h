@@ -9,6 +9,10 @@
 
 namespace warpmark::device {
 
+/// Names of the driver versions in Machine::software; a machine with a GPU that lacks them could not tell.
+inline constexpr const char* kDriverSoftware = "NVIDIA driver";
+inline constexpr const char* kCudaDriverSoftware = "CUDA driver";
+
 /// Gathers everything, all available devices included. With a GPU this starts its driver: up to a second.
 [[nodiscard]] Machine machine_facts();
 

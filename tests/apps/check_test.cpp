@@ -73,6 +73,53 @@ TEST_F(CheckVerb, is_inconclusive_with_too_little_history) {
   EXPECT_EQ(check({"--baseline", "never-measured"}).exit_code, 3);
 }
 
+TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) {
+  store_history(store(), 20);
+  for (int day = 21; day < 24; ++day) store_session(store(), {.day = day, .branch = "release-2"});
+  store_session(store(), {.day = 40, .time = 1});
+  const auto output = check({"--baseline", "mian", "--json", path("check.json")});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+  const std::string said =
+      "no session of branch 'mian' is stored (did you mean 'main'?); sessions by branch: main (21), release-2 (3)";
+  EXPECT_EQ(json("check.json")["metrics"][0]["reason"], said);
+  const auto far = check({"--baseline", "trunk", "--json", path("check.json")});
+  EXPECT_EQ(far.exit_code, 3);
+  EXPECT_EQ(json("check.json")["metrics"][0]["reason"],
+            "no session of branch 'trunk' is stored; sessions by branch: main (21), release-2 (3)");
+  const auto few = check({"--baseline", "release-2", "--json", path("check.json")});
+  EXPECT_EQ(few.exit_code, 3);
+  EXPECT_EQ(json("check.json")["metrics"][0]["reason"], "3 sessions of history, 9 needed");
+}
+
+TEST_F(CheckVerb, takes_no_unknown_machine_for_another_unknown_one) {
+  const auto fails = [&](Machine machine, int first_day, const std::string& what) {
+    for (int day = first_day; day < first_day + 20; ++day) {
+      store_session(store(), {.day = day, .time = 1, .machine = machine});
+    }
+    const auto output = check();
+    EXPECT_EQ(output.exit_code, 5) << output.out;
+    EXPECT_NE(output.err.find(what), std::string::npos) << output.err;
+  };
+  Machine unknown;
+  unknown.fingerprint = "unknown";
+  fails(unknown, 1, "it is not known on what machine 2026-0020 was measured: nothing is said of it");
+  Machine no_driver = device::machine_facts();
+  std::erase_if(no_driver.software, [](const auto& item) { return item.first == device::kDriverSoftware; });
+  no_driver.devices.push_back({.id = "cuda:0", .backend = "cuda", .name = "Some GPU"});
+  no_driver.fingerprint = device::fingerprint_of(no_driver);
+  fails(no_driver, 30, "no driver of its GPU");
+  Machine half = device::machine_facts();
+  half.cpu.clear();
+  half.kernel.clear();
+  half.fingerprint = device::fingerprint_of(half);
+  fails(half, 60, "no CPU, no kernel");
+  Machine named;
+  named.hostname = "runner-3";
+  named.fingerprint = "imported-0123456789abcdef";
+  for (int day = 90; day < 120; ++day) store_session(store(), {.day = day, .time = quiet_time(day), .machine = named});
+  EXPECT_EQ(check().exit_code, 0);
+}
+
 TEST_F(CheckVerb, takes_no_uncommitted_mistrusted_or_newer_result_for_the_baseline) {
   store_history(store(), 8);
   for (int day = 10; day < 20; ++day) store_session(store(), {.day = day, .time = 1, .dirty = true});

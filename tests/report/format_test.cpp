@@ -95,6 +95,8 @@ TEST(FormatQuantity, follows_the_unit) {
   EXPECT_EQ(format_quantity(0.5, "%"), "50.0 %");
   EXPECT_EQ(format_quantity(12, ""), "12");
   EXPECT_EQ(format_quantity(1.13, ""), "1.13");
+  EXPECT_EQ(format_quantity(1.02949, "x"), "1.029x");
+  EXPECT_EQ(format_quantity(0.98765, "x"), "0.9877x");
 }
 
 TEST(ToAscii, has_a_likeness_or_a_question_mark) {
