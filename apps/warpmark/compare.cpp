@@ -128,8 +128,9 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Reque
   const std::string wanted = identity(arms, request.test, machine);
   request.test.accuracy = arms.accuracy;
   const auto path = folder / (hash_of(wanted) + ".jsonl");
-  WM_ASSIGN(auto journal, validate::Journal::open(path.string(), wanted, hash_of(wanted + format_utc(wall_clock_s())),
-                                                  options.has("--fresh")));
+  WM_ASSIGN(auto journal,
+            validate::Journal::open(path.string(), wanted, hash_of(fmt::format("{} {:.6f}", wanted, wall_clock_s())),
+                                    options.has("--fresh")));
   auto known = journal.take_samples();
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
   request.test.interrupted = &context.interrupted;

@@ -17,14 +17,17 @@
 #include "report/svg.h"
 #include "report/text.h"
 #include "stats/summary.h"
-#include "store/store.h"
+#include "store/location.h"
 #include "validate/command_experiment.h"
 #include "validate/gpu_energy.h"
 #include "validate/journal.h"
 #include "validate/matrix.h"
 #include "warpmark/build_info.h"
 #include "warpmark/command.h"
+#include "warpmark/git_state.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/matrix_store.h"
+#include "warpmark/store_access.h"
 
 namespace warpmark::apps {
 namespace {
@@ -40,7 +43,9 @@ constexpr OptionSpec kOptions[] = {
     {"--json", "FILE", "write the results as JSON (warpmark.matrix/1)", false, "<files>"},
     {"--out", "DIR", "write matrix.json, report.md, report.html and a heat map of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--db", "FILE", "database of sessions; the journal stands beside it", false, "<files>"},
+    {"--no-store", "", "do not store the runs in the history"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file); the journal stands beside it", false,
+     "<files>"},
 };
 
 struct Request {
@@ -146,12 +151,10 @@ class Commands {
 };
 
 /// Where journals stand: beside the database.
-Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
-  std::filesystem::path database = options.get("--db");
-  if (database.empty()) {
-    WM_ASSIGN(database, store::default_store_path(context.environment));
-  }
-  const auto folder = std::filesystem::absolute(database).parent_path() / "matrix";
+Result<std::filesystem::path> journals(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  WM_ASSIGN(auto folder, store::folder_beside(location, context.environment));
+  folder = std::filesystem::absolute(folder) / "matrix";
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
@@ -162,17 +165,25 @@ void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
   if (context.err_is_terminal) context.err << fmt::format("\rrun {} of {} ", runs, most) << std::flush;
 }
 
-Result<Matrix> measure(Context& context, const ParsedOptions& given, Request& request) {
+/// What was measured, and the journal, which stays open until the results are stored.
+struct Measured {
+  Matrix matrix;
+  validate::MatrixRuns runs;
+  validate::Journal journal;
+};
+
+Result<Measured> measure(Context& context, const ParsedOptions& given, Request& request) {
   const Machine machine = device::machine_facts();
   // Rounds, effect and budget may change while a matrix goes on; what is run and in which order may not.
   const std::string wanted =
-      sha256_hex(fmt::format("{}\n{}\nseed {} machine {}", std::filesystem::current_path().string(), request.text,
-                             request.options.seed, machine.fingerprint));
-  WM_ASSIGN(const auto folder, state_folder(context, given));
+      sha256_hex(fmt::format("{}\n{}\nseed {} machine {} commit {}", std::filesystem::current_path().string(),
+                             request.text, request.options.seed, machine.fingerprint, git_state().commit));
+  WM_ASSIGN(const auto folder, journals(context, given));
   const std::string id = wanted.substr(0, 16);
-  WM_ASSIGN(auto journal, validate::Journal::open((folder / (id + ".jsonl")).string(), wanted,
-                                                  sha256_hex(wanted + format_utc(wall_clock_s())).substr(0, 16),
-                                                  given.has("--fresh")));
+  WM_ASSIGN(auto journal,
+            validate::Journal::open((folder / (id + ".jsonl")).string(), wanted,
+                                    sha256_hex(fmt::format("{} {:.6f}", wanted, wall_clock_s())).substr(0, 16),
+                                    given.has("--fresh")));
   auto known = journal.take_samples();
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted matrix\n", known.size());
   request.options.interrupted = &context.interrupted;
@@ -189,13 +200,29 @@ Result<Matrix> measure(Context& context, const ParsedOptions& given, Request& re
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   set_last_words("\n", "");
   if (!runs.ok()) return runs.error();
-  if (runs->complete) WM_TRY(journal.complete());
   WM_ASSIGN(auto matrix, validate::judge_matrix(request.spec, runs->samples, request.options));
   matrix.stopped_because = runs->stopped_because;
   matrix.id = journal.id();
   matrix.machine = machine;
   matrix.build = build_info();
-  return matrix;
+  return Measured{std::move(matrix), std::move(*runs), std::move(journal)};
+}
+
+/// A matrix is stored once, when all its runs are there; until then the journal keeps them.
+Status keep(Context& context, const ParsedOptions& options, const Request& request, Measured& measured) {
+  if (!measured.runs.complete) {
+    if (!options.has("--no-store")) {
+      context.err << "not in the history yet: that has whole matrices; give the same command again to go on\n";
+    }
+    return {};
+  }
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(const auto id, store_matrix(context, options, request.spec, measured.matrix, measured.runs.samples));
+    if (request.format == "text") {
+      context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", id, id);
+    }
+  }
+  return measured.journal.complete();
 }
 
 std::string rendered(const Matrix& matrix, const std::string& format, const report::RenderOptions& options) {
@@ -254,14 +281,16 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     if (context.interrupted) return kInterrupted;
     return measured.error();
   }
-  Matrix& matrix = *measured;
+  Matrix& matrix = measured->matrix;
   matrix.started = started;
   matrix.file = request.file;
   matrix.command = "warpmark";
   for (const auto& word : context.words) matrix.command += " " + shell_quote(word);
   context.out << rendered(matrix, request.format,
                           {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out.flush();
   WM_TRY(write_files(options, matrix));
+  WM_TRY(keep(context, options, request, *measured));
   return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(matrix);
 }
 
@@ -277,8 +306,8 @@ extern const Command matrix_command{
         "baseline (p adjusted over all of them), and the Pareto front of the objectives.\n"
         "\n"
         "A variant that fails or hangs is reported and does not end the matrix. An interrupted or killed matrix goes "
-        "on "
-        "when the same command is given again.\n"
+        "on when the same command is given again. A whole one is stored: history, trend and check know each variant "
+        "as a series.\n"
         "\n"
         "Exit code 0: measured; 2: no variant could be run; 3: nothing to compare, as the baseline or all others "
         "failed.",

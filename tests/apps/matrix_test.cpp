@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
 
 extern char** environ;
@@ -53,6 +54,9 @@ class MatrixCli : public Cli {
       if (!line.empty()) ++counts[line];
     }
     return counts;
+  }
+  std::vector<store::RunPoint> stored(const std::string& metric) {
+    return store::open_sqlite(path("test.db")).value()->find({.metric = metric}).value();
   }
   int started() {
     int sum = 0;
@@ -128,6 +132,70 @@ TEST_F(MatrixCli, goes_on_after_kill_9_and_loses_and_repeats_nothing) {
   // A run in progress when the kill came is repeated; nothing else is.
   EXPECT_LE(lost, 3);
   EXPECT_GE(lost, 0);
+  const auto points = stored("throughput");
+  ASSERT_EQ(points.size(), 4U);  // in the history each variant is there once, with each of its samples once
+  for (const auto& point : points) EXPECT_EQ(point.n, 4) << point.params;
+}
+
+TEST_F(MatrixCli, stores_each_variant_as_a_series_with_the_values_of_the_axes) {
+  write_matrix("m.yaml");
+  for (int i = 0; i < 2; ++i) {
+    const auto output = warpmark({"matrix", path("m.yaml")});
+    ASSERT_EQ(output.exit_code, 0) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("stored as "));
+  }
+  const auto points = stored("throughput");
+  ASSERT_EQ(points.size(), 8U);
+  EXPECT_EQ(stored("time").size(), 8U);
+  for (const auto& point : points) {
+    EXPECT_EQ(point.n, 4);
+    EXPECT_EQ(point.better, Better::higher);
+    EXPECT_EQ(point.workload, "command");
+    EXPECT_EQ(point.fingerprint.size(), 16U);
+    const std::map<std::string, double> rates{{"matrix=m precision=f32 batch=1", 100},
+                                              {"matrix=m precision=f32 batch=8", 800},
+                                              {"matrix=m precision=bf16 batch=1", 100},
+                                              {"matrix=m precision=bf16 batch=8", 800}};
+    ASSERT_TRUE(rates.contains(point.params)) << point.params;
+    EXPECT_EQ(point.median, rates.at(point.params));
+  }
+  const auto trend = warpmark({"trend", "throughput", "--branch", "all", "--dirty"});
+  EXPECT_EQ(trend.exit_code, 0) << trend.err;
+  EXPECT_THAT(trend.out, HasSubstr("m precision=bf16"));
+  EXPECT_THAT(warpmark({"history", "show", "last"}).out, HasSubstr("bf16"));
+  EXPECT_EQ(warpmark({"matrix", path("m.yaml"), "--no-store"}).exit_code, 0);
+  EXPECT_EQ(stored("throughput").size(), 8U);
+}
+
+TEST_F(MatrixCli, stores_nothing_twice_when_it_was_killed_after_storing) {
+  write_matrix("m.yaml");
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml")}).exit_code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(path("matrix"))) {
+    auto text = *read_file(entry.path());
+    const auto end = text.find("{\"complete\":true}");
+    ASSERT_NE(end, std::string::npos);
+    ASSERT_TRUE(write_file(entry.path(), text.substr(0, end)).ok());
+  }
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml")}).exit_code, 0);
+  EXPECT_EQ(started(), 16);
+  EXPECT_EQ(stored("throughput").size(), 4U);
+}
+
+TEST_F(MatrixCli, keeps_an_unfinished_matrix_out_of_the_history_and_counts_failures) {
+  write_matrix("m.yaml");
+  const auto part = warpmark({"matrix", path("m.yaml"), "--budget", "0.05s"});
+  EXPECT_THAT(part.err, HasSubstr("not in the history yet"));
+  EXPECT_TRUE(stored("*").empty());
+  auto text = *read_file(path("m.yaml"));
+  text.replace(text.find("[f32, bf16]"), 11, "[f32, bad]");
+  write("m.yaml", text);
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml")}).exit_code, 0);
+  EXPECT_EQ(stored("throughput").size(), 2U);
+  const auto shown = warpmark({"report", "last", "--format", "json"});
+  const auto session = *parse_json(shown.out, "report");
+  ASSERT_EQ(session["runs"].size(), 4U);
+  EXPECT_EQ(session["runs"][2]["outcome"], "error");
+  EXPECT_THAT(session["runs"][2].value("reason", ""), HasSubstr("exit code 7"));
 }
 
 TEST_F(MatrixCli, names_what_is_wrong_with_the_file) {

@@ -1,0 +1,85 @@
+#include "warpmark/matrix_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "store/keep.h"
+#include "validate/command_experiment.h"
+#include "validate/command_runs.h"
+#include "warpmark/new_session.h"
+#include "warpmark/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// The same when a matrix that was killed while storing goes on: from its first sample and its own id.
+std::string session_id(const Run& first, const Matrix& matrix) {
+  std::string stamp = first.started;  // 2026-03-01T12:34:56Z
+  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
+  std::replace(stamp.begin(), stamp.end(), 'T', '-');
+  return fmt::format("{}-{}m", stamp, matrix.id.substr(0, 6));
+}
+
+Params params_of(const validate::MatrixSpec& spec, const validate::VariantSpec& variant) {
+  Params params;
+  params.set("matrix", spec.name);
+  for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
+    params.set(spec.axes[axis].name, spec.axes[axis].values[variant.choice[axis]].label);
+  }
+  return params;
+}
+
+/// One Run of what succeeded; of the failures where nothing did.
+Run run_of(const std::vector<validate::AbSample>& samples, std::size_t variant) {
+  std::vector<Run> good, bad;
+  for (const auto& sample : samples) {
+    if (static_cast<std::size_t>(sample.slot.arm) != variant) continue;
+    const bool measured = sample.run.outcome == Outcome::passed || sample.run.outcome == Outcome::mistrusted;
+    (measured ? good : bad).push_back(sample.run);
+  }
+  Run run = validate::merge_command_rounds(good.empty() ? bad : good);
+  if (!good.empty() && !bad.empty()) {
+    run.notes.emplace_back(
+        "failures", fmt::format("{} of {} runs failed: {}", bad.size(), bad.size() + good.size(), bad.back().reason));
+  }
+  return run;
+}
+
+std::vector<Run> runs_of(const validate::MatrixSpec& spec, const Matrix& matrix,
+                         const std::vector<validate::AbSample>& samples, const std::string& session) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < spec.variants.size(); ++i) {
+    const bool any = std::any_of(samples.begin(), samples.end(),
+                                 [&](const auto& sample) { return static_cast<std::size_t>(sample.slot.arm) == i; });
+    if (!any) continue;
+    Run run = run_of(samples, i);
+    run.index = static_cast<std::int64_t>(i);
+    run.id = fmt::format("{}.{}", session, i);
+    run.params = params_of(spec, spec.variants[i]);
+    run.seed = matrix.seed;
+    run.stopped_because = matrix.stopped_because;
+    run.repro = validate::command_line(spec.variants[i].command.run);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<std::string> store_matrix(const Context& context, const ParsedOptions& options, const validate::MatrixSpec& spec,
+                                 const Matrix& matrix, const std::vector<validate::AbSample>& samples) {
+  WM_CHECK(!samples.empty());
+  Session session = new_session(context);
+  session.id = session_id(samples.front().run, matrix);
+  session.started = samples.front().run.started;
+  session.complete = true;
+  session.runs = runs_of(spec, matrix, samples, session.id);
+  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
+  return session.id;
+}
+
+}  // namespace warpmark::apps
