@@ -93,6 +93,21 @@ TEST(Cures, waits_and_launches_share_no_idle_time) {
   EXPECT_LE(waits->lost_ns + (launches == nullptr ? 0 : launches->lost_ns), idle + idle / 20);
 }
 
+TEST(Cures, an_unfused_optimizer_comes_before_the_launches_of_the_rest) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    short_kernels(scene, 30);
+    scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] { short_kernels(scene, 60); });
+  }));
+  const Finding* updates = find(analysis, "optimizer");
+  const Finding* launches = find(analysis, "launch_overhead");
+  ASSERT_NE(updates, nullptr);
+  ASSERT_NE(launches, nullptr);
+  EXPECT_EQ(&analysis.findings.front(), updates);
+  std::int64_t step = 0;
+  for (const BreakdownPart& part : analysis.breakdown) step += part.total_ns;
+  EXPECT_LE(updates->lost_ns + launches->lost_ns, step);
+}
+
 TEST(Cures, a_larger_batch_gains_until_the_gpu_is_full) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000, 33);  // a quarter of the multiprocessors
@@ -172,13 +187,25 @@ Analysis of_two_ranks(More more) {
   return analyze(session);
 }
 
+constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+
 TEST(Cures, more_communication_than_computation_wants_a_larger_batch) {
-  const Analysis analysis =
-      of_two_ranks([](TimelineScene& scene) { scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2'000'000); });
+  const Analysis analysis = of_two_ranks([](TimelineScene& scene) {
+    scene.launch(kAllReduce, 2'000'000, 24, 20);  // beside the computation, but twice as long
+    scene.synchronize();
+  });
   const Finding* finding = find(analysis, "multi_gpu_comm");
-  expect_gain(finding, 16 * 3.0 / (2.0 + 16 * 0.98 * 0.25 * 0.5));
+  expect_gain(finding, 16);
   EXPECT_TRUE(finding->gain.per_sample);
   EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("larger batch"));
+}
+
+TEST(Cures, communication_in_line_with_computation_wants_to_be_overlapped) {
+  const Analysis analysis = of_two_ranks([](TimelineScene& scene) { scene.launch(kAllReduce, 2'000'000); });
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  expect_gain(finding, 3);
+  EXPECT_FALSE(finding->gain.per_sample);
+  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("Overlap"));
 }
 
 TEST(Cures, gradients_that_travel_over_the_host_are_communication) {

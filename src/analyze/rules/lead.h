@@ -1,12 +1,19 @@
-// The host's lead over the GPU, and what waits for the GPU cost by taking it away.
+// The host's lead over the GPU, and what waits for the GPU and slow updates cost by taking it away.
 #pragma once
 
-#include "analyze/evidence.h"
+#include "analyze/rule.h"
 
 namespace warpmark::analyze {
 
-/// Idle time a step of the critical rank that no wait is next to, but that would be hidden without waits within the
-/// step: the host would be ahead. Blamed on cpu_gpu_sync, and not on launch_overhead. ns; 0 if nothing waits.
+/// What curing `rule` gains a step of the critical rank, as replayed and calibrated, beyond the `recorded_ns` that its
+/// idle parts and kernels show: idle time further away that has the same cause. ns, at least 0.
+[[nodiscard]] double further_loss_ns(const Rule& rule, const Evidence& evidence, double recorded_ns);
+
+/// Idle time a step that no wait is next to, but that would be hidden without waits within the step: the host would be
+/// ahead. Blamed on cpu_gpu_sync, and not on launch_overhead. ns; 0 if nothing waits.
 [[nodiscard]] double lost_lead_ns(const Evidence& evidence);
+
+/// The same of an optimizer that updates parameters one by one. Blamed on optimizer, and not on launch_overhead. ns
+[[nodiscard]] double late_updates_ns(const Evidence& evidence);
 
 }  // namespace warpmark::analyze

@@ -21,6 +21,7 @@ constexpr double kUnitsLeft = 1.0 / 6;              // a layer of a transformer 
 constexpr Calibration kPerUnit = {1.0, 0.1, 0.33};  // one program: 2.14 foretold, 2.52 measured
 // Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
 constexpr double kHideable = 0.8;
+constexpr double kOverlapping = 0.02;  // of the collectives' time
 constexpr int kTimes = 16;
 constexpr Calibration kPerSample = {1.0, 0.0, 0.33};  // as gpu_underused
 
@@ -109,11 +110,16 @@ double host_share_of_sharding(const RankEvidence& rank) {
          std::max(1.0, static_cast<double>(rank.steps.length()));
 }
 
+/// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
+/// with computation may be activations, which grow with the batch.
+bool overlaps_in_part(const Traffic& traffic) { return traffic.overlapped_ns > kOverlapping * traffic.time_ns; }
+
 Exposure exposure_of(const RankEvidence& rank) {
   if (reduces_over_host(rank)) return Exposure::over_host;
   if (host_share_of_sharding(rank) > kMuchSharding) return Exposure::small_units;
   const Balance balance = balance_of(rank);
-  return balance.communication > kHideable * balance.compute ? Exposure::more_than_compute : Exposure::not_overlapped;
+  const bool too_much = balance.communication > kHideable * balance.compute;
+  return too_much && overlaps_in_part(traffic_in_steps(rank)) ? Exposure::more_than_compute : Exposure::not_overlapped;
 }
 
 /// What the GPU waits for while gradients travel over the host: copies, and the host's sums within the optimizer.

@@ -1,5 +1,6 @@
 // The optimizer updates parameters one by one: many tiny kernels, and many passes over the same memory.
 #include "analyze/rules/host_reduction.h"
+#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -30,13 +31,17 @@ bool is_unfused(const RankEvidence& rank, const Updates& updates) {
   return updates.kernels / rank.step_count() > kFewKernels && updates.multi_tensor * 2 < updates.kernels;
 }
 
+/// Avoidable kernel time, and idle time of an optimizer that a fused one would not have, a step.
+double recorded_loss_ns(const RankEvidence& rank, const Updates& updates) {
+  const double idle = reduces_over_host(rank) ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
+  return avoidable_ns(rank, Owner::optimizer) + idle * (is_unfused(rank, updates) ? 1 - kHostLeft : 0.5);
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
   if (updates.kernels == 0) return {};
-  const double idle = reduces_over_host(rank) ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
-  const double lost =
-      avoidable_ns(rank, Owner::optimizer) + (is_unfused(rank, updates) ? idle * (1 - kHostLeft) : idle * 0.5);
+  const double lost = recorded_loss_ns(rank, updates) + late_updates_ns(evidence);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding =
@@ -49,7 +54,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       share_fact("optimizer_multi_tensor_share", "Of them for many parameters at once",
                  updates.multi_tensor / updates.kernels),
       time_fact("optimizer_gpu_per_step", "GPU time of the optimizer, per step", updates.gpu_ns / rank.step_count()),
-      time_fact("optimizer_idle_per_step", "GPU idle in the optimizer, per step", idle),
+      time_fact("optimizer_idle_per_step", "GPU idle in the optimizer, per step", rank.part_ns(Part::idle_optimizer)),
   };
   finding.recommendations = {
       {AdviceKind::code, "Update all parameters with one kernel.",
@@ -72,6 +77,13 @@ void change(const Evidence& evidence, double success, Change& change) {
 }
 
 }  // namespace
+
+double late_updates_ns(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const Updates updates = updates_in_steps(rank);
+  if (!is_unfused(rank, updates) || reduces_over_host(rank)) return 0;
+  return further_loss_ns(kOptimizerRule, evidence, recorded_loss_ns(rank, updates));
+}
 
 constinit const Rule kOptimizerRule = {
     "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply,
