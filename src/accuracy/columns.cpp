@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/csv.h"
@@ -71,9 +72,10 @@ Result<Columns> parse_table(std::string_view text, char separator, std::string_v
     }
     for (std::size_t c = 0; c < fields.size(); ++c) fields[c].push_back(std::move(rows[r][c]));
   }
+  std::set<std::string> names;
   for (std::size_t c = 0; c < fields.size(); ++c) {
-    const bool twice = std::count(rows[0].begin(), rows[0].end(), rows[0][c]) > 1;
-    if (twice) return data_error(fmt::format("{} has two columns '{}'", name, rows[0][c]));
+    const bool is_new = names.insert(rows[0][c]).second;
+    if (!is_new) return data_error(fmt::format("{} has two columns '{}'", name, rows[0][c]));
     columns.push_back(column_of(rows[0][c], std::move(fields[c])));
   }
   return columns;

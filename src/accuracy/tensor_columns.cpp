@@ -2,15 +2,17 @@
 // dtypes, shapes and offsets before the data). Sizes in a file are never trusted: all are checked against its length.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <regex>
 
 #include "accuracy/columns.h"
 #include "base/float_types.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace warpmark::accuracy {
 namespace {
@@ -92,6 +94,35 @@ Column column_of(std::string name, const Type& type, std::vector<std::int64_t> s
   return column;
 }
 
+/// What stands behind a key of a .npy header, which is a Python dictionary; empty if there is no such key.
+std::string_view behind(std::string_view header, std::string_view key) {
+  const auto at = header.find(key);
+  if (at == std::string_view::npos) return {};
+  header = trim(header.substr(at + key.size()));
+  return header.starts_with(':') ? trim(header.substr(1)) : std::string_view();
+}
+
+/// Nothing if the text does not begin with `open` or has no `close`.
+std::optional<std::string_view> between(std::string_view text, char open, char close) {
+  const auto end = text.find(close, 1);
+  if (!text.starts_with(open) || end == std::string_view::npos) return std::nullopt;
+  return text.substr(1, end - 1);
+}
+
+/// "64, 3L," and "" (one value); nothing if it is something else.
+std::optional<std::vector<std::int64_t>> sizes_of(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& part : split(text, ',')) {
+    std::string_view digits = trim(part);
+    if (digits.ends_with('L')) digits.remove_suffix(1);  // Python 2
+    if (digits.empty()) continue;
+    const auto size = digits.size() > 15 ? Result<std::int64_t>(data_error("too large")) : parse_integer(digits);
+    if (!size.ok()) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 Error npy_error(std::string_view name, const std::string& what) {
   return data_error(fmt::format("{} is no array that can be read: {}", name, what));
 }
@@ -105,29 +136,25 @@ Result<Columns> parse_npy(std::string_view bytes, std::string_view name) {
   std::memcpy(&length, bytes.data() + 8, length_bytes);
   const std::size_t begin = 8 + length_bytes;
   if (length > bytes.size() - begin || length > 65'536) return npy_error(name, "its header is longer than the file");
-  const std::string header(bytes.substr(begin, length));
-  static const std::regex descr(R"('descr'\s*:\s*'([<>|=])([a-z][0-9]+)')"), order(R"('fortran_order'\s*:\s*True)"),
-      shape_of(R"('shape'\s*:\s*\(([0-9, L]*)\))");
-  std::smatch type_match, shape_match;
-  if (!std::regex_search(header, type_match, descr)) return npy_error(name, "its header names no plain type");
-  if (!std::regex_search(header, shape_match, shape_of)) return npy_error(name, "its header has no shape");
-  if (type_match[1] == ">") return npy_error(name, "its byte order is not this machine's");
-  if (std::regex_search(header, order))
+  const std::string_view header = bytes.substr(begin, length);
+  const auto type_name = between(behind(header, "'descr'"), '\'', '\'');
+  if (!type_name || type_name->size() < 2) return npy_error(name, "its header names no plain type");
+  const auto shape_text = between(behind(header, "'shape'"), '(', ')');
+  auto shape = shape_text ? sizes_of(*shape_text) : std::nullopt;
+  if (!shape) return npy_error(name, "its header has no shape");
+  if (type_name->front() == '>') return npy_error(name, "its byte order is not this machine's");
+  if (behind(header, "'fortran_order'").starts_with("True")) {
     return npy_error(name, "it is in Fortran order; save it with np.ascontiguousarray");
-  std::vector<std::int64_t> shape;
-  static const std::regex number("[0-9]{1,15}");
-  const std::string sizes = shape_match[1];
-  for (std::sregex_iterator it(sizes.begin(), sizes.end(), number), end; it != end; ++it)
-    shape.push_back(std::stoll(it->str()));
+  }
   const Type* type = nullptr;
   for (const auto& candidate : kTypes) {
-    if (type_match[2] == candidate.npy) type = &candidate;
+    if (type_name->substr(1) == candidate.npy) type = &candidate;
   }
-  if (type == nullptr) return npy_error(name, "its type " + type_match[2].str() + " is not known");
-  const auto count = elements_of(shape);
+  if (type == nullptr) return npy_error(name, "its type " + std::string(*type_name) + " is not known");
+  const auto count = elements_of(*shape);
   const auto data = bytes.substr(begin + length);
   if (!count || *count * type->size != data.size()) return npy_error(name, "its shape does not fit its length");
-  return Columns{column_of("array", *type, std::move(shape), data)};
+  return Columns{column_of("array", *type, std::move(*shape), data)};
 }
 
 Result<Columns> parse_safetensors(std::string_view bytes, std::string_view name) {

@@ -14,7 +14,7 @@ namespace warpmark {
 /// Keeps the order in which keys were added, so that files read top-down.
 using Json = nlohmann::ordered_json;
 
-/// `name` is the file or source named in the error.
+/// `name` is the file or source named in the error. Data error for what is no JSON, or nested above 1000 levels.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
 
 /// Indented by two, or on one line with indent -1. Invalid UTF-8 is replaced by U+FFFD.

@@ -1,6 +1,7 @@
 #include "store/payload.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -42,6 +43,10 @@ Result<Run> run_from_payload(std::string_view document, std::string_view samples
     metric.samples.resize(count);
     if (count > 0) std::memcpy(metric.samples.data(), samples.data(), count * sizeof(double));
     samples.remove_prefix(count * sizeof(double));
+    // What is not finite has no JSON form.
+    for (const double sample : metric.samples) {
+      if (!std::isfinite(sample)) return damaged(name);
+    }
   }
   if (!samples.empty()) return damaged(name);
   return run;

@@ -24,6 +24,12 @@ Error file_error(const std::string& what, const std::string& path) {
   return environment_error(fmt::format("cannot {} the journal {}: {}", what, path, std::strerror(errno)));
 }
 
+/// Empty if the line has no such text.
+std::string text_of(const Json& line, const char* key) {
+  const auto found = line.is_object() ? line.find(key) : line.end();
+  return found == line.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
 Result<AbSample> sample_of(const Json& line) {
   if (!line.contains("arm") || !line["arm"].is_number_integer() || !line.contains("round") ||
       !line["round"].is_number_integer() || !line.contains("ends_round") || !line["ends_round"].is_boolean() ||
@@ -84,8 +90,8 @@ Status Journal::read(const std::string& request, bool fresh) {
     const std::string place = fmt::format("{} line {}", path_, number);
     WM_ASSIGN(const auto json, parse_json(line, place));
     if (number == 1) {
-      if (json.value("schema", "") != kSchema || json.value("request", "") != request) return {};
-      id = json.value("id", "");
+      if (text_of(json, "schema") != kSchema || text_of(json, "request") != request) return {};
+      id = text_of(json, "id");
       continue;
     }
     if (json.contains("complete")) return {};

@@ -132,6 +132,26 @@ TEST(Npy, is_read_by_type_and_shape) {
   EXPECT_FALSE(parse_npy(std::string("\x93NUMPY\x01\x00\xff\xff", 10) + "  ", "a.npy").ok());
 }
 
+TEST(Npy, headers_are_read_however_they_are_written) {
+  const auto with_header = [](std::string header, const std::string& data) {
+    header.resize(65'000, ' ');
+    const auto low = static_cast<char>(65'000 & 0xFF), high = static_cast<char>(65'000 >> 8);
+    return parse_npy(std::string("\x93NUMPY\x01\x00", 8) + low + high + header + data, "a.npy");
+  };
+  const auto python2 = with_header("{'shape' : (3L,),'fortran_order':False,'descr':'|u1'}", "abc");
+  ASSERT_TRUE(python2.ok()) << python2.error().what;
+  EXPECT_EQ((*python2)[0].shape, std::vector<std::int64_t>{3});
+  const auto scalar = with_header("{'descr': '|b1', 'fortran_order': False, 'shape': ()}", std::string(1, '\1'));
+  ASSERT_TRUE(scalar.ok()) << scalar.error().what;
+  EXPECT_EQ((*scalar)[0].numbers, std::vector<double>{1});
+  EXPECT_FALSE(with_header("{'descr': '|u1', 'fortran_order': True, 'shape': (3,)}", "abc").ok());
+  EXPECT_FALSE(with_header("{'descr': [('a', '|u1')], 'fortran_order': False, 'shape': (3,)}", "abc").ok());
+  EXPECT_FALSE(with_header("{'descr': '|u1', 'shape': 3}", "abc").ok());
+  EXPECT_FALSE(with_header("{'descr': '|u1', 'shape': (-3,)}", "abc").ok());
+  // 65,000 sizes: a regular expression took a stack frame for each character.
+  EXPECT_FALSE(with_header("{'descr': '|u1', 'shape': (" + std::string(64'900, '1') + ")}", "abc").ok());
+}
+
 std::string safetensors(const std::string& header, const std::string& data) {
   const std::uint64_t length = header.size();
   std::string bytes(8, '\0');

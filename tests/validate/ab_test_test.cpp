@@ -149,6 +149,15 @@ class JournalTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+TEST_F(JournalTest, starts_anew_where_the_first_line_is_no_head_of_a_journal) {
+  for (const char* line : {"[1]\n", "3\n", "{\"schema\": 4}\n", "{\"schema\": [], \"request\": {}}\n"}) {
+    ASSERT_TRUE(write_file(path(), line).ok());
+    const auto journal = Journal::open(path(), "request", "first", false);
+    ASSERT_TRUE(journal.ok()) << journal.error().what;
+    EXPECT_EQ(journal->id(), "first") << line;
+  }
+}
+
 TEST_F(JournalTest, lets_an_interrupted_comparison_go_on_as_if_it_had_not_been) {
   const AbOptions options{.schedule = {.rounds = 12, .seed = 4}, .warmup_runs = 0, .stop_early = false};
   FakeExperiment whole_a(wobble), whole_b(wobble);

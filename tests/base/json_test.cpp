@@ -1,0 +1,30 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark {
+namespace {
+
+std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+
+TEST(Json, is_refused_where_it_is_nested_so_deep_that_copying_it_would_overflow_the_stack) {
+  const auto deep = parse_json(nested(1'000'000), "a.json");
+  ASSERT_FALSE(deep.ok());
+  EXPECT_EQ(deep.error().kind, ErrorKind::data);
+  EXPECT_NE(deep.error().what.find("a.json is nested more than 1000 levels deep"), std::string::npos);
+  EXPECT_FALSE(parse_json(std::string(1'000'000, '{'), "a.json").ok());
+
+  const auto fine = parse_json(nested(1000), "a.json");
+  ASSERT_TRUE(fine.ok()) << fine.error().what;
+  const Json copy = *fine;
+  EXPECT_EQ(dump_json(copy, -1), nested(1000));
+}
+
+TEST(Json, counts_no_brackets_within_strings) {
+  const auto json = parse_json("[\"\\\"" + std::string(2000, '[') + "\", \"\\\\\", [" + "]]", "a.json");
+  ASSERT_TRUE(json.ok()) << json.error().what;
+  EXPECT_EQ(json->size(), 3U);
+}
+
+}  // namespace
+}  // namespace warpmark
