@@ -3,15 +3,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace warpmark {
 
+/// A text that many values have in common: copies share one. Conversions are implicit, as it stands for the text.
+class SharedText {
+ public:
+  SharedText(std::string_view text) : text_(std::make_shared<const std::string>(text)) {}
+  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}
+  SharedText(const char* text) : SharedText(std::string_view(text)) {}
+  operator std::string_view() const { return *text_; }
+  [[nodiscard]] const std::string& text() const { return *text_; }
+  friend bool operator==(const SharedText& a, std::string_view b) { return *a.text_ == b; }
+
+ private:
+  std::shared_ptr<const std::string> text_;  ///< never null
+};
+
 struct KernelMetric {
-  std::string id;    ///< Nsight Compute's name: "sm__throughput.avg.pct_of_peak_sustained_elapsed"
-  std::string unit;  ///< base unit as printed: "%", "ns", "byte", "byte/s"
+  SharedText id;    ///< Nsight Compute's name: "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  SharedText unit;  ///< base unit as printed: "%", "ns", "byte", "byte/s"
   double value = 0;
 };
 

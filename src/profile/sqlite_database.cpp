@@ -130,6 +130,12 @@ Result<Database> Database::create(const std::filesystem::path& path) {
   return database;
 }
 
+Result<std::int64_t> Database::bytes() const {
+  WM_ASSIGN(Statement size, prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"));
+  WM_TRY(size.step());
+  return size.integer(0);
+}
+
 Result<Statement> Database::prepare(std::string_view sql) const {
   sqlite3_stmt* prepared = nullptr;
   const int code = sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &prepared, nullptr);

@@ -58,6 +58,8 @@ class Database {
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
   [[nodiscard]] Status execute(const char* sql) const;
   [[nodiscard]] sqlite3* handle() const { return database_.get(); }
+  /// Size of the database by its pages.
+  [[nodiscard]] Result<std::int64_t> bytes() const;
 
  private:
   struct Close {

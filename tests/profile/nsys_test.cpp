@@ -1,6 +1,9 @@
 // Exports of Nsight Systems, made here from its documented schema.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "profile/sqlite_database.h"
 #include "profile/trace_text.h"
 #include "support/fake_tree.h"
@@ -141,6 +144,19 @@ TEST(Nsys, refuses_other_databases) {
 }
 
 TEST(Nsys, opens_paths_with_special_characters) { EXPECT_TRUE(read_export(kSchema, "a b?c#d%41.sqlite").ok()); }
+
+TEST(Nsys, ends_where_a_database_seems_to_hold_more_rows_than_fit_into_it) {
+  // Its pages refer to one another so that 18 KB show 60^6 rows.
+  const std::filesystem::path path = std::string(WARPMARK_SOURCE_DIR) + "/fuzz/corpus/nsys_sqlite/circle";
+  const auto session = read_session(std::vector{path});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->ranks.size(), 1U);
+  EXPECT_LE(session->ranks[0].events.size(), std::filesystem::file_size(path) / 6);
+  EXPECT_GT(session->ranks[0].events.size(), 1000U);
+  EXPECT_EQ(std::count_if(session->quality.begin(), session->quality.end(),
+                          [](const DataQualityIssue& issue) { return issue.id == "damaged_table"; }),
+            1);
+}
 
 }  // namespace
 }  // namespace warpmark::profile

@@ -173,5 +173,32 @@ TEST(NcclTests, without_rows_says_so) {
   EXPECT_EQ(session.error().kind, ErrorKind::data);
 }
 
+TEST(TextFormats, are_read_in_time_that_grows_with_their_size) {
+  // Each of these once took time that grows with the square of its size: minutes, where the test may take seconds.
+  std::string open_quote = "\"ID\",\"Kernel Name\"\n\"0\",\"k\"\n\"1\",\"";
+  for (int i = 0; i < 500'000; ++i) open_quote += "\na";
+  const auto kernels = read_text(open_quote);
+  ASSERT_TRUE(kernels.ok()) << kernels.error().what;
+  EXPECT_EQ(kernels->kernels.size(), 1U);
+
+  std::string many_gpus = "# gpu pviol tviol\n";
+  for (int i = 0; i < 60'000; ++i) many_gpus += std::to_string(i) + " 1 0\n";
+  const auto counters = read_text(many_gpus);
+  ASSERT_TRUE(counters.ok()) << counters.error().what;
+  EXPECT_EQ(counters->counters.size(), 180'000U);
+  EXPECT_EQ(series(*counters, "throttle_reasons", 59'999)->values.back(), 4);
+}
+
+TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {
+  std::string text = "# nThread 1 nGpus 2 minBytes 8\n# size count type redop root time algbw busbw #wrong\n";
+  for (int i = 0; i < 20'000; ++i) text += "8 2 float sum -1 1.5 2.5 3.5 0\n";
+  const auto session = read_text(text);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_EQ(session->collectives.size(), 16384U);
+  ASSERT_EQ(session->quality.size(), 1U);
+  EXPECT_EQ(session->quality[0].id, "too_many_rows");
+  EXPECT_EQ(session->quality[0].count, 20'000 - 16384);
+}
+
 }  // namespace
 }  // namespace warpmark::profile

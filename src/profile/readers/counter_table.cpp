@@ -35,6 +35,12 @@ void CounterTable::add_value(const char* id, const char* unit, int device, std::
   series.values.push_back(value);
 }
 
+std::optional<double> CounterTable::last(const char* id, int device) const {
+  const auto known = series_.find({device, id});
+  if (known == series_.end()) return std::nullopt;
+  return session_.counters[known->second].values.back();
+}
+
 void CounterTable::finish() {
   for (const auto& [key, index] : series_) {
     CounterSeries& series = session_.counters[index];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ class CounterTable {
   /// One value a column. Returns false if there are fewer.
   [[nodiscard]] bool add(int device, std::int64_t time_ns, std::span<const std::string_view> values);
   void add_value(const char* id, const char* unit, int device, std::int64_t time_ns, double value);
+  /// The value that was added last; nothing if there is none.
+  [[nodiscard]] std::optional<double> last(const char* id, int device) const;
   [[nodiscard]] bool empty() const { return series_.empty(); }
   /// Sorts by time where the file did not.
   void finish();

@@ -47,7 +47,7 @@ class Cutter {
     carry_.clear();
     while (!over_) {
       const std::size_t have = block.text.size();
-      const std::size_t wanted = have < block_bytes_ / 2 ? block_bytes_ : have + block_bytes_;
+      const std::size_t wanted = std::max(block_bytes_, 2 * have);  // doubled: the search begins anew every time
       block.text.resize(wanted);
       WM_ASSIGN(const std::size_t got, source_.read({block.text.begin() + have, wanted - have}));
       block.text.resize(have + got);

@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1 << 18;
 constexpr std::size_t kMostLineBytes = 16 << 20;
+// No tool prints more; a line of nothing but separators would take 32 times its size.
+constexpr std::size_t kMostFields = 1 << 16;
+constexpr std::size_t kMostWords = 1 << 12;
 
 }  // namespace
 
@@ -49,7 +52,7 @@ std::vector<std::string> csv_fields(std::string_view record) {
   std::vector<std::string> fields;
   std::string field;
   bool quoted = false;
-  for (std::size_t i = 0; i < record.size(); ++i) {
+  for (std::size_t i = 0; i < record.size() && fields.size() < kMostFields; ++i) {
     const char c = record[i];
     if (quoted && c == '"' && i + 1 < record.size() && record[i + 1] == '"') {
       field += '"';
@@ -63,16 +66,16 @@ std::vector<std::string> csv_fields(std::string_view record) {
       field += c;
     }
   }
-  fields.push_back(std::move(field));
+  if (fields.size() < kMostFields) fields.push_back(std::move(field));
   return fields;
 }
 
-bool is_whole_record(std::string_view record) { return std::count(record.begin(), record.end(), '"') % 2 == 0; }
+bool has_open_quote(std::string_view line) { return std::count(line.begin(), line.end(), '"') % 2 != 0; }
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   constexpr std::string_view kBlanks = " \t\r";
-  for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;
+  for (std::size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos && words.size() < kMostWords;
        at = line.find_first_not_of(kBlanks, at)) {
     const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
     words.push_back(line.substr(at, end - at));

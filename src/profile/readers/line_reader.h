@@ -37,12 +37,12 @@ template <typename Add>
   }
 }
 
-/// Fields of a CSV record. A field whose quote is not closed takes the rest.
+/// Fields of a CSV record, the first 65536 of them. A field whose quote is not closed takes the rest.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
-/// Whether all quotes of a record are closed: if not, it goes on in the next line.
-[[nodiscard]] bool is_whole_record(std::string_view record);
+/// Whether a quote is opened in the line and not closed, or closed and not opened.
+[[nodiscard]] bool has_open_quote(std::string_view line);
 
-/// Words between blanks; views of `line`.
+/// Words between blanks, the first 4096 of them; views of `line`.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
 
 }  // namespace warpmark::profile

@@ -13,7 +13,8 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::size_t kValuesPerHalf = 4;  // time, algbw, busbw, #wrong
+constexpr std::size_t kMostResults = 1 << 14;  // a sweep prints some 60
+constexpr std::size_t kValuesPerHalf = 4;      // time, algbw, busbw, #wrong
 
 Sniff sniff(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
@@ -70,6 +71,10 @@ class NcclTable {
     const auto bytes = parse_integer(words[0]);
     if (!bytes || *bytes < 0 || words.size() < first + 3) {
       count_issue(session_.quality, "short_row", "rows that end early: left out", line);
+      return;
+    }
+    if (session_.collectives.size() - first_ >= kMostResults) {
+      count_issue(session_.quality, "too_many_rows", "rows beyond the first 16384 results: left out", line);
       return;
     }
     for (std::size_t half = 0; half < 2; ++half) {

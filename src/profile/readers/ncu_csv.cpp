@@ -1,7 +1,9 @@
 #include "profile/readers/ncu_csv.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -34,7 +36,8 @@ Sniff sniff(std::string_view head) {
 
 class NcuTable {
  public:
-  NcuTable(const std::vector<std::string>& header, ProfileSession& session) : header_(header), session_(session) {
+  NcuTable(const std::vector<std::string>& header, ProfileSession& session)
+      : header_(header.begin(), header.end()), session_(session) {
     for (std::size_t i = 0; i < header.size(); ++i) columns_.try_emplace(header[i], i);
     is_details_ = columns_.contains("Metric Name");
     for (std::size_t i = 0; i < header.size() && !is_details_; ++i) {
@@ -89,10 +92,11 @@ class NcuTable {
   }
 
   void add_raw(KernelProfile& kernel, const std::vector<std::string>& fields) {
+    if (kernel.metrics.empty()) kernel.metrics.reserve(std::min(metric_columns_.size(), fields.size()));
     for (const std::size_t i : metric_columns_) {
       if (i >= fields.size()) break;
       const auto value = parse_ncu_value(fields[i], i < units_.size() ? units_[i] : "");
-      if (value) kernel.metrics.push_back({header_[i], value->unit, value->value});
+      if (value) kernel.metrics.push_back({header_[i], shared(value->unit), value->value});
     }
   }
 
@@ -101,7 +105,7 @@ class NcuTable {
       const auto value = parse_ncu_value(text_at(fields, "Metric Value"), text_at(fields, "Metric Unit"));
       const std::string id = ncu_metric_id(text_at(fields, "Section Name"), label);
       const bool is_new = seen_.insert(std::to_string(&kernel - session_.kernels.data()) + "/" + id).second;
-      if (value && is_new) kernel.metrics.push_back({id, value->unit, value->value});
+      if (value && is_new) kernel.metrics.push_back({shared(id), shared(value->unit), value->value});
     }
     if (KernelRuleText rule{text_at(fields, "Rule Name")}; !rule.name.empty()) {
       rule.type = text_at(fields, "Rule Type");
@@ -113,15 +117,21 @@ class NcuTable {
     }
   }
 
+  const SharedText& shared(const std::string& text) {
+    const auto known = shared_.find(text);
+    return known != shared_.end() ? known->second : shared_.emplace(text, SharedText(text)).first->second;
+  }
+
   void count(const char* id, const char* text, std::string_view example) {
     count_issue(session_.quality, id, text, example);
   }
 
-  std::vector<std::string> header_;
+  std::vector<SharedText> header_;
   ProfileSession& session_;
   std::map<std::string, std::size_t> columns_;
   std::vector<std::size_t> metric_columns_;
   std::vector<std::string> units_;
+  std::unordered_map<std::string, SharedText> shared_;  ///< units, and names of metrics of a details page
   bool is_details_ = false;
   std::map<std::pair<std::int64_t, std::string>, std::size_t> kernels_;  ///< (ID, process) to the session's index
   std::map<std::string, std::int64_t> launches_;
@@ -132,6 +142,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   LineReader lines(source);
   std::optional<NcuTable> table;
   std::string record;
+  bool is_open = false;  // the record goes on in the next line
   std::string_view line;
   const std::size_t kernels_before = session.kernels.size();
   for (;;) {
@@ -144,9 +155,11 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
     }
     if (!table) continue;
     if (record.empty() && !line.starts_with('"')) continue;  // what the program or ncu printed in between
+    if (record.empty()) is_open = false;
     record += record.empty() ? "" : "\n";
     record += line;
-    if (!is_whole_record(record) && record.size() < kMostRecordBytes) continue;
+    is_open ^= has_open_quote(line);
+    if (is_open && record.size() < kMostRecordBytes) continue;
     table->add(csv_fields(record));
     record.clear();
   }

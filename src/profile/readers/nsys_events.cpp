@@ -8,6 +8,8 @@
 namespace warpmark::profile {
 namespace {
 
+constexpr std::size_t kMostProcesses = 1 << 12;  // of one report; what belongs to more is counted as process 0
+
 // Enumerations of the export: ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND, ENUM_CUPTI_SYNC_TYPE, ENUM_NSYS_EVENT_TYPE.
 CopyKind copy_kind_of(std::int64_t code) {
   switch (code) {
@@ -83,7 +85,14 @@ Status NsysEvents::read() {
   return read_metrics();
 }
 
-NsysEvents::Process& NsysEvents::process(std::int64_t id) { return processes_[id]; }
+std::string NsysEvents::text_of(const Statement& row, int column) {
+  const std::string_view raw = row.text(column);
+  return allowance_.take_text(raw.size()) ? mend_utf8(raw) : std::string();
+}
+
+NsysEvents::Process& NsysEvents::process(std::int64_t id) {
+  return processes_[processes_.size() < kMostProcesses || processes_.contains(id) ? id : 0];
+}
 
 NameId NsysEvents::name(Process& process, std::int64_t string_id) {
   const auto [known, added] = process.names.try_emplace(string_id, 0);
@@ -120,7 +129,7 @@ Status NsysEvents::read_facts() {
               [&](Statement& row) {
                 GpuInfo gpu;
                 gpu.index = to_small(row.is_null(7) ? row.integer(0) : row.integer(7));
-                gpu.name = mend_utf8(row.text(1));
+                gpu.name = text_of(row, 1);
                 gpu.memory_bytes = row.integer(2);
                 gpu.sm_count = to_small(row.integer(3));
                 gpu.compute_major = to_small(row.integer(4));

@@ -4,11 +4,12 @@
 #include <tuple>
 #include <utility>
 
-#include "profile/readers/json_text.h"
 #include "profile/readers/nsys_events.h"
 
 namespace warpmark::profile {
 namespace {
+
+constexpr std::size_t kMostSeries = 1 << 12;  // of sampled metrics; nsys samples some 50 of a GPU
 
 struct MetricName {
   std::string_view part;  ///< of the name, as versions add suffixes like " [Throughput %]"
@@ -59,7 +60,7 @@ Status NsysEvents::read_ranges() {
     const std::int64_t type = row.integer(3);
     if (type != kMark && type != kPushPop && type != kStartEnd) return;
     Process& owner = process(process_of(row.integer(2)));
-    const NameId text = row.is_null(4) ? name(owner, row.integer(5)) : owner.builder.intern(mend_utf8(row.text(4)));
+    const NameId text = row.is_null(4) ? name(owner, row.integer(5)) : owner.builder.intern(text_of(row, 4));
     if (type != kMark && row.is_null(1)) {
       owner.builder.issue("open_range", "NVTX ranges that never end: taken as instants",
                           owner.builder.facts().names.at(text));
@@ -92,11 +93,12 @@ Status NsysEvents::read_memory() {
 Status NsysEvents::read_metrics() {
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> names;  // by type and metric
   WM_TRY(each("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"}, [&](Statement& row) {
-    names[{row.integer(0), row.integer(1)}] = mend_utf8(row.text(2));
+    names[{row.integer(0), row.integer(1)}] = text_of(row, 2);
   }));
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> series;
   return each("GPU_METRICS", {"timestamp|rawTimestamp", "typeId", "metricId", "value"}, [&](Statement& row) {
     const std::pair key{row.integer(1), row.integer(2)};
+    if (series.size() >= kMostSeries && !series.contains(key)) return;
     const auto [known, added] = series.try_emplace(key, counters_.size());
     const std::string& name = names[key];
     const bool is_share = name.find('%') != std::string::npos;

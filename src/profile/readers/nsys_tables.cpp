@@ -15,16 +15,24 @@ std::string quoted(const std::string& name) {
   return result + "\"";
 }
 
+constexpr std::int64_t kLeastRowBytes = 6;   // a cell of NULLs and its entry in the page
+constexpr std::int64_t kMostTextGrowth = 2;  // from UTF-16 to UTF-8, and all rows of a text that is stored once
+
 }  // namespace
+
+Allowance::Allowance(std::int64_t file_bytes)
+    : rows_(file_bytes / kLeastRowBytes), text_bytes_(file_bytes * kMostTextGrowth) {}
 
 Result<NsysTables> NsysTables::open(Database database) {
   NsysTables tables;
   tables.database_ = std::move(database);
+  WM_ASSIGN(const std::int64_t file_bytes, tables.database_.bytes());
+  tables.allowance_ = Allowance(file_bytes);
   // Views are left out: what they compute is not the profiler's.
   WM_ASSIGN(Statement names, tables.database_.prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));
   for (;;) {
     WM_ASSIGN(const bool row, names.step());
-    if (!row) break;
+    if (!row || !tables.allowance_.take_row() || !tables.allowance_.take_text(names.text(0).size())) break;
     tables.columns_[std::string(names.text(0))];
   }
   for (auto& [table, columns] : tables.columns_) {
@@ -39,7 +47,7 @@ Result<NsysTables> NsysTables::open(Database database) {
   WM_ASSIGN(Statement strings, tables.select("StringIds", {"id", "value"}));
   for (;;) {
     WM_ASSIGN(const bool row, strings.step());
-    if (!row) break;
+    if (!row || !tables.allowance_.take_row() || !tables.allowance_.take_text(strings.text(1).size())) break;
     tables.strings_[strings.integer(0)] = mend_utf8(strings.text(1));
   }
   return tables;

@@ -12,6 +12,21 @@
 
 namespace warpmark::profile {
 
+/// What a database of some size can hold at most. One whose pages refer to one another in circles, by damage or by
+/// intent, seems to hold rows without end.
+class Allowance {
+ public:
+  Allowance() = default;
+  explicit Allowance(std::int64_t file_bytes);
+  /// False once it is more than fits.
+  [[nodiscard]] bool take_row() { return --rows_ >= 0; }
+  [[nodiscard]] bool take_text(std::size_t bytes) { return (text_bytes_ -= static_cast<std::int64_t>(bytes)) >= 0; }
+
+ private:
+  std::int64_t rows_ = 0;
+  std::int64_t text_bytes_ = 0;
+};
+
 class NsysTables {
  public:
   [[nodiscard]] static Result<NsysTables> open(Database database);
@@ -22,9 +37,12 @@ class NsysTables {
   /// Of the table StringIds; empty if unknown.
   [[nodiscard]] const std::string& string(std::int64_t id) const;
   [[nodiscard]] const Database& database() const { return database_; }
+  /// What is left of it after the strings.
+  [[nodiscard]] const Allowance& allowance() const { return allowance_; }
 
  private:
   Database database_;
+  Allowance allowance_;
   std::map<std::string, std::set<std::string>> columns_;
   std::unordered_map<std::int64_t, std::string> strings_;
 };

@@ -144,16 +144,10 @@ class DmonTable {
   /// The violations as NVML's bits of reasons for low clocks, which is what other recordings have.
   void add_reasons(int device, std::int64_t time) {
     constexpr double kSoftwarePowerCap = 0x4, kSoftwareThermal = 0x20;
-    double bits = 0;
-    bool known = false;
-    for (const CounterSeries& series : session_.counters) {
-      if (series.device != device || series.values.empty()) continue;
-      const bool is_power = series.id == "power_violation";
-      if (!is_power && series.id != "thermal_violation") continue;
-      known = true;
-      if (series.values.back() > 0) bits += is_power ? kSoftwarePowerCap : kSoftwareThermal;
-    }
-    if (known) table_.add_value("throttle_reasons", "", device, time, bits);
+    const auto power = table_.last("power_violation", device), thermal = table_.last("thermal_violation", device);
+    const double bits =
+        (power.value_or(0) > 0 ? kSoftwarePowerCap : 0) + (thermal.value_or(0) > 0 ? kSoftwareThermal : 0);
+    if (power || thermal) table_.add_value("throttle_reasons", "", device, time, bits);
   }
 
   ProfileSession& session_;

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -79,7 +80,7 @@ class Part {
         const auto id = payload.take<std::uint32_t>();
         const auto text = payload.text();
         if (payload.bad) break;
-        texts_[id] = text;
+        texts_.insert_or_assign(id, SharedText(text));
         names_[id] = builder_.intern(demangled(text));
         break;
       }
@@ -145,7 +146,7 @@ class Part {
     for (std::uint32_t i = 0; i < record.metrics && !payload.bad; ++i) {
       const auto id = payload.take<std::uint32_t>();
       const auto unit = payload.take<std::uint32_t>();
-      kernel.metrics.push_back({texts_[id], texts_[unit], payload.take<double>()});
+      kernel.metrics.push_back({text_of(id), text_of(unit), payload.take<double>()});
     }
     for (std::uint32_t i = 0; i < record.rules && !payload.bad; ++i) {
       KernelRuleText rule;
@@ -224,29 +225,40 @@ class Part {
     if (payload.bad) return false;
     while (!payload.rest.empty() && !payload.bad) {
       const auto sample = payload.take<CounterRecord>();
-      if (!payload.bad) builder_.add_counter(texts_[name], texts_[unit], device, sample.time_ns, sample.value);
+      if (!payload.bad) builder_.add_counter(text_of(name), text_of(unit), device, sample.time_ns, sample.value);
     }
     return !payload.bad;
+  }
+
+  /// Empty for an id that was never described.
+  [[nodiscard]] const SharedText& text_of(std::uint32_t id) const {
+    const auto found = texts_.find(id);
+    return found == texts_.end() ? no_text_ : found->second;
   }
 
   TimelineBuilder builder_;
   bool complete_ = false;
   std::vector<KernelProfile> kernels_;
-  std::unordered_map<std::uint32_t, std::string> texts_;
+  std::unordered_map<std::uint32_t, SharedText> texts_;
+  SharedText no_text_{""};
   std::unordered_map<std::uint32_t, NameId> names_;
   std::unordered_map<std::uint32_t, std::uint32_t> tracks_;
   std::unordered_map<std::uint32_t, std::uint32_t> shapes_;
 };
+
+constexpr std::size_t kFirstStep = 1 << 16;
 
 /// The next whole chunk into `payload`. False at the end; `torn` says whether bytes of a broken chunk are left.
 Result<bool> next_chunk(ByteSource& source, ChunkHeader& header, std::string& payload, bool& torn) {
   WM_ASSIGN(const std::size_t got, source.read({reinterpret_cast<char*>(&header), sizeof header}));
   torn = got > 0;
   if (got < sizeof header || header.magic != kChunkMagic || header.payload_bytes > kMaxPayload) return false;
-  payload.resize(header.payload_bytes);
-  if (!payload.empty()) {
-    WM_ASSIGN(const std::size_t filled, source.read({payload.data(), payload.size()}));
-    if (filled < payload.size()) return false;
+  payload.clear();
+  while (payload.size() < header.payload_bytes) {  // in steps: a damaged size may promise more than there is
+    const std::size_t have = payload.size();
+    payload.resize(std::min<std::size_t>(header.payload_bytes, have + std::max(have, kFirstStep)));
+    WM_ASSIGN(const std::size_t filled, source.read({payload.data() + have, payload.size() - have}));
+    if (filled < payload.size() - have) return false;
   }
   return crc32(payload) == header.checksum;
 }
