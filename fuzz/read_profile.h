@@ -1,9 +1,14 @@
-// Reads bytes as one format of profile and checks what the rest of the program relies on.
+// Reads bytes as one format of profile and checks what the rest of the program relies on, and that the memory it takes
+// is bounded by the size of the text.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <string>
 #include <string_view>
 
+#include "memory_bound.h"
 #include "profile/catalog.h"
 
 namespace warpmark::fuzz {
@@ -24,17 +29,47 @@ inline void check(const Timeline& timeline) {
   for (const Collective& one : timeline.collectives) require(one.event < events.size());
 }
 
-inline void read_profile(std::string_view reader_id, std::string_view bytes, const profile::ReadOptions& options = {}) {
-  const profile::TraceReader* reader = find_in(profile::readers(), reader_id);
-  require(reader != nullptr);
-  (void)reader->sniff(bytes.substr(0, profile::kSniffBytes));
+/// What a reader may hold: this often the size of the text, and buffers that any text needs (kineto's are the largest:
+/// five blocks of 1 MiB).
+inline constexpr std::size_t kMemoryTimesText = 10;
+inline constexpr std::size_t kReaderBuffers = 8 << 20;
+
+inline void read_and_check(const profile::TraceReader& reader, std::string_view bytes,
+                           const profile::ReadOptions& options) {
+  const PeakMemory peak;
   const auto source = profile::memory_source(bytes);
   ProfileSession session;
-  if (!reader->read(*source, options, session).ok()) return;
+  const bool ok = reader.read(*source, options, session).ok();
+  if (source->packing().empty()) peak.require_at_most(kMemoryTimesText, bytes.size(), kReaderBuffers);
+  if (!ok) return;
   for (const Timeline& timeline : session.ranks) check(timeline);
   for (const CounterSeries& series : session.counters) {
     require(series.times.size() == series.values.size());
     for (std::size_t i = 1; i < series.times.size(); ++i) require(series.times[i - 1] <= series.times[i]);
+  }
+}
+
+/// The text with a piece of its middle repeated until it is large enough for the bound on memory to mean something.
+inline std::string stretched(std::string_view bytes) {
+  constexpr std::size_t kLarge = 1 << 20;
+  const auto piece_end = [&](std::size_t from) {
+    return std::min(bytes.find_first_of("\n,", from), bytes.size() - 1) + 1;
+  };
+  const std::size_t begin = piece_end(bytes.size() / 3);
+  const std::string_view piece = bytes.substr(begin, piece_end(begin + bytes.size() / 8) - begin);
+  std::string text(bytes.substr(0, begin));
+  while (!piece.empty() && text.size() < kLarge) text += piece;
+  return text.append(bytes.substr(begin));
+}
+
+inline void read_profile(std::string_view reader_id, std::string_view bytes, const profile::ReadOptions& options = {}) {
+  const profile::TraceReader* reader = find_in(profile::readers(), reader_id);
+  require(reader != nullptr);
+  (void)reader->sniff(bytes.substr(0, profile::kSniffBytes));
+  read_and_check(*reader, bytes, options);
+  constexpr std::size_t kOneIn = 64;  // a large text takes as long as a hundred small ones
+  if (bytes.size() > 16 && std::hash<std::string_view>()(bytes) % kOneIn == 0) {
+    read_and_check(*reader, stretched(bytes), options);
   }
 }
 
