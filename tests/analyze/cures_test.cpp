@@ -63,6 +63,18 @@ TEST(Cures, compiling_comes_first_where_steps_differ) {
   EXPECT_EQ(finding->recommendations.front().id, "compile");
 }
 
+TEST(Cures, compiling_comes_first_where_shapes_differ) {
+  std::uint32_t step = 0;
+  const Analysis analysis = of(stepped(6, [&step](TimelineScene& scene) {
+    ++step;
+    for (int i = 0; i < 100; ++i) {
+      scene.idle_host(20'000);
+      scene.launch(kTensorGemm, 4'000, 8 * step);
+    }
+  }));
+  EXPECT_EQ(find(analysis, "launch_overhead")->recommendations.front().id, "compile");
+}
+
 TEST(Cures, compiling_comes_first_where_the_host_waits_within_the_step) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 5; ++i) {

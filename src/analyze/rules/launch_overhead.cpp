@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
@@ -18,10 +20,10 @@ namespace {
 constexpr double kCompiledAway = 0.25;
 constexpr Calibration kCompiled = {1.0, 0.0, 0.26};
 constexpr Calibration kGraph = {1.0, -0.1, 0.3};
-constexpr double kWorthCapturing = 1.8;   // below it compiling gains nearly as much and is one line
-constexpr double kMostWaits = 1;          // of the host for the GPU a step: reading the loss at its end breaks no graph
-constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
-constexpr std::ptrdiff_t kUncertain = 2;  // works at the borders of a step
+constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
+constexpr double kMostWaits = 1;         // of the host for the GPU a step: reading the loss at its end breaks no graph
+constexpr double kMostCopies = 4;        // a step between host and GPU: inputs and a loss stay outside of a graph
+constexpr std::size_t kUncertain = 4;    // works at the borders of a step, or in one step only; and 2 % more
 
 struct Launches {
   double count = 0;
@@ -40,30 +42,48 @@ Launches launches_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
-/// Whether a CUDA graph could hold the steps: each launches as many kernels and copies, and nothing between them needs
-/// the host (allocations, waits for the GPU beyond the reading of a loss, copies of data).
+/// Tells grids and sizes apart.
+std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {
+  const EventColumns& events = timeline.events;
+  if (events.kind[event] != EventKind::kernel) return static_cast<std::uint32_t>(events.value[event]);
+  const LaunchShape& shape = timeline.launch_shapes[events.detail[event]];
+  return (shape.grid[0] * 31 + shape.grid[1]) * 31 + shape.grid[2];
+}
+
+/// Name and launch shape of every work of a step, ascending; `copies` counts those between host and GPU.
+std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& span, double& copies) {
+  const EventColumns& events = rank.timeline->events;
+  const std::vector<GpuWork>& works = rank.list.works;
+  std::vector<std::uint64_t> keys;
+  for (auto work = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
+       work != works.end() && work->start < span.end_ns; ++work) {
+    copies += work->category == Category::copy_to_device || work->category == Category::copy_to_host;
+    keys.push_back(std::uint64_t{events.name[work->event]} << 32U | shape_of(*rank.timeline, work->event));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+/// Whether a CUDA graph could hold the steps: each launches the same kernels in the same shapes, and nothing between
+/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data).
 bool repeats_exactly(const RankEvidence& rank) {
+  if (rank.steps.analyzed.size() < 2) return false;
   double waits = 0;
   for (const BlockingCall& call : rank.host->blocking_calls()) {
     if (call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
     if (call.cause == HostCause::allocation) return false;
     waits += 1;
   }
-  if (waits > kMostWaits * rank.step_count()) return false;
   double copies = 0;
-  std::ptrdiff_t least = PTRDIFF_MAX;
-  std::ptrdiff_t most = 0;
-  const std::vector<GpuWork>& works = rank.list.works;
-  for (const StepSpan& span : rank.steps.analyzed) {
-    const auto first = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
-    const auto last = std::ranges::lower_bound(first, works.end(), span.end_ns, {}, &GpuWork::start);
-    least = std::min(least, last - first);
-    most = std::max(most, last - first);
-    copies += static_cast<double>(std::count_if(first, last, [](const GpuWork& work) {
-      return work.category == Category::copy_to_device || work.category == Category::copy_to_host;
-    }));
+  const std::vector<std::uint64_t> first = works_of(rank, rank.steps.analyzed.front(), copies);
+  const std::size_t forgiven = kUncertain + first.size() / 50;
+  for (std::size_t i = 1; i < rank.steps.analyzed.size(); ++i) {
+    std::vector<std::uint64_t> other;
+    std::ranges::set_symmetric_difference(first, works_of(rank, rank.steps.analyzed[i], copies),
+                                          std::back_inserter(other));
+    if (other.size() > forgiven) return false;
   }
-  return copies <= kMostCopies * rank.step_count() && most - least <= kUncertain + most / 100;
+  return waits <= kMostWaits * rank.step_count() && copies <= kMostCopies * rank.step_count();
 }
 
 bool repeats_exactly(const Evidence& evidence) {
