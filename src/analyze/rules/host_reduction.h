@@ -5,6 +5,8 @@
 
 namespace warpmark::analyze {
 
+/// Collectives of Gloo and MPI, a step.
+[[nodiscard]] double host_collectives(const RankEvidence& rank);
 /// The steps hold collectives of a host library and hardly any of the GPUs'.
 [[nodiscard]] bool reduces_over_host(const RankEvidence& rank);
 

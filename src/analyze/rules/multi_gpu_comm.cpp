@@ -153,7 +153,9 @@ void recommend(const Evidence& evidence, const RankEvidence& rank, Exposure expo
                                          "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
       finding.gain = gain_around(1 / (1 - std::min(share, 0.95) * (1 - kUnitsLeft)), kPerUnit,
                                  "the host's share in the sharding, with a sixth of the units left");
-      break;
+      finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
+                                         "fully_shard(layer, reshard_after_forward=False)"});
+      return;
     }
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
@@ -201,6 +203,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (traffic.elements > 0) {
     finding.evidence.push_back(count_fact("elements_per_collective", "Elements per collective, mean",
                                           traffic.elements / std::max(1.0, traffic.collectives)));
+  }
+  if (const double collectives = host_collectives(rank); collectives > 0) {
+    finding.evidence.push_back(
+        count_fact("host_collectives_per_step", "Collectives on the host per step", collectives));
+  }
+  if (reduces_over_host(rank)) {
+    finding.evidence.push_back(
+        time_fact("over_host_per_step", "Copies and waits around them, per step", lost_over_host_ns(rank)));
+  }
+  if (const double share = host_share_of_sharding(rank); share > 0) {
+    finding.evidence.push_back(
+        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", share));
   }
   add_bandwidth(evidence, rank, finding);
   recommend(evidence, rank, exposure_of(rank), finding);
