@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "arguments.h"
 #include "validate/history_simulation.h"
 
 namespace {
@@ -71,11 +71,11 @@ void print_accepted(int trials) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int trials = argc > 1 ? std::atoi(argv[1]) : 2000;
-  if (trials < 1) {
-    fmt::print(stderr, "usage: regression_simulation [TRIALS]\n");
-    return 2;
-  }
+  const char* usage = "regression_simulation [TRIALS]   prints its tables, of 2000 trials unless told otherwise";
+  if (const auto code = warpmark::bench::end_with_usage(argc, argv, usage, 0, 1)) return *code;
+  const auto wanted = warpmark::bench::count_at(1, argc, argv, 2000);
+  if (!wanted) return 2;
+  const int trials = static_cast<int>(*wanted);
   print_false_alarms(trials);
   print_power(trials);
   print_accepted(trials);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -101,10 +102,8 @@ Result<bool> compare(int count, char** paths) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 3) {
-    fmt::print(stderr, "usage: side_by_side WARPMARK.json BENCHMARK.json...\n");
-    return 2;
-  }
+  const char* usage = "side_by_side WARPMARK.json BENCHMARK.json...";
+  if (const auto code = warpmark::bench::end_with_usage(count, arguments, usage, 2, 100)) return *code;
   const auto good = compare(count - 1, arguments + 1);
   if (!good) {
     fmt::print(stderr, "side_by_side: {}\n", good.error().what);

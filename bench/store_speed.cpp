@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "stats/random.h"
@@ -160,12 +161,12 @@ void ask(store::Store& store) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count < 2) {
-    std::fprintf(stderr, "usage: store_speed FILE|URL [RESULTS]\n");
-    return 2;
-  }
-  const std::int64_t results = count > 2 ? std::atoll(words[2]) : 1'000'000;
+  const char* usage =
+      "store_speed FILE|URL [RESULTS]   fills an empty store (default 1000000 results: 1.6 GB), then asks it";
+  if (const auto code = bench::end_with_usage(count, words, usage, 1, 2)) return *code;
+  const auto results = bench::count_at(2, count, words, 1'000'000);
+  if (!results) return 2;
   const auto store = checked(store::open_store(words[1]));
-  if (checked(store->sessions({.limit = 1})).empty()) fill(*store, results);
+  if (checked(store->sessions({.limit = 1})).empty()) fill(*store, *results);
   ask(*store);
 }

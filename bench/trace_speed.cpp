@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "base/text.h"
 #include "profile/read_session.h"
 #include "trace_generator.h"
@@ -166,10 +167,13 @@ int compare(const GeneratedTrace& trace, const std::string& file) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::int64_t megabytes = count > 1 ? std::atoll(arguments[1]) : 1024;
+  const char* usage = "trace_speed [MEGABYTES [FOLDER]]   1024 MB in the folder for temporary files unless told otherwise";
+  if (const auto code = warpmark::bench::end_with_usage(count, arguments, usage, 0, 2)) return *code;
+  const auto megabytes = warpmark::bench::count_at(1, count, arguments, 1024);
+  if (!megabytes) return 2;
   const fs::path folder = count > 2 ? fs::path(arguments[2]) : fs::temp_directory_path();
   const std::string file = (folder / fmt::format("warpmark_trace_{}.json", ::getpid())).string();
-  const auto trace = warpmark::bench::generate_trace(file, megabytes * 1'000'000);
+  const auto trace = warpmark::bench::generate_trace(file, *megabytes * 1'000'000);
   int code = 2;
   if (trace.ok()) {
     code = compare(*trace, file);
