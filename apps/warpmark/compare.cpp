@@ -185,10 +185,10 @@ Status write_files(const ParsedOptions& options, const Comparison& comparison) {
     const auto& metric = comparison.metrics[i];
     if (metric.a.empty() || metric.b.empty()) continue;
     WM_TRY(write_file(folder / fmt::format("distribution-{}.svg", i),
-                      report::render_svg(report::distribution_of(metric))));
+                      report::standalone_svg(report::render_svg(report::distribution_of(metric)))));
     if (comparison.samples.empty()) continue;
     WM_TRY(write_file(folder / fmt::format("over-time-{}.svg", i),
-                      report::render_svg(report::plot_over_time(comparison, i))));
+                      report::standalone_svg(report::render_svg(report::plot_over_time(comparison, i)))));
   }
   return {};
 }

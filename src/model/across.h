@@ -50,7 +50,7 @@ struct AcrossMetric {
   std::string metric;
   std::string unit;
   Better better = Better::lower;
-  double median = 0;                 ///< of the units that were compared
+  std::optional<double> median;      ///< of the units that were compared, if any
   double spread = 0;                 ///< standard deviation of the logs of those that are not suspected: about a ratio
   std::optional<double> detectable;  ///< smallest slow-down that would have been certain here
   std::vector<NodeValue> values;

@@ -28,7 +28,7 @@ Json metric_json(const AcrossMetric& metric) {
   json["metric"] = metric.metric;
   json["unit"] = metric.unit;
   json["better"] = name_of(metric.better);
-  json["median"] = finite(metric.median);
+  put_optional(json, "median", metric.median);
   json["spread"] = finite(metric.spread);
   put_optional(json, "detectable", metric.detectable);
   json["values"] = Json::array();

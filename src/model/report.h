@@ -91,6 +91,7 @@ struct Section {
   std::string heading;
   std::vector<Block> blocks;
   bool detail = false;  ///< folded away where the format can
+  bool open = false;    ///< a detail that is unfolded at first
 };
 
 struct Report {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/text.h"
 #include "report/format.h"
 
 namespace warpmark::report {
@@ -54,17 +56,35 @@ Worst worst_of(const Across& across, std::int64_t unit) {
   return worst;
 }
 
-std::string sentence(const Across& across, std::int64_t unit) {
+/// What is to be said of a unit after its name and "is" or "are".
+std::string predicate(const Across& across, std::int64_t unit) {
   const auto state = across.units[static_cast<std::size_t>(unit)].state;
   const auto worst = worst_of(across, unit);
-  const std::string who = name_of_unit(across, unit);
-  if (worst.value == nullptr) return who + " is " + name_of(state);
+  if (worst.value == nullptr) return name_of(state);
   if (state == NodeState::slow) {
-    return fmt::format("{} is slow: {} slower than the others in {} (p {})", who,
+    return fmt::format("slow: {} slower than the others in {} (p {})",
                        format_percent(worst.value->slowdown.value_or(0)), worst.metric->what,
                        p_text(worst.value->adjusted_p));
   }
-  return fmt::format("{} is {} in {}: {}", who, name_of(state), worst.metric->what, worst.value->reason);
+  return fmt::format("{} in {}: {}", name_of(state), worst.metric->what, worst.value->reason);
+}
+
+/// One sentence for all of which the same is to be said.
+std::vector<std::string> sentences(const Across& across, NodeState state) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> said;
+  for (std::size_t unit = 0; unit < across.units.size(); ++unit) {
+    if (across.units[unit].state != state) continue;
+    const auto number = static_cast<std::int64_t>(unit);
+    const std::string what = predicate(across, number);
+    auto known = std::find_if(said.begin(), said.end(), [&](const auto& item) { return item.first == what; });
+    if (known == said.end()) known = said.insert(said.end(), {what, {}});
+    known->second.push_back(name_of_unit(across, number));
+  }
+  std::vector<std::string> result;
+  for (const auto& [what, names] : said) {
+    result.push_back(join(names, ", ") + (names.size() == 1 ? " is " : " are ") + what + ".");
+  }
+  return result;
 }
 
 Section summary(const Across& across) {
@@ -72,9 +92,8 @@ Section summary(const Across& across) {
   bool any = false;
   for (const auto state :
        {NodeState::failed, NodeState::slow, NodeState::undecided, NodeState::missing, NodeState::mistrusted}) {
-    for (std::size_t unit = 0; unit < across.units.size(); ++unit) {
-      if (across.units[unit].state != state) continue;
-      section.blocks.push_back(Paragraph{sentence(across, static_cast<std::int64_t>(unit)) + ".", tone_of(state)});
+    for (auto& sentence : sentences(across, state)) {
+      section.blocks.push_back(Paragraph{std::move(sentence), tone_of(state)});
       any = true;
     }
   }
@@ -111,7 +130,7 @@ Section metrics(const Across& across) {
       if (value.slowdown && (slowest == nullptr || *value.slowdown > *slowest->slowdown)) slowest = &value;
     }
     table.rows.push_back({{metric.what},
-                          {format_quantity(metric.median, metric.unit)},
+                          {metric.median ? format_quantity(*metric.median, metric.unit) : "unknown"},
                           {metric.spread > 0 ? format_percent(metric.spread) : "unknown"},
                           {metric.detectable ? format_percent(*metric.detectable) : "never"},
                           {slowest != nullptr ? name_of_unit(across, slowest->unit) : "",

@@ -230,7 +230,7 @@ Report build_report(const Comparison& comparison) {
   }
   for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
     const auto& metric = comparison.metrics[i];
-    Section section{metric.id, {}, true};
+    Section section{.heading = metric.id, .blocks = {}, .detail = true, .open = i == 0};
     if (!metric.a.empty() && !metric.b.empty()) section.blocks.push_back(distribution_of(metric));
     if (!comparison.samples.empty()) section.blocks.push_back(plot_over_time(comparison, i));
     if (!metric.tests.empty()) section.blocks.push_back(tests_table(metric));

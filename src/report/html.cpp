@@ -85,7 +85,12 @@ void write(std::string& out, const HeatMap& map) { write_figure(out, map); }
 
 void write_section(std::string& out, const Section& section) {
   const auto heading = escape_markup(section.heading);
-  out += section.detail ? "<details><summary>" + heading + "</summary>\n" : "<section><h2>" + heading + "</h2>\n";
+  if (section.detail) {
+    out += section.open ? "<details open><summary>" : "<details><summary>";
+    out += heading + "</summary>\n";
+  } else {
+    out += heading.empty() ? "<section>\n" : "<section><h2>" + heading + "</h2>\n";
+  }
   for (const auto& block : section.blocks) {
     std::visit([&](const auto& item) { write(out, item); }, block);
   }

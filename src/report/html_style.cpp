@@ -36,7 +36,7 @@ th.number, td.number { text-align: right; white-space: nowrap; }
 td.text { max-width: 36em; overflow-wrap: break-word; }
 table:not(.facts) td.long { min-width: 13em; }
 .facts td { border-bottom: 0; padding-top: 2px; padding-bottom: 2px; }
-.facts td.text { max-width: 56em; }
+.facts td.text { max-width: 56em; } .facts td.text:not(:first-child) { overflow-wrap: anywhere; }
 .facts td:first-child { white-space: nowrap; }
 .facts td:first-child:not(.good, .warning, .bad) { color: var(--quiet); }
 .facts tr:has(td:first-child:not(:empty)) td { padding-top: 6px; }

@@ -87,8 +87,11 @@ std::string render_markdown(const Report& report) {
     }
     if (body.empty()) continue;
     const auto heading = escape_markdown(section.heading);
-    out += section.detail ? "\n<details>\n<summary>" + heading + "</summary>\n" + body + "\n</details>\n"
-                          : "\n## " + heading + "\n" + body;
+    if (section.detail) {
+      out += "\n<details>\n<summary>" + heading + "</summary>\n" + body + "\n</details>\n";
+    } else {
+      out += (heading.empty() ? "" : "\n## " + heading + "\n") + body;
+    }
   }
   return out;
 }

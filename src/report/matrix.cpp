@@ -25,7 +25,7 @@ Tone tone_of(Verdict verdict) {
 
 std::string value_text(const Matrix& matrix, const MatrixCell& cell) {
   const auto& metric = matrix.metrics[cell.metric];
-  if (metric.id == "cost") return fmt::format("{:.3g}", cell.median);
+  if (metric.id == "cost") return format_significant(cell.median, 3);
   return format_quantity(cell.median, metric.unit == "J per 1000" ? "J" : metric.unit);
 }
 
@@ -174,7 +174,7 @@ Section details(const Matrix& matrix, const MatrixVariant& variant) {
   return section;
 }
 
-/// The front as a picture: the first two objectives, those on the front joined.
+/// The front as a picture: the first two objectives. Variants on the front have names, where the colours suffice.
 std::optional<Plot> front_plot(const Matrix& matrix) {
   const auto chosen = main_metrics(matrix);
   if (matrix.objectives.size() < 2 || chosen.size() < 2) return std::nullopt;
@@ -182,21 +182,35 @@ std::optional<Plot> front_plot(const Matrix& matrix) {
     return Axis{.title = column_name(matrix, metric), .unit = matrix.metrics[metric].unit};
   };
   Plot plot{.title = "Pareto front", .x = axis(chosen[0]), .y = axis(chosen[1]), .series = {}};
-  Series front{.name = "on the front", .points = {}, .line = false},
-      rest{.name = "others", .points = {}, .line = false};
+  constexpr std::ptrdiff_t kMostNamed = 6;
+  const bool named = std::count_if(matrix.variants.begin(), matrix.variants.end(),
+                                   [](const auto& variant) { return variant.on_front; }) <= kMostNamed;
+  Series others{.name = "not on the front", .points = {}, .line = false};
   for (const auto& variant : matrix.variants) {
     const auto* x = cell_of(variant, chosen[0]);
     const auto* y = cell_of(variant, chosen[1]);
-    if (x != nullptr && y != nullptr) (variant.on_front ? front : rest).points.emplace_back(x->median, y->median);
+    if (x == nullptr || y == nullptr) continue;
+    if (!variant.on_front) {
+      others.points.emplace_back(x->median, y->median);
+      continue;
+    }
+    if (named || plot.series.empty()) {
+      plot.series.push_back({.name = named ? variant.name : "on the front", .points = {}, .line = false});
+    }
+    plot.series.back().points.emplace_back(x->median, y->median);
   }
-  plot.series = {std::move(front), std::move(rest)};
+  if (!others.points.empty()) plot.series.push_back(std::move(others));
   return plot;
 }
 
 /// One square a variant with the given rows and columns, the other axes fixed as in `first`.
 HeatMap map_of(const Matrix& matrix, std::size_t metric, std::size_t rows, std::size_t columns,
                const std::vector<std::size_t>& fixed) {
-  HeatMap map{.title = column_name(matrix, metric),
+  const Better better = matrix.metrics[metric].better;
+  const char* direction = better == Better::lower    ? " (lower is better)"
+                          : better == Better::higher ? " (higher is better)"
+                                                     : "";
+  HeatMap map{.title = column_name(matrix, metric) + direction,
               .row_axis = matrix.axes[rows].name,
               .column_axis = matrix.axes[columns].name,
               .rows = matrix.axes[rows].labels,
@@ -257,7 +271,7 @@ Report build_report(const Matrix& matrix) {
   Section maps{"Heat maps", {}, false};
   for (auto& map : heat_maps(matrix)) maps.blocks.emplace_back(std::move(map));
   if (!maps.blocks.empty()) {
-    maps.blocks.emplace_back(Paragraph{"Framed or starred: on the front.", Tone::quiet});
+    maps.blocks.emplace_back(Paragraph{"Framed or starred: on the front. The stronger the colour, the larger the value.", Tone::quiet});
     report.sections.push_back(std::move(maps));
   }
   if (auto plot = front_plot(matrix)) report.sections.push_back({"Front", {std::move(*plot)}, false});

@@ -10,6 +10,7 @@
 #include "report/axis.h"
 #include "report/format.h"
 #include "report/svg_canvas.h"
+#include "report/svg_ticks.h"
 
 namespace warpmark::report {
 namespace {
@@ -92,11 +93,7 @@ class PlotDrawing {
       canvas_.line({kLeft, y}, {kWidth - kRight, y}, "grid");
       canvas_.text({kLeft - 8, y + 4}, tick_label(tick, plot_.y.unit), "end");
     }
-    for (const double tick : x_.ticks(8)) {
-      const double x = kLeft + x_.place(tick) * (kWidth - kLeft - kRight);
-      canvas_.line({x, kTop}, {x, bottom}, "grid");
-      canvas_.text({x, bottom + 17}, tick_label(tick, plot_.x.unit), "middle");
-    }
+    draw_horizontal_ticks(canvas_, x_, plot_.x, {kLeft, kWidth - kRight, kTop, bottom, kWidth}, 8);
     canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, "axis");
     canvas_.text({(kLeft + kWidth - kRight) / 2, bottom + 38}, plot_.x.title, "middle", "title");
     canvas_.text({13, kTop + kPlotHeight / 2}, plot_.y.title, "middle", "title", -90);

@@ -7,6 +7,7 @@
 #include "report/format.h"
 #include "report/svg.h"
 #include "report/svg_canvas.h"
+#include "report/svg_ticks.h"
 
 namespace warpmark::report {
 namespace {
@@ -77,11 +78,7 @@ std::string render_svg(const Distribution& distribution) {
   const Scale scale(ends, distribution.x);
   const double bottom = kTop + kRow * static_cast<double>(std::max<std::size_t>(1, distribution.groups.size()));
   SvgCanvas canvas(kWidth, bottom + 50, distribution.title);
-  for (const double tick : scale.ticks(6)) {
-    const double x = kLeft + scale.place(tick) * (kWidth - kLeft - kRight);
-    canvas.line({x, kTop}, {x, bottom}, "grid");
-    canvas.text({x, bottom + 17}, tick_label(tick, distribution.x.unit), "middle");
-  }
+  draw_horizontal_ticks(canvas, scale, distribution.x, {kLeft, kWidth - kRight, kTop, bottom, kWidth}, 6);
   canvas.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, "axis");
   canvas.text({(kLeft + kWidth - kRight) / 2, bottom + 38}, distribution.x.title, "middle", "title");
   double top = kTop;

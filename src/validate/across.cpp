@@ -192,6 +192,7 @@ class Judge {
       raw.push_back(*value->value);
       logs.push_back(std::log(*value->value) * (metric.better == Better::higher ? -1 : 1));
     }
+    if (raw.empty()) return;
     metric.median = stats::median(raw);
     for (std::size_t i = 0; i < values.size() && values.size() > 1; ++i) {
       auto others = logs;

@@ -54,6 +54,9 @@ TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
   for (const auto* name : {"compare.json", "report.md", "report.html", "distribution-0.svg", "over-time-0.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(path(std::string("out/") + name))) << name;
   }
+  const auto plot = read_file(path("out/over-time-0.svg"));
+  ASSERT_TRUE(plot.ok());
+  EXPECT_NE(plot->find("prefers-color-scheme"), std::string::npos) << "a file of its own has its own style";
 }
 
 TEST_F(Compare, tells_equal_deterministic_metrics_and_directions) {

@@ -116,6 +116,15 @@ TEST(HtmlReport, is_one_well_formed_file_that_loads_nothing) {
   EXPECT_NE(html.find("width=device-width"), std::string::npos);
 }
 
+TEST(Sections, without_a_heading_have_none_and_details_may_be_open) {
+  const Report report{"t", "", {{"", {Paragraph{"first"}}, false}, {"more", {Paragraph{"second"}}, true, true}}};
+  const auto html = render_html(report), markdown = render_markdown(report);
+  EXPECT_EQ(html.find("<h2>"), std::string::npos) << html;
+  EXPECT_NE(html.find("<details open><summary>more"), std::string::npos) << html;
+  EXPECT_EQ(markdown.find("##"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("first"), std::string::npos);
+}
+
 TEST(HtmlReport, escapes_every_name) {
   Session session = small_session();
   const std::string nasty = "</style><script>alert(\"1\")</script>&|`*_ \xff";

@@ -4,8 +4,13 @@
 
 #include <cmath>
 #include <limits>
+#include <regex>
+#include <utility>
+#include <vector>
 
 #include "report/axis.h"
+#include "report/html.h"
+#include "report/svg_canvas.h"
 #include "report/well_formed.h"
 
 namespace warpmark::report {
@@ -64,6 +69,38 @@ TEST(RenderSvg, draws_distributions_of_any_size) {
   EXPECT_EQ(markup_error(svg), "");
   EXPECT_LT(svg.size(), 20000U) << "5000 samples are not 5000 elements";
   EXPECT_NE(svg.find("…"), std::string::npos);
+}
+
+/// Middle and half width of each label that is centred on a tick.
+std::vector<std::pair<double, double>> centred_labels(const std::string& svg) {
+  static const std::regex label(R"re(<text class="" x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">([^<]*)<)re");
+  std::vector<std::pair<double, double>> labels;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), label), end; at != end; ++at) {
+    labels.emplace_back(std::stod((*at)[1]), text_width((*at)[2].str()) / 2);
+  }
+  return labels;
+}
+
+TEST(RenderSvg, has_room_for_the_labels_of_every_axis) {
+  Distribution distribution{"d", {"throughput", "samples/s", false}, {{"A", {980, 1000, 1020}, 1000, {}},
+                                                                      {"B", {1040, 1060, 1079}, 1060, {}}}};
+  Plot plot = curve();
+  plot.x = {"throughput", "samples/s", false};
+  plot.series[0].points = {{960, 1e10}, {1079, 5e11}};
+  for (const auto& svg : {render_svg(distribution), render_svg(plot)}) {
+    const auto labels = centred_labels(svg);
+    ASSERT_GE(labels.size(), 2U) << svg;
+    for (std::size_t i = 1; i < labels.size(); ++i) {
+      EXPECT_GT(labels[i].first - labels[i].second, labels[i - 1].first + labels[i - 1].second) << svg;
+    }
+    EXPECT_LE(labels.back().first + labels.back().second, 680) << "the width of the drawing";
+  }
+}
+
+TEST(StandaloneSvg, brings_its_style_for_light_and_dark) {
+  const auto svg = standalone_svg(render_svg(curve()));
+  EXPECT_EQ(markup_error(svg), "");
+  EXPECT_NE(svg.find("prefers-color-scheme: dark"), std::string::npos);
 }
 
 TEST(EscapeMarkup, leaves_only_what_xml_allows) {
