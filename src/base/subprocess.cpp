@@ -1,6 +1,7 @@
 #include "base/subprocess.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -142,7 +143,7 @@ class Child {
 
 Error stopped_early(const std::string& name, const Child& child, const ProcessOptions& options) {
   if (child.interrupted()) return environment_error(name + " was interrupted");
-  return environment_error(name + " did not end within " + std::to_string(options.deadline_s) + " s");
+  return environment_error(name + " did not end within " + fmt::format("{:g} s", options.deadline_s));
 }
 
 }  // namespace

@@ -29,6 +29,24 @@ constexpr std::string_view kParameter = "param.";  // before the name of a param
 
 bool is_column(std::string_view name) { return std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(); }
 
+/// Whether a spreadsheet would take the cell for a formula and run it, quotes in front left aside.
+bool like_formula(std::string_view text) {
+  const auto begin = text.find_first_not_of('\'');
+  if (begin == std::string_view::npos || std::string_view("=+-@").find(text[begin]) == std::string_view::npos) {
+    return false;
+  }
+  return begin > 0 || !parse_number(text).ok();
+}
+
+/// A text cell: one that looks like a formula gets a quote in front, with which spreadsheets show it as it is (OWASP,
+/// "CSV Injection"); reading takes it off again.
+std::string guarded(std::string_view text) {
+  return csv_field(like_formula(text) ? "'" + std::string(text) : std::string(text));
+}
+std::string_view unguarded(std::string_view text) {
+  return text.starts_with('\'') && like_formula(text.substr(1)) ? text.substr(1) : text;
+}
+
 /// The separator with which the first line is our header.
 std::optional<char> separator_of(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -55,7 +73,7 @@ struct Header {
 Result<Header> header_of(const Fields& fields) {
   Header header;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string name = clean_text(trim(fields[i]));
+    std::string name = clean_text(unguarded(trim(fields[i])));
     if (name == "name") name = "workload";
     if (name.empty()) return data_error(fmt::format("column {} has no name", i + 1));
     if (!is_column(name)) {
@@ -117,7 +135,7 @@ class Reader {
   [[nodiscard]] std::string text(const Fields& row, std::string_view column, std::string_view otherwise) const {
     const auto found = header_.known.find(column);
     if (found == header_.known.end() || trim(row[found->second]).empty()) return std::string(otherwise);
-    return clean_text(trim(row[found->second]));
+    return clean_text(unguarded(trim(row[found->second])));
   }
 
   [[nodiscard]] Result<double> number(const Fields& row) const {
@@ -169,7 +187,7 @@ class Reader {
     if (!outcome) return data_error("there is no outcome '" + outcome_text + "'");
     Params params;
     for (const auto& [at, name] : header_.parameters) {
-      if (!trim(row[at]).empty()) params.set(name, param_value(trim(row[at])));
+      if (!trim(row[at]).empty()) params.set(name, param_value(unguarded(trim(row[at]))));
     }
     const std::string device = text(row, "device", kUnknownDevice);
     const std::string key = workload + '\n' + to_text(params) + '\n' + device + '\n' + mode_text + '\n' + outcome_text;
@@ -254,14 +272,14 @@ std::string parameter_fields(const Run& run, const std::vector<std::string>& nam
     for (const auto& [name, value] : run.params.items()) {
       if (name == wanted) text = to_text(value);
     }
-    fields += csv_field(text) + ',';
+    fields += guarded(text) + ',';
   }
   return fields;
 }
 
 void add_samples(std::string& text, const std::string& run_fields, const Metric& metric) {
   const std::string fields =
-      run_fields + csv_field(metric.id) + ',' + csv_field(metric.unit) + ',' + name_of(metric.better) + ',';
+      run_fields + guarded(metric.id) + ',' + guarded(metric.unit) + ',' + name_of(metric.better) + ',';
   std::size_t at = 0;
   for (std::size_t round = 0; round < metric.round_sizes.size(); ++round) {
     for (std::int64_t i = 0; i < metric.round_sizes[round] && at < metric.samples.size(); ++i, ++at) {
@@ -274,7 +292,7 @@ Result<Exported> write(const Session& session) {
   const auto names = parameters_of(session);
   std::string text = "session,started,commit,branch,workload,";
   for (const auto& name : names) {
-    text += csv_field(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';
+    text += guarded(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';
   }
   text += "device,mode,outcome,metric,unit,better,round,value\n";
   std::size_t written = 0;
@@ -282,8 +300,8 @@ Result<Exported> write(const Session& session) {
     if (!report::shows_speed(run)) continue;
     ++written;
     const std::string fields = csv_field(session.id) + ',' + csv_field(session.started) + ',' +
-                               csv_field(session.commit) + ',' + csv_field(session.branch) + ',' +
-                               csv_field(run.workload) + ',' + parameter_fields(run, names) + csv_field(run.device) +
+                               csv_field(session.commit) + ',' + guarded(session.branch) + ',' +
+                               guarded(run.workload) + ',' + parameter_fields(run, names) + guarded(run.device) +
                                ',' + name_of(run.mode) + ',' + name_of(run.outcome) + ',';
     for (const Metric& metric : run.metrics) add_samples(text, fields, metric);
   }

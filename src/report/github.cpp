@@ -23,6 +23,16 @@ const char* arrow_of(const MetricCheck& metric) {
   return *metric.ratio > 1 ? "&#8593; " : *metric.ratio < 1 ? "&#8595; " : "";
 }
 
+/// As escape_markdown; and names with an @ notify nobody, as GitHub sees no mention where a comment divides it.
+std::string comment_text(std::string_view text) {
+  std::string out;
+  for (const char c : escape_markdown(text)) {
+    out += c;
+    if (c == '@') out += "<!-- -->";
+  }
+  return out;
+}
+
 std::string shortened(const std::string& text) {
   if (text.size() <= kLongestName) return text;
   std::size_t end = kLongestName;
@@ -31,7 +41,7 @@ std::string shortened(const std::string& text) {
 }
 
 std::string value_text(const std::optional<double>& value, const std::string& unit) {
-  return value ? escape_markdown(format_quantity(*value, unit)) : "";
+  return value ? comment_text(format_quantity(*value, unit)) : "";
 }
 
 std::string verdict_text(Verdict verdict) {
@@ -47,10 +57,10 @@ std::string row_of(const MetricCheck& metric) {
   const auto p = metric.adjusted_p
                      ? (*metric.adjusted_p < 0.001 ? "&lt;0.001" : fmt::format("{:.3f}", *metric.adjusted_p))
                      : std::string();
-  return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} |\n", escape_markdown(shortened(metric.label)),
-                     escape_markdown(shortened(metric.metric)), value_text(metric.level, metric.unit),
+  return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} |\n", comment_text(shortened(metric.label)),
+                     comment_text(shortened(metric.metric)), value_text(metric.level, metric.unit),
                      value_text(metric.value, metric.unit), arrow_of(metric), change_text(metric),
-                     escape_markdown(interval_text(metric)), p, verdict_text(metric.verdict));
+                     comment_text(interval_text(metric)), p, verdict_text(metric.verdict));
 }
 
 /// Adds what fits under the limit; counts what does not.
@@ -105,8 +115,8 @@ void add_folded(Comment& comment, const std::string& title, const std::string& b
 std::string reasons_of(const Check& check) {
   std::string text;
   for (const auto* metric : of_verdicts(check, {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive})) {
-    text += "- " + escape_markdown(shortened(metric->label + " " + metric->metric)) + ": " +
-            escape_markdown(verdict_sentence(*metric, check.threshold)) + "\n";
+    text += "- " + comment_text(shortened(metric->label + " " + metric->metric)) + ": " +
+            comment_text(verdict_sentence(*metric, check.threshold)) + "\n";
     if (text.size() > 8000) return text + "- and more\n";
   }
   return text;
@@ -115,11 +125,11 @@ std::string reasons_of(const Check& check) {
 std::string notes_of(const Check& check) {
   std::string text;
   for (const auto& metric : check.metrics) {
-    if (const auto restart = restart_sentence(metric); !restart.empty()) text += "- " + escape_markdown(restart) + "\n";
+    if (const auto restart = restart_sentence(metric); !restart.empty()) text += "- " + comment_text(restart) + "\n";
     if (text.size() > 8000) return text + "- and more\n";
   }
   for (const auto& name : check.missing) {
-    text += "- not measured, though the baseline has it: " + escape_markdown(shortened(name)) + "\n";
+    text += "- not measured, though the baseline has it: " + comment_text(shortened(name)) + "\n";
     if (text.size() > 8000) return text + "- and more\n";
   }
   return text;
@@ -156,7 +166,7 @@ std::string render_github_comment(const Check& check, std::size_t limit) {
   Comment comment(limit);
   const auto commit = check.commit.empty() ? "" : " of " + check.commit.substr(0, 10);
   comment.add(fmt::format("### {}\n\n{}{} against {}.\n", headline(check), verdict_counts(check), commit,
-                          escape_markdown(shortened(check.branch))));
+                          comment_text(shortened(check.branch))));
   const auto notable = of_verdicts(
       check, {Verdict::mistrusted, Verdict::worse, Verdict::better, Verdict::different, Verdict::inconclusive});
   if (!notable.empty()) {
@@ -165,7 +175,7 @@ std::string render_github_comment(const Check& check, std::size_t limit) {
   }
   if (const auto reasons = reasons_of(check); !reasons.empty()) add_folded(comment, "Reasons", reasons);
   if (const auto notes = notes_of(check); !notes.empty()) add_folded(comment, "Baseline", notes);
-  add_folded(comment, "How it was judged", escape_markdown(method_text(check)) + "\n");
+  add_folded(comment, "How it was judged", comment_text(method_text(check)) + "\n");
   if (const auto same = of_verdicts(check, {Verdict::same}); !same.empty()) {
     if (comment.add(fmt::format("\n<details>\n<summary>{} unchanged</summary>\n\n{}", same.size(), kHeader))) {
       for (const auto* metric : same) comment.add_row(row_of(*metric));

@@ -46,6 +46,15 @@ struct Reader : YamlReader {
     return result;
   }
 
+  /// Names and units stand in tables, on terminals and in the comments of others.
+  Status printable(const YAML::Node& node, const char* what, const std::string& text) const {
+    const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (clean) return {};
+    return error(node, std::string("the ") + what + " of a metric has control characters", "one line of plain text");
+  }
+
   Result<MetricSpec> metric(const YAML::Node& node) const {
     if (!node.IsMap()) return error(node, "a metric must be a map such as {name: time} or {name: loss, regex: '...'}");
     WM_TRY(only_keys(node, {"name", "unit", "better", "regex", "json", "file", "percentile"}));
@@ -53,6 +62,7 @@ struct Reader : YamlReader {
     if (!node["name"]) return error(node, "a metric needs a name");
     WM_ASSIGN(spec.name, scalar(node["name"], "name"));
     if (spec.name.empty()) return error(node["name"], "a metric needs a name");
+    WM_TRY(printable(node["name"], "name", spec.name));
     if (node["regex"] && node["json"]) return error(node, spec.name + " has both regex and json", "give one");
     if (node["file"]) {
       WM_ASSIGN(spec.file, scalar(node["file"], "file"));
@@ -66,6 +76,7 @@ struct Reader : YamlReader {
     }
     if (node["unit"]) {
       WM_ASSIGN(spec.unit, scalar(node["unit"], "unit"));
+      WM_TRY(printable(node["unit"], "unit", spec.unit));
     }
     if (node["better"]) {
       WM_ASSIGN(const auto better, scalar(node["better"], "better"));

@@ -110,6 +110,25 @@ TEST(RoundTrip, csv_keeps_rounds_parameters_and_bits) {
   EXPECT_EQ(again.commit, session.commit);
 }
 
+TEST(RoundTrip, csv_has_no_cell_that_a_spreadsheet_would_run) {
+  Session session = own_session();
+  auto& run = session.runs[0];
+  run.params.set("flag", std::string("--fast"));
+  run.params.set("delta", std::int64_t{-3});
+  run.params.set("=1+1", std::string("@SUM(A1)"));
+  run.metrics[0].id = "=cmd|' /C calc'!A0";
+  run.metrics[1].id = "'=quoted";
+  const std::string text = written("csv", session).text;
+  for (const char* cell : {",'--fast,", ",-3,", ",'@SUM(A1),", ",'=1+1,", ",'=cmd|", ",''=quoted,"}) {
+    EXPECT_THAT(text, HasSubstr(cell));
+  }
+  const Session again = read_one(text);
+  EXPECT_EQ(again.runs.at(0).params, run.params);
+  ASSERT_EQ(again.runs[0].metrics.size(), 2U);
+  EXPECT_EQ(again.runs[0].metrics[0].id, run.metrics[0].id);
+  EXPECT_EQ(again.runs[0].metrics[1].id, run.metrics[1].id);
+}
+
 TEST(RoundTrip, warpmark_keeps_everything) {
   const Session session = own_session();
   const Session again = read_one(written("warpmark", session).text);

@@ -73,6 +73,9 @@ TEST(GithubComment, stays_within_githubs_limit_and_says_what_it_leaves_out) {
 }
 
 TEST(GithubComment, escapes_names_from_outside) {
+  const auto mention = render_github_comment(check_of({metric_of("@octocat", Verdict::worse, 2)}));
+  EXPECT_EQ(mention.find("@o"), std::string::npos) << mention;
+  EXPECT_NE(mention.find("@<!-- -->octocat"), std::string::npos) << mention;
   auto check = check_of({metric_of("a|b <img src=x> `c` [d](e)\n::error::f", Verdict::worse, 2)});
   check.branch = "x --> <b>";
   const auto text = render_github_comment(check);

@@ -56,6 +56,10 @@ TEST(CommandSpec, says_what_is_wrong_and_where) {
   EXPECT_NE(error_of("run: a\nmetrics: [{name: x, regex: a, better: more}]\n").what.find("more"), std::string::npos);
   EXPECT_NE(error_of("run: a\ntimeout: soon\n").what.find("timeout"), std::string::npos);
   EXPECT_NE(error_of("run: [a\n").what.find("line"), std::string::npos);
+  for (const auto* name : {"\"a\\nb\"", "\"\\e[31mred\""}) {
+    EXPECT_NE(error_of(std::string("run: a\nmetrics: [{name: ") + name + ", regex: a}]\n").what.find("control"),
+              std::string::npos);
+  }
   error_of("- 1\n");
   error_of("");
 }
