@@ -2,9 +2,11 @@
 // Prints a markdown table. Arguments: trials (default 2000).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
+#include "arguments.h"
 #include "validate/simulation.h"
 
 namespace {
@@ -32,20 +34,64 @@ void print_false_positives(int trials) {
   }
 }
 
+constexpr double kEffect = 0.02;
+
+/// What both arms being equal, and B being worse by what matters, end in.
+template <typename Simulate>
+void print_both(SimulationOptions options, const Simulate& simulate_one) {
+  options.true_ratio = 1 + kEffect;
+  const auto slower = simulate_one(options);
+  options.true_ratio = 1;
+  const auto equal = simulate_one(options);
+  fmt::print(" {:.1f} % | {:.1f} | {:.1f} % | {:.1f} |", slower.worse * 100, slower.mean_rounds, equal.same * 100,
+             equal.mean_rounds);
+}
+
 void print_power(int trials) {
-  constexpr double kEffect = 0.02;
-  fmt::print("\nVerdicts in the rounds asked for (effect 2 %, spread of a run 2 %):\n\n");
-  fmt::print("| noise | rounds asked for | B 2 % slower: worse | rounds used | equal: same | rounds used |\n");
+  fmt::print("\nVerdicts in the rounds that a known spread needs (effect 2 %, spread of a run 2 %):\n\n");
+  fmt::print("| noise | rounds | B 2 % slower: worse | rounds used | equal: same | rounds used |\n");
   fmt::print("| --- | --- | --- | --- | --- | --- |\n");
   for (const Noise noise : kNoises) {
-    const double spread = round_spread(noise, 0.02, Interleave::pair);
-    const auto rounds = rounds_needed(spread, std::log1p(kEffect), {.effect = kEffect});
-    SimulationOptions options{.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = trials};
-    const auto equal = simulate(options);
-    options.true_ratio = 1 + kEffect;
-    const auto slower = simulate(options);
-    fmt::print("| {} | {} | {:.1f} % | {:.1f} | {:.1f} % | {:.1f} |\n", name_of(noise), rounds, slower.worse * 100,
-               slower.mean_rounds, equal.same * 100, equal.mean_rounds);
+    const auto rounds = rounds_needed(spread_of_pairs(noise, 0.02), std::log1p(kEffect), {.effect = kEffect});
+    fmt::print("| {} | {} |", name_of(noise), rounds);
+    print_both({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = trials}, simulate);
+    fmt::print("\n");
+  }
+}
+
+void print_asking(int trials) {
+  fmt::print("\nThe same after a comparison of few rounds and, where it was inconclusive, one of as many as it asked for:");
+  fmt::print("\n\n| noise | first rounds | inconclusive | rounds asked for, in all | B 2 % slower: worse | rounds used "
+             "| equal: same | rounds used |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  const auto print_row = [](const std::string& name, const SimulationOptions& options) {
+    const auto asking = simulate_asking(options);
+    fmt::print("| {} | {} | {:.1f} % | {:.0f} |", name, options.rounds, asking.asked * 100, asking.mean_asked);
+    print_both(options, simulate_asking);
+    fmt::print("\n");
+  };
+  for (const Noise noise : kNoises) {
+    for (const std::int64_t rounds : {10, 30}) {
+      print_row(name_of(noise),
+                {.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = trials});
+    }
+  }
+  print_row("iid, spread 6 %", {.cv = 0.06, .effect = kEffect, .rounds = 10, .trials = std::max(1, trials / 20)});
+}
+
+void print_metrics(int trials) {
+  fmt::print("\nOne of several metrics differs by 2 % (effect 2 %, spread of a run 2 %, iid, at most 100 rounds):\n\n");
+  fmt::print("| metrics | it is called worse | rounds used | any other one is called better or worse |\n");
+  fmt::print("| --- | --- | --- | --- |\n");
+  for (const int metrics : {1, 3, 10, 30}) {
+    const auto found = simulate({.noise = Noise::iid,
+                                 .cv = 0.02,
+                                 .true_ratio = 1 + kEffect,
+                                 .effect = kEffect,
+                                 .rounds = 100,
+                                 .metrics = metrics,
+                                 .trials = trials});
+    fmt::print("| {} | {:.1f} % | {:.1f} | {:.1f} % |\n", metrics, found.worse * 100, found.mean_rounds,
+               found.other_alarms * 100);
   }
 }
 
@@ -66,13 +112,15 @@ void print_coverage(int trials) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int trials = argc > 1 ? std::atoi(argv[1]) : 2000;
-  if (trials < 1) {
-    fmt::print(stderr, "usage: verdict_simulation [TRIALS]\n");
-    return 2;
-  }
+  const char* usage = "verdict_simulation [TRIALS]   prints its tables, of 2000 trials unless told otherwise";
+  if (const auto code = warpmark::bench::end_with_usage(argc, argv, usage, 0, 1)) return *code;
+  const auto wanted = warpmark::bench::count_at(1, argc, argv, 2000);
+  if (!wanted) return 2;
+  const int trials = static_cast<int>(*wanted);
   print_false_positives(trials);
   print_power(trials);
+  print_asking(trials);
+  print_metrics(std::max(1, trials / 10));
   print_coverage(trials);
   return 0;
 }

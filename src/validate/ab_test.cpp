@@ -261,7 +261,8 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
          .alpha = options.alpha,
          .paired = comparison.paired,
          .sequential = comparison.sequential,
-         .seed = options.schedule.seed},
+         .seed = options.schedule.seed,
+         .explain = final},
         final && options.further_tests);
   comparison.accuracy = judge_gates(samples, options, comparison.rounds);
   if (!final) return comparison;

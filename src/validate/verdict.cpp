@@ -5,25 +5,20 @@
 #include <algorithm>
 #include <boost/math/special_functions/binomial.hpp>
 #include <cmath>
-#include <limits>
 
 #include "base/check.h"
 #include "stats/compare.h"
-#include "stats/distributions.h"
 #include "stats/sequential.h"
 #include "stats/summary.h"
 #include "stats/t_tests.h"
 #include "validate/further_tests.h"
+#include "validate/planning.h"
 
 namespace warpmark::validate {
 namespace {
 
-constexpr std::int64_t kMostRounds = 1'000'000;
 constexpr std::int64_t kFewestUnpaired = 3;
 constexpr double kRounding = 1e-13;
-const double kInfinity = std::numeric_limits<double>::infinity();
-// How far the estimate may wander in the 90 % of cases that shall be decided: equal arms have a border on both sides.
-constexpr double kWandering = 1.6449;
 
 std::string why_no_ratio(std::span<const double> values, const char* arm) {
   if (values.empty()) return fmt::format("{} has no values", arm);
@@ -87,33 +82,17 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
   return effect;
 }
 
-double half_width(std::int64_t n, double stdev, const VerdictOptions& options) {
-  if (options.paired && options.sequential) return stats::sequential_half_width(n, stdev, {.alpha = options.alpha});
-  if (n < kFewestUnpaired) return kInfinity;
-  const double degrees = static_cast<double>(options.paired ? n - 1 : 2 * n - 2);
-  return stats::t_quantile_of_tail(options.alpha / 2, degrees) * stdev / std::sqrt(static_cast<double>(n));
-}
-
-double reach(std::int64_t n, double stdev, const VerdictOptions& options) {
-  return half_width(n, stdev, options) + kWandering * stdev / std::sqrt(static_cast<double>(n));
-}
-
-/// Fewest rounds for which the interval exists at all.
-std::int64_t fewest_rounds(const VerdictOptions& options) {
-  std::int64_t n = 2;
-  while (n < 100 && !std::isfinite(half_width(n, 1, options))) ++n;
-  return n;
-}
-
 std::string percent(double log_ratio) { return fmt::format("{:+.2f} %", std::expm1(log_ratio) * 100); }
 
-void explain(MetricVerdict& metric, const Effect& effect, double p, const VerdictOptions& options) {
-  const double limit = std::log1p(options.effect);
-  const double size = std::fabs(effect.log_ratio);
+/// `metrics` is over how many p is adjusted.
+void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
+             const VerdictOptions& options) {
   const std::int64_t fewest = fewest_rounds(options);
+  std::int64_t as_it_looks = 0;
   if (effect.stdev > 0) {
-    const double distance = std::max(size, limit - size);
-    metric.more_rounds = std::max<std::int64_t>(1, rounds_needed(effect.stdev, distance, options) - effect.n);
+    const auto rounds = rounds_to_decide(effect, metrics, options);
+    metric.more_rounds = rounds.either_way - effect.n;
+    if (rounds.either_way > 2 * rounds.as_it_looks) as_it_looks = rounds.as_it_looks - effect.n;
   } else {
     metric.more_rounds = std::max<std::int64_t>(1, fewest - effect.n);
   }
@@ -128,6 +107,7 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, const Verdic
   }
   metric.reason +=
       fmt::format("; about {} more round{} would decide", *metric.more_rounds, *metric.more_rounds == 1 ? "" : "s");
+  if (as_it_looks > 0) metric.reason += fmt::format(", about {} if the difference is as it looks", as_it_looks);
 }
 
 }  // namespace
@@ -174,33 +154,15 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     metric.verdict = verdict_of(effect, metric.adjusted_p.value_or(1), metric.better, options);
     metric.reason.clear();
     metric.more_rounds.reset();
-    if (metric.verdict == Verdict::inconclusive) {
+    if (metric.verdict == Verdict::inconclusive && options.explain) {
       if (effect.undefined.empty()) {
-        explain(metric, effect, metric.adjusted_p.value_or(1), options);
+        explain(metric, effect, metric.adjusted_p.value_or(1), static_cast<std::int64_t>(metrics.size()), options);
       } else {
         metric.reason = effect.undefined;
       }
     }
     if (with_tests) metric.tests = further_tests(metric.a, metric.b, options);
   }
-}
-
-std::int64_t rounds_needed(double stdev, double distance, const VerdictOptions& options) {
-  WM_CHECK(distance > 0);
-  std::int64_t low = fewest_rounds(options), high = kMostRounds;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (reach(middle, stdev, options) <= distance) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
-double detectable_effect(double stdev, std::int64_t n, const VerdictOptions& options) {
-  return std::expm1(reach(n, stdev, options));
 }
 
 }  // namespace warpmark::validate

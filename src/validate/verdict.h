@@ -25,6 +25,7 @@ struct VerdictOptions {
   bool paired = true;
   bool sequential = true;  ///< paired only
   std::uint64_t seed = 1;  ///< of the bootstrap
+  bool explain = true;     ///< why a metric is inconclusive, and how many more rounds would decide
 };
 
 /// The difference of two arms and how certain it is, before any verdict.
@@ -46,12 +47,5 @@ struct Effect {
 /// Verdicts of all metrics together, Holm-adjusted; fills everything that follows from id, unit, better, a and b.
 /// `with_tests` adds the further tests, which cost some milliseconds each.
 void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool with_tests = true);
-
-/// Rounds after which an effect at this distance from the nearest border of a verdict is decided with 90 %: the
-/// interval's half width and its wandering must fit into the distance. `distance` is a log ratio; at most 1 000 000.
-[[nodiscard]] std::int64_t rounds_needed(double stdev, double distance, const VerdictOptions& options);
-
-/// The smallest relative difference that n rounds find with 90 %; infinite where n is too small for any.
-[[nodiscard]] double detectable_effect(double stdev, std::int64_t n, const VerdictOptions& options);
 
 }  // namespace warpmark::validate

@@ -20,6 +20,7 @@ class FakeExperiment final : public measure::Experiment {
   std::optional<Error> error;
   std::string metric = "time";
   Better better = Better::lower;
+  std::function<std::vector<double>(std::int64_t)> further;  ///< values of further metrics, if any
   std::function<Environment(std::int64_t)> environment = [](std::int64_t) { return Environment{}; };
 
   Result<Run> run(const measure::Config& /*config*/) override {
@@ -28,14 +29,21 @@ class FakeExperiment final : public measure::Experiment {
     run.workload = "fake";
     run.outcome = Outcome::passed;
     run.environment = environment(runs);
-    Metric sample{.id = metric, .unit = "s", .better = better, .samples = {value_(runs)}, .round_sizes = {1}};
-    sample.summary = stats::summarize(sample.samples);
-    run.metrics.push_back(std::move(sample));
+    run.metrics.push_back(single(metric, value_(runs)));
+    for (const double value : further ? further(runs) : std::vector<double>{}) {
+      run.metrics.push_back(single(metric + std::to_string(run.metrics.size()), value));
+    }
     ++runs;
     return run;
   }
 
  private:
+  [[nodiscard]] Metric single(const std::string& id, double value) const {
+    Metric sample{.id = id, .unit = "s", .better = better, .samples = {value}, .round_sizes = {1}};
+    sample.summary = stats::summarize(sample.samples);
+    return sample;
+  }
+
   std::function<double(std::int64_t)> value_;
 };
 

@@ -43,4 +43,18 @@ inline std::vector<double> noise_of(Noise noise, std::uint64_t seed, std::size_t
   return values;
 }
 
+/// Standard deviation of the log ratio of two runs in a row, by the formulas of the moments.
+inline double spread_of_pairs(Noise noise, double cv) {
+  const auto independent = [&](double variance) { return cv * std::sqrt(2 * variance); };
+  switch (noise) {
+    case Noise::iid:
+    case Noise::drift: return independent(1);  // within a round a drift is next to nothing
+    case Noise::ar1: return independent(1 - 0.6);
+    case Noise::bimodal: return independent(1 + 0.2 * 0.2);
+    // exp of a standard normal value: mean e^(1/2), mean square e^2.
+    case Noise::heavy_tail: return independent(0.7 * 0.7 + 0.1 * std::exp(2) - 0.01 * std::exp(1));
+  }
+  return 0;
+}
+
 }  // namespace warpmark::validate

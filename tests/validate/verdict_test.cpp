@@ -96,13 +96,6 @@ TEST(Verdict, comes_with_the_tests_that_others_would_use) {
                                              "wilcoxon_signed_rank", "equivalence_tost"}));
 }
 
-TEST(RoundsNeeded, grow_with_the_square_of_the_noise) {
-  const auto n = rounds_needed(0.02, 0.01, {});
-  EXPECT_NEAR(static_cast<double>(rounds_needed(0.04, 0.01, {})) / static_cast<double>(n), 4.5, 1);
-  EXPECT_LT(rounds_needed(0.02, 0.01, {.sequential = false}), n);
-  EXPECT_NEAR(detectable_effect(0.02, n, {}), 0.01, 0.001);
-}
-
 TEST(Calibrate, tells_the_noise_of_equal_arms) {
   Comparison comparison;
   comparison.metrics.push_back(judged(metric_with(1.0, 0.02, 30)));
