@@ -1,6 +1,6 @@
 // Change points against those that people marked: the Turing Change Point Dataset (van den Burg, Williams, arXiv
-// 2003.06222), by its own two measures. Give it a checkout of https://github.com/alan-turing-institute/TCPD; only what is
-// complete and of one dimension in it is scored. Prints a markdown table; "none" finds no change in anything.
+// 2003.06222), by its own two measures. Give it a checkout of https://github.com/alan-turing-institute/TCPD; only what
+// is complete and of one dimension in it is scored. Prints a markdown table; "none" finds no change in anything.
 #include <fmt/format.h>
 
 #include <filesystem>

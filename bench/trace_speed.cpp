@@ -167,7 +167,8 @@ int compare(const GeneratedTrace& trace, const std::string& file) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const char* usage = "trace_speed [MEGABYTES [FOLDER]]   1024 MB in the folder for temporary files unless told otherwise";
+  const char* usage =
+      "trace_speed [MEGABYTES [FOLDER]]   1024 MB in the folder for temporary files unless told otherwise";
   if (const auto code = warpmark::bench::end_with_usage(count, arguments, usage, 0, 2)) return *code;
   const auto megabytes = warpmark::bench::count_at(1, count, arguments, 1024);
   if (!megabytes) return 2;

@@ -60,9 +60,11 @@ void print_power(int trials) {
 }
 
 void print_asking(int trials) {
-  fmt::print("\nThe same after a comparison of few rounds and, where it was inconclusive, one of as many as it asked for:");
-  fmt::print("\n\n| noise | first rounds | inconclusive | rounds asked for, in all | B 2 % slower: worse | rounds used "
-             "| equal: same | rounds used |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  fmt::print(
+      "\nThe same after a comparison of few rounds and, where it was inconclusive, one of as many as it asked for:");
+  fmt::print(
+      "\n\n| noise | first rounds | inconclusive | rounds asked for, in all | B 2 % slower: worse | rounds used "
+      "| equal: same | rounds used |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   const auto print_row = [](const std::string& name, const SimulationOptions& options) {
     const auto asking = simulate_asking(options);
     fmt::print("| {} | {} | {:.1f} % | {:.0f} |", name, options.rounds, asking.asked * 100, asking.mean_asked);
@@ -71,8 +73,7 @@ void print_asking(int trials) {
   };
   for (const Noise noise : kNoises) {
     for (const std::int64_t rounds : {10, 30}) {
-      print_row(name_of(noise),
-                {.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = trials});
+      print_row(name_of(noise), {.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = trials});
     }
   }
   print_row("iid, spread 6 %", {.cv = 0.06, .effect = kEffect, .rounds = 10, .trials = std::max(1, trials / 20)});

@@ -300,9 +300,9 @@ Result<Exported> write(const Session& session) {
     if (!report::shows_speed(run)) continue;
     ++written;
     const std::string fields = csv_field(session.id) + ',' + csv_field(session.started) + ',' +
-                               csv_field(session.commit) + ',' + guarded(session.branch) + ',' +
-                               guarded(run.workload) + ',' + parameter_fields(run, names) + guarded(run.device) +
-                               ',' + name_of(run.mode) + ',' + name_of(run.outcome) + ',';
+                               csv_field(session.commit) + ',' + guarded(session.branch) + ',' + guarded(run.workload) +
+                               ',' + parameter_fields(run, names) + guarded(run.device) + ',' + name_of(run.mode) +
+                               ',' + name_of(run.outcome) + ',';
     for (const Metric& metric : run.metrics) add_samples(text, fields, metric);
   }
   return exported(std::move(text), written, session.runs.size() - written, "samples");

@@ -271,7 +271,8 @@ Report build_report(const Matrix& matrix) {
   Section maps{"Heat maps", {}, false};
   for (auto& map : heat_maps(matrix)) maps.blocks.emplace_back(std::move(map));
   if (!maps.blocks.empty()) {
-    maps.blocks.emplace_back(Paragraph{"Framed or starred: on the front. The stronger the colour, the larger the value.", Tone::quiet});
+    maps.blocks.emplace_back(
+        Paragraph{"Framed or starred: on the front. The stronger the colour, the larger the value.", Tone::quiet});
     report.sections.push_back(std::move(maps));
   }
   if (auto plot = front_plot(matrix)) report.sections.push_back({"Front", {std::move(*plot)}, false});

@@ -58,8 +58,8 @@ std::vector<MetricCalibration> calibrate(const Comparison& comparison, const Ver
     MetricCalibration calibration{.id = metric.id, .spread = effect.stdev};
     calibration.false_positive_rate = false_positive_rate(metric, options);
     calibration.detectable = effect.stdev > 0 ? detectable_effect(effect.stdev, effect.n, options) : 0;
-    calibration.rounds_for_effect = rounds_needed(effect.stdev, std::log1p(options.effect), options,
-                                                  static_cast<double>(effect.n - 1));
+    calibration.rounds_for_effect =
+        rounds_needed(effect.stdev, std::log1p(options.effect), options, static_cast<double>(effect.n - 1));
     calibration.autocorrelation = autocorrelation(comparison, i);
     result.push_back(std::move(calibration));
   }

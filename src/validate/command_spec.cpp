@@ -48,9 +48,8 @@ struct Reader : YamlReader {
 
   /// Names and units stand in tables, on terminals and in the comments of others.
   Status printable(const YAML::Node& node, const char* what, const std::string& text) const {
-    const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
+    const bool clean = std::none_of(text.begin(), text.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
     if (clean) return {};
     return error(node, std::string("the ") + what + " of a metric has control characters", "one line of plain text");
   }

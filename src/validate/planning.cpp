@@ -122,8 +122,8 @@ RoundsToDecide rounds_to_decide(const Effect& effect, std::int64_t metrics, cons
   });
   rounds.either_way = rounds.as_it_looks;
   if (effect.p.value_or(1) > adjusted.alpha) {
-    rounds.either_way = std::max(rounds.as_it_looks,
-                                 rounds_needed(effect.stdev, std::log1p(options.effect), options, degrees));
+    rounds.either_way =
+        std::max(rounds.as_it_looks, rounds_needed(effect.stdev, std::log1p(options.effect), options, degrees));
   }
   return rounds;
 }

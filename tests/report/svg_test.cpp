@@ -82,8 +82,9 @@ std::vector<std::pair<double, double>> centred_labels(const std::string& svg) {
 }
 
 TEST(RenderSvg, has_room_for_the_labels_of_every_axis) {
-  Distribution distribution{"d", {"throughput", "samples/s", false}, {{"A", {980, 1000, 1020}, 1000, {}},
-                                                                      {"B", {1040, 1060, 1079}, 1060, {}}}};
+  Distribution distribution{"d",
+                            {"throughput", "samples/s", false},
+                            {{"A", {980, 1000, 1020}, 1000, {}}, {"B", {1040, 1060, 1079}, 1060, {}}}};
   Plot plot = curve();
   plot.x = {"throughput", "samples/s", false};
   plot.series[0].points = {{960, 1e10}, {1079, 5e11}};

@@ -34,21 +34,22 @@ struct SimulationResult {
   double worse = 0;
   double same = 0;
   double inconclusive = 0;
-  double covered = 0;  ///< the interval holds the true ratio, of trials that have one
+  double covered = 0;       ///< the interval holds the true ratio, of trials that have one
   double other_alarms = 0;  ///< any metric but the first called better or worse
   double mean_rounds = 0;
   double asked = 0;       ///< inconclusive at first (simulate_asking)
   double mean_asked = 0;  ///< rounds in all that those ask for
 };
 
-/// One whole comparison of one or more metrics that share nothing but the machine's time; of the first B differs, of the
-/// others it does not. Empty if it could not be made.
+/// One whole comparison of one or more metrics that share nothing but the machine's time; of the first B differs, of
+/// the others it does not. Empty if it could not be made.
 inline std::optional<Comparison> simulated_comparison(const SimulationOptions& options, int trial) {
   const auto seed = stats::derive_seed(options.seed, static_cast<std::uint64_t>(trial));
   const Schedule schedule{.interleave = options.interleave, .rounds = options.rounds, .seed = seed};
   std::vector<std::vector<double>> noise;
   for (int metric = 0; metric < options.metrics; ++metric) {
-    noise.push_back(noise_of(options.noise, metric == 0 ? seed : stats::derive_seed(seed, 1000 + static_cast<std::uint64_t>(metric)),
+    noise.push_back(noise_of(options.noise,
+                             metric == 0 ? seed : stats::derive_seed(seed, 1000 + static_cast<std::uint64_t>(metric)),
                              static_cast<std::size_t>(schedule.slots()), options.cv));
   }
   std::size_t time = 0;  // of the machine, which both arms share

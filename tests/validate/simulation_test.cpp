@@ -67,8 +67,7 @@ TEST(VerdictSimulation, what_an_inconclusive_comparison_asks_for_decides) {
   constexpr double kEffect = 0.02;
   for (const Noise noise : kNoises) {
     for (const std::int64_t rounds : {10, 25}) {
-      SimulationOptions options{
-          .noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials / 2};
+      SimulationOptions options{.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials / 2};
       const double allowed = 3 * std::sqrt(0.9 * 0.1 / options.trials);
       const auto equal = simulate_asking(options);
       EXPECT_GE(equal.same, 0.9 - allowed) << name_of(noise) << " after " << rounds << " rounds";
