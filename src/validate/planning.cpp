@@ -40,6 +40,18 @@ Spreads spreads_of(double stdev, double degrees) {
   return spreads;
 }
 
+/// What the spread will be estimated as from so many degrees of freedom, in shares of the true one: alike probable
+/// values.
+Spreads estimates_of_spread(double degrees) {
+  Spreads estimates{};
+  const boost::math::chi_squared_distribution<double, stats::DoublePolicy> distribution(std::max(1.0, degrees));
+  for (std::size_t i = 0; i < kSpreads; ++i) {
+    const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(kSpreads);
+    estimates[i] = std::sqrt(boost::math::quantile(distribution, share) / std::max(1.0, degrees));
+  }
+  return estimates;
+}
+
 /// The first n from `from` on for which `chance` reaches the power.
 template <typename Chance>
 std::int64_t first_with_power(std::int64_t from, const Chance& chance) {
@@ -99,9 +111,13 @@ std::int64_t rounds_needed(double stdev, double distance, const VerdictOptions& 
   const Spreads spreads = spreads_of(stdev, degrees);
   return first_with_power(fewest_rounds(options), [&](std::int64_t n) {
     double chance = 0;
+    const double unit_width = half_width(n, 1, options);
+    const Spreads estimates = estimates_of_spread(static_cast<double>(options.paired ? n - 1 : 2 * n - 2));
     for (const double spread : spreads) {
       const double wandering = spread / std::sqrt(static_cast<double>(n));
-      chance += inside(distance - half_width(n, spread, options), 0, wandering) / kSpreads;
+      for (const double estimate : estimates) {
+        chance += inside(distance - estimate * spread * unit_width, 0, wandering) / (kSpreads * kSpreads);
+      }
     }
     return chance;
   });

@@ -1,11 +1,11 @@
 // How many rounds a comparison needs, before or while it is taken.
 //
-// With a known spread: the half width of the interval and the wandering of the estimate must fit into the distance from
-// the nearest border of a verdict. While a comparison runs, neither the spread nor the true ratio is known: what the
-// rounds so far leave open about both is integrated over (predictive distribution of the final mean under flat priors:
-// normal around the mean so far with variance s^2 (1/n - 1/N), s^2 being scaled inverse chi-square; Spiegelhalter,
-// Abrams, Myles, "Bayesian Approaches to Clinical Trials", 2004, section 6.6), and N is the first that decides with 90
-// %.
+// With a known spread: the half width of the interval, of the spread as it will be estimated, and the wandering of the
+// mean must fit into the distance from the nearest border of a verdict. While a comparison runs, neither the spread nor
+// the true ratio is known: what the rounds so far leave open about both is integrated over (predictive distribution of
+// the final mean under flat priors: normal around the mean so far with variance s^2 (1/n - 1/N), s^2 being scaled
+// inverse chi-square; Spiegelhalter, Abrams, Myles, "Bayesian Approaches to Clinical Trials", 2004, section 6.6), and N
+// is the first that decides with 90 %.
 #pragma once
 
 #include <cstdint>
