@@ -392,7 +392,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name this regular expression finds")
     parser.add_argument("--skip", default="^$", help="and this one does not")
     parser.add_argument("--gpus", type=int, default=1, choices=(1, 2), help="1: trace_cases.py, 2: trace_cases_ddp.py")
-    parser.add_argument("--cases", help="another module with CASES, for one GPU (trace_cases_blind)")
+    parser.add_argument("--cases", help="another module with CASES (trace_cases_blind; two GPUs: trace_cases_ddp2)")
     parser.add_argument("--limit", type=float, default=75, help="seconds a case may take")
     parser.add_argument("--deadline", type=float, default=1e9, help="no case starts after so many seconds")
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
