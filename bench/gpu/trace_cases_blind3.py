@@ -544,7 +544,7 @@ def _(kind):
 
 # --- cpu_gpu_sync ----------------------------------------------------------------------------------------------------
 
-@case("flow_logs_couplings", "flow", "cpu_gpu_sync", "log-determinants not read one by one", 16384)
+@case("flow_logs_couplings", "flow", "cpu_gpu_sync", "log-determinants not read one by one", 32768)
 def _(kind):
     seen = []
 
@@ -553,7 +553,7 @@ def _(kind):
         if len(seen) > 1000:
             seen.clear()
     model = Flow(watch=watch if kind == "broken" else None).to(GPU)
-    return training(model, flow_loss, resident(torch.randn(16384, 128)))
+    return training(model, flow_loss, resident(torch.randn(32768, 128)))
 
 
 @case("experts_select_tokens", "experts", "cpu_gpu_sync", "equally many tokens an expert, one batched product", 8192)
@@ -562,12 +562,12 @@ def _(kind):
     return training(model, mean_square, resident(torch.randn(8192, 512)))
 
 
-@case("matching_prints_updates", "matching", "cpu_gpu_sync", "no print of every update", 2)
+@case("matching_prints_updates", "matching", "cpu_gpu_sync", "no print of every update", 6)
 def _(kind):
     def report(index, update):
         print(f"iteration {index}: {update.abs().mean():.4f} pixels")
     model = Matching(report=report if kind == "broken" else None).to(GPU).eval()
-    first, second = resident(torch.randn(2, 3, 384, 512), torch.randn(2, 3, 384, 512))()
+    first, second = resident(torch.randn(6, 3, 384, 512), torch.randn(6, 3, 384, 512))()
 
     def run():
         with amp():
@@ -575,7 +575,7 @@ def _(kind):
     return inference(run)
 
 
-@case("diffusion_transformer_timers", "dit", "cpu_gpu_sync", "CUDA events instead of torch.cuda.synchronize", 16)
+@case("diffusion_transformer_timers", "dit", "cpu_gpu_sync", "CUDA events instead of torch.cuda.synchronize", 32)
 def _(kind):
     model, began = DiffusionTransformer(depth=16).to(GPU), [0.0, 0.0]
 
@@ -590,10 +590,10 @@ def _(kind):
         if kind == "broken":
             block.register_forward_pre_hook(start)
             block.register_forward_hook(stop)
-    return training(model, noise_loss, resident(torch.randn(16, 4, 32, 32)))
+    return training(model, noise_loss, resident(torch.randn(32, 4, 32, 32)))
 
 
-@case("conformer_early_exit", "conformer", "cpu_gpu_sync", "masks of finished rows looked at once, at the end", 16)
+@case("conformer_early_exit", "conformer", "cpu_gpu_sync", "masks of finished rows looked at once, at the end", 40)
 def _(kind):
     finished = []
 
@@ -603,7 +603,7 @@ def _(kind):
         if kind == "broken" and bool(finished[-1].all()):
             raise StopIteration
     model = Conformer(384, 12, 6, check).to(GPU).eval()
-    (x,) = resident(speech(16, 1024)[0])()
+    (x,) = resident(speech(40, 1024)[0])()
 
     def run():
         finished.clear()

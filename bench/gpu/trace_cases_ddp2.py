@@ -1,12 +1,14 @@
 """A second set of two-GPU cases for record_traces.py --gpus 2 --cases trace_cases_ddp2: other networks than
 trace_cases_ddp.py has, flaws that look different."""
+import contextlib
+
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
 import trace_models as own
-from trace_cases import (GPU, Prefetched, adamw, classify, images, inference, loaded, next_token, nhwc, noise_loss,
+from trace_cases import (GPU, Prefetched, adamw, amp, classify, images, inference, loaded, next_token, nhwc, noise_loss,
                          resident, tokens, training, vision)
 from trace_cases_blind import BlindCase
 from trace_cases_blind3 import (Clip, Conformer, DiffusionTransformer, Recordings, Scenes, captions, clip_loss,
@@ -77,6 +79,25 @@ def _(kind):
         model.register_comm_hook(None, bf16_compress_hook)
     return training(model, next_token, resident(*tokens(2, 256)),
                     torch.optim.SGD(model.parameters(), 1e-3, fused=True))
+
+
+@case("ddp_decoder_reduces_every_micro_batch", "wide_decoder", "multi_gpu_comm",
+      "no_sync() but for the last micro-batch", 16)
+def _(kind):
+    model = parallel(own.Decoder(vocab=32768, dim=2048, layers=6, heads=16, length=256).to(GPU),
+                     gradient_as_bucket_view=True)
+    optimizer = adamw(model)
+    (ids,) = resident(*tokens(2, 256))()
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        for index in range(4):
+            with model.no_sync() if kind == "fixed" and index < 3 else contextlib.nullcontext():
+                with amp():
+                    loss = next_token(model, ids)
+                loss.backward()
+        optimizer.step()
+    return step
 
 
 @case("tp_gathers_every_layer", "tensor_parallel", "multi_gpu_comm", "rows after columns: one all-reduce a pair", 4)
