@@ -168,6 +168,21 @@ TEST_F(CheckVerb, mistrusts_a_result_of_a_disturbed_machine) {
   EXPECT_NE(throttled.out.find("mistrusted: the GPU was throttled"), std::string::npos) << throttled.out;
 }
 
+TEST_F(CheckVerb, mistrusts_no_ratio_for_a_clock_that_the_reference_had_too) {
+  for (int day = 1; day <= 30; ++day) {
+    store_session(store(), {.day = day, .time = quiet_time(day), .core_clock_hz = 2e9, .with_reference = true});
+  }
+  store_session(store(), {.day = 40, .time = 1.1, .core_clock_hz = 3e9, .with_reference = true});
+  EXPECT_EQ(check().exit_code, 5);  // the rate, of which there is no ratio
+  const auto alone = check({"--metrics", "time"});
+  EXPECT_EQ(alone.exit_code, 5) << alone.out;
+  EXPECT_NE(alone.out.find("core_clock was at 3000 MHz"), std::string::npos);
+  const auto beside = check({"--metrics", "time_vs_*"});
+  EXPECT_EQ(beside.exit_code, 1) << beside.out;
+  store_session(store(), {.day = 41, .time = 1.1, .other_load = 0.6, .with_reference = true});
+  EXPECT_EQ(check({"--metrics", "time_vs_*"}).exit_code, 5);
+}
+
 TEST_F(CheckVerb, does_not_pass_what_could_not_be_measured) {
   store_history(store(), 20);
   store_session(store(), {.day = 40, .outcome = Outcome::error, .reason = "it crashed"});

@@ -25,6 +25,8 @@ struct StoredSession {
   Outcome outcome = Outcome::passed;
   std::string reason;
   double other_load = 0.01;
+  double core_clock_hz = 0;     ///< 0: not measured
+  bool with_reference = false;  ///< `time` is stored as a ratio, too
 };
 
 /// Appends a session whose case "job" has the metrics time and, its reciprocal, rate; returns its id.
@@ -48,6 +50,9 @@ inline std::string store_session(store::Store& store, const StoredSession& what)
   run.rounds = 5;
   run.started = session.started;
   run.environment.readings = {{"other_load", "1", std::nullopt, what.other_load}};
+  if (what.core_clock_hz > 0) {
+    run.environment.readings.push_back({"core_clock", "Hz", std::nullopt, what.core_clock_hz});
+  }
   if (what.outcome == Outcome::passed || what.outcome == Outcome::mistrusted) {
     for (const bool rate : {false, true}) {
       Metric metric{.id = rate ? "rate" : "time",
@@ -57,6 +62,12 @@ inline std::string store_session(store::Store& store, const StoredSession& what)
                     .round_sizes = {1, 1, 1, 1, 1}};
       metric.summary = stats::summarize(metric.samples);
       run.metrics.push_back(std::move(metric));
+    }
+    if (what.with_reference) {
+      Metric ratio = run.metrics.front();
+      ratio.id = "time_vs_4f1c2ab0d1";
+      ratio.unit = "x";
+      run.metrics.push_back(std::move(ratio));
     }
   }
   WM_CHECK(store.append_run(session.id, run).ok());
