@@ -166,7 +166,9 @@ Result<Columns> parse_safetensors(std::string_view bytes, std::string_view name)
   const auto data = bytes.substr(8 + length);
   if (!header.is_object()) return data_error(fmt::format("{}: its header is no object", name));
   Columns columns;
-  for (const auto& [tensor, facts] : header.items()) {
+  for (const auto& item : header.items()) {
+    const std::string& tensor = item.key();
+    const Json& facts = item.value();
     if (tensor == "__metadata__") continue;
     const auto broken = [&](const std::string& what) {
       return data_error(fmt::format("{}: tensor '{}' {}", name, tensor, what));

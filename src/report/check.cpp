@@ -135,10 +135,10 @@ std::string verdict_counts(const Check& check) {
       {Verdict::mistrusted, "mistrusted"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "undecided"},
       {Verdict::different, "different"},   {Verdict::better, "better"}, {Verdict::same, "unchanged"}};
   std::string text;
-  for (const auto& [verdict, word] : kWords) {
+  for (const auto& known : kWords) {
     const auto count = std::count_if(check.metrics.begin(), check.metrics.end(),
-                                     [&](const auto& metric) { return metric.verdict == verdict; });
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+                                     [&](const auto& metric) { return metric.verdict == known.first; });
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, known.second);
   }
   return text.empty() ? "nothing was checked" : text;
 }

@@ -139,8 +139,9 @@ Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& c
   CommandSpec result = spec;
   for (const auto& [name, value] : config) {
     if (name.starts_with("env.") && name.size() > 4) {
-      std::erase_if(result.environment, [&](const auto& item) { return item.first == name.substr(4); });
-      result.environment.emplace_back(name.substr(4), value);
+      const std::string variable = name.substr(4);
+      std::erase_if(result.environment, [&](const auto& item) { return item.first == variable; });
+      result.environment.emplace_back(variable, value);
       continue;
     }
     bool any = false;

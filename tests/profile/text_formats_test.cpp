@@ -182,11 +182,11 @@ TEST(TextFormats, are_read_in_time_that_grows_with_their_size) {
   EXPECT_EQ(kernels->kernels.size(), 1U);
 
   std::string many_gpus = "# gpu pviol tviol\n";
-  for (int i = 0; i < 60'000; ++i) many_gpus += std::to_string(i) + " 1 0\n";
+  for (int i = 0; i < 60'000; ++i) many_gpus += std::to_string(i % 1030) + " 1 0\n";
   const auto counters = read_text(many_gpus);
   ASSERT_TRUE(counters.ok()) << counters.error().what;
-  EXPECT_EQ(counters->counters.size(), 180'000U);
-  EXPECT_EQ(series(*counters, "throttle_reasons", 59'999)->values.back(), 4);
+  EXPECT_EQ(counters->counters.size(), 3U * 1024) << "no machine has more GPUs";
+  EXPECT_EQ(series(*counters, "throttle_reasons", 1023)->values.back(), 4);
 }
 
 TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {

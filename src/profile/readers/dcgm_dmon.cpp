@@ -14,6 +14,7 @@ namespace warpmark::profile {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kMostGpus = 1024;  // of a machine; each takes memory for its series
 constexpr double kMiB = 1024.0 * 1024.0;
 
 constexpr CounterColumn kColumns[] = {
@@ -97,7 +98,7 @@ class DcgmTable {
       values = 1;
     }
     const auto gpu = parse_integer(number);
-    if (!words[0].starts_with("GPU") || !gpu || *gpu < 0 || *gpu > 0xFFFF || words.size() < values) {
+    if (!words[0].starts_with("GPU") || !gpu || *gpu < 0 || *gpu >= kMostGpus || words.size() < values) {
       count_issue(session_.quality, "other_row", "rows of things that are no GPU: left out", line);
       return;
     }

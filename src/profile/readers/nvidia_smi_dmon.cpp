@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kMostGpus = 1024;  // of a machine; each takes memory for its series
 
 constexpr CounterColumn kColumns[] = {
     {"pwr", "power", "W", 1},
@@ -129,7 +130,7 @@ class DmonTable {
     const auto short_row = [&] { count_issue(session_.quality, "short_row", "rows that end early: left out", line); };
     if (words.size() <= columns_before_) return short_row();
     const auto gpu = parse_integer(words[columns_before_]);
-    if (!gpu || *gpu < 0 || *gpu > 0xFFFF) return short_row();
+    if (!gpu || *gpu < 0 || *gpu >= kMostGpus) return short_row();
     const int device = static_cast<int>(*gpu);
     std::int64_t time = rows_[device]++ * kSecondNs;
     if (has_time_) {
