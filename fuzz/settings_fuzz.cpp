@@ -1,0 +1,42 @@
+// Files in YAML beside suites: projects, matrices, acceptance criteria and datasheets. Any text is an error with a
+// place or settings whose numbers are in range.
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "validate/command_spec.h"
+#include "validate/criteria.h"
+#include "validate/datasheet.h"
+#include "validate/matrix_spec.h"
+
+namespace {
+
+using namespace warpmark;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void check(const validate::CommandSpec& spec) {
+  require(std::isfinite(spec.timeout_s) && spec.timeout_s > 0 && !spec.metrics.empty());
+  for (const auto& metric : spec.metrics) require(metric.percentile >= 0 && metric.percentile <= 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto spec = validate::parse_command_spec(text, "input")) check(*spec);
+  if (const auto spec = validate::parse_matrix_spec(text, "input")) {
+    require(!spec->variants.empty() && spec->rounds > 0);
+    for (const auto& variant : spec->variants) check(variant.command);
+  }
+  if (const auto criteria = validate::parse_criteria(text, "input")) {
+    require(std::isfinite(criteria->budget_s) && criteria->rounds > 0);
+    for (const auto& row : criteria->rows) (void)validate::limits_of(row, "GB/s");
+  }
+  if (const auto sheet = validate::parse_datasheet(text, "input")) {
+    require(std::isfinite(sheet->memory_bytes) && std::isfinite(sheet->memory_bandwidth));
+  }
+  return 0;
+}
