@@ -21,10 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr OptionSpec kOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
-    {"--delay", "TIME", "run untouched this long after the first CUDA call (default 5s)"},
+    {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)"},
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
     {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
     {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
+    {"--windows", "N", "further short windows that tell what recording costs (default 4); 0 is none"},
     {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
@@ -102,7 +103,7 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
                              "in WARPMARK_CUPTI");
   }
   return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
-                           "the program may have ended before the recording began: try --delay 0s --duration 0s");
+                           "record all of a short program that repeats nothing with --delay 0s --duration 0s");
 }
 
 std::string unmeasured_text(const std::vector<std::string>& kernels, const ProfileSession& measured) {
@@ -148,8 +149,9 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   WM_ASSIGN(nsys.nsys, profile::find_tool("nsys", path != nullptr ? path : ""));
   nsys.command = record.command;
   nsys.out = options.get("--out", "profile.sqlite");
-  nsys.delay_s = record.delay_s;
-  nsys.duration_s = record.duration_s;
+  nsys.delay_s = options.has("--delay") ? record.delay_s : 0;
+  nsys.duration_s = options.has("--duration") ? record.duration_s : 0;
+  nsys.whole_graphs = record.whole_graphs;
   nsys.interrupted = &context.interrupted;
   WM_ASSIGN(const int code, profile::run_nsys(nsys));
   context.err << "warpmark: next: warpmark analyze " << nsys.out.string() << '\n';
@@ -160,6 +162,16 @@ Result<std::int64_t> count_of(const ParsedOptions& options, const char* name) {
   if (!options.has(name)) return std::int64_t{0};
   WM_ASSIGN(const std::int64_t count, parse_integer(options.get(name)));
   if (count < 1) return usage_error(std::string(name) + " takes a number from 1 on, not " + options.get(name));
+  return count;
+}
+
+Result<std::int64_t> windows_of(const ParsedOptions& options, std::int64_t otherwise) {
+  constexpr std::int64_t kMost = 20;
+  if (!options.has("--windows")) return otherwise;
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--windows")));
+  if (count < 0 || count > kMost) {
+    return usage_error(fmt::format("--windows takes a number from 0 to {}, not {}", kMost, options.get("--windows")));
+  }
   return count;
 }
 
@@ -175,6 +187,7 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
   WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps"));
   WM_ASSIGN(record.steps, count_of(options, "--steps"));
+  WM_ASSIGN(record.windows, windows_of(options, record.windows));
   WM_TRY(count_of(options, "--ncu"));
   record.whole_graphs = options.has("--whole-graphs");
   record.memory = options.has("--memory");
@@ -186,7 +199,7 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
   if (options.has("--nsys")) {
-    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--memory", "--waits", "--whole-graphs"}) {
+    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");
     }
     return record_with_nsys(context, options, record);
@@ -233,11 +246,14 @@ extern const Command profile_command{
         "reasons and the host's load. The command is not changed: CUDA itself loads the recorder "
         "(CUDA_INJECTION64_PATH), which uses CUPTI.\n"
         "\n"
-        "The program first runs untouched for --delay. Then its launches are counted without recording, with it for "
-        "--duration, and without it again, so that the recording says how much slower it made the program. What was "
-        "recorded survives a crash or a kill of the program.\n"
+        "The program first runs untouched, until its steps are seen to repeat or 2 s of launches have shown none, or "
+        "for --delay. Then its launches are counted without recording, with it for --duration, and some --windows more "
+        "of either, so that the recording says how much slower it made the program. If what was recorded turns out to "
+        "have been start-up, the steps are recorded instead. What was recorded survives a crash or a kill of the "
+        "program.\n"
         "\n"
-        "--ncu runs the command a second time. If another profiler holds CUPTI, only the counters are recorded.\n"
+        "--ncu runs the command a second time. --nsys records all of the program, or counts --delay from its start. If "
+        "another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
         "The exit code is the program's; 5 if nothing was recorded.",
     .options = kOptions,

@@ -7,6 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "analyze/host_activity.h"
+
 namespace warpmark::analyze {
 
 namespace {
@@ -131,16 +133,94 @@ Steps from_ranges(const Timeline& timeline, const WorkList& list, const Candidat
   return steps;
 }
 
-Steps from_kernels(const Timeline& timeline, const WorkList& list) {
+/// What was launched at once: a kernel or a copy, or all nodes of a CUDA graph on the main stream.
+struct Launched {
+  std::int64_t start = 0;
+  EventIndex launch = kNoEvent;
+  NameId name = 0;  ///< of the one work; of graphs a number beyond all names, the same for the same nodes
+};
+
+/// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
+/// repeat within it: the graph counts as one.
+std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const WorkList& list) {
+  const EventColumns& events = timeline.events;
   std::vector<const GpuWork*> order;
   for (const GpuWork& work : list.works) {
     if (work.track == list.main_stream) order.push_back(&work);
   }
+  std::map<std::vector<NameId>, NameId> graphs;  // by their nodes' names; parallel branches may swap places
+  std::vector<Launched> launched;
+  for (std::size_t first = 0; first < order.size();) {
+    const std::uint32_t correlation = events.correlation[order[first]->event];
+    std::size_t next = first + 1;
+    while (next < order.size() && correlation != 0 && events.correlation[order[next]->event] == correlation) ++next;
+    NameId name = events.name[order[first]->event];
+    if (next - first > 1) {
+      std::vector<NameId> nodes;
+      for (std::size_t i = first; i < next; ++i) nodes.push_back(events.name[order[i]->event]);
+      std::sort(nodes.begin(), nodes.end());
+      const auto known = static_cast<NameId>(timeline.names.size() + graphs.size());
+      name = graphs.try_emplace(std::move(nodes), known).first->second;
+    }
+    launched.push_back({order[first]->start, order[first]->launch, name});
+    first = next;
+  }
+  return launched;
+}
+
+/// Evenly spaced: at least three, and in three of four cases within a tenth of the median, which is returned; else 0.
+std::size_t even_spacing(const std::vector<std::size_t>& positions) {
+  if (positions.size() < 3) return 0;
+  std::vector<std::size_t> gaps;
+  for (std::size_t i = 1; i < positions.size(); ++i) gaps.push_back(positions[i] - positions[i - 1]);
+  std::sort(gaps.begin(), gaps.end());
+  const std::size_t median = gaps[gaps.size() / 2];
+  const auto uneven = static_cast<std::size_t>(std::count_if(gaps.begin(), gaps.end(), [&](std::size_t gap) {
+    return (gap > median ? gap - median : median - gap) * 10 > median;
+  }));
+  return uneven * 4 <= gaps.size() ? median : 0;
+}
+
+/// What was launched first after each wait of the host for the GPU, as indices into `order`.
+std::vector<std::size_t> first_after_waits(const Timeline& timeline, const std::vector<Launched>& order) {
+  const EventColumns& events = timeline.events;
+  std::vector<bool> waits(timeline.names.size());
+  for (NameId i = 0; i < waits.size(); ++i) waits[i] = is_sync_call(timeline.names.at(i));
+  std::vector<std::pair<std::int64_t, std::size_t>> launches;  // when, which
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i].launch != kNoEvent) launches.emplace_back(events.start[order[i].launch], i);
+  }
+  std::sort(launches.begin(), launches.end());
+  std::vector<std::size_t> found;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    if ((kind != EventKind::runtime_api && kind != EventKind::driver_api) || !waits[events.name[i]]) continue;
+    const auto next = std::lower_bound(launches.begin(), launches.end(), std::pair(events.end(i), std::size_t{0}));
+    if (next != launches.end()) found.push_back(next->second);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+/// A model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so
+/// many of them makes a step from wait to wait.
+std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector<Launched>& order) {
+  constexpr std::size_t kFewLaunches = 8;
   std::vector<NameId> names;
-  for (const GpuWork* work : order) names.push_back(timeline.events.name[work->event]);
+  for (const Launched& one : order) names.push_back(one.name);
+  std::vector<std::size_t> starts = repeating_sequence(names);
+  const std::size_t spacing = even_spacing(starts);
+  if (spacing == 0 || spacing >= kFewLaunches) return starts;
+  std::vector<std::size_t> waited = first_after_waits(timeline, order);
+  return even_spacing(waited) >= 2 * spacing ? waited : starts;
+}
+
+Steps from_kernels(const Timeline& timeline, const WorkList& list) {
+  const std::vector<Launched> order = launched_on_main_stream(timeline, list);
   Steps steps;
   std::vector<std::int64_t> boundaries;
-  for (const std::size_t at : repeating_sequence(names)) boundaries.push_back(order[at]->start);
+  for (const std::size_t at : step_starts(timeline, order)) boundaries.push_back(order[at].start);
   steps.found = static_cast<int>(boundaries.size());
   steps.found_by = "repeating kernel sequence";
   steps.analyzed = windows(boundaries);
@@ -162,15 +242,7 @@ std::vector<Regular> regular_names(const std::vector<NameId>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) positions[names[i]].push_back(i);
   std::vector<Regular> result;
   for (const auto& [name, at] : positions) {
-    if (at.size() < 3) continue;
-    std::vector<std::size_t> gaps;
-    for (std::size_t i = 1; i < at.size(); ++i) gaps.push_back(at[i] - at[i - 1]);
-    std::vector<std::size_t> sorted = gaps;
-    std::sort(sorted.begin(), sorted.end());
-    const std::size_t median = sorted[sorted.size() / 2];
-    std::size_t uneven = 0;
-    for (const std::size_t gap : gaps) uneven += (gap > median ? gap - median : median - gap) * 10 > median;
-    if (uneven * 4 <= gaps.size()) result.push_back({median, at.size(), at.front(), name});
+    if (const std::size_t spacing = even_spacing(at)) result.push_back({spacing, at.size(), at.front(), name});
   }
   return result;
 }

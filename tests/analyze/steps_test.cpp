@@ -56,6 +56,53 @@ TEST(Steps, come_from_the_kernel_sequence_in_spite_of_noise) {
   EXPECT_EQ(steps.analyzed.size(), 10U);
 }
 
+/// Forty linear layers: a product and a sum each, all alike.
+std::vector<std::string> equal_layers() {
+  std::vector<std::string> kernels;
+  for (int layer = 0; layer < 40; ++layer) kernels.insert(kernels.end(), {kTensorGemm, "add_bias"});
+  return kernels;
+}
+
+TEST(Steps, are_the_replays_of_a_graph_though_its_layers_are_alike) {
+  TimelineScene scene;
+  for (int i = 0; i < 50; ++i) scene.replay(equal_layers(), 2'200);
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "repeating kernel sequence");
+  EXPECT_EQ(steps.found, 50);
+  ASSERT_EQ(steps.analyzed.size(), 48U);
+  for (const StepSpan& span : steps.analyzed) EXPECT_EQ(span.end_ns - span.start_ns, 80 * 2'200);
+}
+
+TEST(Steps, hold_the_graph_and_what_is_launched_around_it) {
+  TimelineScene scene;
+  for (int i = 0; i < 20; ++i) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 30'000, false);
+    scene.replay(equal_layers(), 2'200);
+    scene.launch("clip_gradients", 4'000);
+    scene.launch("update", 9'000);
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found, 20);
+  ASSERT_EQ(steps.analyzed.size(), 18U);
+  EXPECT_EQ(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 2'200 + 30'000 + 4'000 + 9'000);
+}
+
+TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
+  TimelineScene scene;
+  for (int i = 0; i < 12; ++i) {
+    for (const std::string& kernel : equal_layers()) scene.launch(kernel, 6'000);
+    scene.synchronize();
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found, 11) << "there is no launch behind the last wait";
+  ASSERT_EQ(steps.analyzed.size(), 9U);
+  EXPECT_GT(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 6'000);
+  EXPECT_LT(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 6'000 + 20'000);
+}
+
 TEST(Steps, are_the_whole_recording_if_nothing_repeats) {
   TimelineScene scene;
   for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 10'000);

@@ -325,14 +325,43 @@ echo "==ERROR== ERR_NVGPUCTRPERM" > "$2"; exit 1)");
   EXPECT_TRUE(std::filesystem::exists(path("p.wmrec"))) << "what was recorded stays";
 }
 
+/// Writes down how it was called.
+const std::string kPlayedNsys = "echo \"$@\" >> $(dirname $0)/words\n";
+
 TEST_F(Tools, wraps_nsys_and_exports_its_report) {
-  put("nsys", "echo \"$@\" >> " + path("words") + "\n[ $1 = profile ] && exit 4\nexit 0\n");
-  const auto output = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--delay", "3s", "--", kProgram, "9"});
-  EXPECT_EQ(output.exit_code, 4);
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 4\nexit 0\n");
+  const auto output = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--delay", "500ms", "--duration",
+                                "1500ms", "--", kProgram, "9"});
+  EXPECT_EQ(output.exit_code, 4) << output.err;
   const std::string words = *read_file(path("words"));
-  EXPECT_THAT(words, HasSubstr("profile --trace cuda,nvtx,osrt"));
-  EXPECT_THAT(words, HasSubstr("--output " + path("n.nsys-rep") + " --delay 3"));
-  EXPECT_THAT(words, HasSubstr("export --type sqlite --force-overwrite true --output " + path("n.sqlite")));
+  EXPECT_EQ(words,
+            "profile --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node "
+            "--force-overwrite=true --output=" +
+                path("n.nsys-rep") + " --delay=0.5 --duration=2 --kill=none " + kProgram +
+                " 9\nexport --type=sqlite --force-overwrite=true --output=" + path("n.sqlite") + " " +
+                path("n.nsys-rep") + "\n");
+}
+
+TEST_F(Tools, lets_nsys_record_all_of_a_program_unless_told_otherwise) {
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + "\nexit 0\n");
+  EXPECT_EQ(warpmark({"profile", "--nsys", "--whole-graphs", "--out", path("n.sqlite"), "--", kProgram}).exit_code, 0);
+  const std::string words = *read_file(path("words"));
+  EXPECT_THAT(words, HasSubstr("--cuda-graph-trace=graph"));
+  EXPECT_THAT(words, ::testing::Not(HasSubstr("--delay")));
+  EXPECT_THAT(words, ::testing::Not(HasSubstr("--duration")));
+}
+
+TEST_F(Tools, says_that_nsys_made_no_report_or_could_not_export_it) {
+  put("nsys", kPlayedNsys + "exit 1\n");
+  ASSERT_TRUE(write_file(path("n.nsys-rep"), "of an earlier run").ok());
+  const auto none = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--", kProgram});
+  EXPECT_EQ(none.exit_code, 5);
+  EXPECT_THAT(none.err, HasSubstr("made no report"));
+  EXPECT_THAT(*read_file(path("words")), ::testing::Not(HasSubstr("export")));
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 0\nexit 9\n");
+  const auto refused = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--", kProgram});
+  EXPECT_EQ(refused.exit_code, 5);
+  EXPECT_THAT(refused.err, HasSubstr("could not export"));
 }
 
 TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {

@@ -320,14 +320,6 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, 
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiFinalize() {
-  const std::lock_guard lock(state().mutex);
-  state().callback = nullptr;
-  state().calls.clear();
-  state().kinds.clear();
-  return CUPTI_SUCCESS;
-}
-
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   *version = CUPTI_API_VERSION;
   return CUPTI_SUCCESS;

@@ -76,6 +76,19 @@ class TimelineScene {
     end_[track] = start + ns;
     now_ += dispatch_ns;
   }
+  /// A CUDA graph of these kernels, one after another on stream 7: one call launches all.
+  void replay(const std::vector<std::string>& kernels, std::int64_t ns_each) {
+    const std::uint32_t track = stream(7);
+    const std::uint32_t id = ++correlation_;
+    add({EventKind::runtime_api, now_, 6'000, "cudaGraphLaunch", kHost, id});
+    std::int64_t start = std::max(now_ + 8'000, end_[track]);
+    for (const std::string& kernel : kernels) {
+      add({EventKind::kernel, start, ns_each, kernel, track, id});
+      start += ns_each;
+    }
+    end_[track] = start;
+    now_ += dispatch_ns;
+  }
   /// A copy on stream 7; `blocks_host`: the call returns when it is done (pageable memory).
   void copy(CopyKind kind, HostMemory memory, std::int64_t bytes, std::int64_t ns, bool blocks_host) {
     const std::uint32_t track = stream(7);

@@ -2,6 +2,7 @@
 // long host work that ends with an upload.
 #include <algorithm>
 
+#include "analyze/main_thread.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -40,6 +41,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
        "batch = transforms(batch.to('cuda', non_blocking=True))"},
       {AdviceKind::command, "See whether the storage or the processors limit it.", "iostat -x 1 & mpstat -P ALL 1"},
   };
+  show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);
   return {finding};
 }

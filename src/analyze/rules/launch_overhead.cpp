@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "analyze/main_thread.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
@@ -168,6 +169,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times faster", limit),
        "cuda_graph_limit", limit, ""});
   recommend(evidence, limit, finding);
+  show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);
   return {finding};
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/main_thread.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
@@ -119,6 +120,9 @@ AnalysisTable idle_table(const Evidence& evidence) {
        {"kernel", "Between kernels", "s"},
        {"other", "Other", "s"}},
       {}};
+  if (const auto thread = main_thread(*evidence.session, evidence.rank()); thread && !idle_text(*thread).empty()) {
+    table.note += " " + idle_text(*thread) + ".";
+  }
   for (const RankEvidence& rank : evidence.ranks) {
     struct Idle {
       std::int64_t end = -1, busy = 0, host = 0, kernel = 0, other = 0;

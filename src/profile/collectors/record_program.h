@@ -15,10 +15,11 @@ namespace warpmark::profile {
 struct RecordOptions {
   std::vector<std::string> command;
   std::filesystem::path out;
-  double delay_s = 5;             ///< after the program's first CUDA call
+  double delay_s = -1;            ///< after the program's first CUDA call; negative: until its steps repeat
   double duration_s = 2;          ///< 0 records until the program ends
   std::int64_t warmup_steps = 0;  ///< instead of delay_s, if steps are found; 0 is not asked for
   std::int64_t steps = 0;         ///< instead of duration_s, if steps are found; 0 is not asked for
+  std::int64_t windows = 4;       ///< further ones, whose records are thrown away: they tell what recording costs
   double interval_s = 0.1;        ///< between samples of the machine; 0 takes none
   bool whole_graphs = false;
   bool memory = false;            ///< CUPTI's records of allocations and releases

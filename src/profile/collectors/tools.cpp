@@ -1,10 +1,12 @@
 #include "profile/collectors/tools.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <thread>
@@ -164,20 +166,35 @@ std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<s
   return words;
 }
 
-Result<int> run_nsys(const NsysOptions& options) {
-  const fs::path report = fs::path(options.out).replace_extension(".nsys-rep");
-  // Context switches are left out: nsys 2022.4 never ends where the kernel's tracing is closed to it.
-  std::vector<std::string> words{options.nsys,        "profile", "--trace",    "cuda,nvtx,osrt",
-                                 "--sample",          "none",    "--cpuctxsw", "none",
-                                 "--force-overwrite", "true",    "--output",   report.string()};
-  if (options.delay_s > 0) words.insert(words.end(), {"--delay", std::to_string(options.delay_s)});
-  if (options.duration_s > 0) {
-    words.insert(words.end(), {"--duration", std::to_string(options.duration_s), "--kill", "none"});
+std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path& report) {
+  std::vector<std::string> words{options.nsys,
+                                 "profile",
+                                 "--trace=cuda,nvtx,osrt",
+                                 "--sample=none",
+                                 "--cpuctxsw=none",  // 2022.4 never ends where the kernel's tracing is closed to it
+                                 options.whole_graphs ? "--cuda-graph-trace=graph" : "--cuda-graph-trace=node",
+                                 "--force-overwrite=true",
+                                 "--output=" + report.string()};
+  if (options.delay_s > 0) words.push_back(fmt::format("--delay={}", options.delay_s));
+  if (options.duration_s > 0) {  // it refuses 0.5, and ends the program with the recording unless told not to
+    words.push_back(fmt::format("--duration={:.0f}", std::ceil(options.duration_s)));
+    words.emplace_back("--kill=none");
   }
   words.insert(words.end(), options.command.begin(), options.command.end());
-  WM_ASSIGN(const int code, run_to_the_end(words, options.interrupted));
-  WM_ASSIGN(const int exported, run_to_the_end({options.nsys, "export", "--type", "sqlite", "--force-overwrite", "true",
-                                                "--output", options.out.string(), report.string()},
+  return words;
+}
+
+Result<int> run_nsys(const NsysOptions& options) {
+  const fs::path report = fs::path(options.out).replace_extension(".nsys-rep");
+  std::error_code ignored;
+  fs::remove(report, ignored);
+  WM_ASSIGN(const int code, run_to_the_end(nsys_command(options, report), options.interrupted));
+  if (!fs::exists(report, ignored)) {
+    return environment_error(fmt::format("nsys made no report {} (exit code {})", report.string(), code),
+                             "its own messages stand above; a program that ends before --delay is over leaves none");
+  }
+  WM_ASSIGN(const int exported, run_to_the_end({options.nsys, "export", "--type=sqlite", "--force-overwrite=true",
+                                                "--output=" + options.out.string(), report.string()},
                                                options.interrupted));
   if (exported != 0) {
     return environment_error(

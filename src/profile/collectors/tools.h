@@ -40,12 +40,15 @@ struct NsysOptions {
   std::string nsys;  ///< path
   std::vector<std::string> command;
   std::filesystem::path out;  ///< the SQLite export; the report lies beside it
-  double delay_s = 0;
-  double duration_s = 0;  ///< 0 is until the program ends
+  double delay_s = 0;         ///< from the start of the program
+  double duration_s = 0;      ///< 0 is until the program ends; whole seconds are what nsys takes: rounded up
+  bool whole_graphs = false;
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-/// Records and exports. The program's exit code.
+/// Option names and values are those of `nsys profile --help`, version 2022.4.
+[[nodiscard]] std::vector<std::string> nsys_command(const NsysOptions& options, const std::filesystem::path& report);
+/// Records and exports. The program's exit code. Environment error if nsys recorded or exported nothing.
 [[nodiscard]] Result<int> run_nsys(const NsysOptions& options);
 
 /// Runs a command to its end, on our terminal. Ctrl-C reaches it from there.

@@ -29,7 +29,6 @@ const char* resolve(void* library, CuptiLibrary& cupti) {
   WARPMARK_FIND(EnableCallback)
   WARPMARK_FIND(GetCallbackName)
   WARPMARK_FIND(GetVersion)
-  WARPMARK_FIND(Finalize)
 #undef WARPMARK_FIND
   return nullptr;
 }

@@ -23,7 +23,6 @@ struct CuptiLibrary {
   decltype(&cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&cuptiGetCallbackName) GetCallbackName = nullptr;
   decltype(&cuptiGetVersion) GetVersion = nullptr;
-  decltype(&cuptiFinalize) Finalize = nullptr;
   std::string path;  ///< of the loaded file
 };
 

@@ -114,14 +114,14 @@ void RangeLog::count(const std::string& name) {
   if (counts_.size() < kMostNames || counts_.contains(plain)) ++counts_[std::move(plain)];
 }
 
-std::int64_t RangeLog::steps() {
+std::int64_t RangeLog::steps(bool called_so) {
   std::int64_t named = 0, commonest = 0;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, number] : counts_) {
     if (names_step(name)) named = std::max(named, number);
     commonest = std::max(commonest, number);
   }
-  return named > 0 ? named : commonest;
+  return named > 0 || called_so ? named : commonest;
 }
 
 std::vector<NamedRange> RangeLog::take() {

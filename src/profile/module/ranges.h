@@ -29,8 +29,9 @@ class RangeLog {
   [[nodiscard]] bool recording() const { return recording_.load(std::memory_order_relaxed); }
   /// Whether to count the steps that the program names, from now on.
   void set_counting(bool on) { counting_.store(on, std::memory_order_relaxed); }
-  /// Outermost ranges that have ended and are called a step or an iteration; else those of the commonest name.
-  [[nodiscard]] std::int64_t steps();
+  /// Outermost ranges that have ended and are called a step or an iteration; else those of the commonest name, or none
+  /// if they have to be called so.
+  [[nodiscard]] std::int64_t steps(bool called_so);
   /// Somebody reads the names: making them up can be left out otherwise.
   [[nodiscard]] bool wants_names() const { return recording() || counting_.load(std::memory_order_relaxed); }
 

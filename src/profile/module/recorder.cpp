@@ -104,7 +104,6 @@ bool is_inner_launch(CUpti_CallbackDomain domain, CUpti_ApiCallbackSite site) {
 void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (is_inner_launch(domain, call.callbackSite)) return;
-  if (call.callbackSite == CUPTI_API_EXIT && domain == CUPTI_CB_DOMAIN_RUNTIME_API && current()->detach_here()) return;
   if (call.callbackSite == CUPTI_API_ENTER) {
     if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call));
     current()->call_begins(*call.correlationData);
@@ -133,13 +132,9 @@ bool options_from_environment(RecorderOptions& options) {
   number("WARPMARK_RECORD_DURATION", options.schedule.duration_s);
   number("WARPMARK_RECORD_WARMUP_STEPS", options.schedule.warmup_steps);
   number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
+  number("WARPMARK_RECORD_WINDOWS", options.schedule.probes);
   options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
   options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
-  // Both off unless asked for: on an H100 with CUPTI 13.0 programs that replay CUDA graphs crashed when CUPTI was
-  // switched on and off several times and detached at the end; a program matters more than a narrower interval of the
-  // cost.
-  options.detach = std::strcmp(variable("WARPMARK_RECORD_DETACH"), "1") == 0;
-  options.schedule.probes = std::clamp(std::atoi(variable("WARPMARK_RECORD_PROBES")), 0, 8);
   options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
   return !options.folder.empty();
 }
@@ -156,9 +151,7 @@ void Recorder::start() {
     writer_.close();
     return;
   }
-  std::uint32_t version = 0;
-  cupti_.GetVersion(&version);
-  writer_.metadata("cupti", std::to_string(version) + " " + cupti_.path);
+  describe_cupti();
   current() = this;
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
@@ -180,10 +173,16 @@ void Recorder::describe_process() {
   }
 }
 
+void Recorder::describe_cupti() {
+  std::uint32_t version = 0;
+  cupti_.GetVersion(&version);
+  writer_.metadata("cupti", std::to_string(version) + " " + cupti_.path);
+}
+
 void Recorder::run() {
   begin_ns_ = unix_ns();
   std::int64_t flushed = begin_ns_;
-  RangeLog::instance().set_counting(options_.schedule.warmup_steps > 0 || options_.schedule.recorded_steps > 0);
+  RangeLog::instance().set_counting(schedule_.counts_steps() || options_.schedule.recorded_steps > 0);
   if (schedule_.counts_steps()) subscribe(true, false);
   while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.empty()) {
     if (schedule_.advance(progress())) enter(schedule_.phase());
@@ -199,12 +198,12 @@ void Recorder::run() {
   }
   (void)schedule_.advance(progress());
   conclude();
-  detach();
 }
 
 Progress Recorder::progress() {
   const std::int64_t now = unix_ns();
-  steps_.look(now, history_, RangeLog::instance().steps(), collecting_);
+  const bool asked_for = options_.schedule.warmup_steps > 0 || options_.schedule.recorded_steps > 0;
+  steps_.look(now, history_, RangeLog::instance().steps(!asked_for), collecting_);
   Progress progress = steps_.progress();
   progress.elapsed_s = static_cast<double>(now - begin_ns_) * 1e-9;
   return progress;
@@ -212,17 +211,31 @@ Progress Recorder::progress() {
 
 void Recorder::enter(Phase phase) {
   const bool on = phase == Phase::recording || phase == Phase::probing;
+  if (phase == Phase::recording && recorded_) forget_start_up();
   logging_.store(on, std::memory_order_relaxed);
-  subscribe(on || phase == Phase::plain, on);
+  subscribe(on || phase == Phase::plain || (phase == Phase::waiting && schedule_.counts_steps()), on);
   if (phase == Phase::recording) mark("recording_begin_ns");
   const bool was_recording = collecting_ && !probing_;
   collect(on);
   if (!on && was_recording) mark("recording_end_ns");
   RangeLog::instance().set_recording(phase == Phase::recording);
   drain();  // what the phase before recorded
+  recorded_ = recorded_ || phase == Phase::recording;
   probing_ = phase == Phase::probing;
   translator_.discard(probing_);
   schedule_.restart_window(progress());
+}
+
+/// Steps have begun to repeat since the window that was recorded: that was start-up.
+void Recorder::forget_start_up() {
+  translator_.discard(true);
+  drain();
+  translator_.discard(false);
+  translator_.forget();
+  writer_.begin_anew();
+  describe_process();
+  describe_cupti();
+  writer_.metadata("recorded_again", std::to_string(schedule_.repeated()));
 }
 
 void Recorder::mark(const char* key) { writer_.metadata(key, std::to_string(unix_ns())); }
@@ -259,13 +272,13 @@ void Recorder::collect(bool on) {
                                         CUPTI_ACTIVITY_KIND_OVERHEAD};
   if (options_.memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
   if (options_.waits) kinds.push_back(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  if (!options_.graph_nodes) kinds.push_back(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   for (const auto kind : kinds) {
     const auto code = on ? cupti_.ActivityEnable(kind) : cupti_.ActivityDisable(kind);
     if (!on || code == CUPTI_SUCCESS) continue;
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_taken(code)) problem_ = taken_text(code);
     refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
-  if (!options_.graph_nodes && on) cupti_.ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   if (on) return;
   // What still runs when a flush is forced is written by CUPTI into buffers that are ours again: only at the very end.
   if (!stopping_.load()) std::this_thread::sleep_for(kTick);
@@ -302,6 +315,7 @@ void Recorder::call_ends(std::uint64_t start, bool runtime, std::uint32_t call, 
   calls_.add({static_cast<std::int64_t>(start), unix_ns(), call, correlation, runtime});
 }
 
+/// CUPTI stays in the process with nothing switched on: taking it out (cuptiFinalize) crashed programs.
 void Recorder::conclude() {
   logging_.store(false);
   RangeLog::instance().set_recording(false);
@@ -319,25 +333,6 @@ void Recorder::conclude() {
   describe_cost();
   describe_problem();
   writer_.finish();
-}
-
-/// CUPTI's documentation asks to detach at the end of a call of CUDA's, so one of the program's own does it.
-void Recorder::detach() {
-  constexpr std::uint32_t kOldest = 130000;  // detaching crashed programs that use graphs before CUDA 12.6
-  std::uint32_t version = 0;
-  cupti_.GetVersion(&version);
-  if (!options_.detach || version < kOldest || stopping_.load()) return;
-  subscribe(true, false);
-  detaching_.store(true, std::memory_order_release);
-  constexpr int kMostTicks = 500;  // a program that launches nothing any more needs no detaching
-  for (int i = 0; i < kMostTicks && detaching_.load() && !stopping_.load(); ++i) std::this_thread::sleep_for(kTick);
-}
-
-bool Recorder::detach_here() {
-  if (!detaching_.load(std::memory_order_acquire) || !detaching_.exchange(false)) return false;
-  cupti_.Finalize();
-  subscriber_ = nullptr;
-  return true;
 }
 
 void Recorder::describe_cost() {
@@ -360,8 +355,7 @@ void Recorder::describe_cost() {
 
 void Recorder::describe_problem() {
   if (problem_.empty() && writer_.events_written() == 0) {
-    const bool early = schedule_.phase() == Phase::waiting || schedule_.phase() == Phase::plain;
-    problem_ = early ? "the program ended before the recording began" : "the GPU did nothing while it was recorded";
+    problem_ = recorded_ ? "the GPU did nothing while it was recorded" : "the program ended before the recording began";
   } else if (problem_.empty() && schedule_.steps_missed()) {
     problem_ = "no steps were found in what the program launched: recorded by time instead";
   }

@@ -25,7 +25,6 @@ struct RecorderOptions {
   ScheduleOptions schedule;
   bool graph_nodes = true;  ///< a record for each node of a CUDA graph, not one for the whole graph
   bool memory = false;      ///< CUPTI's records of allocations and releases
-  bool detach = false;      ///< CUPTI from the process when all is recorded: it slows the program a little until then
   bool waits = false;       ///< CUPTI's records of synchronization: they cost much
 };
 
@@ -48,8 +47,6 @@ class Recorder {
   void launches(std::uint64_t what) { history_.add(what); }
   /// `start` is CUPTI's place for 64 bits that belong to one call.
   void call_begins(std::uint64_t& start);
-  /// Detaches CUPTI from within a call, where it may be done, if that was asked for. True if it did.
-  bool detach_here();
   void call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation);
 
  private:
@@ -66,8 +63,9 @@ class Recorder {
   void collect(bool on);
   void drain();
   void describe_process();
+  void describe_cupti();
+  void forget_start_up();
   void conclude();
-  void detach();
   void describe_cost();
   void describe_problem();
 
@@ -83,13 +81,13 @@ class Recorder {
   std::int64_t begin_ns_ = 0;
   StepFinder steps_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> detaching_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;
-  bool probing_ = false;  ///< collecting what is thrown away, to see what collecting costs
-  std::string problem_;   ///< why CUPTI was given up; empty while it serves
-  std::string refused_;   ///< kinds of records that CUPTI would not enable, and why
-  std::mutex mutex_;      ///< guards the two lists
+  bool recorded_ = false;  ///< a window was recorded, or is
+  bool probing_ = false;   ///< collecting what is thrown away, to see what collecting costs
+  std::string problem_;    ///< why CUPTI was given up; empty while it serves
+  std::string refused_;    ///< kinds of records that CUPTI would not enable, and why
+  std::mutex mutex_;       ///< guards the two lists
   std::vector<Filled> filled_;
   std::vector<std::uint8_t*> free_;
   std::thread thread_;

@@ -21,6 +21,11 @@ class RecordTranslator {
   /// A call that we timed ourselves, on the thread with this system id.
   void add(std::int64_t thread_id, const CallRecord& call);
   void add(const NamedRange& range);
+  /// The writer began anew: what was named to it is to be named again.
+  void forget() {
+    api_names_.clear();
+    kernel_names_.clear();
+  }
   /// While on, what is added is not written.
   void discard(bool on) { discarding_ = on; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense

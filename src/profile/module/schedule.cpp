@@ -11,55 +11,139 @@ constexpr std::int64_t kFewestSteps = 3;      // of a window, where steps are kn
 constexpr double kLongestWindow_s = 20;       // ... if they are that short
 constexpr double kStepSearch_s = 60;          // a program whose steps are not found by then has none that repeat
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
+constexpr double kPatience_s = 2;        // from the first launch, for steps that repeat; then something is recorded
+constexpr double kLongestStartUp_s = 5;  // what repeats that long is no start-up, whatever comes after it
+constexpr int kMostRepeated = 3;
+constexpr double kUsualResidual = 0.05;  // the most that was seen to stay (docs/results/), where it cannot be told
+// The first plain window, by the time that the program has run: nobody knows how long it will.
+constexpr double kFirstPlainShare = 0.25;
+constexpr double kShortestFirstPlain_s = 0.25;
+constexpr double kLongestFirstPlain_s = 2;
+
+/// Of two lengths of steps: the same but for a kernel now and then, or two steps taken for one.
+bool are_alike(std::int64_t a, std::int64_t b) {
+  const double ratio = static_cast<double>(std::max(a, b)) / static_cast<double>(std::min(a, b));
+  return ratio < 1.05 || (std::min(a, b) > 8 && ratio > 1.95 && ratio < 2.05);
+}
 
 }  // namespace
 
-Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
+Schedule::Schedule(const ScheduleOptions& options) : options_(options) { lay_out_windows(); }
+
+void Schedule::lay_out_windows() {
   using enum Phase;
   std::vector<Phase> phases{waiting, plain, recording, plain};
-  for (int i = 0; i < options.probes; ++i) phases.insert(phases.end(), {probing, plain});
-  if (options.duration_s <= 0 && options.recorded_steps <= 0) phases = {waiting, recording};
+  for (int i = 0; i < options_.probes; ++i) phases.insert(phases.end(), {probing, plain});
+  if (options_.duration_s <= 0 && options_.recorded_steps <= 0) phases = {waiting, recording};
   phases.push_back(done);
+  windows_.clear();
   for (const Phase phase : phases) windows_.push_back({phase, {}, {}});
 }
 
 bool Schedule::advance(const Progress& now) {
   windows_[at_].end = now;
-  if (phase() == Phase::done || !is_over(windows_[at_])) return false;
+  note_steps(now);
+  if (phase() == Phase::done) return false;
+  if (recorded_start_up(now)) {
+    ++repeated_;
+    steps_missed_ = false;
+    lay_out_windows();
+    move_to(1, now);
+    return true;
+  }
+  if (were_other_steps()) {
+    move_to(0, now);
+    return true;
+  }
+  if (!is_over(windows_[at_])) return false;
   const bool counted = phase() == Phase::waiting ? options_.warmup_steps > 0
                                                  : phase() == Phase::recording && options_.recorded_steps > 0;
   steps_missed_ = steps_missed_ || (counted && now.step_launches == 0);
-  ++at_;
-  restart_window(now);
+  move_to(at_ + 1, now);
   return true;
 }
 
-void Schedule::restart_window(const Progress& now) { windows_[at_].begin = windows_[at_].end = now; }
+void Schedule::move_to(std::size_t at, const Progress& now) {
+  at_ = at;
+  if (phase() == Phase::recording) {
+    recorded_steady_ = steady_;
+    recorded_steady_.step_launches = now.step_launches;
+  }
+  restart_window(now);
+}
+
+/// Before anything was recorded, what repeated has given way to something else, or something began to repeat.
+bool Schedule::were_other_steps() const {
+  const bool watched = is_adaptive() && at_ == 1 && phase() == Phase::plain;
+  return watched && steady_.elapsed_s > windows_[at_].begin.elapsed_s;
+}
+
+void Schedule::note_steps(const Progress& now) {
+  if (first_launch_s_ < 0 && now.launches > 0) first_launch_s_ = now.elapsed_s;
+  const bool same = now.maybe_step == steady_.maybe_step ||
+                    (now.maybe_step > 0 && steady_.maybe_step > 0 && are_alike(now.maybe_step, steady_.maybe_step));
+  if (!same) steady_ = now;
+}
+
+bool Schedule::recorded_start_up(const Progress& now) const {
+  const bool recorded = phase() == Phase::recording || at_ > 1;
+  if (!is_adaptive() || !recorded || repeated_ >= kMostRepeated || now.step_launches <= 0) return false;
+  if (recorded_steady_.step_launches == 0) return true;
+  if (recorded_steady_.maybe_step == kNamedSteps || steady_.elapsed_s <= recorded_steady_.elapsed_s) return false;
+  return !are_alike(now.step_launches, recorded_steady_.step_launches) &&
+         steady_.elapsed_s - recorded_steady_.elapsed_s < kLongestStartUp_s;
+}
+
+/// While the steps were watched nothing was recorded: that counts for the first plain window.
+void Schedule::restart_window(const Progress& now) {
+  windows_[at_].begin = windows_[at_].end = now;
+  const bool watched = is_adaptive() && at_ == 1 && phase() == Phase::plain && repeated_ == 0;
+  if (watched && now.step_launches > 0) windows_[at_].begin = steady_;
+}
+
+bool Schedule::is_warm(const Window& waiting) const {
+  if (options_.warmup_steps > 0) {
+    if (waiting.end.step_launches > 0) return waiting.end.steps >= options_.warmup_steps;
+    return waiting.end.elapsed_s - waiting.begin.elapsed_s >= kStepSearch_s;
+  }
+  if (!is_adaptive()) return waiting.end.elapsed_s - waiting.begin.elapsed_s >= options_.delay_s;
+  if (waiting.end.step_launches > 0) return true;
+  const double launching_s = first_launch_s_ < 0 ? 0 : waiting.end.elapsed_s - first_launch_s_;
+  const double unchanged_s = waiting.end.elapsed_s - steady_.elapsed_s;  // sequences that come and go are a start-up
+  return launching_s >= 3 * kPatience_s || std::min(launching_s, unchanged_s) >= kPatience_s;
+}
 
 bool Schedule::is_over(const Window& window) const {
   const double elapsed_s = window.end.elapsed_s - window.begin.elapsed_s;
   const std::int64_t step_launches = window.end.step_launches;
   const std::int64_t launches = window.end.launches - window.begin.launches;
-  if (window.phase == Phase::waiting && options_.warmup_steps > 0) {
-    return step_launches > 0 ? window.end.steps >= options_.warmup_steps : elapsed_s >= kStepSearch_s;
-  }
+  if (window.phase == Phase::waiting) return is_warm(window);
   if (window.phase == Phase::recording && options_.recorded_steps > 0 && step_launches > 0) {
     return launches >= (options_.recorded_steps + 1) * step_launches;  // the first and the last one are cut
   }
-  const bool first = window.phase == Phase::plain && &window == &windows_[1];  // it is compared with all others
-  if (elapsed_s < length_of(window.phase) * (first ? 2 : 1)) return false;
+  if (elapsed_s < length_of(window)) return false;
+  const bool last = &window == &windows_[windows_.size() - 2];
+  if (is_adaptive() && last && recorded_steady_.step_launches == 0 &&
+      window.end.elapsed_s - first_launch_s_ < kStepSearch_s) {
+    return false;  // steps may still come
+  }
   const bool measures = window.phase == Phase::plain || window.phase == Phase::probing;
   const bool too_few = step_launches > 0 && launches < kFewestSteps * step_launches;
   return !(measures && too_few && elapsed_s < kLongestWindow_s);
 }
 
-double Schedule::length_of(Phase phase) const {
+double Schedule::length_of(const Window& window) const {
   const double duration_s = options_.duration_s > 0 ? options_.duration_s : 2;
-  switch (phase) {
-    case Phase::waiting: return options_.delay_s;
+  const double short_s = std::clamp(duration_s / 2, 0.25, 1.0);
+  if (&window == &windows_[1] && window.phase == Phase::plain) {  // it is compared with all others
+    const double young_s = window.begin.elapsed_s * kFirstPlainShare;
+    return is_adaptive() ? std::clamp(young_s, kShortestFirstPlain_s, kLongestFirstPlain_s) : 2 * short_s;
+  }
+  switch (window.phase) {
     case Phase::recording: return options_.duration_s > 0 || options_.recorded_steps > 0 ? duration_s : kForever_s;
     case Phase::plain:
-    case Phase::probing: return std::clamp(duration_s / 2, 0.25, 1.0);
+    case Phase::probing: return short_s;
+    case Phase::waiting:
     case Phase::done: return kForever_s;
   }
   return 0;
@@ -87,7 +171,7 @@ Inflation Schedule::inflation() const {
     if (windows_[i - 1].phase != Phase::plain || windows_[i + 1].phase != Phase::plain) continue;
     if (before <= 0 || recorded <= 0 || after <= 0) continue;
     const bool first = windows_[i].phase == Phase::recording;
-    if (first) residual = std::max(0.0, before / after - 1);
+    if (first && repeated_ == 0) residual = std::max(0.0, before / after - 1);
     found.push_back((first ? after : (before + after) / 2) / recorded - 1);
   }
   if (found.empty()) return {};
@@ -95,7 +179,7 @@ Inflation Schedule::inflation() const {
   const auto in_all = [&](double value) { return std::max(0.0, (1 + value) * (1 + residual) - 1); };
   return {.typical = in_all(found[(found.size() - 1) / 2]),
           .low = std::max(0.0, found.front()),
-          .high = in_all(found.back()),
+          .high = repeated_ > 0 ? (1 + in_all(found.back())) * (1 + kUsualResidual) - 1 : in_all(found.back()),
           .residual = residual,
           .windows = static_cast<int>(found.size())};
 }

@@ -1,7 +1,8 @@
-// When to record. The program runs untouched until it is warm; then its launches are counted without recording, with
-// it, and without again; and `probes` times more with and without, for which the records are thrown away. The rates of
-// launches in neighbouring windows tell what the recording itself costs.
-// Pure: the clock and the counters are arguments.
+// When to record. The program runs untouched until it is warm: its steps repeat, or a time has passed. Then its
+// launches are counted without recording, with it, and without again; and `probes` times more with and without, for
+// which the records are thrown away. The rates of launches in neighbouring windows tell what the recording itself
+// costs. What was recorded before the steps repeated, or of something that soon gave way to other steps, was start-up:
+// it is recorded anew. Pure: the clock and the counters are arguments.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,14 @@ namespace warpmark::profile::module {
 enum class Phase { waiting, plain, recording, probing, done };
 
 struct ScheduleOptions {
-  double delay_s = 5;               ///< until the program is taken for warm
+  double delay_s = -1;              ///< until the program is taken for warm; negative: until its steps repeat
   double duration_s = 2;            ///< of recording; 0 records until the program ends and does not count beside it
   std::int64_t warmup_steps = 0;    ///< instead of delay_s, if steps are found; 0 is not asked for
   std::int64_t recorded_steps = 0;  ///< instead of duration_s, if steps are found; 0 is not asked for
   int probes = 4;                   ///< further recorded windows, whose records are thrown away
 };
+
+inline constexpr std::int64_t kNamedSteps = -1;
 
 /// How far the program is.
 struct Progress {
@@ -25,6 +28,7 @@ struct Progress {
   std::int64_t launches = 0;       ///< seen while they were counted
   std::int64_t step_launches = 0;  ///< of one step; 0 while unknown
   std::int64_t steps = 0;          ///< seen while they were counted
+  std::int64_t maybe_step = 0;     ///< as step_launches, not confirmed yet; kNamedSteps if the program names its steps
 };
 
 /// How much slower the program ran while it was recorded: 0.1 is 10 %. CUPTI, once used, leaves a program a little
@@ -48,7 +52,9 @@ class Schedule {
   void restart_window(const Progress& now);
   [[nodiscard]] Phase phase() const { return windows_[at_].phase; }
   /// Launches have to be counted although nothing is recorded yet.
-  [[nodiscard]] bool counts_steps() const { return options_.warmup_steps > 0; }
+  [[nodiscard]] bool counts_steps() const { return options_.warmup_steps > 0 || is_adaptive(); }
+  /// How often what was recorded turned out to be start-up, and is to be thrown away.
+  [[nodiscard]] int repeated() const { return repeated_; }
   /// Steps were asked for and not found.
   [[nodiscard]] bool steps_missed() const { return steps_missed_; }
 
@@ -62,14 +68,25 @@ class Schedule {
     Progress begin;
     Progress end;
   };
+  [[nodiscard]] bool is_adaptive() const { return options_.delay_s < 0 && options_.warmup_steps <= 0; }
   [[nodiscard]] bool is_over(const Window& window) const;
-  [[nodiscard]] double length_of(Phase phase) const;
+  [[nodiscard]] bool is_warm(const Window& waiting) const;
+  void lay_out_windows();
+  void note_steps(const Progress& now);
+  void move_to(std::size_t at, const Progress& now);
+  [[nodiscard]] bool were_other_steps() const;
+  [[nodiscard]] bool recorded_start_up(const Progress& now) const;
+  [[nodiscard]] double length_of(const Window& window) const;
   [[nodiscard]] static double rate(const Window& window);
 
   ScheduleOptions options_;
   std::vector<Window> windows_;
   std::size_t at_ = 0;
   bool steps_missed_ = false;
+  double first_launch_s_ = -1;
+  Progress steady_;           ///< when the steps that repeat now were first seen
+  Progress recorded_steady_;  ///< the same of what was recorded; its step_launches are 0 if no steps were known
+  int repeated_ = 0;          ///< recordings that were thrown away
 };
 
 }  // namespace warpmark::profile::module

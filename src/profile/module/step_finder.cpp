@@ -1,13 +1,16 @@
 #include "profile/module/step_finder.h"
 
 #include <algorithm>
+#include <span>
 
 namespace warpmark::profile::module {
 namespace {
 
-constexpr std::int64_t kFirstPauseNs = 250'000'000;
-constexpr std::int64_t kLongestPauseNs = 4'000'000'000;
+constexpr std::int64_t kFirstPauseNs = 60'000'000;
+constexpr std::int64_t kLongestPauseNs = 1'000'000'000;
+constexpr std::int64_t kManyLaunches = 1 << 13;  // looking among fewer takes less than a millisecond
 constexpr int kConfirmations = 2;
+constexpr std::size_t kFewLaunches = 1 << 10;  // the last ones, of a program whose start-up launched many more
 constexpr std::int64_t kFewestNamedSteps = 3;  // fewer tell nothing about the launches of one
 
 }  // namespace
@@ -20,13 +23,27 @@ void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::in
   }
   named_steps_ = named_steps;
   if (launches_ == 0 || now_ns - searched_ns_ < pause_ns_ || (busy && is_known())) return;
+  if (launches_ - searched_launches_ < std::max<std::int64_t>(1, step_launches_)) return;  // nothing to confirm it
   searched_ns_ = now_ns;
-  const std::int64_t length = repeated_length(history.recent());
-  pause_ns_ = length > 0 ? kFirstPauseNs : std::clamp(pause_ns_ * 2, kFirstPauseNs, kLongestPauseNs);
+  searched_launches_ = launches_;
+  const std::int64_t length = search(history);
+  const bool cheap = length > 0 || launches_ < kManyLaunches;
+  pause_ns_ = cheap ? kFirstPauseNs : std::clamp(pause_ns_ + pause_ns_ / 2, kFirstPauseNs, kLongestPauseNs);
   if (length == 0) return;  // a disturbed step, maybe: what was found before still holds
   confirmed_ = length == step_launches_ ? confirmed_ + 1 : 0;
   if (length != step_launches_) known_at_ = launches_;
   step_launches_ = length;
+}
+
+/// The later half of all launches, as start-up is left out so. Steps of a few launches (replays of graphs) after a long
+/// start-up are found among the last launches alone; layers launch more than that.
+std::int64_t StepFinder::search(const LaunchHistory& history) const {
+  const auto recent = history.recent();
+  const std::int64_t length = repeated_length(recent);
+  if (length > 0 || recent.size() < 4 * kFewLaunches) return length;
+  const std::int64_t lately = repeated_length(std::span(recent).last(kFewLaunches));
+  constexpr std::int64_t kFewestRepetitions = 64;
+  return lately * kFewestRepetitions <= static_cast<std::int64_t>(kFewLaunches / 2) ? lately : 0;
 }
 
 bool StepFinder::is_known() const { return step_launches_ > 0 && confirmed_ >= kConfirmations; }
@@ -37,7 +54,11 @@ Progress StepFinder::progress() const {
   if (named_steps_ > 0 && named >= kFewestNamedSteps) {
     now.steps = named_steps_;
     now.step_launches = std::max<std::int64_t>(1, (launches_ - first_launches_) / named);
-  } else if (is_known()) {
+    now.maybe_step = kNamedSteps;
+    return now;
+  }
+  now.maybe_step = step_launches_;
+  if (is_known()) {
     // When the steps are found, the program has made some already: at least three are needed to find them.
     now.steps = 3 + (launches_ - known_at_) / step_launches_;
     now.step_launches = step_launches_;

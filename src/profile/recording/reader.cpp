@@ -116,7 +116,10 @@ class Part {
     Timeline timeline = builder_.finish();
     for (auto& kernel : kernels_) session.kernels.push_back(std::move(kernel));
     if (timeline.events.size() == 0) {
-      for (auto& series : timeline.counters) session.counters.push_back(std::move(series));
+      for (auto& series : timeline.counters) {
+        for (std::int64_t& time : series.times) time += timeline.origin_ns;  // of no timeline: the Unix epoch's again
+        session.counters.push_back(std::move(series));
+      }
       for (auto& issue : timeline.quality) session.quality.push_back(std::move(issue));
       return;
     }

@@ -172,6 +172,16 @@ void RecordingWriter::begin_part() {
   chunk(ChunkType::begin, bytes_of(kVersion));
 }
 
+void RecordingWriter::begin_anew() {
+  if (file_ < 0) return;
+  pending_.clear();
+  events_.clear();
+  events_written_ = 0;
+  if ((::ftruncate(file_, 0) != 0 || ::lseek(file_, 0, SEEK_SET) != 0) && error_ == 0) error_ = errno;
+  begin_part();
+  flush();
+}
+
 void RecordingWriter::finish() {
   if (file_ < 0) return;
   end_part();

@@ -39,6 +39,8 @@ class RecordingWriter {
   /// Marks the part as complete; another may begin in the same file, with names, tracks and shapes anew.
   void end_part();
   void begin_part();
+  /// Throws away all that was written to the file, which is as after open().
+  void begin_anew();
   /// Marks the part as complete and closes the file.
   void finish();
   void close();

@@ -1,0 +1,32 @@
+// What the thread that launches the work was doing while the GPU had none: samples of the kernel's scheduler tell
+// whether it ran (Python, preprocessing) or was blocked (a loader, a lock, a disk).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyze/evidence.h"
+#include "model/finding.h"
+
+namespace warpmark::analyze {
+
+/// Shares of the time of the analyzed steps, 0..1, which sum to 1; and of the GPU's idle time in them.
+struct MainThread {
+  std::string name;    ///< of the thread, as the system has it
+  double running = 0;  ///< on a processor; waiting for the GPU in a loop counts here
+  double waiting = 0;  ///< could run and had no processor
+  double blocked = 0;
+  double idle_blocked_low = 0;   ///< of the GPU's idle time, blocked at least ...
+  double idle_blocked_high = 0;  ///< ... and at most: samples are further apart than idle stretches
+};
+
+/// Of the rank's thread that launched the most work. Nothing if it was not sampled in the steps.
+[[nodiscard]] std::optional<MainThread> main_thread(const ProfileSession& session, const RankEvidence& rank);
+
+/// What the bounds allow to say in one sentence; empty if they allow nothing.
+[[nodiscard]] std::string idle_text(const MainThread& thread);
+
+/// Adds what is known of the rank's main thread to the evidence.
+void show_main_thread(const Evidence& evidence, Finding& finding);
+
+}  // namespace warpmark::analyze
