@@ -106,7 +106,7 @@ std::string idle_text(const MainThread& thread) {
       fmt::format("{:.0f} to {:.0f} %", thread.idle_blocked_low * 100, thread.idle_blocked_high * 100);
   if (thread.idle_blocked_low > kMostly) {
     return "While the GPU idles the launching thread is mostly blocked (" + range +
-           " of that time): it waits for a loader, a lock or a disk";
+           " of that time): it waits for a loader, another thread, a lock or a disk";
   }
   if (thread.idle_blocked_high < kMostly) {
     return "While the GPU idles the launching thread mostly works (blocked " + range +

@@ -1,16 +1,13 @@
 // `warpmark profile` from the command line to the analysis, on a GPU that a mock of CUPTI plays.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <set>
 #include <thread>
 
-#include "apps/cli_fixture.h"
+#include "apps/profile_fixture.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "profile/collectors/program.h"
@@ -20,32 +17,6 @@ namespace warpmark::apps {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::string kFolder = WARPMARK_BINARY_DIR;
-const std::string kProgram = kFolder + "/mock_cupti/mock_program";
-
-class ProfileCli : public Cli {
- protected:
-  void SetUp() override {
-    Cli::SetUp();
-    if (!std::filesystem::exists(kProgram)) GTEST_SKIP() << "the recorder is built where CUPTI's headers are";
-    path_variable_ = std::getenv("PATH");
-    setenv("WARPMARK_CUPTI", (kFolder + "/mock_cupti/libmock_cupti.so").c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("WARPMARK_CUPTI");
-    if (!path_variable_.empty()) setenv("PATH", path_variable_.c_str(), 1);
-    Cli::TearDown();
-  }
-  std::string path_variable_;
-};
-
-std::string fact_of(const Timeline& timeline, const std::string& key) {
-  for (const auto& [name, value] : timeline.metadata) {
-    if (name == key) return value;
-  }
-  return {};
-}
 
 TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   const auto output =
@@ -78,20 +49,6 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
   EXPECT_GT((*json)["session"]["steps"].get<int>(), 30);
-}
-
-/// What `warpmark profile` recorded; one process.
-Timeline recorded(const std::string& file) {
-  auto session = profile::read_session(std::vector<std::filesystem::path>{file});
-  EXPECT_TRUE(session.ok()) << session.error().what;
-  EXPECT_EQ(session.ok() ? session->ranks.size() : 0U, 1U);
-  return session.ok() && session->ranks.size() == 1 ? std::move(session->ranks[0]) : Timeline{};
-}
-
-std::int64_t count_of(const Timeline& timeline, const std::function<bool(EventIndex)>& wanted) {
-  std::int64_t count = 0;
-  for (EventIndex i = 0; i < timeline.events.size(); ++i) count += wanted(i) ? 1 : 0;
-  return count;
 }
 
 TEST_F(ProfileCli, records_ranges_copies_and_driver_calls_of_all_threads) {
@@ -240,130 +197,6 @@ TEST_F(ProfileCli, says_what_a_program_without_cuda_lacks) {
   EXPECT_THAT(output.err, HasSubstr("nvidia-smi"));
 }
 
-/// A program on PATH that stands for one of NVIDIA's.
-class Tools : public ProfileCli {
- protected:
-  void put(const std::string& name, const std::string& script) {
-    ASSERT_TRUE(write_file(folder_ / name, "#!/bin/sh\n" + script).ok());
-    std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_all);
-    setenv("PATH", (folder_.string() + ":" + std::getenv("PATH")).c_str(), 1);
-  }
-};
-
-/// Hands out what ncu 2025.3 printed on an H100, three kernels called as the played program's.
-const std::string kPlayedNcu = R"x(
-while [ "$1" != --log-file ]; do shift; done
-sed -e 's/saxpy(float, [^"]*"/forward(float *, int)"/; s/diverge(const[^"]*"/gemm_128x128"/' \
-    -e 's/uncoal(const[^"]*"/softmax_kernel"/; s/(32, 1, 1)","(2097152, 1, 1)/(128, 1, 1)","(132, 1, 1)/' \
-    -e 's/(256, 1, 1)","(262144, 1, 1)/(128, 1, 1)","(132, 1, 1)/' "$SOURCE" > "$2"
-exit 1
-)x";
-
-TEST_F(Tools, adds_the_metrics_of_the_costliest_kernels_to_the_recording) {
-  put("ncu",
-      "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\necho \"$@\" > " + path("words") + kPlayedNcu);
-  const auto output = warpmark({"profile", "--warmup-steps", "10", "--steps", "10", "--duration", "200ms", "--ncu", "2",
-                                "--out", path("p.wmrec"), "--", kProgram, "4"});
-  EXPECT_EQ(output.exit_code, 3) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("9 launches measured"));
-  EXPECT_THAT(output.err, ::testing::Not(HasSubstr("none of")));
-  const std::string words = *read_file(path("words"));
-  EXPECT_THAT(words, HasSubstr("--launch-count 16"));
-  EXPECT_THAT(words, ::testing::ContainsRegex("--launch-skip [1-9]"));
-  EXPECT_THAT(words, ::testing::ContainsRegex("regex:\\^\\([a-z_0-9]+\\|[a-z_0-9]+\\)\\$ "));
-  EXPECT_THAT(words, HasSubstr(kProgram + " 4"));
-  EXPECT_FALSE(std::filesystem::exists(path("p.wmrec.ncu.csv"))) << "it is in the recording now";
-  const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
-  ASSERT_TRUE(session.ok());
-  ASSERT_EQ(session->kernels.size(), 9U);
-  int joined = 0;
-  for (const auto& kernel : session->kernels) {
-    EXPECT_GT(kernel.metric("gpu__time_duration.sum").value_or(0), 0);
-    if (kernel.rank < 0) continue;
-    ++joined;
-    const Timeline& timeline = session->ranks[static_cast<std::size_t>(kernel.rank)];
-    EXPECT_EQ(kernel.name.substr(0, 4), timeline.name_of(kernel.event).substr(0, 4));
-  }
-  EXPECT_EQ(joined, 9);
-  const auto analysis = warpmark({"analyze", path("p.wmrec"), "--json", path("a.json")});
-  EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
-}
-
-TEST_F(Tools, says_which_kernels_ncu_did_not_meet) {
-  put("ncu", "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\n" + kPlayedNcu);
-  const auto output = warpmark(
-      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "9", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
-  EXPECT_THAT(output.err, HasSubstr("none of "));
-  EXPECT_THAT(output.err, HasSubstr("optimizer_step_kernel"));
-}
-
-TEST_F(Tools, says_what_to_install_before_the_program_runs) {
-  setenv("PATH", folder_.c_str(), 1);
-  for (const std::vector<std::string>& tool : {std::vector<std::string>{"--ncu", "2"}, {"--nsys"}}) {
-    std::vector<std::string> words{"profile", "--out", path("p.wmrec")};
-    const auto output = warpmark(with(with(words, tool), {"--", kProgram, "0.5"}));
-    if (output.exit_code == 3) GTEST_SKIP() << "CUDA's folder has it";
-    EXPECT_EQ(output.exit_code, 5);
-    EXPECT_THAT(output.err, HasSubstr("install Nsight"));
-    EXPECT_EQ(output.out, "");
-  }
-}
-
-TEST_F(Tools, refuses_options_that_nsys_does_not_know) {
-  const auto output = warpmark({"profile", "--nsys", "--steps", "5", "--", kProgram, "0.5"});
-  EXPECT_EQ(output.exit_code, 2);
-  EXPECT_THAT(output.err, HasSubstr("--steps"));
-}
-
-TEST_F(Tools, says_where_ncu_tells_why_it_measured_nothing) {
-  put("ncu", R"(while [ "$1" != --log-file ]; do shift; done
-echo "==ERROR== ERR_NVGPUCTRPERM" > "$2"; exit 1)");
-  const auto output = warpmark(
-      {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "2", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
-  EXPECT_EQ(output.exit_code, 5);
-  EXPECT_THAT(output.err, HasSubstr("p.wmrec.ncu.csv"));
-  EXPECT_TRUE(std::filesystem::exists(path("p.wmrec"))) << "what was recorded stays";
-}
-
-/// Writes down how it was called.
-const std::string kPlayedNsys = "echo \"$@\" >> $(dirname $0)/words\n";
-
-TEST_F(Tools, wraps_nsys_and_exports_its_report) {
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 4\nexit 0\n");
-  const auto output = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--delay", "500ms", "--duration",
-                                "1500ms", "--", kProgram, "9"});
-  EXPECT_EQ(output.exit_code, 4) << output.err;
-  const std::string words = *read_file(path("words"));
-  EXPECT_EQ(words,
-            "profile --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node "
-            "--force-overwrite=true --output=" +
-                path("n.nsys-rep") + " --delay=0.5 --duration=2 --kill=none " + kProgram +
-                " 9\nexport --type=sqlite --force-overwrite=true --output=" + path("n.sqlite") + " " +
-                path("n.nsys-rep") + "\n");
-}
-
-TEST_F(Tools, lets_nsys_record_all_of_a_program_unless_told_otherwise) {
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + "\nexit 0\n");
-  EXPECT_EQ(warpmark({"profile", "--nsys", "--whole-graphs", "--out", path("n.sqlite"), "--", kProgram}).exit_code, 0);
-  const std::string words = *read_file(path("words"));
-  EXPECT_THAT(words, HasSubstr("--cuda-graph-trace=graph"));
-  EXPECT_THAT(words, ::testing::Not(HasSubstr("--delay")));
-  EXPECT_THAT(words, ::testing::Not(HasSubstr("--duration")));
-}
-
-TEST_F(Tools, says_that_nsys_made_no_report_or_could_not_export_it) {
-  put("nsys", kPlayedNsys + "exit 1\n");
-  ASSERT_TRUE(write_file(path("n.nsys-rep"), "of an earlier run").ok());
-  const auto none = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--", kProgram});
-  EXPECT_EQ(none.exit_code, 5);
-  EXPECT_THAT(none.err, HasSubstr("made no report"));
-  EXPECT_THAT(*read_file(path("words")), ::testing::Not(HasSubstr("export")));
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 0\nexit 9\n");
-  const auto refused = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--", kProgram});
-  EXPECT_EQ(refused.exit_code, 5);
-  EXPECT_THAT(refused.err, HasSubstr("could not export"));
-}
-
 TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {
   const auto output =
       warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
@@ -397,6 +230,45 @@ TEST_F(ProfileCli, keeps_what_a_killed_program_had_done) {
   ASSERT_TRUE(session.ok()) << session.error().what;
   ASSERT_EQ(session->ranks.size(), 1U);
   EXPECT_GT(session->ranks[0].events.size(), 1000U);
+}
+
+/// Kernels of the program's start-up in what was recorded.
+std::int64_t start_up_in(const Timeline& timeline) {
+  return count_of(timeline, [&](EventIndex i) { return timeline.name_of(i).starts_with("start"); });
+}
+
+TEST_F(ProfileCli, finds_the_steady_part_of_a_short_program_without_options) {
+  const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "2", "startup=0.3"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_GT(timeline.events.size(), 500U);
+  EXPECT_EQ(start_up_in(timeline), 0);
+  EXPECT_EQ(fact_of(timeline, "launches_per_step"), "10");
+  EXPECT_EQ(fact_of(timeline, "recorded_again"), "");
+}
+
+TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
+  const auto output =
+      warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "4", "startup=3.5"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_EQ(fact_of(timeline, "recorded_again"), "1");
+  EXPECT_EQ(start_up_in(timeline), 0) << "the start-up that was recorded is gone";
+  EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 20);
+  EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
+}
+
+TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {
+  const auto output =
+      warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "0.01", "startup=4"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_GT(start_up_in(recorded(path("p.wmrec"))), 100);
+}
+
+TEST_F(ProfileCli, refuses_a_number_of_windows_that_makes_no_sense) {
+  const auto output = warpmark({"profile", "--windows", "-1", "--", kProgram, "1"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("from 0 to 20"));
 }
 
 TEST_F(ProfileCli, names_what_is_missing) {

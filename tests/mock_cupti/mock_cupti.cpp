@@ -285,13 +285,6 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFun
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle) {
-  const std::lock_guard lock(state().mutex);
-  state().callback = nullptr;
-  state().calls.clear();
-  return CUPTI_SUCCESS;
-}
-
 CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain,
                                 CUpti_CallbackId id) {
   const std::lock_guard lock(state().mutex);

@@ -1,10 +1,11 @@
 // A program as the recorder meets it, with a pretended CUDA driver: at its first CUDA call it loads the library that
 // CUDA_INJECTION64_PATH names, as the driver does; every call and its GPU work passes through the pretended CUPTI.
 // Each step copies a batch, launches kernels (half of them from a second thread, as a backward pass does) and waits for
-// the GPU; some launches use the driver, as Triton does. With odd=1 no two steps launch alike.
+// the GPU; some launches use the driver, as Triton does. With odd=1 no two steps launch alike. For `startup` seconds
+// before the steps it launches kernels that are all different.
 //
 //   mock_program [SECONDS] [kernels=N] [launch_us=T] [kill_after=S] [exit=CODE] [fork=1] [ranges=1] [cuda=0] [odd=1]
-//                [memory=1]
+//                [memory=1] [startup=S]
 //
 // Prints the number of steps and of kernels it launched. Exits with 3 unless told otherwise.
 #include <cupti_driver_cbid.h>
@@ -32,6 +33,7 @@ struct Script {
   int kernels = 9;
   double launch_us = 50;
   double kill_after = 0;
+  double startup = 0;
   int exit_code = 3;
   bool fork = false;
   bool ranges = false;
@@ -132,6 +134,7 @@ Script script_of(int count, char** words) {
     if (key == "kernels") script.kernels = static_cast<int>(value);
     if (key == "launch_us") script.launch_us = value;
     if (key == "kill_after") script.kill_after = value;
+    if (key == "startup") script.startup = value;
     if (key == "exit") script.exit_code = static_cast<int>(value);
     if (key == "fork") script.fork = value != 0;
     if (key == "ranges") script.ranges = value != 0;
@@ -140,6 +143,22 @@ Script script_of(int count, char** words) {
     if (key == "memory") script.memory = value != 0;
   }
   return script;
+}
+
+/// No two kernels have the same name's address, which is what the recorder tells them apart by.
+void start_up(Driver& driver, double seconds) {
+  static const std::string text = [] {
+    std::string names;
+    for (int i = 0; i < 20'000; ++i) names += "start" + std::to_string(i) + '\0';
+    return names;
+  }();
+  const std::uint64_t begin = now_ns();
+  std::size_t at = 0;
+  while (static_cast<double>(now_ns() - begin) * 1e-9 < seconds && at < text.size()) {
+    driver.launch(text.c_str() + at, 5'000, true);
+    at += std::strlen(text.c_str() + at) + 1;
+    spend_until(now_ns() + 500'000);
+  }
 }
 
 void step(Driver& driver, const Script& script, long number) {
@@ -174,6 +193,7 @@ int main(int count, char** words) {
     int status = 0;
     waitpid(child, &status, 0);
   }
+  start_up(driver, script.startup);
   const std::uint64_t begin = now_ns();
   long steps = 0;
   while (static_cast<double>(now_ns() - begin) * 1e-9 < script.seconds) {

@@ -178,12 +178,12 @@ TEST(StepFinder, counts_steps_by_kernels_once_they_keep_repeating) {
   std::int64_t second = 1;
   for (; second <= 3; ++second) {
     EXPECT_EQ(finder.progress().step_launches, 0) << "not yet sure";
-    for (const auto launch : launches_of(20, 2, 0)) history->add(launch);
+    for (const auto launch : launches_of(20, 2, 0)) history->add(launch, 0);
     finder.look(second * 1'000'000'000, *history, 0, false);
   }
   EXPECT_EQ(finder.progress().step_launches, 74);
   EXPECT_EQ(finder.progress().steps, 3 + 2 * 20);
-  for (const auto launch : launches_of(10, 2, 0)) history->add(launch);
+  for (const auto launch : launches_of(10, 2, 0)) history->add(launch, 0);
   finder.look(second * 1'000'000'000, *history, 0, true);
   EXPECT_EQ(finder.progress().steps, 3 + 2 * 20 + 10);
   EXPECT_STREQ(finder.found_by(), "kernels");
@@ -192,11 +192,11 @@ TEST(StepFinder, counts_steps_by_kernels_once_they_keep_repeating) {
 TEST(StepFinder, is_not_misled_by_a_start_that_repeats_one_kernel) {
   auto history = std::make_unique<LaunchHistory>();
   StepFinder finder;
-  for (int i = 0; i < 300; ++i) history->add(7);  // setting parameters
+  for (int i = 0; i < 300; ++i) history->add(7, 0);  // setting parameters
   finder.look(1'000'000'000, *history, 0, false);
   EXPECT_EQ(finder.progress().steps, 0);
   for (std::int64_t second = 2; second < 6; ++second) {
-    for (const auto launch : launches_of(20, 2, 0)) history->add(launch);
+    for (const auto launch : launches_of(20, 2, 0)) history->add(launch, 0);
     finder.look(second * 1'000'000'000, *history, 0, false);
   }
   EXPECT_EQ(finder.progress().step_launches, 74);
@@ -207,7 +207,7 @@ TEST(StepFinder, believes_the_ranges_that_the_program_names) {
   auto history = std::make_unique<LaunchHistory>();
   StepFinder finder;
   for (int step = 0; step < 20; ++step) {
-    for (std::uint64_t i = 0; i < 50; ++i) history->add(i * static_cast<std::uint64_t>(step + 7) % 97);
+    for (std::uint64_t i = 0; i < 50; ++i) history->add(i * static_cast<std::uint64_t>(step + 7) % 97, 0);
     finder.look(step * 1'000'000'000LL, *history, step + 1, false);
   }
   EXPECT_EQ(finder.progress().steps, 20);
@@ -215,9 +215,24 @@ TEST(StepFinder, believes_the_ranges_that_the_program_names) {
   EXPECT_STREQ(finder.found_by(), "ranges");
 }
 
+TEST(LaunchHistory, tells_the_usual_time_of_a_step) {
+  auto history = std::make_unique<LaunchHistory>();
+  EXPECT_EQ(history->step_ns(10, 0), 0);
+  std::int64_t now = 0;
+  for (int step = 0; step < 100; ++step) {
+    for (std::uint64_t i = 0; i < 10; ++i)
+      history->add(i, now += step % 9 == 0 ? 90'000 : 1'000);  // a slow one now and then
+  }
+  EXPECT_NEAR(history->step_ns(10, 0), 10'000, 1);
+  EXPECT_EQ(history->step_ns(10, now - 5'000), 0) << "too few since then";
+  EXPECT_EQ(history->step_ns(0, 0), 0);
+  for (std::uint64_t i = 0; i < 100'000; ++i) history->add(i, now += 2'000);
+  EXPECT_NEAR(history->step_ns(10, now - 10'000'000), 20'000, 1) << "by those that are kept";
+}
+
 TEST(LaunchHistory, keeps_the_last_ones_in_order) {
   auto history = std::make_unique<LaunchHistory>();
-  for (std::uint64_t i = 0; i < 100'000; ++i) history->add(i);
+  for (std::uint64_t i = 0; i < 100'000; ++i) history->add(i, 0);
   const auto recent = history->recent();
   EXPECT_EQ(history->count(), 100'000);
   ASSERT_FALSE(recent.empty());

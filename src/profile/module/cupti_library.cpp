@@ -25,7 +25,6 @@ const char* resolve(void* library, CuptiLibrary& cupti) {
   WARPMARK_FIND(ActivityFlushAll)
   WARPMARK_FIND(ActivityRegisterTimestampCallback)
   WARPMARK_FIND(Subscribe)
-  WARPMARK_FIND(Unsubscribe)
   WARPMARK_FIND(EnableCallback)
   WARPMARK_FIND(GetCallbackName)
   WARPMARK_FIND(GetVersion)

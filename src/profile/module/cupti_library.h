@@ -19,7 +19,6 @@ struct CuptiLibrary {
   decltype(&cuptiActivityFlushAll) ActivityFlushAll = nullptr;
   decltype(&cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;
   decltype(&cuptiSubscribe) Subscribe = nullptr;
-  decltype(&cuptiUnsubscribe) Unsubscribe = nullptr;
   decltype(&cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&cuptiGetCallbackName) GetCallbackName = nullptr;
   decltype(&cuptiGetVersion) GetVersion = nullptr;

@@ -2,6 +2,8 @@
 // repeat too, within a step, and differ from the step in little more than its ends.
 #include "profile/module/launch_history.h"
 
+#include <algorithm>
+
 namespace warpmark::profile::module {
 namespace {
 
@@ -29,6 +31,25 @@ std::vector<std::uint64_t> LaunchHistory::recent() const {
     found.push_back(launches_[i % kKept].load(std::memory_order_relaxed));
   }
   return found;
+}
+
+double LaunchHistory::step_ns(std::int64_t step_launches, std::int64_t since_ns) const {
+  constexpr std::uint64_t kSamples = 512;
+  constexpr std::size_t kFewest = 16;
+  const std::uint64_t count = count_.load(std::memory_order_relaxed);
+  const auto length = static_cast<std::uint64_t>(step_launches);
+  if (step_launches <= 0 || count < 2 * length) return 0;
+  const std::uint64_t kept = std::min(count, kKept - kKept / 8);  // the oldest are being overwritten
+  std::vector<std::int64_t> times;
+  const std::uint64_t stride = std::max<std::uint64_t>(1, kept / kSamples);
+  for (std::uint64_t i = count - kept; i + length < count; i += stride) {
+    const std::int64_t from = times_[i % kKept].load(std::memory_order_relaxed);
+    if (from >= since_ns) times.push_back(times_[(i + length) % kKept].load(std::memory_order_relaxed) - from);
+  }
+  if (times.size() < kFewest) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return static_cast<double>(*middle);
 }
 
 std::int64_t repeated_length(std::span<const std::uint64_t> launches) {

@@ -12,18 +12,23 @@ namespace warpmark::profile::module {
 /// Written by any thread, read by one.
 class LaunchHistory {
  public:
-  /// `what` tells kernels apart; the same kernel always has the same number.
-  void add(std::uint64_t what) {
+  /// `what` tells kernels apart; the same kernel always has the same number. `now_ns` is any clock's.
+  void add(std::uint64_t what, std::int64_t now_ns) {
     const std::uint64_t at = count_.fetch_add(1, std::memory_order_relaxed);
     launches_[at % kKept].store(what, std::memory_order_relaxed);
+    times_[at % kKept].store(now_ns, std::memory_order_relaxed);
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(count_.load(std::memory_order_relaxed)); }
   /// The last ones, oldest first.
   [[nodiscard]] std::vector<std::uint64_t> recent() const;
+  /// Median time between two launches that are a step of `step_launches` apart, of those kept since `since_ns`; 0 if
+  /// there are too few. A few slow steps do not change it.
+  [[nodiscard]] double step_ns(std::int64_t step_launches, std::int64_t since_ns) const;
 
  private:
   static constexpr std::uint64_t kKept = std::uint64_t{1} << 15;
   std::array<std::atomic<std::uint64_t>, kKept> launches_{};
+  std::array<std::atomic<std::int64_t>, kKept> times_{};
   std::atomic<std::uint64_t> count_{0};
 };
 

@@ -1,7 +1,5 @@
 #include "profile/module/recorder.h"
 
-#include <cupti_driver_cbid.h>
-#include <cupti_runtime_cbid.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "profile/module/ranges.h"
+#include "profile/module/traced_calls.h"
 
 namespace warpmark::profile::module {
 namespace {
@@ -22,38 +21,8 @@ constexpr std::size_t kAlignment = 8;  // of records, as CUPTI asks
 constexpr std::size_t kMostFreeBuffers = 16;
 constexpr auto kTick = std::chrono::milliseconds(20);  // a thread's ring holds the calls of many of these
 constexpr std::int64_t kFlushNs = 500'000'000;
-
-constexpr std::array kLaunchCalls{
-    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,     CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000,
-    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060,
-    CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,     CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000,
-};
-
-/// Calls that move data, wait or allocate: with the launches, all that an analysis asks for. Recording every call of
-/// the runtime costs several times as much.
-constexpr std::array kOtherCalls{
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_ptsz_v7000,
-    CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_v11020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaHostAlloc_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020,
-};
-
-constexpr std::array kDriverCalls{
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-};
+// CUPTI's own thread crashed when it was told to flush 30 us after records were switched on.
+constexpr std::int64_t kSettleNs = 100'000'000;
 
 std::int64_t unix_ns() {
   timespec now{};
@@ -76,39 +45,33 @@ void CUPTIAPI on_buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*
   current()->take_buffer(buffer, valid_bytes);
 }
 
-bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return true;  // launches are all that we ask of it
-  return std::find(kLaunchCalls.begin(), kLaunchCalls.end(), static_cast<int>(id)) != kLaunchCalls.end();
-}
+/// The call that this thread is in. Callbacks are switched on and off while calls are under way, so that either end of
+/// one may be missing: what CUPTI keeps for the two ends of a call is not relied on.
+struct OpenCall {
+  std::int64_t start_ns = 0;
+  std::uint32_t correlation = 0;
+  bool runtime = false;
+  bool open = false;
+};
 
-/// A number that is the same whenever the same kernel or graph is launched.
-std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (call.functionParams == nullptr) return id;
-  const bool second = domain == CUPTI_CB_DOMAIN_DRIVER_API
-                          ? id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx
-                          : id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 ||
-                                id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060;  // after the sizes
-  std::uint64_t handle = 0;  // the first or second argument of every launch is a pointer
-  std::memcpy(&handle, static_cast<const char*>(call.functionParams) + (second ? sizeof handle : 0), sizeof handle);
-  return handle ^ (static_cast<std::uint64_t>(id) << 48U);
-}
-
-/// A launch through the runtime launches through the driver: one of the two is enough, and costs less.
-bool is_inner_launch(CUpti_CallbackDomain domain, CUpti_ApiCallbackSite site) {
-  thread_local bool in_runtime = false;
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) return in_runtime;
-  in_runtime = site == CUPTI_API_ENTER;
-  return false;
+OpenCall& open_call() {
+  thread_local OpenCall call;
+  return call;
 }
 
 void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (is_inner_launch(domain, call.callbackSite)) return;
+  const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  OpenCall& own = open_call();
+  if (!runtime && own.open && own.runtime) return;  // the runtime launches through the driver: one of the two is enough
   if (call.callbackSite == CUPTI_API_ENTER) {
-    if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call));
-    current()->call_begins(*call.correlationData);
+    own = {unix_ns(), call.correlationId, runtime, true};
+    if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call), own.start_ns);
+  } else if (own.open && own.runtime == runtime && own.correlation == call.correlationId) {
+    own.open = false;
+    current()->call_ends({own.start_ns, unix_ns(), id, call.correlationId, runtime});
   } else {
-    current()->call_ends(*call.correlationData, domain == CUPTI_CB_DOMAIN_RUNTIME_API, id, call.correlationId);
+    own.open = false;
   }
 }
 
@@ -181,23 +144,29 @@ void Recorder::describe_cupti() {
 
 void Recorder::run() {
   begin_ns_ = unix_ns();
-  std::int64_t flushed = begin_ns_;
   RangeLog::instance().set_counting(schedule_.counts_steps() || options_.schedule.recorded_steps > 0);
   if (schedule_.counts_steps()) subscribe(true, false);
   while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.empty()) {
     if (schedule_.advance(progress())) enter(schedule_.phase());
-    const std::int64_t now = unix_ns();
-    if (collecting_ && now - flushed >= kFlushNs) {
-      cupti_.ActivityFlushAll(0);
-      drain();
-      writer_.flush();
-      flushed = now;
-    }
+    flush_if_due();
     drain();
     if (schedule_.phase() != Phase::done) std::this_thread::sleep_for(kTick);
   }
   (void)schedule_.advance(progress());
   conclude();
+}
+
+/// Never near to where records are switched on: a window has its first flush when it has gone on for a while, and the
+/// work that outlived it is fetched in the middle of the plain window that follows.
+void Recorder::flush_if_due() {
+  const std::int64_t now = unix_ns();
+  const bool recording = schedule_.phase() == Phase::recording;
+  if (recording ? now - flushed_ns_ < kFlushNs : !outlived_ || now - flushed_ns_ < kSettleNs) return;
+  cupti_.ActivityFlushAll(0);
+  drain();
+  writer_.flush();
+  flushed_ns_ = now;
+  outlived_ = false;
 }
 
 Progress Recorder::progress() {
@@ -206,6 +175,8 @@ Progress Recorder::progress() {
   steps_.look(now, history_, RangeLog::instance().steps(!asked_for), collecting_);
   Progress progress = steps_.progress();
   progress.elapsed_s = static_cast<double>(now - begin_ns_) * 1e-9;
+  const auto window_ns = begin_ns_ + static_cast<std::int64_t>(schedule_.window_begin_s() * 1e9);
+  progress.step_s = history_.step_ns(progress.step_launches, window_ns) * 1e-9;
   return progress;
 }
 
@@ -218,11 +189,14 @@ void Recorder::enter(Phase phase) {
   const bool was_recording = collecting_ && !probing_;
   collect(on);
   if (!on && was_recording) mark("recording_end_ns");
+  outlived_ = !on && was_recording;
   RangeLog::instance().set_recording(phase == Phase::recording);
   drain();  // what the phase before recorded
   recorded_ = recorded_ || phase == Phase::recording;
   probing_ = phase == Phase::probing;
-  translator_.discard(probing_);
+  probed_ = phase != Phase::recording && (probed_ || probing_);
+  translator_.discard(probed_);
+  flushed_ns_ = unix_ns();
   schedule_.restart_window(progress());
 }
 
@@ -240,12 +214,8 @@ void Recorder::forget_start_up() {
 
 void Recorder::mark(const char* key) { writer_.metadata(key, std::to_string(unix_ns())); }
 
-void Recorder::subscribe(bool launches, bool other_calls) {
-  if (!launches && subscriber_ != nullptr) {
-    cupti_.Unsubscribe(subscriber_);
-    subscriber_ = nullptr;
-  }
-  if (!launches) return;
+void Recorder::subscribe(bool launches, bool others) {
+  if (!launches && subscriber_ == nullptr) return;
   if (subscriber_ == nullptr) {
     if (const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr); code != CUPTI_SUCCESS) {
       subscriber_ = nullptr;
@@ -256,17 +226,18 @@ void Recorder::subscribe(bool launches, bool other_calls) {
   }
   const auto enable = [&](bool on, CUpti_CallbackDomain domain, const auto& calls) {
     for (const auto call : calls) {
-      cupti_.EnableCallback(on ? 1 : 0, subscriber_, domain, static_cast<CUpti_CallbackId>(call));
+      cupti_.EnableCallback(on ? 1 : 0, subscriber_, domain, call);
     }
   };
-  enable(true, CUPTI_CB_DOMAIN_RUNTIME_API, kLaunchCalls);
-  enable(true, CUPTI_CB_DOMAIN_DRIVER_API, kDriverCalls);
-  enable(other_calls, CUPTI_CB_DOMAIN_RUNTIME_API, kOtherCalls);
+  enable(launches, CUPTI_CB_DOMAIN_RUNTIME_API, launch_calls());
+  enable(launches, CUPTI_CB_DOMAIN_DRIVER_API, driver_launches());
+  enable(others, CUPTI_CB_DOMAIN_RUNTIME_API, other_calls());
 }
 
 void Recorder::collect(bool on) {
   if (on == collecting_) return;
   collecting_ = on;
+  while (!on && unix_ns() - switched_on_ns_ < kSettleNs) std::this_thread::sleep_for(kTick);  // the program ends early
   std::vector<CUpti_ActivityKind> kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
                                         CUPTI_ACTIVITY_KIND_OVERHEAD};
@@ -279,6 +250,7 @@ void Recorder::collect(bool on) {
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_taken(code)) problem_ = taken_text(code);
     refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
+  switched_on_ns_ = unix_ns();
   if (on) return;
   // What still runs when a flush is forced is written by CUPTI into buffers that are ours again: only at the very end.
   if (!stopping_.load()) std::this_thread::sleep_for(kTick);
@@ -306,22 +278,20 @@ void Recorder::drain() {
   if (!taken.empty()) writer_.flush();
 }
 
-void Recorder::call_begins(std::uint64_t& start) {
-  if (logging_.load(std::memory_order_relaxed)) start = static_cast<std::uint64_t>(unix_ns());
+void Recorder::call_ends(const CallRecord& call) {
+  if (logging_.load(std::memory_order_relaxed)) calls_.add(call);
 }
 
-void Recorder::call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation) {
-  if (start == 0 || !logging_.load(std::memory_order_relaxed)) return;
-  calls_.add({static_cast<std::int64_t>(start), unix_ns(), call, correlation, runtime});
-}
-
-/// CUPTI stays in the process with nothing switched on: taking it out (cuptiFinalize) crashed programs.
+/// CUPTI stays in the process with nothing switched on: taking it out (cuptiFinalize) crashed programs. We stay its
+/// subscriber, too: threads may be within a call.
 void Recorder::conclude() {
   logging_.store(false);
   RangeLog::instance().set_recording(false);
+  RangeLog::instance().set_counting(false);
   subscribe(false, false);
   const bool was_recording = collecting_ && !probing_;
   collect(false);
+  if (outlived_) cupti_.ActivityFlushAll(stopping_.load() ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   if (was_recording) mark("recording_end_ns");
   drain();
   std::size_t dropped = 0;
@@ -350,6 +320,7 @@ void Recorder::describe_cost() {
   writer_.metadata("inflation_low", std::to_string(inflation.low));
   writer_.metadata("inflation_high", std::to_string(inflation.high));
   writer_.metadata("inflation_residual", std::to_string(inflation.residual));
+  writer_.metadata("inflation_residual_by", inflation.residual_assumed ? "experience" : "measurement");
   writer_.metadata("inflation_windows", std::to_string(inflation.windows));
 }
 

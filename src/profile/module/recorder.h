@@ -44,10 +44,8 @@ class Recorder {
   // Called by CUPTI, from any thread.
   void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
-  void launches(std::uint64_t what) { history_.add(what); }
-  /// `start` is CUPTI's place for 64 bits that belong to one call.
-  void call_begins(std::uint64_t& start);
-  void call_ends(std::uint64_t start, bool runtime, std::uint32_t call, std::uint32_t correlation);
+  void launches(std::uint64_t what, std::int64_t now_ns) { history_.add(what, now_ns); }
+  void call_ends(const CallRecord& call);
 
  private:
   struct Filled {
@@ -58,8 +56,9 @@ class Recorder {
   void run();
   [[nodiscard]] Progress progress();
   void enter(Phase phase);
+  void flush_if_due();
   void mark(const char* key);
-  void subscribe(bool launches, bool other_calls);
+  void subscribe(bool launches, bool others);
   void collect(bool on);
   void drain();
   void describe_process();
@@ -79,11 +78,15 @@ class Recorder {
   std::atomic<bool> logging_{false};
   LaunchHistory history_;
   std::int64_t begin_ns_ = 0;
+  std::int64_t flushed_ns_ = 0;      ///< or the phase began
+  std::int64_t switched_on_ns_ = 0;  ///< records, or off
   StepFinder steps_;
   std::atomic<bool> stopping_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;
+  bool outlived_ = false;  ///< work of the recorded window may not have been fetched yet
   bool recorded_ = false;  ///< a window was recorded, or is
+  bool probed_ = false;    ///< what comes now is thrown away
   bool probing_ = false;   ///< collecting what is thrown away, to see what collecting costs
   std::string problem_;    ///< why CUPTI was given up; empty while it serves
   std::string refused_;    ///< kinds of records that CUPTI would not enable, and why

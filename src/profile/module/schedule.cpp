@@ -14,9 +14,12 @@ constexpr double kForever_s = std::numeric_limits<double>::infinity();
 constexpr double kPatience_s = 2;        // from the first launch, for steps that repeat; then something is recorded
 constexpr double kLongestStartUp_s = 5;  // what repeats that long is no start-up, whatever comes after it
 constexpr int kMostRepeated = 3;
-constexpr double kUsualResidual = 0.05;  // the most that was seen to stay (docs/results/), where it cannot be told
+// What stayed of CUPTI in steps of 15 and 0.4 ms (docs/results/profile-overhead-h100-2026-11-21.md), where it cannot be
+// told: 3.0 to 4.8 %.
+constexpr double kUsualResidual = 0.04;
+constexpr double kMostResidual = 0.06;
 // The first plain window, by the time that the program has run: nobody knows how long it will.
-constexpr double kFirstPlainShare = 0.25;
+constexpr double kFirstPlainShare = 0.5;
 constexpr double kShortestFirstPlain_s = 0.25;
 constexpr double kLongestFirstPlain_s = 2;
 
@@ -97,6 +100,7 @@ bool Schedule::recorded_start_up(const Progress& now) const {
 /// While the steps were watched nothing was recorded: that counts for the first plain window.
 void Schedule::restart_window(const Progress& now) {
   windows_[at_].begin = windows_[at_].end = now;
+  windows_[at_].end.step_s = 0;
   const bool watched = is_adaptive() && at_ == 1 && phase() == Phase::plain && repeated_ == 0;
   if (watched && now.step_launches > 0) windows_[at_].begin = steady_;
 }
@@ -162,25 +166,33 @@ double Schedule::rate(Phase phase) const {
   return 0;
 }
 
+/// By how much `slow` is slower than `fast`: by its steps, else by its launches; below -1 if neither tells.
+double Schedule::slowdown(const Window& slow, const Window& fast) {
+  if (slow.end.step_s > 0 && fast.end.step_s > 0) return slow.end.step_s / fast.end.step_s - 1;
+  return rate(slow) > 0 && rate(fast) > 0 ? rate(fast) / rate(slow) - 1 : -2;
+}
+
 Inflation Schedule::inflation() const {
   std::vector<double> found;
-  double residual = 0;
+  const bool assumed = is_adaptive();  // the first plain window is short there, and steps may not have settled in it
+  double residual = assumed ? kUsualResidual : 0;
   for (std::size_t i = 1; i + 1 < windows_.size(); ++i) {
-    if (windows_[i].phase != Phase::recording && windows_[i].phase != Phase::probing) continue;
-    const double before = rate(windows_[i - 1]), recorded = rate(windows_[i]), after = rate(windows_[i + 1]);
-    if (windows_[i - 1].phase != Phase::plain || windows_[i + 1].phase != Phase::plain) continue;
-    if (before <= 0 || recorded <= 0 || after <= 0) continue;
-    const bool first = windows_[i].phase == Phase::recording;
-    if (first && repeated_ == 0) residual = std::max(0.0, before / after - 1);
-    found.push_back((first ? after : (before + after) / 2) / recorded - 1);
+    const Window &before = windows_[i - 1], &recorded = windows_[i], &after = windows_[i + 1];
+    if (recorded.phase != Phase::recording && recorded.phase != Phase::probing) continue;
+    const double over_before = slowdown(recorded, before), over_after = slowdown(recorded, after);
+    if (before.phase != Phase::plain || after.phase != Phase::plain || over_before < -1 || over_after < -1) continue;
+    const bool first = recorded.phase == Phase::recording;
+    if (first && !assumed) residual = std::max(0.0, (1 + over_before) / (1 + over_after) - 1);
+    found.push_back(first ? over_after : (over_before + over_after) / 2);
   }
   if (found.empty()) return {};
   std::sort(found.begin(), found.end());
-  const auto in_all = [&](double value) { return std::max(0.0, (1 + value) * (1 + residual) - 1); };
-  return {.typical = in_all(found[(found.size() - 1) / 2]),
+  const auto with = [](double value, double more) { return std::max(0.0, (1 + value) * (1 + more) - 1); };
+  return {.typical = with(found[(found.size() - 1) / 2], residual),
           .low = std::max(0.0, found.front()),
-          .high = repeated_ > 0 ? (1 + in_all(found.back())) * (1 + kUsualResidual) - 1 : in_all(found.back()),
+          .high = with(found.back(), assumed ? kMostResidual : residual),
           .residual = residual,
+          .residual_assumed = assumed,
           .windows = static_cast<int>(found.size())};
 }
 

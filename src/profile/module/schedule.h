@@ -28,18 +28,20 @@ struct Progress {
   std::int64_t launches = 0;       ///< seen while they were counted
   std::int64_t step_launches = 0;  ///< of one step; 0 while unknown
   std::int64_t steps = 0;          ///< seen while they were counted
+  double step_s = 0;               ///< median time of a step since window_begin_s(); 0 if unknown
   std::int64_t maybe_step = 0;     ///< as step_launches, not confirmed yet; kNamedSteps if the program names its steps
 };
 
 /// How much slower the program ran while it was recorded: 0.1 is 10 %. CUPTI, once used, leaves a program a little
-/// slower than before even while it records nothing: that is told by the windows around the first recorded one, and
-/// added to what the others differ by from their neighbours.
+/// slower than before even while it records nothing: that is told by the windows around the first recorded one, where
+/// the first of all is long, and added to what the others differ by from their neighbours.
 struct Inflation {
-  double typical = -1;  ///< by the median of the recorded windows; negative if it cannot be told
-  double low = -1;      ///< of the window that was slowed least, as if nothing stayed
-  double high = -1;     ///< of the window that was slowed most
-  double residual = 0;  ///< what stays between the recorded windows, and after them
-  int windows = 0;      ///< recorded ones that could be compared
+  double typical = -1;            ///< by the median of the recorded windows; negative if it cannot be told
+  double low = -1;                ///< of the window that was slowed least, as if nothing stayed
+  double high = -1;               ///< of the window that was slowed most
+  double residual = 0;            ///< what stays between the recorded windows, and after them
+  bool residual_assumed = false;  ///< it could not be measured: no window was both steady and untouched
+  int windows = 0;                ///< recorded ones that could be compared
 };
 
 class Schedule {
@@ -51,6 +53,7 @@ class Schedule {
   /// The window begins now: switching the recording on or off took its time.
   void restart_window(const Progress& now);
   [[nodiscard]] Phase phase() const { return windows_[at_].phase; }
+  [[nodiscard]] double window_begin_s() const { return windows_[at_].begin.elapsed_s; }
   /// Launches have to be counted although nothing is recorded yet.
   [[nodiscard]] bool counts_steps() const { return options_.warmup_steps > 0 || is_adaptive(); }
   /// How often what was recorded turned out to be start-up, and is to be thrown away.
@@ -78,6 +81,7 @@ class Schedule {
   [[nodiscard]] bool recorded_start_up(const Progress& now) const;
   [[nodiscard]] double length_of(const Window& window) const;
   [[nodiscard]] static double rate(const Window& window);
+  [[nodiscard]] static double slowdown(const Window& slow, const Window& fast);
 
   ScheduleOptions options_;
   std::vector<Window> windows_;
