@@ -77,6 +77,28 @@ TEST(MainThread, that_runs_while_the_gpu_idles_works) {
   EXPECT_NE(idle_text(*thread).find("mostly works"), std::string::npos) << idle_text(*thread);
 }
 
+TEST(MainThread, that_waits_for_another_that_launches_too_does_not_count_as_blocked) {
+  auto session = loading(80'000'000);
+  sample(session, 0.4, 0);
+  CounterSeries other = session.counters[1];  // on a processor while the first is not
+  other.id = "thread_running 1/9 pt_autograd_0";
+  other.values.assign(other.values.size(), 0.6);
+  session.counters.push_back(other);
+  Timeline& timeline = session.ranks[0];
+  timeline.tracks.push_back({TrackKind::cpu_thread, 1, 9, -1, "pt_autograd_0"});
+  bool turn = false;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    if (timeline.name_of(i) != "cudaLaunchKernel") continue;
+    if (turn) timeline.events.track[i] = static_cast<std::uint32_t>(timeline.tracks.size() - 1);
+    turn = !turn;
+  }
+  const auto thread = main_thread(session, gather_evidence(session).rank());
+  ASSERT_TRUE(thread);
+  EXPECT_EQ(thread->threads, 2);
+  EXPECT_NEAR(thread->running, 1.0, 1e-9);
+  EXPECT_NEAR(thread->blocked, 0, 1e-9);
+}
+
 TEST(MainThread, that_was_not_seen_to_run_was_blocked) {
   auto session = loading(80'000'000);
   sample(session, 0, 0);
