@@ -11,9 +11,11 @@
 namespace warpmark::report {
 namespace {
 
-/// Texts that say nothing without the name of their parameter.
+/// Texts that say nothing without the name of their parameter, numbers among them.
 bool needs_name(const std::string& value) {
-  return value == "yes" || value == "no" || value == "auto" || value == "none" || value == "true" || value == "false";
+  const bool number = value.find_first_not_of("0123456789.+-") == std::string::npos;
+  return number || value == "yes" || value == "no" || value == "auto" || value == "none" || value == "true" ||
+         value == "false";
 }
 
 /// The size of the work and its data type: a rate without them says little, even where all runs share them.

@@ -162,7 +162,7 @@ TEST_F(MatrixCli, stores_each_variant_as_a_series_with_the_values_of_the_axes) {
   const auto trend = warpmark({"trend", "throughput", "--branch", "all", "--dirty"});
   EXPECT_EQ(trend.exit_code, 0) << trend.err;
   EXPECT_THAT(trend.out, HasSubstr("m precision=bf16"));
-  EXPECT_THAT(warpmark({"history", "show", "last"}).out, HasSubstr("bf16"));
+  EXPECT_THAT(warpmark({"history", "show", "last"}).out, HasSubstr("bf16 batch=8"));
   EXPECT_EQ(warpmark({"matrix", path("m.yaml"), "--no-store"}).exit_code, 0);
   EXPECT_EQ(stored("throughput").size(), 8U);
 }
