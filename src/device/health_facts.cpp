@@ -21,15 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    entries.push_back(it->path());
-  }
-  return entries;
-}
-
 std::optional<int> read_int(const fs::path& file) {
   const auto number = leading_number(first_line(file));
   if (!number) return std::nullopt;

@@ -20,17 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders like /sys/class/hwmon/hwmon0, in the order of their names.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    entries.push_back(it->path());
-  }
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
 void raise(std::optional<double>& hottest, const fs::path& file) {
   const auto millidegrees = leading_number(first_line(file));
   if (millidegrees) hottest = std::max(hottest.value_or(-273.15), *millidegrees / 1e3);
@@ -115,6 +104,16 @@ double measure_core_clock() {
     fastest_s = std::min(fastest_s, seconds - timer.info.overhead_s);
   }
   return kChainLinks * kCyclesPerLink / fastest_s;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 std::optional<double> read_cpu_temperature(const fs::path& root) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "device/device.h"
 
@@ -24,5 +25,8 @@ namespace warpmark::device {
 /// Degrees Celsius of the hottest CPU package, from /sys/class/hwmon (coretemp, k10temp, zenpower) or
 /// /sys/class/thermal (x86_pkg_temp).
 [[nodiscard]] std::optional<double> read_cpu_temperature(const std::filesystem::path& root);
+
+/// What is in a folder of /sys, in the order of the names; nothing if it cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 }  // namespace warpmark::device

@@ -55,6 +55,16 @@ void CounterTable::finish() {
   }
 }
 
+Sniff sniff_counter_table(std::string_view head, bool (*is_header)(std::string_view line)) {
+  for (int lines = 0; lines < 20; ++lines) {
+    if (is_header(head)) return {85, ""};
+    const auto end = head.find('\n');
+    if (end == std::string_view::npos) break;
+    head.remove_prefix(end + 1);
+  }
+  return {};
+}
+
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/profile_session.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 
@@ -42,6 +43,9 @@ class CounterTable {
   std::vector<const CounterColumn*> columns_;  ///< nullptr for those left out
   std::map<std::pair<int, std::string>, std::size_t> series_;
 };
+
+/// Sure if one of the first 20 lines is a header; `is_header` looks at what begins with the line.
+[[nodiscard]] Sniff sniff_counter_table(std::string_view head, bool (*is_header)(std::string_view line));
 
 /// Lower case.
 [[nodiscard]] std::string lower_case(std::string_view text);

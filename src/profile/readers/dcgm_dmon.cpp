@@ -53,15 +53,7 @@ bool is_header(std::string_view line) {
   return !words.empty() && (words[0] == "#Entity" || (words[0] == "#" && words.size() > 1 && words[1] == "Entity"));
 }
 
-Sniff sniff(std::string_view head) {
-  for (int lines = 0; lines < 20; ++lines) {
-    if (is_header(head)) return {85, ""};
-    const auto end = head.find('\n');
-    if (end == std::string_view::npos) break;
-    head.remove_prefix(end + 1);
-  }
-  return {};
-}
+Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
 
 class DcgmTable {
  public:

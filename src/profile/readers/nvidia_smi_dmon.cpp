@@ -59,15 +59,7 @@ bool is_header(std::string_view line) {
          std::any_of(std::begin(kColumns), std::end(kColumns), [&](const auto& column) { return has(column.header); });
 }
 
-Sniff sniff(std::string_view head) {
-  for (int lines = 0; lines < 20; ++lines) {
-    if (is_header(head)) return {85, ""};
-    const auto end = head.find('\n');
-    if (end == std::string_view::npos) break;
-    head.remove_prefix(end + 1);
-  }
-  return {};
-}
+Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
 
 /// "20260305" and "12:00:01" as if they were UTC: the tool prints local time and no zone.
 std::optional<std::int64_t> epoch_ns(std::string_view date, std::string_view time) {
