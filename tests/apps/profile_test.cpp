@@ -248,14 +248,21 @@ TEST_F(ProfileCli, finds_the_steady_part_of_a_short_program_without_options) {
 }
 
 TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
-  const auto output =
-      warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "4", "startup=3.5"});
-  EXPECT_EQ(output.exit_code, 3) << output.err;
-  const Timeline timeline = recorded(path("p.wmrec"));
-  EXPECT_EQ(fact_of(timeline, "recorded_again"), "1");
-  EXPECT_EQ(start_up_in(timeline), 0) << "the start-up that was recorded is gone";
-  EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 20);
-  EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
+  // When recording begins is told by the clock, and a machine that stands still for seconds moves it out of start-up or
+  // past the last step: then the program has to run again. The rule itself is tested without a clock.
+  constexpr int kMostRuns = 3;
+  for (int run = 1;; ++run) {
+    const auto output =
+        warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "4", "startup=3.5"});
+    ASSERT_EQ(output.exit_code, 3) << output.err;
+    const Timeline timeline = recorded(path("p.wmrec"));
+    if (fact_of(timeline, "recorded_again") != "1" && run < kMostRuns) continue;
+    EXPECT_EQ(fact_of(timeline, "recorded_again"), "1");
+    EXPECT_EQ(start_up_in(timeline), 0) << "the start-up that was recorded is gone";
+    EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 20);
+    EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
+    return;
+  }
 }
 
 TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {
