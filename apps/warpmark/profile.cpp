@@ -29,7 +29,8 @@ constexpr OptionSpec kOptions[] = {
     {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
-    {"--whole-graphs", "", "one record for a CUDA graph, not one for each of its nodes: cheaper"},
+    {"--whole-graphs", "",
+     "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
     {"--memory", "", "also a record of every allocation and release that reaches the driver"},
     {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
 };
@@ -92,7 +93,7 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
 }
 
 /// Why a recording holds nothing of the GPU, and what to do.
-Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string& problem) {
+Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string& problem, bool whole_graphs) {
   if (outcome.processes == 0) {
     return environment_error("the program made no CUDA call",
                              "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
@@ -101,6 +102,10 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
     return environment_error(problem,
                              "install it with pip install nvidia-cuda-cupti (or the CUDA toolkit), or name libcupti.so "
                              "in WARPMARK_CUPTI");
+  }
+  if (whole_graphs && problem.empty()) {  // seen with CUPTI 13.0 and graphs made before the recording began
+    return environment_error("nothing that the GPU did was recorded",
+                             "CUDA graphs may leave no record as a whole: try without --whole-graphs");
   }
   return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
                            "record all of a short program that repeats nothing with --delay 0s --duration 0s");
@@ -228,7 +233,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     context.err << "warpmark: " << recorded.problem << '\n';
     return outcome.exit_code;
   }
-  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem);
+  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
   if (options.has("--ncu")) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
   context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
