@@ -36,8 +36,8 @@ void give_to_loading(RankEvidence& rank) {
   constexpr double kLeastWait = 0.02;  // of a step
   constexpr std::size_t kFewWaits = 2;
   const Loading& loading = rank.loading;
-  const bool paced = !loading.in_process && loading.waits_ns.size() >= kFewWaits &&
-                     loading.mean_ns() > kLeastWait * rank.step_ns();
+  const bool paced =
+      !loading.in_process && loading.waits_ns.size() >= kFewWaits && loading.mean_ns() > kLeastWait * rank.step_ns();
   if (!paced || rank.breakdown.of(Part::idle_data_loading) == 0) return;
   std::int64_t& recording = rank.breakdown.ns[static_cast<std::size_t>(Part::idle_profiler)];
   rank.breakdown.ns[static_cast<std::size_t>(Part::idle_data_loading)] += recording;

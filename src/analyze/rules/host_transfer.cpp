@@ -93,7 +93,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading",  "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
+    "host_transfer", "data_loading",   "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
     change,          {1.0, 0.04, 0.25}};
 
 }  // namespace warpmark::analyze
