@@ -182,6 +182,7 @@ Progress Recorder::progress() {
 
 void Recorder::enter(Phase phase) {
   const bool on = phase == Phase::recording || phase == Phase::probing;
+  if (!on) settle();
   if (phase == Phase::recording && recorded_) forget_start_up();
   logging_.store(on, std::memory_order_relaxed);
   subscribe(on || phase == Phase::plain || (phase == Phase::waiting && schedule_.counts_steps()), on);
@@ -198,6 +199,14 @@ void Recorder::enter(Phase phase) {
   translator_.discard(probed_);
   flushed_ns_ = unix_ns();
   schedule_.restart_window(progress());
+}
+
+/// A short window goes on until records may be switched off: calls, too, or kernels would be there without them.
+void Recorder::settle() {
+  while (collecting_ && !stopping_.load() && unix_ns() - switched_on_ns_ < kSettleNs) {
+    std::this_thread::sleep_for(kTick);
+    drain();
+  }
 }
 
 /// Steps have begun to repeat since the window that was recorded: that was start-up.

@@ -56,6 +56,7 @@ class Recorder {
   void run();
   [[nodiscard]] Progress progress();
   void enter(Phase phase);
+  void settle();
   void flush_if_due();
   void mark(const char* key);
   void subscribe(bool launches, bool others);
