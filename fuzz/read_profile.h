@@ -30,20 +30,17 @@ inline void check(const Timeline& timeline) {
 }
 
 /// What a reader may hold: so often the size of the text, and buffers that any text needs (kineto's are the largest:
-/// five blocks of 1 MiB). A page of Nsight Compute takes some 8 times its size; cells of one digit take 20 times
-/// theirs.
+/// five blocks of 1 MiB).
 inline constexpr std::size_t kMemoryTimesText = 10;
-inline constexpr std::size_t kMemoryTimesNcuText = 24;
 inline constexpr std::size_t kReaderBuffers = 8 << 20;
 
 inline void read_and_check(const profile::TraceReader& reader, std::string_view bytes,
                            const profile::ReadOptions& options) {
-  const std::size_t times = reader.id == std::string_view("ncu_csv") ? kMemoryTimesNcuText : kMemoryTimesText;
   const PeakMemory peak;
   const auto source = profile::memory_source(bytes);
   ProfileSession session;
   const bool ok = reader.read(*source, options, session).ok();
-  if (source->packing().empty()) peak.require_at_most(times, bytes.size(), kReaderBuffers);
+  if (source->packing().empty()) peak.require_at_most(kMemoryTimesText, bytes.size(), kReaderBuffers);
   if (!ok) return;
   for (const Timeline& timeline : session.ranks) check(timeline);
   for (const CounterSeries& series : session.counters) {

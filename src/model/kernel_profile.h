@@ -3,32 +3,62 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace warpmark {
 
-/// A text that many values have in common: copies share one. Conversions are implicit, as it stands for the text.
-class SharedText {
- public:
-  SharedText(std::string_view text) : text_(std::make_shared<const std::string>(text)) {}
-  SharedText(const std::string& text) : SharedText(std::string_view(text)) {}
-  SharedText(const char* text) : SharedText(std::string_view(text)) {}
-  operator std::string_view() const { return *text_; }
-  [[nodiscard]] const std::string& text() const { return *text_; }
-  friend bool operator==(const SharedText& a, std::string_view b) { return *a.text_ == b; }
-
- private:
-  std::shared_ptr<const std::string> text_;  ///< never null
+/// A value of a kernel, as KernelMetrics gives it: the texts live as long as the kernels of the same file.
+struct KernelMetric {
+  std::string_view id;    ///< Nsight Compute's name: "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+  std::string_view unit;  ///< base unit as printed: "%", "ns", "byte", "byte/s"
+  double value = 0;
 };
 
-struct KernelMetric {
-  SharedText id;    ///< Nsight Compute's name: "sm__throughput.avg.pct_of_peak_sustained_elapsed"
-  SharedText unit;  ///< base unit as printed: "%", "ns", "byte", "byte/s"
-  double value = 0;
+/// Names and units of metrics, each pair kept once for all kernels of a file. Indices are dense and stable. Not thread
+/// safe.
+class KernelMetricNames {
+ public:
+  [[nodiscard]] std::uint32_t intern(std::string_view id, std::string_view unit);
+  [[nodiscard]] std::string_view id(std::uint32_t index) const { return names_[index].id; }
+  [[nodiscard]] std::string_view unit(std::uint32_t index) const { return names_[index].unit; }
+
+ private:
+  struct Name {
+    std::string id;
+    std::string unit;
+  };
+  std::deque<Name> names_;  // never moves its elements
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> indices_;
+};
+
+/// What was measured of one kernel, in the order in which it was printed: 12 bytes a value, as a page of Nsight Compute
+/// has thousands of values in few characters each.
+class KernelMetrics {
+ public:
+  KernelMetrics() = default;
+  KernelMetrics(std::initializer_list<KernelMetric> metrics);
+  explicit KernelMetrics(std::shared_ptr<KernelMetricNames> names) : names_(std::move(names)) {}
+
+  void reserve(std::size_t count);
+  void add(std::string_view id, std::string_view unit, double value);
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+  [[nodiscard]] KernelMetric operator[](std::size_t i) const;
+  /// The first with this id.
+  [[nodiscard]] std::optional<double> find(std::string_view id) const;
+
+ private:
+  std::shared_ptr<KernelMetricNames> names_;  ///< null until something is added
+  std::vector<std::uint32_t> indices_;        ///< into names_
+  std::vector<double> values_;
 };
 
 /// A finding that the kernel profiler's own rules printed.
@@ -51,13 +81,13 @@ struct KernelProfile {
   int device = -1;
   std::string compute_capability;
   std::int64_t ordinal = 0;  ///< 0 for the first launch with this name, grid and block, then 1, ...
-  std::vector<KernelMetric> metrics;
+  KernelMetrics metrics;
   std::vector<KernelRuleText> rules;
   // The launch of a timeline of the same session that it was joined to (profile/join_kernels.h).
   int rank = -1;            ///< index into ProfileSession::ranks; -1 if none fits
   std::uint32_t event = 0;  ///< of that timeline
   /// The metric with this id, if it has a value.
-  [[nodiscard]] std::optional<double> metric(const std::string& metric_id) const;
+  [[nodiscard]] std::optional<double> metric(std::string_view metric_id) const { return metrics.find(metric_id); }
 };
 
 /// One row of a communication benchmark.

@@ -7,11 +7,11 @@
 namespace warpmark::analyze {
 namespace {
 
-KernelProfile kernel(const std::string& name, std::vector<KernelMetric> metrics) {
+KernelProfile kernel(const std::string& name, KernelMetrics metrics) {
   KernelProfile profile;
   profile.name = name;
   profile.metrics = std::move(metrics);
-  profile.metrics.push_back({"gpu__time_duration.sum", "ns", 1'000'000});
+  profile.metrics.add("gpu__time_duration.sum", "ns", 1'000'000);
   return profile;
 }
 
@@ -24,8 +24,8 @@ double severity(const ProfileSession& session, const std::string& rule) {
 
 struct Case {
   const char* rule;
-  std::vector<KernelMetric> bad;
-  std::vector<KernelMetric> good;
+  KernelMetrics bad;
+  KernelMetrics good;
 };
 
 TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {

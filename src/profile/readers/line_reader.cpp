@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kReadBytes = 1 << 18;
 constexpr std::size_t kMostLineBytes = 16 << 20;
 // No tool prints more; a line of nothing but separators would take 32 times its size.
-constexpr std::size_t kMostFields = 1 << 16;
+constexpr std::size_t kMostFields = 1 << 15;
 constexpr std::size_t kMostWords = 1 << 12;
 
 }  // namespace

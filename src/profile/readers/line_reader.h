@@ -37,7 +37,7 @@ template <typename Add>
   }
 }
 
-/// Fields of a CSV record, the first 65536 of them. A field whose quote is not closed takes the rest.
+/// Fields of a CSV record, the first 32768 of them. A field whose quote is not closed takes the rest.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
 /// Whether a quote is opened in the line and not closed, or closed and not opened.
 [[nodiscard]] bool has_open_quote(std::string_view line);

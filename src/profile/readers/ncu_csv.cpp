@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -36,8 +36,7 @@ Sniff sniff(std::string_view head) {
 
 class NcuTable {
  public:
-  NcuTable(const std::vector<std::string>& header, ProfileSession& session)
-      : header_(header.begin(), header.end()), session_(session) {
+  NcuTable(const std::vector<std::string>& header, ProfileSession& session) : header_(header), session_(session) {
     for (std::size_t i = 0; i < header.size(); ++i) columns_.try_emplace(header[i], i);
     is_details_ = columns_.contains("Metric Name");
     for (std::size_t i = 0; i < header.size() && !is_details_; ++i) {
@@ -77,6 +76,7 @@ class NcuTable {
     const auto [known, added] = kernels_.try_emplace({id, process}, session_.kernels.size());
     if (!added) return session_.kernels[known->second];
     KernelProfile kernel;
+    kernel.metrics = KernelMetrics(metric_names_);
     kernel.id = id;
     kernel.process = parse_integer(process).value_or(0);
     kernel.name = text_at(fields, "Kernel Name");
@@ -96,7 +96,7 @@ class NcuTable {
     for (const std::size_t i : metric_columns_) {
       if (i >= fields.size()) break;
       const auto value = parse_ncu_value(fields[i], i < units_.size() ? units_[i] : "");
-      if (value) kernel.metrics.push_back({header_[i], shared(value->unit), value->value});
+      if (value) kernel.metrics.add(header_[i], value->unit, value->value);
     }
   }
 
@@ -105,7 +105,7 @@ class NcuTable {
       const auto value = parse_ncu_value(text_at(fields, "Metric Value"), text_at(fields, "Metric Unit"));
       const std::string id = ncu_metric_id(text_at(fields, "Section Name"), label);
       const bool is_new = seen_.insert(std::to_string(&kernel - session_.kernels.data()) + "/" + id).second;
-      if (value && is_new) kernel.metrics.push_back({shared(id), shared(value->unit), value->value});
+      if (value && is_new) kernel.metrics.add(id, value->unit, value->value);
     }
     if (KernelRuleText rule{text_at(fields, "Rule Name")}; !rule.name.empty()) {
       rule.type = text_at(fields, "Rule Type");
@@ -117,21 +117,16 @@ class NcuTable {
     }
   }
 
-  const SharedText& shared(const std::string& text) {
-    const auto known = shared_.find(text);
-    return known != shared_.end() ? known->second : shared_.emplace(text, SharedText(text)).first->second;
-  }
-
   void count(const char* id, const char* text, std::string_view example) {
     count_issue(session_.quality, id, text, example);
   }
 
-  std::vector<SharedText> header_;
+  std::vector<std::string> header_;
   ProfileSession& session_;
   std::map<std::string, std::size_t> columns_;
   std::vector<std::size_t> metric_columns_;
   std::vector<std::string> units_;
-  std::unordered_map<std::string, SharedText> shared_;  ///< units, and names of metrics of a details page
+  std::shared_ptr<KernelMetricNames> metric_names_ = std::make_shared<KernelMetricNames>();
   bool is_details_ = false;
   std::map<std::pair<std::int64_t, std::string>, std::size_t> kernels_;  ///< (ID, process) to the session's index
   std::map<std::string, std::int64_t> launches_;

@@ -96,7 +96,8 @@ void write_kernel(const KernelProfile& kernel, RecordingWriter& writer) {
   for (const auto* text : {&kernel.name, &kernel.grid, &kernel.block, &kernel.compute_capability}) {
     put_text(payload, *text);
   }
-  for (const auto& metric : kernel.metrics) {
+  for (std::size_t i = 0; i < kernel.metrics.size(); ++i) {
+    const KernelMetric metric = kernel.metrics[i];
     put(payload, writer.name(metric.id));
     put(payload, writer.name(metric.unit));
     put(payload, metric.value);

@@ -80,7 +80,7 @@ class Part {
         const auto id = payload.take<std::uint32_t>();
         const auto text = payload.text();
         if (payload.bad) break;
-        texts_.insert_or_assign(id, SharedText(text));
+        texts_.insert_or_assign(id, std::string(text));
         names_[id] = builder_.intern(demangled(text));
         break;
       }
@@ -145,11 +145,12 @@ class Part {
                          .stream = record.stream,
                          .device = record.device,
                          .compute_capability = std::string(payload.text()),
-                         .ordinal = record.ordinal};
+                         .ordinal = record.ordinal,
+                         .metrics = KernelMetrics(metric_names_)};
     for (std::uint32_t i = 0; i < record.metrics && !payload.bad; ++i) {
       const auto id = payload.take<std::uint32_t>();
       const auto unit = payload.take<std::uint32_t>();
-      kernel.metrics.push_back({text_of(id), text_of(unit), payload.take<double>()});
+      kernel.metrics.add(text_of(id), text_of(unit), payload.take<double>());
     }
     for (std::uint32_t i = 0; i < record.rules && !payload.bad; ++i) {
       KernelRuleText rule;
@@ -234,16 +235,16 @@ class Part {
   }
 
   /// Empty for an id that was never described.
-  [[nodiscard]] const SharedText& text_of(std::uint32_t id) const {
+  [[nodiscard]] std::string_view text_of(std::uint32_t id) const {
     const auto found = texts_.find(id);
-    return found == texts_.end() ? no_text_ : found->second;
+    return found == texts_.end() ? std::string_view() : found->second;
   }
 
   TimelineBuilder builder_;
   bool complete_ = false;
   std::vector<KernelProfile> kernels_;
-  std::unordered_map<std::uint32_t, SharedText> texts_;
-  SharedText no_text_{""};
+  std::shared_ptr<KernelMetricNames> metric_names_ = std::make_shared<KernelMetricNames>();
+  std::unordered_map<std::uint32_t, std::string> texts_;
   std::unordered_map<std::uint32_t, NameId> names_;
   std::unordered_map<std::uint32_t, std::uint32_t> tracks_;
   std::unordered_map<std::uint32_t, std::uint32_t> shapes_;

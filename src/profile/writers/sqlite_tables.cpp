@@ -173,8 +173,10 @@ Status fill_kernels(const ProfileSession& session, const Database& database) {
     WM_TRY(kernels(i, kernel.process, kernel.name, kernel.grid, kernel.block, kernel.stream, kernel.device,
                    kernel.compute_capability, kernel.ordinal, joined ? session.ranks[rank_of(kernel)].rank : -1,
                    joined ? static_cast<std::int64_t>(kernel.event) : -1));
-    for (const KernelMetric& metric : kernel.metrics)
-      WM_TRY(metrics(i, metric.id.text(), metric.unit.text(), metric.value));
+    for (std::size_t k = 0; k < kernel.metrics.size(); ++k) {
+      const KernelMetric metric = kernel.metrics[k];
+      WM_TRY(metrics(i, std::string(metric.id), std::string(metric.unit), metric.value));
+    }
     for (const KernelRuleText& rule : kernel.rules) {
       WM_TRY(rules(i, rule.name, rule.type, rule.description, rule.speedup_type, rule.speedup_percent));
     }
