@@ -43,12 +43,6 @@ Result<std::string> format_of(const ParsedOptions& options) {
   return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
 }
 
-std::string command_line(const Context& context) {
-  std::string line = "warpmark";
-  for (const auto& word : context.words) line += " " + shell_quote(word);
-  return line;
-}
-
 /// What is shown and written: the data, and its report.
 struct Shown {
   std::string name;  ///< of the files, without extension
@@ -120,7 +114,7 @@ Result<Across> accept_across(Context& context, const ParsedOptions& options) {
     return usage_error("there are no results", "such as: warpmark accept --across node1.json node2.json");
   WM_ASSIGN(auto result, validate::judge_across(nodes, across));
   result.started = format_utc(wall_clock_s());
-  result.command = command_line(context);
+  result.command = command_line_of(context);
   result.build = build_info();
   return result;
 }
@@ -139,7 +133,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
         "such as: warpmark accept cpu-smoke --run; `warpmark list criteria` shows those that come along");
   }
   WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
-  acceptance.command = command_line(context);
+  acceptance.command = command_line_of(context);
   WM_TRY(show(context, options, format, {"acceptance", to_json(acceptance), report::build_report(acceptance)}));
   return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(overall(acceptance));
 }

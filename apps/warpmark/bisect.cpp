@@ -15,6 +15,7 @@
 #include "report/markdown.h"
 #include "report/text.h"
 #include "validate/bisect_run.h"
+#include "validate/command_experiment.h"
 #include "warpmark/bisect_project.h"
 #include "warpmark/build_info.h"
 #include "warpmark/command.h"
@@ -132,8 +133,9 @@ std::string identity(const validate::CommandSpec& spec, const validate::BisectRe
                      const Machine& machine) {
   return fmt::format(
       "bisect {} {} build {} run {} effect {} confidence {} alpha {} rounds {} warmup {} seed {} machine {}",
-      request.commits.front().sha, request.commits.back().sha, text_of(spec.build), identity_of(spec), request.effect,
-      request.confidence, request.alpha, request.rounds, request.warmup_runs, request.seed, machine.fingerprint);
+      request.commits.front().sha, request.commits.back().sha, validate::command_line(spec.build), identity_of(spec),
+      request.effect, request.confidence, request.alpha, request.rounds, request.warmup_runs, request.seed,
+      machine.fingerprint);
 }
 
 std::string rendered(const Bisection& bisection, const std::string& format, const report::RenderOptions& options) {

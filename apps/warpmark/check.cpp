@@ -174,12 +174,6 @@ int exit_code_for(const Check& check) {
   return kInconclusive;
 }
 
-std::string typed(const Context& context) {
-  std::string line = "warpmark";
-  for (const auto& word : context.words) line += " " + shell_quote(word);
-  return line;
-}
-
 Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto request, request_of(options));
   const bool measures = asks_for_command(context, options);
@@ -193,7 +187,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     return sessions.error();
   }
   WM_ASSIGN(auto check, check_against_history(*store, *sessions, request.check));
-  check.command = typed(context);
+  check.command = command_line_of(context);
   context.out << rendered(check, request.format,
                           {.width = context.width, .color = context.color, .unicode = context.unicode});
   context.out.flush();

@@ -84,7 +84,7 @@ class ArmMaker {
     }
     WM_ASSIGN(auto a, given_command(options_, commands.front()));
     WM_ASSIGN(auto b, given_command(options_, commands.back()));
-    const std::string name_a = text_of(a.run), name_b = text_of(b.run);
+    const std::string name_a = validate::command_line(a.run), name_b = validate::command_line(b.run);
     WM_ASSIGN(arms_.a, arm(std::move(a), {}, name_a));
     WM_ASSIGN(arms_.b, arm(std::move(b), {}, name_b));
     return {};
@@ -106,8 +106,9 @@ class ArmMaker {
     WM_ASSIGN(const auto spec, project_spec(options_));
     WM_TRY(validate::build(spec, "", &context_.interrupted));
     const auto& other = calibrating() ? config_a : config_b;
-    WM_ASSIGN(arms_.a, arm(spec, config_a, config_a.empty() ? text_of(spec.run) : settings_text(config_a)));
-    WM_ASSIGN(arms_.b, arm(spec, other, other.empty() ? text_of(spec.run) : settings_text(other)));
+    WM_ASSIGN(arms_.a,
+              arm(spec, config_a, config_a.empty() ? validate::command_line(spec.run) : settings_text(config_a)));
+    WM_ASSIGN(arms_.b, arm(spec, other, other.empty() ? validate::command_line(spec.run) : settings_text(other)));
     return {};
   }
 

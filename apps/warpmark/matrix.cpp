@@ -284,8 +284,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   Matrix& matrix = measured->matrix;
   matrix.started = started;
   matrix.file = request.file;
-  matrix.command = "warpmark";
-  for (const auto& word : context.words) matrix.command += " " + shell_quote(word);
+  matrix.command = command_line_of(context);
   context.out << rendered(matrix, request.format,
                           {.width = context.width, .color = context.color, .unicode = context.unicode});
   context.out.flush();

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "stats/random.h"
 #include "store/location.h"
+#include "validate/command_experiment.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -80,21 +81,16 @@ Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec) {
   return any ? Status() : usage_error("every metric has an accuracy gate: none is left to compare");
 }
 
-std::string text_of(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
-  return text;
-}
-
 std::string identity_of(const validate::CommandSpec& spec) {
-  std::string text = text_of(spec.run);
+  std::string text = validate::command_line(spec.run);
   for (const auto& [name, value] : spec.environment) text += "\n" + name + "=" + value;
   for (const auto& metric : spec.metrics) {
     text += fmt::format("\n{} {} {} {} {}", metric.name, metric.unit, static_cast<int>(metric.source),
                         metric.expression, metric.file);
   }
   for (const auto& gate : spec.accuracy) {
-    text += fmt::format("\ngate {} {} {} {}", gate.metric, text_of(gate.command), gate.margin, gate.relative);
+    text += fmt::format("\ngate {} {} {} {}", gate.metric, validate::command_line(gate.command), gate.margin,
+                        gate.relative);
   }
   return text;
 }

@@ -27,9 +27,6 @@ namespace warpmark::apps {
 /// Adds the gates of --accuracy and --accuracy-command. Usage error where no metric is left beside them.
 [[nodiscard]] Status add_gates(const ParsedOptions& options, validate::CommandSpec& spec);
 
-/// Words safe to paste into a shell.
-[[nodiscard]] std::string text_of(const std::vector<std::string>& words);
-
 /// What a repetition of a measurement must have in common with an interrupted one.
 [[nodiscard]] std::string identity_of(const validate::CommandSpec& spec);
 

@@ -35,7 +35,7 @@ Result<int> lock_of(const std::filesystem::path& path) {
 
 /// What must be the same for a checkout to be used again.
 std::string mark_of(const validate::CommandSpec& spec, const std::string& commit, const std::string& directory) {
-  std::string text = commit + "\n" + directory + "\n" + text_of(spec.build) + "\n";
+  std::string text = commit + "\n" + directory + "\n" + validate::command_line(spec.build) + "\n";
   for (const auto& [name, value] : spec.environment) text += name + "=" + shell_quote(value) + "\n";
   return text;
 }

@@ -76,8 +76,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(auto trend, trend_of(*store, wanted));
-  trend.command = "warpmark";
-  for (const auto& word : context.words) trend.command += " " + shell_quote(word);
+  trend.command = command_line_of(context);
   context.out << rendered(trend, format, {.width = context.width, .color = context.color, .unicode = context.unicode});
   if (options.has("--out")) WM_TRY(write_files(options.get("--out"), trend));
   return kSuccess;

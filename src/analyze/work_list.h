@@ -37,9 +37,12 @@ struct WorkList {
 [[nodiscard]] WorkList list_work(const Timeline& timeline);
 
 [[nodiscard]] constexpr bool is_compute(Category category) { return category < Category::communication; }
+/// Between host and device.
+[[nodiscard]] constexpr bool is_host_copy(Category category) {
+  return category == Category::copy_to_device || category == Category::copy_to_host;
+}
 [[nodiscard]] constexpr bool is_copy(Category category) {
-  return category == Category::copy_to_device || category == Category::copy_to_host ||
-         category == Category::copy_on_device;
+  return is_host_copy(category) || category == Category::copy_on_device;
 }
 
 /// Union of the works that `wanted(work)` accepts.

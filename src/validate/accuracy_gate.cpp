@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "stats/sequential.h"
 #include "stats/summary.h"
 #include "stats/t_tests.h"
+#include "validate/command_experiment.h"
 
 namespace warpmark::validate {
 namespace {
@@ -91,7 +91,7 @@ AccuracyVerdict judge_accuracy(const AccuracyGate& gate, const Metric& metric, s
   verdict.n = static_cast<std::int64_t>(std::min(a.size(), b.size()));
   if (gate.metric.empty()) {
     verdict.command = true;
-    for (const auto& word : gate.command) verdict.name += (verdict.name.empty() ? "" : " ") + shell_quote(word);
+    verdict.name = command_line(gate.command);
     judge_command(verdict, a, b);
     return verdict;
   }

@@ -58,7 +58,7 @@ std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& sp
   std::vector<std::uint64_t> keys;
   for (auto work = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
        work != works.end() && work->start < span.end_ns; ++work) {
-    copies += work->category == Category::copy_to_device || work->category == Category::copy_to_host;
+    copies += is_host_copy(work->category);
     keys.push_back(std::uint64_t{events.name[work->event]} << 32U | shape_of(*rank.timeline, work->event));
   }
   std::sort(keys.begin(), keys.end());

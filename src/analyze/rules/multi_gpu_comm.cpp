@@ -25,10 +25,6 @@ constexpr double kOverlapping = 0.02;  // of the collectives' time
 constexpr int kTimes = 16;
 constexpr Calibration kPerSample = {1.0, 0.0, 0.33};  // as gpu_underused
 
-bool is_host_copy(Category category) {
-  return category == Category::copy_to_device || category == Category::copy_to_host;
-}
-
 struct Traffic {
   double collectives = 0;
   double elements = 0;
@@ -114,9 +110,9 @@ double host_share_of_sharding(const RankEvidence& rank) {
 /// with computation may be activations, which grow with the batch.
 bool overlaps_in_part(const Traffic& traffic) { return traffic.overlapped_ns > kOverlapping * traffic.time_ns; }
 
-Exposure exposure_of(const RankEvidence& rank) {
+Exposure exposure_of(const RankEvidence& rank, double sharding) {
   if (reduces_over_host(rank)) return Exposure::over_host;
-  if (host_share_of_sharding(rank) > kMuchSharding) return Exposure::small_units;
+  if (sharding > kMuchSharding) return Exposure::small_units;
   const Balance balance = balance_of(rank);
   const bool too_much = balance.communication > kHideable * balance.compute;
   return too_much && overlaps_in_part(traffic_in_steps(rank)) ? Exposure::more_than_compute : Exposure::not_overlapped;
@@ -133,7 +129,8 @@ double lost_over_host_ns(const RankEvidence& rank) {
 }
 
 /// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
-void recommend(const Evidence& evidence, const RankEvidence& rank, Exposure exposure, Finding& finding) {
+/// `sharding` is the host's share of the step in it.
+void recommend(const Evidence& evidence, Exposure exposure, double sharding, Finding& finding) {
   const Recommendation reduce_less = {
       AdviceKind::code, "Reduce gradients less often: a larger batch per GPU, or accumulate over several.",
       "batch_size *= 16  # or: with model.no_sync(): loss.backward()"};
@@ -147,16 +144,14 @@ void recommend(const Evidence& evidence, const RankEvidence& rank, Exposure expo
                                          "torch.distributed.init_process_group('nccl'); "
                                          "model = DistributedDataParallel(model.cuda())"});
       return;
-    case Exposure::small_units: {
-      const double share = host_share_of_sharding(rank);
+    case Exposure::small_units:
       finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
                                          "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
-      finding.gain = gain_around(1 / (1 - std::min(share, 0.95) * (1 - kUnitsLeft)), kPerUnit,
+      finding.gain = gain_around(1 / (1 - std::min(sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
                                  "the host's share in the sharding, with a sixth of the units left");
       finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
                                          "fully_shard(layer, reshard_after_forward=False)"});
       return;
-    }
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
       finding.gain = gain_around(larger_batch_gain(evidence, kTimes), kPerSample,
@@ -212,12 +207,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(
         time_fact("over_host_per_step", "Copies and waits around them, per step", lost_over_host_ns(rank)));
   }
-  if (const double share = host_share_of_sharding(rank); share > 0) {
+  const double sharding = host_share_of_sharding(rank);
+  if (sharding > 0) {
     finding.evidence.push_back(
-        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", share));
+        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", sharding));
   }
   add_bandwidth(evidence, rank, finding);
-  recommend(evidence, rank, exposure_of(rank), finding);
+  recommend(evidence, exposure_of(rank, sharding), sharding, finding);
   const bool over_host = reduces_over_host(rank);
   show_works(
       rank,
