@@ -24,7 +24,7 @@ set_target_properties(DNNL::dnnl PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${DNNL_LIBRARY})
 
-# Neither comes with a CMake package in Debian 12.
+# None of these comes with a CMake package in Debian 12.
 find_path(ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
 find_library(ISAL_LIBRARY isal REQUIRED)
 add_library(ISAL::isal INTERFACE IMPORTED)
@@ -37,3 +37,9 @@ add_library(ZSTD::zstd INTERFACE IMPORTED)
 set_target_properties(ZSTD::zstd PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${ZSTD_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${ZSTD_LIBRARY})
+find_path(RE2_INCLUDE re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)
+add_library(RE2::re2 INTERFACE IMPORTED)
+set_target_properties(RE2::re2 PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE}
+  INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY})

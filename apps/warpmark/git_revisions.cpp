@@ -31,6 +31,13 @@ Result<Commit> commit_of(const std::string& line) {
                 .merged = parents.size() > 1 ? parents[1] : ""};
 }
 
+/// What CI fetches is often the last commit alone.
+std::string where_to_look() {
+  const auto shallow = git({"rev-parse", "--is-shallow-repository"});
+  if (!shallow.ok() || *shallow != "true") return "`git log` shows what there is";
+  return "this clone has only the newest commits: git fetch --unshallow --tags, or fetch-depth: 0 in CI";
+}
+
 Result<bool> contains(const std::string& commit, const std::string& ancestor) {
   WM_ASSIGN(const auto output,
             run_process({"git", "merge-base", "--is-ancestor", ancestor, commit}, {.deadline_s = 60}));
@@ -43,7 +50,7 @@ Result<bool> contains(const std::string& commit, const std::string& ancestor) {
 Result<Commit> find_commit(const std::string& revision) {
   const auto sha = git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
   if (!sha.ok()) {
-    return usage_error("there is no revision '" + revision + "' in this repository", "`git log` shows what there is");
+    return usage_error("there is no revision '" + revision + "' in this repository", where_to_look());
   }
   WM_ASSIGN(const auto line, git({"log", "-1", kFormat, *sha}));
   return commit_of(line);

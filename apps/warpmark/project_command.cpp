@@ -21,12 +21,6 @@ Status apply_timeout(const ParsedOptions& options, validate::CommandSpec& spec) 
   return {};
 }
 
-Result<std::vector<std::string>> words_of(const ParsedOptions& options, const std::vector<std::string>& given) {
-  if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(given, " ")};
-  if (given.size() > 1) return given;
-  return validate::split_words(given.front());
-}
-
 }  // namespace
 
 std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<std::string>& words) {
@@ -40,6 +34,18 @@ std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<st
   }
   std::erase_if(commands, [](const auto& command) { return command.empty(); });
   return commands;
+}
+
+Result<std::vector<std::string>> words_of(const ParsedOptions& options, const std::vector<std::string>& given) {
+  if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(given, " ")};
+  std::error_code ignored;
+  if (given.size() > 1 || std::filesystem::is_regular_file(given.front(), ignored)) return given;
+  return validate::split_words(given.front());
+}
+
+std::vector<std::string> command_after_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  return dashes == words.end() ? std::vector<std::string>() : std::vector<std::string>(dashes + 1, words.end());
 }
 
 Result<validate::CommandSpec> project_spec(const ParsedOptions& options) {

@@ -16,6 +16,14 @@ namespace warpmark::apps {
 /// The words behind each `--` of the command line; empty without any.
 [[nodiscard]] std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<std::string>& words);
 
+/// All words behind the first `--`: one command, which may have a `--` of its own.
+[[nodiscard]] std::vector<std::string> command_after_dashes(const std::vector<std::string>& words);
+
+/// A command given by hand: several words, or one text that is split at blanks unless it is the name of a file; with
+/// --shell what /bin/sh gets.
+[[nodiscard]] Result<std::vector<std::string>> words_of(const ParsedOptions& options,
+                                                        const std::vector<std::string>& given);
+
 /// What --project (default warpmark.yaml) says, with --timeout.
 [[nodiscard]] Result<validate::CommandSpec> project_spec(const ParsedOptions& options);
 

@@ -26,7 +26,8 @@ using validate::CommandSpec;
 
 constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--precision",
                                              "--no-ceilings", "--plugin", "--resume"};
-constexpr const char* kOnlyForCommands[] = {"--name", "--warmup", "--timeout", "--shell", "--reference"};
+constexpr const char* kOnlyForCommands[] = {"--name",  "--warmup",    "--timeout",
+                                            "--shell", "--reference", "--no-reference"};
 
 struct Request {
   CommandSpec spec;
@@ -44,19 +45,15 @@ Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, st
 
 /// The words after `--`; empty if the project says what to run.
 Result<std::vector<std::string>> given_words(const Context& context, const ParsedOptions& options) {
-  const auto commands = commands_after_dashes(context.words);
-  if (commands.size() > 1) {
-    return usage_error("there is more than one command",
-                       "give one; `warpmark compare -- 'CMD A' -- 'CMD B'` sets two against each other");
-  }
-  const std::size_t after = commands.empty() ? 0 : commands.front().size();
-  if (options.positionals().size() > after) {
+  const auto command = command_after_dashes(context.words);
+  if (options.positionals().size() > command.size()) {
     return usage_error("give workloads or a command, not both: " + options.positionals().front());
   }
-  if (commands.empty()) return std::vector<std::string>();
-  if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(commands.front(), " ")};
-  if (after > 1) return commands.front();
-  return validate::split_words(commands.front().front());
+  if (command.empty() && !options.has("--project")) {
+    return usage_error("there is no command after --", "such as: warpmark run -- ./program --size 3");
+  }
+  if (command.empty()) return std::vector<std::string>();
+  return words_of(options, command);
 }
 
 Result<CommandSpec> spec_of(const Context& context, const ParsedOptions& options) {
@@ -106,6 +103,9 @@ Result<Request> request_of(const Context& context, const ParsedOptions& options)
   for (const auto* name : kOnlyForWorkloads) {
     if (options.has(name)) return usage_error(std::string(name) + " is for workloads, not for a command");
   }
+  if (options.has("--reference") && options.has("--no-reference")) {
+    return usage_error("give --reference or --no-reference, not both");
+  }
   Request request;
   WM_ASSIGN(request.spec, spec_of(context, options));
   WM_ASSIGN(const auto overrides, overrides_of(options));
@@ -147,10 +147,22 @@ int exit_code_for(const Session& session, bool strict) {
   return code;
 }
 
+/// The revision to measure beside the command, prepared: of --reference, else of the project. Empty for none.
+Result<std::unique_ptr<Reference>> reference_of(const Context& context, const ParsedOptions& options,
+                                                const CommandSpec& spec) {
+  if (options.has("--no-reference")) return std::unique_ptr<Reference>();
+  if (options.has("--reference")) return Reference::prepare(context, options, spec, options.get("--reference"));
+  if (spec.reference.empty()) return std::unique_ptr<Reference>();
+  auto prepared = Reference::prepare(context, options, spec, spec.reference);
+  if (prepared.ok()) return prepared;
+  return Error{prepared.error().kind, options.get("--project") + ", reference: " + prepared.error().what,
+               prepared.error().hint};
+}
+
 }  // namespace
 
 bool asks_for_command(const Context& context, const ParsedOptions& options) {
-  return options.has("--project") || !commands_after_dashes(context.words).empty();
+  return options.has("--project") || std::find(context.words.begin(), context.words.end(), "--") != context.words.end();
 }
 
 Status without_command_options(const ParsedOptions& options) {
@@ -166,10 +178,7 @@ Status without_command_options(const ParsedOptions& options) {
 Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {
   WM_ASSIGN(const Request request, request_of(context, options));
   WM_TRY(validate::build(request.spec, "", &context.interrupted));
-  std::unique_ptr<Reference> reference;
-  if (options.has("--reference")) {
-    WM_ASSIGN(reference, Reference::prepare(context, options, request.spec, options.get("--reference")));
-  }
+  WM_ASSIGN(const auto reference, reference_of(context, options, request.spec));
   Session session = new_session(context);
   if (store != nullptr) WM_TRY(store->begin(session));
   set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");

@@ -33,6 +33,7 @@ constexpr OptionSpec kOptions[] = {
     {"--timeout", "TIME", "commands: most time for one run (default 10m, or as the project says)"},
     {"--shell", "", "commands: run with /bin/sh -c"},
     {"--reference", "REV", "commands: measure this revision beside it in every round; stores the ratios too"},
+    {"--no-reference", "", "commands: without the reference that the project names"},
 };
 
 Result<std::pair<std::string, std::string>> key_and_value(const std::string& option, const std::string& text) {

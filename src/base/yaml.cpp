@@ -1,6 +1,7 @@
 #include "base/yaml.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -12,9 +13,20 @@ Error YamlReader::error(const YAML::Node& at, const std::string& what, std::stri
   return data_error(fmt::format("{} line {}: {}", file_, line, what), std::move(hint));
 }
 
-Status YamlReader::only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
+Status YamlReader::no_key_twice(const YAML::Node& map) const {
+  std::set<std::string> keys;
   for (const auto& item : map) {
     if (!item.first.IsScalar()) return error(item.first, "keys must be single words");
+    if (!keys.insert(item.first.Scalar()).second) {
+      return error(item.first, "'" + item.first.Scalar() + "' is there twice", "keep one of them");
+    }
+  }
+  return {};
+}
+
+Status YamlReader::only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const {
+  WM_TRY(no_key_twice(map));
+  for (const auto& item : map) {
     const auto key = item.first.Scalar();
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const auto meant = nearest(key, allowed);
@@ -99,9 +111,9 @@ Result<std::vector<std::string>> YamlReader::texts(const YAML::Node& node, const
 Result<std::vector<std::pair<std::string, std::string>>> YamlReader::pairs(const YAML::Node& map,
                                                                            const std::string& name) const {
   if (!map.IsMap()) return error(map, name + " must be a map such as {m: 1024, dtype: f32}");
+  WM_TRY(no_key_twice(map));
   std::vector<std::pair<std::string, std::string>> result;
   for (const auto& item : map) {
-    if (!item.first.IsScalar()) return error(item.first, name + ": keys must be single words");
     WM_ASSIGN(auto value, scalar(item.second, name + "." + item.first.Scalar()));
     result.emplace_back(item.first.Scalar(), std::move(value));
   }

@@ -31,6 +31,8 @@ class YamlReader {
   }
 
   [[nodiscard]] Status only_keys(const YAML::Node& map, const std::vector<std::string>& allowed) const;
+  /// YAML forbids a key that is there twice, yaml-cpp takes one of them.
+  [[nodiscard]] Status no_key_twice(const YAML::Node& map) const;
   /// Accepts an absent "schema" and the given one.
   [[nodiscard]] Status schema(const YAML::Node& root, std::string_view expected) const;
 
@@ -61,7 +63,13 @@ class YamlReader {
 template <typename Read>
 auto read_yaml(std::string_view text, std::string_view file, Read&& read) -> decltype(read(YAML::Node())) {
   try {
-    return read(YAML::Load(std::string(text)));
+    auto documents = YAML::LoadAll(std::string(text));
+    while (!documents.empty() && documents.back().IsNull()) documents.pop_back();
+    if (documents.size() > 1) {
+      return data_error(fmt::format("{} has {} documents, one is expected", file, documents.size()),
+                        "a line --- begins another one");
+    }
+    return read(documents.empty() ? YAML::Node() : documents.front());
   } catch (const YAML::Exception& exception) {
     return data_error(fmt::format("{} line {}: {}", file, exception.mark.line + 1, exception.msg),
                       "the file must be valid YAML");

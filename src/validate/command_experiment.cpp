@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
-#include <regex>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -15,13 +14,14 @@
 #include "base/units.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"
+#include "validate/line_pattern.h"
 
 namespace warpmark::validate {
 namespace {
 
-// std::regex recurses once a character: longer lines could exhaust the stack.
-constexpr std::size_t kLongestLine = 4096;
 constexpr std::int64_t kLargestFile = 64 << 20;
+// Beyond these a value is a mistake, and ratios or squares of two would not be numbers any more.
+constexpr double kLargestValue = 1e100, kSmallestValue = 1e-100;
 
 /// The last lines of an output, for an error message.
 std::string ending_of(const std::string& text) {
@@ -57,12 +57,11 @@ Result<double> number_in(const MetricSpec& metric, const std::string& text, cons
 }
 
 Result<double> by_regex(const MetricSpec& metric, const std::string& text, const std::string& where) {
-  const std::regex pattern(metric.expression);
+  WM_ASSIGN(const auto pattern, LinePattern::compile(metric.expression));
   std::vector<std::string> found;
-  for (const auto& line : split(text, '\n')) {
-    if (line.size() > kLongestLine) continue;
-    std::smatch match;
-    if (std::regex_search(line, match, pattern)) found.push_back(match.size() > 1 ? match[1].str() : match[0].str());
+  for (std::string_view line : split(text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (auto value = pattern.find(line)) found.push_back(std::move(*value));
   }
   if (found.empty()) {
     const auto said = ending_of(text);
@@ -127,6 +126,18 @@ std::optional<std::string> filled(const std::string& word, const std::string& na
   return result + word.substr(begin);
 }
 
+/// The first "{name}" in a word.
+std::optional<std::string> open_place(std::string_view word) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  for (auto begin = word.find('{'); begin != std::string_view::npos; begin = word.find('{', begin + 1)) {
+    const auto end = word.find_first_not_of(std::string(kLetters) + "0123456789", begin + 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    const bool named = end > begin + 1 && kLetters.find(word[begin + 1]) != std::string_view::npos;
+    if (named && word[end] == '}') return std::string(word.substr(begin, end + 1 - begin));
+  }
+  return std::nullopt;
+}
+
 std::filesystem::file_time_type written_at(const std::string& directory, const std::string& file) {
   std::error_code missing;
   const auto time = std::filesystem::last_write_time(std::filesystem::path(directory) / file, missing);
@@ -156,14 +167,13 @@ Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& c
                          "write {" + name + "} into it, or set a variable with env." + name);
     }
   }
-  static const std::regex open(R"(\{[A-Za-z_][A-Za-z0-9_]*\})");
   const bool shell = spec.run.size() == 3 && spec.run[0] == "/bin/sh" && spec.run[1] == "-c";
   for (const auto& word : spec.run) {
-    std::smatch match;
-    if (shell || word.size() > kLongestLine || !std::regex_search(word, match, open)) continue;
-    const auto name = match.str().substr(1, match.str().size() - 2);
+    const auto place = open_place(word);
+    if (shell || !place) continue;
+    const auto name = place->substr(1, place->size() - 2);
     const bool set = std::any_of(config.begin(), config.end(), [&](const auto& item) { return item.first == name; });
-    if (!set && !config.empty()) return usage_error("nothing fills " + match.str() + " in the command");
+    if (!set && !config.empty()) return usage_error("nothing fills " + *place + " in the command");
   }
   return result;
 }
@@ -189,7 +199,11 @@ Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output
   }
   WM_ASSIGN(const double value,
             metric.source == MetricSource::regex ? by_regex(metric, text, where) : by_json(metric, text, where));
-  if (!std::isfinite(value)) return data_error(fmt::format("metric '{}' in {} is not finite", metric.name, where));
+  const double size = std::fabs(value);
+  if (!(size <= kLargestValue) || (size > 0 && size < kSmallestValue)) {
+    return data_error(fmt::format("metric '{}' in {} is {:g}, which is no measurement", metric.name, where, value),
+                      fmt::format("values are 0 or between {:g} and {:g}", kSmallestValue, kLargestValue));
+  }
   return value;
 }
 

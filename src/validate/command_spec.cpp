@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <set>
 
 #include "base/files.h"
@@ -12,6 +11,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "validate/command_spec_yaml.h"
+#include "validate/line_pattern.h"
 
 namespace warpmark::validate {
 namespace {
@@ -51,7 +51,7 @@ struct Reader : YamlReader {
     const bool clean = std::none_of(text.begin(), text.end(),
                                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
     if (clean) return {};
-    return error(node, std::string("the ") + what + " of a metric has control characters", "one line of plain text");
+    return error(node, std::string(what) + " has control characters", "one line of plain text");
   }
 
   Result<MetricSpec> metric(const YAML::Node& node) const {
@@ -61,7 +61,7 @@ struct Reader : YamlReader {
     if (!node["name"]) return error(node, "a metric needs a name");
     WM_ASSIGN(spec.name, scalar(node["name"], "name"));
     if (spec.name.empty()) return error(node["name"], "a metric needs a name");
-    WM_TRY(printable(node["name"], "name", spec.name));
+    WM_TRY(printable(node["name"], "the name of a metric", spec.name));
     if (node["regex"] && node["json"]) return error(node, spec.name + " has both regex and json", "give one");
     if (node["file"]) {
       WM_ASSIGN(spec.file, scalar(node["file"], "file"));
@@ -75,7 +75,7 @@ struct Reader : YamlReader {
     }
     if (node["unit"]) {
       WM_ASSIGN(spec.unit, scalar(node["unit"], "unit"));
-      WM_TRY(printable(node["unit"], "unit", spec.unit));
+      WM_TRY(printable(node["unit"], "the unit of a metric", spec.unit));
     }
     if (node["better"]) {
       WM_ASSIGN(const auto better, scalar(node["better"], "better"));
@@ -96,11 +96,8 @@ struct Reader : YamlReader {
     if (node["regex"]) {
       spec.source = MetricSource::regex;
       WM_ASSIGN(spec.expression, scalar(node["regex"], "regex"));
-      try {
-        const std::regex compiled(spec.expression);
-      } catch (const std::regex_error& problem) {
-        return error(node["regex"], fmt::format("regex '{}' is not valid: {}", spec.expression, problem.what()));
-      }
+      WM_ASSIGN([[maybe_unused]] const auto pattern,
+                located(node["regex"], "regex", LinePattern::compile(spec.expression)));
       return {};
     }
     if (node["json"]) {
@@ -120,6 +117,7 @@ struct Reader : YamlReader {
 
   Status environment(const YAML::Node& map, CommandSpec& spec) const {
     if (!map.IsMap()) return error(map, "env must be a map such as {OMP_NUM_THREADS: 2}");
+    WM_TRY(no_key_twice(map));
     for (const auto& item : map) {
       const auto name = item.first.Scalar();
       WM_ASSIGN(auto value, scalar(item.second, "env." + name));
@@ -132,8 +130,8 @@ struct Reader : YamlReader {
 
   Result<CommandSpec> spec(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
-    WM_TRY(
-        only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "metrics", "accuracy"}));
+    WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "reference",
+                            "metrics", "accuracy"}));
     WM_TRY(schema(root, kProjectSchema));
     CommandSpec result;
     bool shell = false;
@@ -152,9 +150,16 @@ struct Reader : YamlReader {
       WM_ASSIGN(result.build_timeout_s, duration_s(root["build_timeout"], "build_timeout"));
     }
     if (root["env"]) WM_TRY(environment(root["env"], result));
+    if (root["reference"]) WM_TRY(reference(root["reference"], result));
     WM_TRY(metrics(root["metrics"], result));
     if (root["accuracy"]) WM_TRY(accuracy(root["accuracy"], shell, result));
     return result;
+  }
+
+  Status reference(const YAML::Node& node, CommandSpec& spec) const {
+    WM_ASSIGN(spec.reference, scalar(node, "reference"));
+    if (spec.reference.empty()) return error(node, "reference is empty", "name a revision, such as v1.0 or a commit");
+    return printable(node, "the reference", spec.reference);
   }
 
   Status metrics(const YAML::Node& list, CommandSpec& spec) const {

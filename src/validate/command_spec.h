@@ -5,6 +5,7 @@
 //   run: ./bench --size {size}      # {name}: filled in from the configuration
 //   timeout: 60s
 //   env: {OMP_NUM_THREADS: 2}
+//   reference: v1.0                 # `run` and `check` measure this revision beside it
 //   metrics:
 //     - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
 //     - {name: latency, unit: s, json: result.latency, file: out.json}
@@ -45,8 +46,9 @@ struct MetricSpec {
   std::string unit;
   Better better = Better::lower;
   MetricSource source = MetricSource::wall_time;
-  std::string expression;  ///< the regular expression (ECMAScript), or the path: "results.0.time" or "/results/0/time"
-  std::string file;        ///< read this instead of standard output; relative to the directory of the run
+  std::string
+      expression;    ///< the regular expression (line_pattern.h), or the path: "results.0.time" or "/results/0/time"
+  std::string file;  ///< read this instead of standard output; relative to the directory of the run
   /// Of a list of numbers (a JSON array, or every line that matches): 0.99 is p99. 0: its median, or the last line.
   double percentile = 0;
 };
@@ -57,6 +59,7 @@ struct CommandSpec {
   double timeout_s = 600;
   double build_timeout_s = 3600;
   std::vector<std::pair<std::string, std::string>> environment;
+  std::string reference;            ///< revision that `run` and `check` measure beside this one; empty: none
   std::vector<MetricSpec> metrics;  ///< never empty; wall time if nothing else is asked for
   std::vector<AccuracyGate> accuracy;
 };

@@ -54,6 +54,7 @@ struct Reader : YamlReader {
 
   Result<std::vector<MatrixAxisSpec>> axes(const YAML::Node& map) const {
     if (!map.IsMap() || map.size() == 0) return error(map, "axes must be a map such as {batch: [1, 8, 32]}");
+    WM_TRY(no_key_twice(map));
     std::vector<MatrixAxisSpec> result;
     for (const auto& item : map) {
       MatrixAxisSpec axis{item.first.Scalar(), {}};
@@ -170,6 +171,10 @@ struct Reader : YamlReader {
     Draft result;
     if (root["command"].IsMap() && root["command"]["accuracy"]) {
       return error(root["command"]["accuracy"], "a matrix has no accuracy gate", "use it with warpmark compare");
+    }
+    if (root["command"].IsMap() && root["command"]["reference"]) {
+      return error(root["command"]["reference"], "a matrix has no reference",
+                   "every round measures all variants beside the baseline");
     }
     WM_ASSIGN(result.command, read_command_spec(file(), root["command"]));
     if (root["exclude"]) {

@@ -145,6 +145,60 @@ TEST_F(ReferenceRun, bisect_looks_first_where_the_ratios_point) {
   EXPECT_EQ((*json)["builds"], 4) << "both ends, and the two commits that the ratios point at";
 }
 
+TEST_F(ReferenceRun, stands_in_the_project_file_too) {
+  const std::string first = git({"rev-parse", "HEAD"});
+  git({"tag", "v1"});
+  commit(103);
+  const std::string project = *read_file(repository_ + "/part/warpmark.yaml");
+  write("part/warpmark.yaml", "reference: v1\n" + project);
+  const auto run = [&](std::vector<std::string> more) {
+    return in_part(with({"run", "--project", "warpmark.yaml", "--rounds", "2", "--warmup", "0"}, more));
+  };
+  const auto output = run({});
+  ASSERT_EQ(output.exit_code, 0) << output.err << output.out;
+  const auto ratios = points("cost_vs_*");
+  ASSERT_EQ(ratios.size(), 1U);
+  EXPECT_EQ(ratios[0].metric, "cost_vs_" + first.substr(0, 10));
+  EXPECT_NEAR(ratios[0].median, 1.03, 1e-12);
+  ASSERT_EQ(run({"--no-reference"}).exit_code, 0);
+  EXPECT_EQ(points("cost_vs_*").size(), 1U);
+  EXPECT_EQ(points("cost").size(), 2U);
+  ASSERT_EQ(run({"--reference", "HEAD"}).exit_code, 0);
+  EXPECT_EQ(points("cost_vs_" + git({"rev-parse", "HEAD"}).substr(0, 10)).size(), 1U);
+  const auto checked =
+      in_part({"check", "--project", "warpmark.yaml", "--rounds", "2", "--warmup", "0", "--json", path("check.json")});
+  EXPECT_EQ(checked.exit_code, 3) << "too little history: " << checked.out;
+  EXPECT_EQ((*parse_json(*read_file(path("check.json")), "check.json"))["metrics"][0]["metric"],
+            "cost_vs_" + first.substr(0, 10));
+  // What sets two against each other has no use for a third.
+  const auto compared = in_part({"compare", "--rev-a", "v1", "--rev-b", "HEAD", "--rounds", "7", "--warmup", "0"});
+  EXPECT_EQ(compared.exit_code, 1) << compared.err;
+  EXPECT_EQ(points("cost_vs_*").size(), 3U);
+}
+
+TEST_F(ReferenceRun, of_the_project_file_is_named_where_it_is_wrong) {
+  const std::string project = *read_file(repository_ + "/part/warpmark.yaml");
+  write("part/warpmark.yaml", "reference: v9\n" + project);
+  const auto unknown = in_part({"run", "--project", "warpmark.yaml"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("warpmark.yaml, reference: there is no revision 'v9' in this repository"));
+  commit(101);
+  git({"tag", "v1", "HEAD~1"});
+  write("part/warpmark.yaml", "reference: v1\n" + project);
+  commit(102);
+  const auto cloned = run_process({"git", "clone", "-q", "--depth", "1", "file://" + repository_, path("shallow")}, {});
+  ASSERT_TRUE(cloned.ok() && cloned->exit_code == 0);
+  const auto shallow = run_process({kExecutable, "run", "--project", "warpmark.yaml"},
+                                   {.deadline_s = 100, .directory = path("shallow/part")});
+  EXPECT_EQ(shallow->exit_code, 2);
+  EXPECT_THAT(shallow->err, HasSubstr("there is no revision 'v1'"));
+  EXPECT_THAT(shallow->err, HasSubstr("fetch-depth: 0"));
+  write("part/matrix.yaml", "command:\n  run: 'true {n}'\n  reference: v1\naxes: {n: [1, 2]}\nbaseline: {n: 1}\n");
+  const auto matrix = in_part({"matrix", "matrix.yaml"});
+  EXPECT_EQ(matrix.exit_code, 2);
+  EXPECT_THAT(matrix.err, HasSubstr("matrix.yaml line 3: a matrix has no reference"));
+}
+
 TEST_F(ReferenceRun, says_what_is_wrong) {
   const auto fails = [&](const ProcessOutput& output, int code, const std::string& what) {
     EXPECT_EQ(output.exit_code, code) << output.err << output.out;

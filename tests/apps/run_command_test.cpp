@@ -72,7 +72,7 @@ TEST_F(RunCommand, says_what_is_wrong_with_the_right_exit_code) {
   fails({"--", "no-such-program"}, 5, "cannot start no-such-program");
   fails({"--timeout", "0.2s", "--", "sleep", "9"}, 5, "did not end within");
   fails({"gemm", "--", "true"}, 2, "give workloads or a command, not both");
-  fails({"--", "true", "--", "true"}, 2, "more than one command");
+  fails({"--"}, 2, "there is no command after --");
   fails({"--suite", "quick", "--", "true"}, 2, "--suite is for workloads");
   fails({"--warmup", "2"}, 2, "--warmup is for commands");
   fails({"--set", "n=1", "--", "true"}, 2, "no place for 'n=1'");
@@ -80,6 +80,32 @@ TEST_F(RunCommand, says_what_is_wrong_with_the_right_exit_code) {
   fails({"--project", path("none.yaml")}, 5, "none.yaml");
   ASSERT_TRUE(write_file(path("silent.yaml"), "run: 'true'\nmetrics: [{name: x, regex: 'x ([0-9]+)'}]\n").ok());
   fails({"--project", path("silent.yaml")}, 2, "metric 'x' is not in the output");
+  ASSERT_TRUE(write_file(path("around.yaml"), "run: 'true'\nmetrics:\n  - {name: x, regex: '(?<=x )[0-9]+'}\n").ok());
+  fails({"--project", path("around.yaml")}, 2,
+        "around.yaml line 3: regex: '(?<=x )[0-9]+' is not valid: invalid perl operator '(?<'");
+  fails({"--project", path("around.yaml")}, 2, "there is no look-around");
+  fails({"--reference", "HEAD", "--no-reference", "--", "true"}, 2, "--reference or --no-reference, not both");
+  fails({"--no-reference"}, 2, "--no-reference is for commands");
+}
+
+TEST_F(RunCommand, takes_one_text_for_a_file_where_there_is_one_and_else_for_words) {
+  std::filesystem::create_directories(path("a b"));
+  ASSERT_TRUE(write_file(path("a b/p r\xc3\xb6g"), "#!/bin/sh\ntest $# = ${1:-0}\n").ok());
+  const std::string program = path("a b/p r\xc3\xb6g");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_EQ(run({"--rounds", "1", "--", program}).exit_code, 0);
+  EXPECT_EQ(run({"--rounds", "1", "--", program, "1"}).exit_code, 0);
+  EXPECT_EQ(run({"--rounds", "1", "--", "'" + program + "' 1"}).exit_code, 0);
+  EXPECT_EQ(run({"--rounds", "1", "--", "test 1 = 1"}).exit_code, 0);
+  const auto compared =
+      warpmark({"compare", "--rounds", "7", "--warmup", "0", "--effect", "90%", "--", program, "--", program, "1"});
+  EXPECT_NE(compared.out.find("A/B comparison"), std::string::npos) << compared.err;
+}
+
+TEST_F(RunCommand, leaves_the_dashes_of_the_command_to_the_command) {
+  const auto output = run(
+      {"--rounds", "1", "--", "sh", "-c", "test \"$1 $2 $3\" = '-- --quick --help'", "x", "--", "--quick", "--help"});
+  EXPECT_EQ(output.exit_code, 0) << output.err << output.out;
 }
 
 TEST_F(RunCommand, involves_no_shell_unless_asked) {

@@ -30,6 +30,7 @@ build: make -j2
 run: [./bench, "--n", "{n}"]
 timeout: 5s
 env: {OMP_NUM_THREADS: 2}
+reference: v1.0
 metrics:
   - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
   - {name: latency, unit: s, json: results.0.latency, file: out.json}
@@ -40,6 +41,7 @@ metrics:
   EXPECT_EQ(spec->build, (std::vector<std::string>{"make", "-j2"}));
   EXPECT_EQ(spec->run.size(), 3U);
   EXPECT_EQ(spec->timeout_s, 5);
+  EXPECT_EQ(spec->reference, "v1.0");
   ASSERT_EQ(spec->metrics.size(), 3U);
   EXPECT_EQ(spec->metrics[0].better, Better::higher);
   EXPECT_EQ(spec->metrics[1].file, "out.json");
@@ -51,7 +53,13 @@ TEST(CommandSpec, says_what_is_wrong_and_where) {
   EXPECT_NE(error_of("run: a\nmetric: []\n").what.find("line 2"), std::string::npos);
   EXPECT_NE(error_of("build: make\n").what.find("nothing to run"), std::string::npos);
   EXPECT_NE(error_of("run: a\nmetrics: [{name: x}]\n").what.find("where its value comes from"), std::string::npos);
-  EXPECT_NE(error_of("run: a\nmetrics: [{name: x, regex: '('}]\n").what.find("not valid"), std::string::npos);
+  EXPECT_EQ(error_of("run: a\nmetrics: [{name: x, regex: '(?=a)'}]\n").what,
+            "warpmark.yaml line 2: regex: '(?=a)' is not valid: invalid perl operator '(?='");
+  EXPECT_NE(error_of("run: a\nmetrics: [{name: x, regex: '(?=a)'}]\n").hint.find("look-around"), std::string::npos);
+  for (const auto* reference : {"", "''", "[v1, v2]", "{v1: 1}", "\"a\\nb\""}) {
+    EXPECT_NE(error_of(std::string("run: a\nreference: ") + reference + "\n").what.find("reference"),
+              std::string::npos);
+  }
   EXPECT_NE(error_of("run: a\nmetrics: [{name: time}, {name: time}]\n").what.find("twice"), std::string::npos);
   EXPECT_NE(error_of("run: a\nmetrics: [{name: x, regex: a, better: more}]\n").what.find("more"), std::string::npos);
   EXPECT_NE(error_of("run: a\ntimeout: soon\n").what.find("timeout"), std::string::npos);
@@ -62,6 +70,10 @@ TEST(CommandSpec, says_what_is_wrong_and_where) {
   }
   error_of("- 1\n");
   error_of("");
+  EXPECT_EQ(error_of("run: a\nrun: b\n").what, "warpmark.yaml line 2: 'run' is there twice");
+  EXPECT_EQ(error_of("run: a\nenv:\n  A: 1\n  A: 2\n").what, "warpmark.yaml line 4: 'A' is there twice");
+  EXPECT_EQ(error_of("run: a\n---\nrun: b\n").what, "warpmark.yaml has 2 documents, one is expected");
+  EXPECT_TRUE(parse_command_spec("---\nrun: a\n...\n---\n", "warpmark.yaml").ok());
 }
 
 class CommandExperimentTest : public ::testing::Test {
@@ -105,6 +117,18 @@ metrics:
   EXPECT_EQ(result->metrics[2].samples[0], 2);
 }
 
+TEST_F(CommandExperimentTest, ends_where_an_expression_would_backtrack_for_ever) {
+  const auto result = run(R"(run: 'head -c 50000 /dev/zero | tr "\000" a; echo "!"; printf "loss 4\r\n"'
+shell: true
+metrics:
+  - {name: loss, regex: 'loss ([0-9]+)$'}
+  - {name: never, regex: '(a+)+$'}
+)");
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().what.find("'never' is not in the output: no line matches (a+)+$"), std::string::npos)
+      << result.error().what;
+}
+
 TEST_F(CommandExperimentTest, says_which_metric_is_missing_and_what_was_printed) {
   const auto result = run("run: echo nothing useful\nmetrics: [{name: loss, regex: 'loss ([0-9.]+)'}]\n");
   ASSERT_FALSE(result.ok());
@@ -113,6 +137,12 @@ TEST_F(CommandExperimentTest, says_which_metric_is_missing_and_what_was_printed)
   EXPECT_NE(result.error().hint.find("nothing useful"), std::string::npos);
   EXPECT_FALSE(run("run: echo loss x\nmetrics: [{name: loss, regex: 'loss (.+)'}]\n").ok());
   EXPECT_FALSE(run("run: echo loss nan\nmetrics: [{name: loss, regex: 'loss (.+)'}]\n").ok());
+  for (const std::string value : {"1e308", "-1.1e100", "1e-320", "inf"}) {
+    const auto extreme = run("run: echo loss " + value + "\nmetrics: [{name: loss, regex: 'loss (.+)'}]\n");
+    ASSERT_FALSE(extreme.ok()) << value;
+    EXPECT_NE(extreme.error().what.find("metric 'loss' in the output is"), std::string::npos) << extreme.error().what;
+  }
+  EXPECT_TRUE(run("run: echo loss -1e100\nmetrics: [{name: loss, regex: 'loss (.+)'}]\n").ok());
   EXPECT_FALSE(run("run: echo {}\nmetrics: [{name: loss, json: a.b}]\n").ok());
   EXPECT_FALSE(run("run: echo no json\nmetrics: [{name: loss, json: a.b}]\n").ok());
 }
