@@ -208,21 +208,29 @@ Result<Measured> measure(Context& context, const ParsedOptions& given, Request& 
   return Measured{std::move(matrix), std::move(*runs), std::move(journal)};
 }
 
-/// A matrix is stored once, when all its runs are there; until then the journal keeps them.
+/// What was measured goes into the history when the matrix ends, by its rounds or by its budget; after Ctrl-C the
+/// journal alone has it. Marked before it is stored: a process that is killed between both leaves the next one to do
+/// it.
 Status keep(Context& context, const ParsedOptions& options, const Request& request, Measured& measured) {
-  if (!measured.runs.complete) {
-    if (!options.has("--no-store")) {
-      context.err << "not in the history yet: that has whole matrices; give the same command again to go on\n";
-    }
+  const bool complete = measured.runs.complete, stores = !options.has("--no-store");
+  if (!complete && context.interrupted) {
+    if (stores) context.err << "not in the history yet; give the same command again to go on\n";
     return {};
   }
-  if (!options.has("--no-store")) {
-    WM_ASSIGN(const auto id, store_matrix(context, options, request.spec, measured.matrix, measured.runs.samples));
-    if (request.format == "text") {
-      context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", id, id);
+  std::string id;
+  if (stores) {
+    WM_TRY(measured.journal.end_piece());
+    const auto& ends = measured.journal.pieces();
+    if (!ends.empty()) {
+      WM_ASSIGN(id, store_matrix(context, options, request.spec, measured.matrix, measured.runs.samples, ends));
     }
   }
-  return measured.journal.complete();
+  if (!id.empty() && request.format == "text") {
+    context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", id, id);
+  }
+  if (complete) return measured.journal.complete();
+  context.err << fmt::format("{}; give the same command again to go on\n", measured.matrix.stopped_because);
+  return {};
 }
 
 std::string rendered(const Matrix& matrix, const std::string& format, const report::RenderOptions& options) {
@@ -305,8 +313,8 @@ extern const Command matrix_command{
         "baseline (p adjusted over all of them), and the Pareto front of the objectives.\n"
         "\n"
         "A variant that fails or hangs is reported and does not end the matrix. An interrupted or killed matrix goes "
-        "on when the same command is given again. A whole one is stored: history, trend and check know each variant "
-        "as a series.\n"
+        "on when the same command is given again, and so does one whose --budget is used up. What was measured is "
+        "stored when it ends: history, trend and check know each variant as a series.\n"
         "\n"
         "Exit code 0: measured; 2: no variant could be run; 3: nothing to compare, as the baseline or all others "
         "failed.",

@@ -15,12 +15,12 @@
 namespace warpmark::apps {
 namespace {
 
-/// The same when a matrix that was killed while storing goes on: from its first sample and its own id.
-std::string session_id(const Run& first, const Matrix& matrix) {
+/// The same when a matrix that was killed while storing goes on: from the piece's first sample and the matrix's own id.
+std::string session_id(const Run& first, const Matrix& matrix, std::size_t piece) {
   std::string stamp = first.started;  // 2026-03-01T12:34:56Z
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
   std::replace(stamp.begin(), stamp.end(), 'T', '-');
-  return fmt::format("{}-{}m", stamp, matrix.id.substr(0, 6));
+  return fmt::format("{}-{}m{}", stamp, matrix.id.substr(0, 6), piece == 0 ? "" : std::to_string(piece + 1));
 }
 
 Params params_of(const validate::MatrixSpec& spec, const validate::VariantSpec& variant) {
@@ -33,7 +33,7 @@ Params params_of(const validate::MatrixSpec& spec, const validate::VariantSpec& 
 }
 
 /// One Run of what succeeded; of the failures where nothing did.
-Run run_of(const std::vector<validate::AbSample>& samples, std::size_t variant) {
+Run run_of(std::span<const validate::AbSample> samples, std::size_t variant) {
   std::vector<Run> good, bad;
   for (const auto& sample : samples) {
     if (static_cast<std::size_t>(sample.slot.arm) != variant) continue;
@@ -49,7 +49,7 @@ Run run_of(const std::vector<validate::AbSample>& samples, std::size_t variant) 
 }
 
 std::vector<Run> runs_of(const validate::MatrixSpec& spec, const Matrix& matrix,
-                         const std::vector<validate::AbSample>& samples, const std::string& session) {
+                         std::span<const validate::AbSample> samples, const std::string& session) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < spec.variants.size(); ++i) {
     const bool any = std::any_of(samples.begin(), samples.end(),
@@ -70,15 +70,22 @@ std::vector<Run> runs_of(const validate::MatrixSpec& spec, const Matrix& matrix,
 }  // namespace
 
 Result<std::string> store_matrix(const Context& context, const ParsedOptions& options, const validate::MatrixSpec& spec,
-                                 const Matrix& matrix, const std::vector<validate::AbSample>& samples) {
-  WM_CHECK(!samples.empty());
-  Session session = new_session(context);
-  session.id = session_id(samples.front().run, matrix);
-  session.started = samples.front().run.started;
-  session.complete = true;
-  session.runs = runs_of(spec, matrix, samples, session.id);
+                                 const Matrix& matrix, std::span<const validate::AbSample> samples,
+                                 std::span<const std::size_t> ends) {
+  WM_CHECK(!ends.empty() && ends.back() <= samples.size());
   WM_ASSIGN(const auto store, open_store(context, options));
-  WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
+  Session session = new_session(context);
+  std::size_t begin = 0;
+  for (std::size_t piece = 0; piece < ends.size(); ++piece) {
+    const auto part = samples.subspan(begin, ends[piece] - begin);
+    WM_CHECK(!part.empty());
+    begin = ends[piece];
+    session.id = session_id(part.front().run, matrix, piece);
+    session.started = part.front().run.started;
+    session.complete = true;
+    session.runs = runs_of(spec, matrix, part, session.id);
+    WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
+  }
   return session.id;
 }
 

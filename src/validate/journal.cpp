@@ -58,6 +58,8 @@ Result<Journal> Journal::open(const std::string& path, const std::string& reques
   WM_TRY(journal.read(request, fresh));
   if (journal.id_.empty()) {
     journal.samples_.clear();
+    journal.pieces_.clear();
+    journal.count_ = 0;
     if (::ftruncate(file, 0) != 0) return file_error("empty", path);
     journal.id_ = id;
     WM_TRY(journal.write_line(dump_json(Json{{"schema", kSchema}, {"id", id}, {"request", request}}, -1)));
@@ -69,7 +71,9 @@ Journal::Journal(Journal&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
       id_(std::move(other.id_)),
-      samples_(std::move(other.samples_)) {}
+      samples_(std::move(other.samples_)),
+      count_(other.count_),
+      pieces_(std::move(other.pieces_)) {}
 
 Journal::~Journal() {
   if (file_ >= 0) ::close(file_);
@@ -95,20 +99,34 @@ Status Journal::read(const std::string& request, bool fresh) {
       continue;
     }
     if (json.contains("complete")) return {};
+    if (json.contains("piece")) {
+      pieces_.push_back(samples_.size());
+      continue;
+    }
     auto sample = sample_of(json);
     if (!sample.ok()) return data_error(place + ": " + sample.error().what, "start anew with --fresh");
     samples_.push_back(std::move(*sample));
   }
+  count_ = samples_.size();
   id_ = id;
   return {};
 }
 
 Status Journal::append(const AbSample& sample) {
-  return write_line(dump_json(Json{{"arm", sample.slot.arm},
+  WM_TRY(write_line(dump_json(Json{{"arm", sample.slot.arm},
                                    {"round", sample.slot.round},
                                    {"ends_round", sample.slot.ends_round},
                                    {"run", to_json(sample.run)}},
-                              -1));
+                              -1)));
+  ++count_;
+  return {};
+}
+
+Status Journal::end_piece() {
+  if (count_ == (pieces_.empty() ? 0 : pieces_.back())) return {};
+  WM_TRY(write_line(dump_json(Json{{"piece", count_}}, -1)));
+  pieces_.push_back(count_);
+  return {};
 }
 
 Status Journal::complete() { return write_line(R"({"complete":true})"); }

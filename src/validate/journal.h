@@ -26,6 +26,11 @@ class Journal {
   /// Samples found at opening, in order; empties the list.
   [[nodiscard]] std::vector<AbSample> take_samples() { return std::move(samples_); }
   [[nodiscard]] Status append(const AbSample& sample);
+  /// Says that the samples so far go into the history, those after an earlier call's as a piece of their own. Written
+  /// before they are stored, so that after a kill between both the next process knows what to store (again).
+  [[nodiscard]] Status end_piece();
+  /// How many samples there were at each end of a piece.
+  [[nodiscard]] const std::vector<std::size_t>& pieces() const { return pieces_; }
   [[nodiscard]] Status complete();
 
  private:
@@ -37,6 +42,8 @@ class Journal {
   int file_;
   std::string id_;
   std::vector<AbSample> samples_;
+  std::size_t count_ = 0;  ///< samples in the file
+  std::vector<std::size_t> pieces_;
 };
 
 }  // namespace warpmark::validate

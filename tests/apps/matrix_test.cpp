@@ -181,11 +181,50 @@ TEST_F(MatrixCli, stores_nothing_twice_when_it_was_killed_after_storing) {
   EXPECT_EQ(stored("throughput").size(), 4U);
 }
 
-TEST_F(MatrixCli, keeps_an_unfinished_matrix_out_of_the_history_and_counts_failures) {
-  write_matrix("m.yaml");
+TEST_F(MatrixCli, stores_what_the_budget_let_finish_and_the_rest_as_a_session_of_its_own) {
+  write_matrix("m.yaml");  // 4 rounds of 4 runs of at least 10 ms each
   const auto part = warpmark({"matrix", path("m.yaml"), "--budget", "0.05s"});
-  EXPECT_THAT(part.err, HasSubstr("not in the history yet"));
+  ASSERT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_THAT(part.err, HasSubstr("stored as "));
+  EXPECT_THAT(part.err, HasSubstr("the budget of 0.05 s was used up; give the same command again to go on"));
+  const auto samples = [&] {
+    std::map<std::string, std::vector<std::int64_t>> counts;
+    for (const auto& point : stored("throughput")) counts[point.params].push_back(point.n);
+    return counts;
+  };
+  const auto first = samples();
+  ASSERT_EQ(first.size(), 4U);
+  const std::int64_t rounds = first.begin()->second.front();
+  EXPECT_LT(rounds, 4);
+  // Killed after it had said what belongs together and before it was stored: the next process does it.
+  std::filesystem::remove(path("test.db"));
+  std::filesystem::remove(path("test.db-wal"));
+  const auto rest = warpmark({"matrix", path("m.yaml")});
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("going on after"));
+  EXPECT_EQ(started(), 16);
+  const auto all = samples();
+  ASSERT_EQ(all.size(), 4U);
+  for (const auto& [variant, counts] : all) {
+    EXPECT_THAT(counts, ::testing::UnorderedElementsAre(rounds, 4 - rounds)) << variant;
+  }
+}
+
+TEST_F(MatrixCli, stores_nothing_where_the_budget_let_nothing_finish_and_with_no_store_only_later) {
+  write_matrix("m.yaml");
+  const auto none = warpmark({"matrix", path("m.yaml"), "--budget", "1ns"});
+  EXPECT_EQ(none.exit_code, 2) << "nothing could be measured";
   EXPECT_TRUE(stored("*").empty());
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml"), "--budget", "0.05s", "--no-store"}).exit_code, 0);
+  EXPECT_TRUE(stored("*").empty());
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml")}).exit_code, 0);
+  const auto points = stored("throughput");
+  ASSERT_EQ(points.size(), 4U);
+  for (const auto& point : points) EXPECT_EQ(point.n, 4) << "all runs of both, as none was stored before";
+}
+
+TEST_F(MatrixCli, counts_failures_among_what_it_stores) {
+  write_matrix("m.yaml");
   auto text = *read_file(path("m.yaml"));
   text.replace(text.find("[f32, bf16]"), 11, "[f32, bad]");
   write("m.yaml", text);

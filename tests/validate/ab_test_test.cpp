@@ -211,6 +211,30 @@ TEST_F(JournalTest, starts_anew_when_complete_or_of_another_request) {
   EXPECT_EQ(Journal::open(path(), "other", "5", false)->id(), "5");
 }
 
+TEST_F(JournalTest, keeps_which_samples_belong_together_in_the_history) {
+  FakeExperiment experiment(wobble);
+  const AbSample sample{{.arm = 0, .round = 0}, *experiment.run({})};
+  {
+    auto journal = Journal::open(path(), "one", "1", false);
+    ASSERT_TRUE(journal->end_piece().ok());
+    EXPECT_TRUE(journal->pieces().empty()) << "nothing was measured";
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(journal->append(sample).ok());
+    ASSERT_TRUE(journal->end_piece().ok());
+    ASSERT_TRUE(journal->end_piece().ok());
+    EXPECT_EQ(journal->pieces(), (std::vector<std::size_t>{2}));
+    ASSERT_TRUE(journal->append(sample).ok());
+  }
+  {
+    auto journal = Journal::open(path(), "one", "2", false);
+    EXPECT_EQ(journal->take_samples().size(), 3U);
+    EXPECT_EQ(journal->pieces(), (std::vector<std::size_t>{2}));
+    ASSERT_TRUE(journal->append(sample).ok());
+    ASSERT_TRUE(journal->end_piece().ok());
+    EXPECT_EQ(journal->pieces(), (std::vector<std::size_t>{2, 4}));
+  }
+  EXPECT_TRUE(Journal::open(path(), "one", "3", true)->pieces().empty()) << "--fresh";
+}
+
 TEST_F(JournalTest, is_held_by_one_process_at_a_time) {
   auto journal = Journal::open(path(), "one", "1", false);
   ASSERT_TRUE(journal.ok());
