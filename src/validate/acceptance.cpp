@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "model/names.h"
 #include "stats/compare.h"
+#include "stats/log_ratio.h"
 #include "stats/t_tests.h"
 
 namespace warpmark::validate {
@@ -356,7 +357,7 @@ std::optional<Interval> interval_over_rounds(const Metric& metric) {
   if (static_cast<std::int64_t>(logs.size()) < stats::kRoundsNeeded) return interval;
   const double confidence = interval ? interval->confidence : 0.95;
   const auto test = stats::one_sample_t(logs, confidence);
-  const double low = std::exp(test.interval.low), high = std::exp(test.interval.high);
+  const double low = stats::ratio_of_log(test.interval.low), high = stats::ratio_of_log(test.interval.high);
   if (!interval) return Interval{low, high, confidence};
   return Interval{std::min(low, interval->low), std::max(high, interval->high), confidence};
 }

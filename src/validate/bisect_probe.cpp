@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stats/distributions.h"
+#include "stats/log_ratio.h"
 #include "stats/random.h"
 #include "stats/sequential.h"
 #include "stats/summary.h"
@@ -154,7 +155,7 @@ Result<ProbeEvidence> judge_probe(std::span<const AbSample> samples, const Probe
   const auto test = stats::sequential_t(contrasts, {.alpha = options.alpha});
   evidence.mean = test.mean;
   evidence.bad_probability = chance_above_zero(test);
-  evidence.ratio_to_good = std::exp(stats::median(candidate) - stats::median(good));
+  evidence.ratio_to_good = stats::ratio_of_log(stats::median(candidate) - stats::median(good));
   // The t test's own e-value, or what it believes of it: p never falls below that of n equal signs.
   const double of_mean = std::min(test.e_value, 1 / test.p);
   evidence.e_value = (of_mean + sign_e_value(positive, n)) / 2;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "stats/bootstrap.h"
+#include "stats/log_ratio.h"
 #include "stats/rank_tests.h"
 #include "stats/t_tests.h"
 #include "validate/verdict.h"
@@ -15,7 +16,9 @@ namespace {
 constexpr std::size_t kMostForShift = 2000;
 constexpr std::int64_t kResamples = 9999;
 
-Interval as_ratio(const Interval& logs) { return {std::exp(logs.low), std::exp(logs.high), logs.confidence}; }
+Interval as_ratio(const Interval& logs) {
+  return {stats::ratio_of_log(logs.low), stats::ratio_of_log(logs.high), logs.confidence};
+}
 
 }  // namespace
 
@@ -37,9 +40,9 @@ std::vector<TestResult> further_tests(std::span<const double> a, std::span<const
       stats::bca_median_ratio(a, b, {.resamples = kResamples, .confidence = confidence, .seed = options.seed});
   const auto shift = stats::hodges_lehmann(log_a, log_b, confidence);
   const auto welch = stats::welch_t(log_a, log_b, confidence);
-  tests.push_back({"mann_whitney", ranks.p, std::exp(shift.estimate), as_ratio(shift.interval)});
+  tests.push_back({"mann_whitney", ranks.p, stats::ratio_of_log(shift.estimate), as_ratio(shift.interval)});
   tests.push_back({"median_ratio_bca", ranks.p, median.value, median.interval});
-  tests.push_back({"welch_t_log", welch.p, std::exp(welch.estimate), as_ratio(welch.interval)});
+  tests.push_back({"welch_t_log", welch.p, stats::ratio_of_log(welch.estimate), as_ratio(welch.interval)});
   const double limit = std::log1p(options.effect);
   if (!options.paired || a.size() != b.size()) {
     tests.push_back({"equivalence_tost", stats::equivalence_p(welch, -limit, limit), std::nullopt, std::nullopt});
@@ -48,9 +51,9 @@ std::vector<TestResult> further_tests(std::span<const double> a, std::span<const
   for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(log_b[i] - log_a[i]);
   const auto paired = stats::one_sample_t(differences, confidence);
   const auto centre = stats::pseudo_median(differences, confidence);
-  tests.push_back({"paired_t_log", paired.p, std::exp(paired.estimate), as_ratio(paired.interval)});
-  tests.push_back({"wilcoxon_signed_rank", stats::wilcoxon_signed_rank(differences).p, std::exp(centre.estimate),
-                   as_ratio(centre.interval)});
+  tests.push_back({"paired_t_log", paired.p, stats::ratio_of_log(paired.estimate), as_ratio(paired.interval)});
+  tests.push_back({"wilcoxon_signed_rank", stats::wilcoxon_signed_rank(differences).p,
+                   stats::ratio_of_log(centre.estimate), as_ratio(centre.interval)});
   tests.push_back({"equivalence_tost", stats::equivalence_p(paired, -limit, limit), std::nullopt, std::nullopt});
   return tests;
 }

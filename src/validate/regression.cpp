@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "stats/compare.h"
 #include "stats/distributions.h"
+#include "stats/log_ratio.h"
 #include "stats/summary.h"
 
 namespace warpmark::validate {
@@ -118,7 +119,9 @@ HistoryStep step_from(std::span<const double> history, std::span<const std::int6
                      true);
   }
   HistoryStep step;
-  step.level_sessions = std::min({kLevelSessions, since, std::max(kLevelNeeded, past / 3)});
+  // A shorter level where a longer one would leave too few steps.
+  const std::int64_t leaves_steps = past + 1 - (kStepsNeeded + 1) * count;
+  step.level_sessions = std::min({kLevelSessions, since, std::max(kLevelNeeded, std::min(past / 3, leaves_steps))});
   const auto level = static_cast<std::size_t>(step.level_sessions);
   const auto steps = own_steps(*old, breaks, level, fresh.size());
   step.steps = static_cast<std::int64_t>(steps.size());
@@ -227,14 +230,14 @@ Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_
   const HistoryStep& step = judged.step;
   metric.level_sessions = step.level_sessions;
   metric.level = geometric_mean(std::span(history).last(static_cast<std::size_t>(step.level_sessions)));
-  metric.ratio = std::exp(step.step);
+  metric.ratio = stats::ratio_of_log(step.step);
   metric.p = step.p;
-  metric.noise = std::expm1(step.spread);
+  metric.noise = stats::change_of_log(step.spread);
   const double t = stats::t_quantile_of_tail(options.alpha / 2, step.degrees), power = stats::normal_quantile(kPower);
-  metric.interval =
-      Interval{std::exp(step.step - t * step.error), std::exp(step.step + t * step.error), 1 - options.alpha};
+  metric.interval = Interval{stats::ratio_of_log(step.step - t * step.error),
+                             stats::ratio_of_log(step.step + t * step.error), 1 - options.alpha};
   const double limit = std::log1p(options.threshold);
-  metric.detectable = std::expm1(std::max(limit + power * step.error, (t + power) * step.error));
+  metric.detectable = stats::change_of_log(std::max(limit + power * step.error, (t + power) * step.error));
   return judged;
 }
 
@@ -246,7 +249,7 @@ std::string why_undecided(const MetricCheck& metric, const HistoryStep& step, bo
   const std::string noise = fmt::format("sessions differ by {} without a change", percent(*metric.noise));
   const std::string found = fmt::format("a regression below {} can be missed", percent(*metric.detectable));
   if (worse > 0 && !significant) {
-    return fmt::format("{} worse, but {}", percent(std::expm1(worse)), noise);
+    return fmt::format("{} worse, but {}", percent(stats::change_of_log(worse)), noise);
   }
   return noise + ": " + found;
 }

@@ -4,6 +4,7 @@
 
 #include "stats/change_points.h"
 #include "stats/distributions.h"
+#include "stats/log_ratio.h"
 #include "validate/regression.h"
 
 namespace warpmark::validate {
@@ -47,7 +48,7 @@ void add_band(TrendSeries& series, std::int64_t begin) {
   const double level = std::exp(sum / static_cast<double>(count));
   const double half = stats::t_quantile_of_tail((1 - kBandConfidence) / 2, step.degrees) * step.error;
   series.level = level;
-  series.band = Interval{level * std::exp(-half), level * std::exp(half), kBandConfidence};
+  series.band = Interval{level * stats::ratio_of_log(-half), level * stats::ratio_of_log(half), kBandConfidence};
 }
 
 }  // namespace

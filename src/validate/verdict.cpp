@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "stats/compare.h"
+#include "stats/log_ratio.h"
 #include "stats/sequential.h"
 #include "stats/summary.h"
 #include "stats/t_tests.h"
@@ -146,10 +147,11 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     metric.median_b = stats::median(metric.b);
     metric.p = effect.p;
     metric.adjusted_p = effect.p ? std::optional(holm.adjusted[next++]) : std::nullopt;
-    metric.ratio = effect.undefined.empty() ? std::optional(std::exp(effect.log_ratio)) : std::nullopt;
+    metric.ratio = effect.undefined.empty() ? std::optional(stats::ratio_of_log(effect.log_ratio)) : std::nullopt;
     metric.interval.reset();
     if (effect.interval) {
-      metric.interval = Interval{std::exp(effect.interval->low), std::exp(effect.interval->high), 1 - options.alpha};
+      metric.interval = Interval{stats::ratio_of_log(effect.interval->low), stats::ratio_of_log(effect.interval->high),
+                                 1 - options.alpha};
     }
     metric.verdict = verdict_of(effect, metric.adjusted_p.value_or(1), metric.better, options);
     metric.reason.clear();

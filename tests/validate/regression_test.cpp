@@ -81,6 +81,13 @@ TEST(StepFrom, needs_history_and_says_how_much) {
   EXPECT_EQ(step.undefined, "8 sessions of history, 9 needed");
   EXPECT_TRUE(step.too_short);
   EXPECT_EQ(step_from(quiet(9), {}, std::vector<double>{1}).undefined, "");
+  for (std::int64_t fresh = 1; fresh <= 10; ++fresh) {
+    const std::vector<double> now(static_cast<std::size_t>(fresh), 1);
+    for (std::int64_t more = 0; more < 12; ++more) {
+      const auto past = history_needed(fresh) + more;
+      EXPECT_EQ(step_from(quiet(static_cast<std::size_t>(past)), {}, now).undefined, "") << past << " + " << fresh;
+    }
+  }
   const std::int64_t recent[] = {38};
   EXPECT_EQ(step_from(quiet(40), recent, std::vector<double>{1}).undefined,
             "the level changed 2 sessions ago, 3 are needed since");

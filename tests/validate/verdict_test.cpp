@@ -53,6 +53,19 @@ TEST(Verdict, of_equal_ratios_needs_as_many_rounds_as_signs_need) {
   EXPECT_EQ(judged(metric_with(1, 0, 7)).verdict, Verdict::same);
 }
 
+TEST(Verdict, has_numbers_for_an_interval_wider_than_numbers_are) {
+  MetricVerdict metric{.id = "time", .unit = "s"};
+  for (int i = 0; i < 10; ++i) {
+    metric.a.push_back(1);
+    metric.b.push_back(i % 2 == 0 ? 1e100 : 1e-100);
+  }
+  metric = judged(metric);
+  EXPECT_EQ(metric.verdict, Verdict::inconclusive);
+  ASSERT_TRUE(metric.interval);
+  EXPECT_TRUE(std::isfinite(metric.interval->high)) << metric.interval->high;
+  EXPECT_GT(metric.interval->low, 0);
+}
+
 TEST(Verdict, has_no_ratio_of_values_that_are_not_above_zero) {
   auto metric = metric_with(1, 0.01, 10);
   metric.b[3] = 0;
