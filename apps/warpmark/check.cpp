@@ -48,6 +48,7 @@ constexpr OptionSpec kOptions[] = {
     {"--seed", "N", "commands: seed of the order (default 1)"},
     {"--shell", "", "commands: run with /bin/sh -c"},
     {"--reference", "REV", "commands: measure this revision beside it in every round; judge the ratio"},
+    {"--no-reference", "", "commands: without the reference that the project names"},
     {"--no-store", "", "commands: do not add the measurement to the history"},
 };
 
@@ -77,6 +78,7 @@ Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, st
 Result<Request> request_of(const ParsedOptions& options) {
   Request request;
   request.check.branch = options.get("--baseline", "main");
+  if (request.check.branch.empty()) return usage_error("--baseline needs the name of a branch", "such as main");
   request.check.metrics = options.get("--metrics");
   WM_ASSIGN(request.check.threshold, ratio_of(options, "--threshold", 0.05));
   WM_ASSIGN(request.check.alpha, ratio_of(options, "--alpha", 0.05));

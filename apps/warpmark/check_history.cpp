@@ -50,6 +50,7 @@ class HistoryCheck {
     validate::judge_check(check_.metrics,
                           {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
     WM_TRY(name_branches());
+    advise();
     return std::move(check_);
   }
 
@@ -178,6 +179,31 @@ class HistoryCheck {
     return environment_error(
         fmt::format("it is not known on what machine {} was measured: {}", newest().id, join(unknown, ", ")),
         "only results of one machine can be compared; of imported ones `history import --machine NAME` says which");
+  }
+
+  /// Where the noise between sessions is what leaves a metric undecided, more of the same is the dearest way out.
+  void advise() {
+    bool noisy = false, command = false, beside = false, wall_time = false;
+    for (std::size_t i = 0; i < check_.metrics.size(); ++i) {
+      const MetricCheck& metric = check_.metrics[i];
+      if (metric.verdict != Verdict::inconclusive || !(metric.noise.value_or(0) > 0)) continue;
+      const auto subject = validate::metric_of_ratio(metric.metric);
+      noisy = true;
+      command = command || runs_[i]->workload == "command";
+      beside = beside || !subject.empty();
+      wall_time = wall_time || (subject.empty() ? metric.metric : subject) == "time";
+    }
+    if (!noisy) return;
+    std::vector<std::string> ways;
+    if (command && !beside) {
+      ways.emplace_back("measure beside a revision (--reference REV), which takes out what the machine does to both");
+    }
+    if (command && wall_time) {
+      ways.emplace_back("judge CPU time (metrics: [{name: cpu_time}]), which leaves out waiting for a core");
+    }
+    const std::string more = command ? "measure more (--rounds, --sessions)" : "measure more sessions";
+    ways.push_back(more + ", or let smaller changes pass (--threshold)");
+    check_.advice = "To decide in spite of the noise: " + join(ways, "; or ") + ".";
   }
 
   /// Where the branch has no result at all its name may be the mistake.

@@ -68,7 +68,8 @@ struct Check {
   std::string commit_branch;
   bool dirty = false;
   std::vector<MetricCheck> metrics;
-  std::vector<std::string> missing;       ///< metrics of the newest baseline session that today's lacks
+  std::vector<std::string> missing;  ///< metrics of the newest baseline session that today's lacks
+  std::string advice;                ///< what decides where the noise of the history does not let this check; or empty
   std::vector<Disturbance> disturbances;  ///< how the machine differed from what it was during the baseline
   Machine machine;
   Build build;

@@ -80,6 +80,7 @@ Json to_json(const Check& check) {
   json["metrics"] = Json::array();
   for (const auto& metric : check.metrics) json["metrics"].push_back(metric_json(metric));
   json["missing"] = check.missing;
+  if (!check.advice.empty()) json["advice"] = check.advice;
   json["disturbances"] = Json::array();
   for (const auto& item : check.disturbances) {
     json["disturbances"].push_back({{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});

@@ -117,6 +117,7 @@ Section summary(const Check& check) {
   for (const auto& name : check.missing) {
     section.blocks.push_back(Paragraph{"not measured, though the baseline has it: " + name, Tone::warning});
   }
+  if (!check.advice.empty()) section.blocks.push_back(Paragraph{check.advice, Tone::warning});
   section.blocks.push_back(Paragraph{method_text(check), Tone::quiet});
   return section;
 }

@@ -113,13 +113,14 @@ void add_folded(Comment& comment, const std::string& title, const std::string& b
 }
 
 std::string reasons_of(const Check& check) {
+  const std::string advice = check.advice.empty() ? "" : "\n" + comment_text(check.advice) + "\n";
   std::string text;
   for (const auto* metric : of_verdicts(check, {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive})) {
     text += "- " + comment_text(shortened(metric->label + " " + metric->metric)) + ": " +
             comment_text(verdict_sentence(*metric, check.threshold)) + "\n";
-    if (text.size() > 8000) return text + "- and more\n";
+    if (text.size() > 8000) return text + "- and more\n" + advice;
   }
-  return text;
+  return text + advice;
 }
 
 std::string notes_of(const Check& check) {

@@ -71,6 +71,7 @@ TEST_F(CheckVerb, is_inconclusive_with_too_little_history) {
   EXPECT_NE(output.out.find("5 sessions of history, 9 needed"), std::string::npos) << output.out;
   store_session(store(), {.day = 50, .time = 1, .branch = "other"});
   EXPECT_EQ(check({"--baseline", "never-measured"}).exit_code, 3);
+  EXPECT_EQ(check({"--baseline", ""}).exit_code, 2);
 }
 
 TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) {
@@ -181,6 +182,33 @@ TEST_F(CheckVerb, mistrusts_no_ratio_for_a_clock_that_the_reference_had_too) {
   EXPECT_EQ(beside.exit_code, 1) << beside.out;
   store_session(store(), {.day = 41, .time = 1.1, .other_load = 0.6, .with_reference = true});
   EXPECT_EQ(check({"--metrics", "time_vs_*"}).exit_code, 5);
+}
+
+TEST_F(CheckVerb, names_the_way_out_where_noise_lets_nothing_be_decided) {
+  const auto noisy = [](int day) { return 1 + 0.1 * std::sin(day * 2.4); };
+  for (int day = 1; day <= 30; ++day) store_session(store(), {.day = day, .time = noisy(day), .with_reference = true});
+  store_session(store(), {.day = 40, .time = 1.05, .with_reference = true});
+  const auto advice = [&](const std::string& metrics) {
+    const auto output = check({"--metrics", metrics, "--json", path("check.json")});
+    EXPECT_EQ(output.exit_code, 3) << output.out;
+    const Json result = json("check.json");
+    EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
+    return result.value("advice", "");
+  };
+  EXPECT_EQ(
+      advice("time"),
+      "To decide in spite of the noise: measure beside a revision (--reference REV), which takes out what the "
+      "machine does to both; or judge CPU time (metrics: [{name: cpu_time}]), which leaves out waiting for a core; "
+      "or measure more (--rounds, --sessions), or let smaller changes pass (--threshold).");
+  EXPECT_EQ(advice("rate").find("CPU time"), std::string::npos);
+  EXPECT_EQ(advice("time_vs_*").find("--reference"), std::string::npos);
+  EXPECT_NE(advice("time_vs_*").find("CPU time"), std::string::npos);
+  const auto shown = check({"--metrics", "time"});
+  EXPECT_NE(shown.out.find("To decide in spite of the noise"), std::string::npos) << shown.out;
+  EXPECT_NE(check({"--metrics", "time", "--format", "github"}).out.find("To decide in spite"), std::string::npos);
+  store_history(store(), 4, 1, 50);  // of too little history more of it is the way, and nothing else
+  EXPECT_EQ(check({"--baseline", "none", "--json", path("check.json")}).exit_code, 3);
+  EXPECT_FALSE(json("check.json").contains("advice"));
 }
 
 TEST_F(CheckVerb, does_not_pass_what_could_not_be_measured) {
