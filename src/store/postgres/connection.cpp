@@ -15,6 +15,8 @@ namespace {
 
 /// Taken by every writer for its transaction: "WPMK".
 constexpr std::int64_t kWriteLock = 0x57504D4B;
+// Of queries only some kinds recur; what a long-lived process asks with ever other conditions is not kept.
+constexpr std::size_t kMostPrepared = 200;
 
 std::uint64_t big_endian(const char* bytes, int length) {
   std::uint64_t value = 0;
@@ -101,7 +103,14 @@ std::string to_regular_expression(std::string_view glob) {
   return pattern + ")$";
 }
 
-constexpr Dialect kDialect{"JOIN", "~", to_regular_expression};
+/// PostgreSQL takes conditions on several columns for independent, expects next to no row, and joins everything before
+/// it looks for the newest. OFFSET 0 keeps it from taking the lookup apart.
+std::string join_each(const std::string& table, const std::string& condition) {
+  const std::string name = table.substr(table.rfind(' '));
+  return " CROSS JOIN LATERAL (SELECT * FROM " + table + " WHERE " + condition + " OFFSET 0)" + name;
+}
+
+constexpr Dialect kDialect{"JOIN", "~", to_regular_expression, join_each};
 
 void ignore_notice(void*, const char*) {}
 
@@ -133,9 +142,11 @@ Result<PostgresConnection> PostgresConnection::open(const std::string& url, cons
 Status PostgresConnection::settle(const PostgresOptions& options) {
   api_.set_notice_processor(handle_.get(), ignore_notice, nullptr);
   lock_timeout_s_ = options.lock_timeout_s;
+  // Our queries end after some milliseconds: compiling them, or starting processes for them, takes longer.
   return script(
       fmt::format("SET search_path = warpmark; SET standard_conforming_strings = on; "
-                  "SET synchronous_commit = on; SET lock_timeout = {:.0f}",
+                  "SET synchronous_commit = on; SET jit = off; SET max_parallel_workers_per_gather = 0; "
+                  "SET lock_timeout = {:.0f}",
                   options.lock_timeout_s * 1000));
 }
 
@@ -206,9 +217,27 @@ Result<PostgresConnection::Answer> PostgresConnection::execute(const std::string
     }
   }
   const Parameters parameters(values);
-  Answer answer(api_.execute_with(handle_.get(), numbered(sql).c_str(), parameters.count(), parameters.types.data(),
-                                  parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1),
-                Clear{api_.clear});
+  auto known = prepared_.find(sql);
+  if (known == prepared_.end() && prepared_.size() < kMostPrepared) {
+    const std::string name = fmt::format("warpmark_{}", prepared_.size());
+    WM_TRY(checked(
+        {api_.prepare(handle_.get(), name.c_str(), numbered(sql).c_str(), parameters.count(), parameters.types.data()),
+         Clear{api_.clear}}));
+    known = prepared_.emplace(sql, name).first;
+  }
+  if (known == prepared_.end()) {
+    return checked(
+        {api_.execute_with(handle_.get(), numbered(sql).c_str(), parameters.count(), parameters.types.data(),
+                           parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1),
+         Clear{api_.clear}});
+  }
+  return checked(
+      {api_.execute_prepared(handle_.get(), known->second.c_str(), parameters.count(), parameters.values.data(),
+                             parameters.lengths.data(), parameters.formats.data(), 1),
+       Clear{api_.clear}});
+}
+
+Result<PostgresConnection::Answer> PostgresConnection::checked(Answer answer) const {
   const int status = answer == nullptr ? -1 : api_.result_status(answer.get());
   if (status != libpq::kCommandOk && status != libpq::kTuplesOk) return error(answer.get());
   return answer;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -53,12 +54,14 @@ class PostgresConnection final : public SqlDatabase {
   [[nodiscard]] Error error(const libpq::Answer* answer) const;
   [[nodiscard]] std::string without_password(std::string message) const;
   [[nodiscard]] Result<Answer> execute(const std::string& sql, const SqlValues& values);
+  [[nodiscard]] Result<Answer> checked(Answer answer) const;
 
   libpq::Api api_;
   Handle handle_;
   std::string url_;
   std::string place_;
   double lock_timeout_s_ = 0;
+  std::map<std::string, std::string> prepared_;  ///< names of statements that the server has parsed already
 };
 
 }  // namespace warpmark::store

@@ -28,6 +28,8 @@ Result<Api> load() {
   find(api.set_notice_processor, "PQsetNoticeProcessor");
   find(api.execute, "PQexec");
   find(api.execute_with, "PQexecParams");
+  find(api.prepare, "PQprepare");
+  find(api.execute_prepared, "PQexecPrepared");
   find(api.result_status, "PQresultStatus");
   find(api.result_field, "PQresultErrorField");
   find(api.rows, "PQntuples");

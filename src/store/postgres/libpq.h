@@ -40,6 +40,9 @@ struct Api {
   Answer* (*execute)(Connection*, const char* sql) = nullptr;
   Answer* (*execute_with)(Connection*, const char* sql, int count, const Oid* types, const char* const* values,
                           const int* lengths, const int* formats, int result_format) = nullptr;
+  Answer* (*prepare)(Connection*, const char* name, const char* sql, int count, const Oid* types) = nullptr;
+  Answer* (*execute_prepared)(Connection*, const char* name, int count, const char* const* values, const int* lengths,
+                              const int* formats, int result_format) = nullptr;
   int (*result_status)(const Answer*) = nullptr;
   const char* (*result_field)(const Answer*, int field) = nullptr;
   int (*rows)(const Answer*) = nullptr;

@@ -122,11 +122,17 @@ Status append_found(SqlDatabase& database, const std::string& sql, const SqlValu
   });
 }
 
+struct Case {
+  std::int64_t key = 0;
+  std::string metric;  ///< the primary one
+};
+
 /// One stretch of `points` for each case, newest first. SQLite's CROSS JOIN fixes the order of the loops.
-Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& query,
-                                        std::span<const std::int64_t> cases) {
+Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& query, std::span<const Case> cases) {
   const Condition on_sessions = session_condition(query);
-  const Condition on_metric = metric_condition(query, database.dialect());
+  Condition on_metric = metric_condition(query, database.dialect());
+  // The value and not the column of the case: PostgreSQL takes the order from the key only where it knows what it is.
+  if (query.metric.empty()) on_metric.sql = " AND p.metric = ?";
   const std::string join = std::string(" ") + database.dialect().cross_join + " ";
   const std::string sql = std::string(kColumns) + "cases c" + join + "points p ON p.case_key = c.key" + join +
                           "sessions s ON s.key = p.session WHERE c.key = ? AND p.started >= ?" + on_metric.sql +
@@ -134,8 +140,9 @@ Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& q
   const auto limit = static_cast<std::size_t>(query.limit);
   std::vector<Found> found;
   std::string oldest;  // points before this cannot be among the newest `limit` any more
-  for (const std::int64_t key : cases) {
+  for (const auto& [key, metric] : cases) {
     SqlValues values = {key, oldest};
+    if (query.metric.empty()) values.emplace_back(metric);
     values.insert(values.end(), on_metric.values.begin(), on_metric.values.end());
     values.insert(values.end(), on_sessions.values.begin(), on_sessions.values.end());
     values.emplace_back(query.limit);
@@ -154,9 +161,9 @@ Result<std::vector<Found>> find_by_time(SqlDatabase& database, const RunQuery& q
   const Condition on_sessions = session_condition(query);
   const Condition on_metric = metric_condition(query, database.dialect());
   const std::string join = std::string(" ") + database.dialect().cross_join + " ";
-  const std::string sql = std::string(kColumns) + "runs r" + join + "cases c ON c.key = r.case_key" + join +
-                          "points p ON p.case_key = c.key" + on_metric.sql +
-                          " AND p.started = r.started AND p.run = r.key" + join +
+  const std::string of_run = "p.case_key = c.key" + on_metric.sql + " AND p.started = r.started AND p.run = r.key";
+  const std::string sql = std::string(kColumns) + "runs r" + join + "cases c ON c.key = r.case_key" +
+                          database.dialect().join_each("points p", of_run) + join +
                           "sessions s ON s.key = p.session WHERE TRUE" + on_cases.sql + on_sessions.sql +
                           " ORDER BY r.started DESC, r.key DESC, p.metric LIMIT ?";
   SqlValues values = on_metric.values;
@@ -174,12 +181,13 @@ Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery&
   if (query.limit <= 0) return std::vector<RunPoint>();
   const Condition on_cases = case_condition(query, database.dialect());
   WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
-  std::vector<std::int64_t> cases;
-  WM_TRY(database.each("SELECT c.key FROM cases c WHERE TRUE" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
-                       on_cases.values, [&](const Row& row) {
-                         cases.push_back(row.integer(0));
-                         return Status();
-                       }));
+  std::vector<Case> cases;
+  WM_TRY(database.each(
+      "SELECT c.key, c.metric FROM cases c WHERE TRUE" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
+      on_cases.values, [&](const Row& row) {
+        cases.push_back({row.integer(0), row.text(1)});
+        return Status();
+      }));
   WM_ASSIGN(auto found, static_cast<std::int64_t>(cases.size()) < many_cases ? find_by_case(database, query, cases)
                                                                              : find_by_time(database, query, on_cases));
   WM_TRY(transaction.commit());

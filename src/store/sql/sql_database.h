@@ -36,6 +36,8 @@ struct Dialect {
   const char* cross_join;                            ///< a join whose order of loops stays, where the database has one
   const char* glob;                                  ///< operator of a pattern as to_pattern makes it
   std::string (*to_pattern)(std::string_view glob);  ///< from base/text.h's glob_match
+  /// Joins the rows of `table` ("points p") that fit a row of the tables before it, looked up for each of them.
+  std::string (*join_each)(const std::string& table, const std::string& condition);
 };
 
 enum class TransactionKind { read, write };

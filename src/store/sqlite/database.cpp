@@ -88,7 +88,11 @@ std::string to_sqlite_glob(std::string_view pattern) {
   return glob;
 }
 
-constexpr Dialect kDialect{"CROSS JOIN", "GLOB", to_sqlite_glob};
+std::string join_each(const std::string& table, const std::string& condition) {
+  return " CROSS JOIN " + table + " ON " + condition;
+}
+
+constexpr Dialect kDialect{"CROSS JOIN", "GLOB", to_sqlite_glob, join_each};
 
 }  // namespace
 
