@@ -149,6 +149,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto reference, accuracy::read_columns(files[0]));
   WM_ASSIGN(const auto out, accuracy::read_columns(files[1]));
   WM_TRY(check_globs(settings, reference));
+  if (std::all_of(reference.begin(), reference.end(), [](const auto& column) { return column.size() == 0; })) {
+    return data_error("there is nothing to compare: " + files[0] + " has no values");
+  }
   const auto results = accuracy::allclose(reference, out, settings);
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
   context.out << report::render_table(table_of(results),

@@ -1,6 +1,7 @@
 // A first look at what was measured before. `diff` sets two sessions against each other, case by case.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/text.h"
@@ -23,7 +24,7 @@ constexpr OptionSpec kOptions[] = {
     {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
     {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
     {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
-    {"--commit", "ID", "import: the commit that was measured, where the file does not say"},
+    {"--commit", "ID", "list: of this commit; import: what was measured, where the file does not say"},
     {"--branch", "NAME", "import: its branch"},
     {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
     {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
@@ -49,13 +50,15 @@ std::string outcomes_text(const store::SessionSummary& session) {
 
 Result<int> list_sessions(Context& context, const ParsedOptions& options, store::Store& store) {
   store::SessionQuery query;
+  query.commit = options.get("--commit");
   if (options.has("--limit")) {
     WM_ASSIGN(query.limit, parse_integer(options.get("--limit")));
     if (query.limit < 1) return usage_error("--limit must be at least 1");
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
   if (sessions.empty()) {
-    context.out << "nothing is stored yet; measure with: warpmark run\n";
+    context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"
+                                         : "no session of commit " + query.commit + " is stored\n");
     return kSuccess;
   }
   Table table{{{"session"}, {"results"}, {"command"}}, {}};
@@ -77,9 +80,30 @@ Result<int> show(Context& context, store::Store& store, const std::string& id) {
   return kSuccess;
 }
 
+/// What belongs to another action would be passed over in silence.
+Status only_options_of(const std::string& action, const ParsedOptions& options) {
+  constexpr std::pair<const char*, const char*> kActions[] = {
+      {"--limit", "list series"},  {"--alpha", "diff"},    {"--format", "import export"}, {"--out", "export"},
+      {"--commit", "list import"}, {"--branch", "import"}, {"--started", "import"},       {"--machine", "import"},
+      {"--remove", "tag"},         {"--keep", "prune"},    {"--before", "prune"},         {"--yes", "prune"}};
+  for (const auto& [option, actions] : kActions) {
+    const auto allowed = split(actions, ' ');
+    if (!options.has(option) || std::find(allowed.begin(), allowed.end(), action) != allowed.end()) continue;
+    return usage_error(std::string(option) + " is for history " + join(allowed, " and ") + ", not for " + action);
+  }
+  return {};
+}
+
 Result<int> run(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   const std::string action = words.empty() ? "list" : words[0];
+  const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
+  if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
+    const auto meant = nearest(action, actions);
+    return usage_error("history cannot '" + action + "'",
+                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+  }
+  WM_TRY(only_options_of(action, options));
   WM_ASSIGN(const auto store, open_store(context, options));
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
@@ -88,11 +112,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (action == "import") return import_files(context, options, *store);
   if (action == "export") return export_session(context, options, *store);
   if (action == "tag") return tag_session(context, options, *store);
-  if (action == "prune") return prune_sessions(context, options, *store);
-  const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
-  const auto meant = nearest(action, actions);
-  return usage_error("history cannot '" + action + "'",
-                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+  return prune_sessions(context, options, *store);
 }
 
 }  // namespace

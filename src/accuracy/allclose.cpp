@@ -74,10 +74,14 @@ void compare_numbers(const Column& reference, const Column& out, const AllcloseO
   for (std::size_t i = 0; i < reference.numbers.size(); ++i) {
     const double expected = reference.numbers[i], got = out.numbers[i];
     norm.add(got, expected);
-    const double difference = std::fabs(got - expected);
+    // Two finite numbers may differ by more than a number can be.
+    const double difference = std::isfinite(got) && std::isfinite(expected)
+                                  ? std::min(std::fabs(got - expected), std::numeric_limits<double>::max())
+                                  : kInfinity;
     if (std::isfinite(difference)) {
       result.max_absolute = std::max(result.max_absolute, difference);
-      if (expected != 0) result.max_relative = std::max(result.max_relative, difference / std::fabs(expected));
+      const double relative = expected == 0 ? 0 : difference / std::fabs(expected);
+      result.max_relative = std::max(result.max_relative, std::min(relative, std::numeric_limits<double>::max()));
     }
     const double excess = excess_of(got, expected, tolerance, options.equal_nan);
     if (excess <= 1) continue;

@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace warpmark {
+namespace {
+
+using Range = std::pair<char32_t, char32_t>;
+// Unicode 15: combining marks, joiners and variation selectors; and East_Asian_Width W or F (UAX 11), in large pieces.
+constexpr Range kOverlaid[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
+                           {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+                           {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+
+bool within(std::span<const Range> ranges, char32_t letter) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return letter >= range.first && letter <= range.second; });
+}
+
+}  // namespace
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> fields;
@@ -37,11 +52,11 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   // Greedy match with one backtracking point: linear in practice, no recursion.
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
-    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p, ++t;
-    } else if (p < pattern.size() && pattern[p] == '*') {
+    if (p < pattern.size() && pattern[p] == '*') {  // before all else: the text may have a '*' of its own
       star = p++;
       resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
     } else if (star != std::string_view::npos) {
       p = star + 1;
       t = ++resume;
@@ -97,8 +112,17 @@ std::string shell_quote(std::string_view word) {
 }
 
 std::size_t display_width(std::string_view utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < utf8.size();) {
+    const auto lead = static_cast<unsigned char>(utf8[i++]);
+    char32_t letter = lead < 0x80 ? lead : lead & (lead < 0xE0 ? 0x1FU : lead < 0xF0 ? 0x0FU : 0x07U);
+    for (; i < utf8.size() && (static_cast<unsigned char>(utf8[i]) & 0xC0U) == 0x80U; ++i) {
+      letter = letter << 6 | (static_cast<unsigned char>(utf8[i]) & 0x3FU);
+    }
+    const bool plain = letter < kOverlaid[0].first;
+    columns += plain ? 1U : within(kOverlaid, letter) ? 0U : within(kWide, letter) ? 2U : 1U;
+  }
+  return columns;
 }
 
 }  // namespace warpmark

@@ -26,7 +26,8 @@ namespace warpmark {
 /// A word that is safe to paste into a POSIX shell.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 
-/// Number of terminal columns a UTF-8 text takes, one per code point.
+/// Number of terminal columns a UTF-8 text takes: two for a wide character (East Asian scripts, emoji), none for one
+/// that is drawn over the character before it.
 [[nodiscard]] std::size_t display_width(std::string_view utf8);
 
 }  // namespace warpmark

@@ -70,5 +70,21 @@ TEST_F(BadDay, with_a_locked_database_names_it_and_measures_nothing) {
   EXPECT_EQ(output.out, "");
 }
 
+TEST_F(BadDay, with_values_a_hundred_orders_of_magnitude_apart_crashes_nothing) {
+  std::ofstream(path("wild.yaml")) << "run: 'true'\nmetrics: [{name: v, regex: 'v (.*)'}]\n";
+  const std::string wild = "n=$(cat " + path("n") + " 2>/dev/null || echo 0); echo $((1 - n)) > " + path("n") +
+                           "; if [ $n = 0 ]; then echo v 1e99; else echo v 1e-99; fi";
+  const auto compared = warpmark({"compare", "--project", path("wild.yaml"), "--shell", "--rounds", "8", "--warmup",
+                                  "0", "--json", path("c.json"), "--", wild, "--", "echo v 1"});
+  EXPECT_EQ(compared.exit_code, 3) << compared.err;
+  for (int i = 0; i < 12; ++i) {
+    const auto run = warpmark({"run", "--project", path("wild.yaml"), "--shell", "--rounds", "1", "--warmup", "0",
+                               "--name", "wild", "--", wild});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+  }
+  EXPECT_EQ(warpmark({"trend", "v", "--branch", "all", "--dirty"}).exit_code, 0);
+  EXPECT_EQ(warpmark({"history", "series"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace warpmark::apps

@@ -12,6 +12,8 @@ TEST(Glob, matches_whole_texts) {
   EXPECT_TRUE(glob_match("a*b*c", "a_bb_bc"));
   EXPECT_FALSE(glob_match("gemm", "gemm2"));
   EXPECT_FALSE(glob_match("*x", "gemm"));
+  EXPECT_TRUE(glob_match("*", "*starred"));
+  EXPECT_TRUE(glob_match("*b", "*ab"));
 }
 
 TEST(Nearest, suggests_a_typing_error_and_nothing_else) {
@@ -29,7 +31,19 @@ TEST(ShellQuote, keeps_any_text_one_word) {
   EXPECT_EQ(shell_quote(""), "''");
 }
 
-TEST(DisplayWidth, counts_code_points) { EXPECT_EQ(display_width("±µs"), 3U); }
+TEST(DisplayWidth, counts_columns_of_a_terminal) {
+  EXPECT_EQ(display_width("±µs"), 3U);
+  EXPECT_EQ(display_width("größe"), 5U);
+  EXPECT_EQ(display_width("漢字"), 4U);
+  EXPECT_EQ(display_width("한글"), 4U);
+  EXPECT_EQ(display_width("gro\xcc\x88\xc3\x9f"
+                          "e"),
+            5U)
+      << "a combining mark";
+  EXPECT_EQ(display_width("\xf0\x9f\x9a\x80"), 2U) << "an emoji";
+  EXPECT_EQ(display_width("\xff\xfe"), 2U) << "bytes that are no UTF-8";
+  EXPECT_EQ(display_width(""), 0U);
+}
 
 }  // namespace
 }  // namespace warpmark
