@@ -176,6 +176,19 @@ int exit_code_for(const Check& check) {
   return kInconclusive;
 }
 
+/// That a command failed when it was measured for this is a fault of the command, and no doubt about its speed.
+int failure_of(const std::vector<Session>& sessions) {
+  int code = kSuccess;
+  for (const auto& session : sessions) {
+    for (const Run& run : session.runs) {
+      if (run.outcome != Outcome::error) continue;
+      if (run.fault != ErrorKind::environment) return kUsage;
+      code = kEnvironment;
+    }
+  }
+  return code;
+}
+
 Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto request, request_of(options));
   const bool measures = asks_for_command(context, options);
@@ -195,7 +208,8 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   context.out.flush();
   if (request.format == "github") WM_TRY(tell_github(context, check));
   WM_TRY(write_files(options, check));
-  return exit_code_for(check);
+  const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_for(check);
+  return failed != kSuccess && judged == kInconclusive ? failed : judged;
 }
 
 }  // namespace
@@ -212,8 +226,9 @@ extern const Command check_command{
         "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
         "says so. docs/regressions.md tells the exact conditions.\n"
         "\n"
-        "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 3: too little "
-        "history or data to tell, and it says how much is missing; 5: mistrusted, or the history is of another "
+        "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
+        "was measured failed; 3: too little history or data to tell, and it says how much is missing; 5: mistrusted, "
+        "or the history is of another "
         "machine, and it says what differs.\n"
         "\n"
         "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary where "

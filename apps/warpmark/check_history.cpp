@@ -219,7 +219,8 @@ class HistoryCheck {
     if (counts.contains(options_.branch)) return {};
     const std::string said = no_such_branch(counts);
     for (auto& metric : check_.metrics) {
-      if (metric.verdict == Verdict::inconclusive) metric.reason = said;
+      const bool measured = !metric.current.empty();  // else it says why not
+      if (metric.verdict == Verdict::inconclusive && measured) metric.reason = said;
     }
     return {};
   }

@@ -219,6 +219,14 @@ TEST_F(CheckVerb, does_not_pass_what_could_not_be_measured) {
   EXPECT_NE(output.out.find("error: it crashed"), std::string::npos) << output.out;
 }
 
+TEST_F(CheckVerb, ends_as_run_does_where_the_command_that_it_measures_fails) {
+  store_history(store(), 20);
+  EXPECT_EQ(check({"--rounds", "1", "--", "false"}).exit_code, 2);
+  EXPECT_EQ(check({"--rounds", "1", "--", "no-such-program"}).exit_code, 5);
+  EXPECT_EQ(check({"--rounds", "1", "--timeout", "0.1s", "--", "sleep", "9"}).exit_code, 5);
+  EXPECT_EQ(check({"--rounds", "1", "--", "true"}).exit_code, 3) << "too little history is no failure";
+}
+
 TEST_F(CheckVerb, writes_a_comment_annotations_a_summary_and_junit) {
   store_history(store(), 30);
   store_session(store(), {.day = 40, .time = 1.1});

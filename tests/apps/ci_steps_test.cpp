@@ -215,6 +215,15 @@ TEST_F(GithubSteps, check_pushes_and_pull_requests_and_leave_the_comment) {
   EXPECT_EQ(sessions_on_main(), 27U) << "a pull request is no part of the baseline's history";
 }
 
+TEST_F(GithubSteps, fail_where_the_program_does_not_run_any_more) {
+  git({"checkout", "-q", "-b", "broken"});
+  git({"rm", "-q", "cost.txt"});
+  git({"commit", "-q", "-m", "broken"});
+  const auto broken = job(example("performance.yml"), {.branch = "", .request = "19"});
+  EXPECT_EQ(broken.exit_code, 2) << broken.err << broken.out;
+  EXPECT_THAT(*read_file(workspace() + "/check/comment.md"), HasSubstr("ended with exit code 1"));
+}
+
 TEST_F(GithubSteps, fail_where_a_step_has_a_typing_error) {
   const std::string workflow = example("performance.yml");
   const auto broken = [&](const std::string& good, const std::string& bad) {
