@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace warpmark::analyze {
 
@@ -92,6 +93,7 @@ struct HostActivity::Builder {
   RecordingCost cost;
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
   std::unordered_map<EventIndex, const GpuWork*> copies;
+  std::unordered_set<EventIndex> moving_ops;  ///< operators that launch copies of data between host and GPU
 
   struct Open {
     std::int64_t end;
@@ -119,13 +121,16 @@ struct HostActivity::Builder {
     return cause;
   }
 
+  /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
   HostCause of_event(EventIndex i) {
     const EventColumns& events = timeline.events;
     const HostCause cause = of_name(events.name[i], events.kind[i]);
+    if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer) return cause;
     const auto copy = copies.find(i);
     if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
+    if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
     if (copy->second->category == Category::copy_to_host && events.value[work] <= kScalarBytes) return HostCause::sync;
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
@@ -224,12 +229,17 @@ bool downloads(const Timeline& timeline, const GpuWork& work) {
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
     : tracks_(timeline.tracks.size()) {
   Builder builder{
-      timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF), {}};
+      timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF),
+      {},       {}};
   std::vector<bool> wanted(timeline.tracks.size(), false);
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;
     wanted[timeline.events.track[work.launch]] = true;
     if (is_copy(work.category)) builder.copies.emplace(work.launch, &work);
+    const EventIndex around = list.parent[work.launch];
+    const bool in_op = around != kNoEvent && timeline.events.kind[around] == EventKind::op;
+    if (in_op && is_host_copy(work.category) && timeline.events.value[work.event] > kScalarBytes)
+      builder.moving_ops.insert(around);
   }
   const EventColumns& events = timeline.events;
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());

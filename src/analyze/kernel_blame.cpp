@@ -18,7 +18,8 @@ constexpr float kSimtToTensor = 0.08F;
 constexpr float kSimtConvolutionToTensor = 0.13F;
 constexpr float kWideAttention = 0.15F;     // a fused attention kernel on FP32 inputs, to one on tensor cores
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
-constexpr float kDoubleToSingle = 0.2F;     // to TF32 or 16 bits; FP32 units alone give half
+constexpr float kDoubleToSingle = 0.14F;    // FP64 to TF32, both on tensor cores: 67 to 495 TFLOP/s (data sheet)
+constexpr float kDoubleBytes = 0.5F;        // of everything else in double precision
 constexpr float kWideElementwise = 0.55F;   // half the bytes
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
@@ -248,7 +249,10 @@ class Blamer {
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;
         default:
-          if (is_compute(work.category) && !is_matrix(work.category) && work.category != Category::optimizer) {
+          if (!is_compute(work.category) || is_matrix(work.category)) break;
+          if (contains_any(name(i), {"double"})) {
+            result_.narrow[i] = kDoubleBytes;
+          } else if (work.category != Category::optimizer) {
             const bool half = contains_any(name(i), {"bfloat16", "half", "bf16", "fp16", "f16"});
             const bool attends = work.category == Category::attention;
             result_.narrow[i] = half ? 1.0F : attends ? kWideAttention : narrower;
@@ -332,7 +336,8 @@ class Blamer {
     std::int64_t convolution = 0;
     std::int64_t product = 0;
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (list_.works[i].category == Category::convolution) convolution += length(i);
+      if (list_.works[i].category == Category::convolution && list_.works[i].math != MatrixMath::none)
+        convolution += length(i);
       if (list_.works[i].category == Category::gemm) product += length(i);
     }
     return convolution > product ? kWideElementwise : 1.0F;

@@ -17,7 +17,7 @@ enum class Owner : std::uint8_t { none, optimizer, attention, precision, memory_
 struct KernelBlame {
   std::vector<Owner> owner;     ///< per work
   std::vector<float> keep;      ///< per work: share of its time left after the owner's cure, 0..1
-  std::vector<float> narrow;    ///< per work that is no matrix kernel: share left if the program moved to 16 bits
+  std::vector<float> narrow;    ///< per work that is no matrix kernel: share left with 16 bits (from 64: with 32)
   std::vector<float> dispatch;  ///< per work: share of the host's time for it left after the owner's cure
   std::int64_t chains = 0;      ///< of elementwise kernels, two or more without other work between
   std::int64_t chain_kernels = 0;

@@ -51,8 +51,10 @@ Category by_name(std::string_view name) {
            "index_elementwise", "indexfunc", "index_put", "index_copy", "index_add", "take_kernel"})) {
     return Category::gather;
   }
-  if (has(name, {"elementwise", "pointwise", "triton_poi", "catarray", "copy_kernel", "fill", "dropout", "transpose",
-                 "upsample", "masked", "where_kernel", "tril", "triu", "distribution_", "relu", "gelu", "silu"})) {
+  if (has(name, {"elementwise", "pointwise",      "triton_poi",     "catarray", "copy_kernel",  "fill",
+                 "dropout",     "transpose",      "upsample",       "masked",   "where_kernel", "tril",
+                 "triu",        "distribution_",  "relu",           "gelu",     "silu",         "roll_cuda",
+                 "flip_kernel", "reflection_pad", "replication_pad"})) {
     return Category::elementwise;
   }
   if (has(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax", "cumsum",
@@ -107,7 +109,9 @@ MatrixMath matrix_math(std::string_view name, Category category) {
     return MatrixMath::tensor_half;
   }
   if (has(text, {"tensorop", "triton"})) return MatrixMath::tensor_half;  // no better is told: never accuse by guess
-  if (has(text, {"splitkreduce", "im2col", "col2im", "gemv", "computeoffsets", "dot_kernel", "gen_conv"})) {
+  // A depthwise convolution multiplies every channel by itself: no matrix product for tensor cores.
+  if (has(text,
+          {"splitkreduce", "im2col", "col2im", "gemv", "computeoffsets", "dot_kernel", "gen_conv", "depthwise"})) {
     return MatrixMath::none;
   }
   if (has(text, {"sgemm", "ffma", "simt", "float", "f32f32", "scudnn", "cf32", "s32", "fp32", "_ss_"})) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "analyze/other_processes.h"
+#include "analyze/rule.h"
+
 namespace warpmark::analyze {
 
 namespace {
@@ -49,6 +52,11 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     const Seen seen = seen_in(*rank.timeline);
     if (!rank.replay.knows_host()) {
       missing.push_back({"API calls with correlation ids: why the GPU idles", "warpmark profile -- <command>"});
+    }
+    if (const auto others = used_by_others(session, rank)) {
+      missing.push_back({"the program alone: other processes used the GPU for " + percent_text(*others) +
+                             " of the steps, and part of the idle time is theirs",
+                         "nvidia-smi pmon -c 1"});
     }
     if (!rank.steps.repeating) {
       missing.push_back({"steps: start-up is counted as if it were steady work",

@@ -13,7 +13,11 @@ constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to
 constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
 constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue ...
 constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
-constexpr std::int64_t kMostDebtNs = 100'000;      // recording costs carried on: they fall soon after their event
+constexpr double kBusyWhileBlocked = 0.95;         // of the call
+constexpr std::int64_t kLongLaunchNs =
+    1'000'000;                                 // nothing but the queue delays a launch so long, or loading the kernel:
+constexpr double kBusyWhileLong = 0.5;         // the GPU is busy then, if between kernels only now and then
+constexpr std::int64_t kMostDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
 constexpr std::int64_t kDependencySlackNs = 1'500;
 
 struct Order {
@@ -78,10 +82,12 @@ class HostTime {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, 2'000'000'000));
   }
 
-  /// A launch call that lasts long while the GPU is busy throughout waited for a place in the queue.
+  /// A launch call that lasts long while the GPU is busy waited for a place in the queue.
   std::int64_t blocked_by_queue(const Order& from) const {
     const std::int64_t length = from.launch_end - from.launch;
-    if (length < kBlockedLaunchNs || gpu_busy_.covered(from.launch, from.launch_end) * 20 < length * 19) return 0;
+    const auto busy = static_cast<double>(gpu_busy_.covered(from.launch, from.launch_end));
+    const double least = length < kLongLaunchNs ? kBusyWhileBlocked : kBusyWhileLong;
+    if (length < kBlockedLaunchNs || busy < least * static_cast<double>(length)) return 0;
     return length - kPlainLaunchNs;
   }
 
@@ -200,9 +206,13 @@ double Replay::step_ns(const WhatIf& change) const {
         start[i] = host;
         end[i] = stream_end[one.stream];
       }
+      const double dispatch =
+          change.dispatch_scale.empty() ? 1.0 : static_cast<double>(change.dispatch_scale[one.work]);
       double ahead = 0;
-      for (std::size_t c = 0; c < kHostCauses; ++c) ahead += change.host_scale[c] * static_cast<double>(one.host_ns[c]);
-      if (!change.dispatch_scale.empty()) ahead *= static_cast<double>(change.dispatch_scale[one.work]);
+      for (std::size_t c = 0; c < kHostCauses; ++c) {
+        const double left = is_dispatching(static_cast<HostCause>(c)) ? dispatch : 1.0;
+        ahead += change.host_scale[c] * left * static_cast<double>(one.host_ns[c]);
+      }
       const bool waits = one.wait != HostCause::none && !change.drop_wait[static_cast<std::size_t>(one.wait)];
       if (waits) {
         const double before = std::min(ahead, static_cast<double>(one.host_before_wait_ns));

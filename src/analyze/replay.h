@@ -32,7 +32,7 @@ struct WhatIf {
   std::array<double, kHostCauses> host_scale = filled(1.0);
   std::array<bool, kHostCauses> drop_wait{};
   std::vector<float> duration_scale;  ///< per work (index into WorkList::works); 0 removes it. Empty: all 1
-  std::vector<float> dispatch_scale;  ///< further factor on the host time after a work. Empty: all 1
+  std::vector<float> dispatch_scale;  ///< further factor on dispatching after a work. Empty: all 1
 
   static constexpr std::array<double, kHostCauses> filled(double value) {
     std::array<double, kHostCauses> all{};

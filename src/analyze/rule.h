@@ -20,8 +20,8 @@ enum class Need { gpu_work, several_ranks, kernel_profiles, counters };
 /// (docs/results/, "How often the analysis is right"; bench/score_analysis.py prints both).
 struct Calibration {
   double removed = 1.0;  ///< of what `change` removes: 0 nothing, 1 all
-  double bias = 0.0;     ///< mean of ln(measured / foretold)
-  double spread = 0.3;   ///< of ln(measured / foretold) about the bias: most of the pairs lie within
+  double bias = 0.0;     ///< middle of ln(measured / foretold) of the pairs
+  double spread = 0.34;  ///< of ln(measured / foretold) about the bias: most of the pairs lie within
 };
 
 /// A program change for the replay, one element a rank. Composable: rules multiply their factors into it.

@@ -163,19 +163,33 @@ class Oracle {
   HostCause own_cause(EventIndex i) const {
     E events = timeline_.events;
     const std::string_view name = timeline_.name_of(i);
-    if (name == "cudaDeviceSynchronize") return HostCause::sync;
+    if (name == "cudaDeviceSynchronize") return in_copying_operator(i) ? HostCause::transfer : HostCause::sync;
     if (name == "cudaFree") return HostCause::allocation;
     if (name == "enumerate(DataLoader)") return HostCause::data_loading;
     if (name == "Optimizer.step#Adam") return HostCause::optimizer;
     if (name == "python glue") return HostCause::none;
     if (name == "cudaMemcpyAsync") {
       for (const GpuWork& work : list_.works) {
-        if (work.launch == i)
-          return work.category == Category::copy_to_host && events.value[work.event] < 100 ? HostCause::sync
-                                                                                           : HostCause::transfer;
+        if (work.launch != i) continue;
+        if (work.category == Category::copy_on_device) return HostCause::dispatch;
+        return work.category == Category::copy_to_host && events.value[work.event] < 100 ? HostCause::sync
+                                                                                         : HostCause::transfer;
       }
     }
     return HostCause::dispatch;
+  }
+
+  /// A wait in an operator that itself launched a copy of data between host and GPU.
+  bool in_copying_operator(EventIndex wait) const {
+    const EventIndex around = list_.parent[wait];
+    if (around == kNoEvent || timeline_.events.kind[around] != EventKind::op) return false;
+    for (const GpuWork& work : list_.works) {
+      const bool copies = work.category == Category::copy_to_device || work.category == Category::copy_to_host;
+      if (copies && timeline_.events.value[work.event] > (64 << 10) && work.launch != kNoEvent &&
+          list_.parent[work.launch] == around)
+        return true;
+    }
+    return false;
   }
 
   /// Ranges around `t` from the outside in.

@@ -54,6 +54,18 @@ TEST(Cures, a_graph_comes_first_where_every_step_launches_the_same) {
   EXPECT_EQ(finding->recommendations.front().gain->low, finding->gain.low);
 }
 
+TEST(Cures, copies_within_the_gpu_break_no_graph) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) {
+      short_kernels(scene, 20);
+      scene.copy(CopyKind::device_to_device, HostMemory::unknown, 1 << 20, 30'000, true);
+    }
+  }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->recommendations.front().id, "cuda_graph");
+}
+
 TEST(Cures, compiling_comes_first_where_steps_differ) {
   int step = 0;
   const Analysis analysis =
@@ -141,7 +153,7 @@ TEST(Cures, a_larger_batch_leaves_passes_over_weights_as_they_are) {
   };
   const Analysis weights = with_casts_of(4096);  // nothing is computed on that many elements
   const Analysis activations = with_casts_of(32);
-  // weights: 10 + 4 + 20 us become 20 us and what 16 batches need; activations: everything grows with the batch
+  // weights: 10 + 4 + 20 us become 20 us and what 64 batches need; activations: everything grows with the batch
   EXPECT_GT(find(weights, "gpu_underused")->gain.low, find(activations, "gpu_underused")->gain.low * 0.9);
   EXPECT_GT(find(weights, "gpu_underused")->gain.low, 5);
 }
@@ -155,6 +167,61 @@ TEST(Cures, what_the_host_does_with_what_it_copied_goes_with_the_copy) {
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
   expect_gain(&analysis.findings.front(), 7.0);
+}
+
+TEST(Cures, the_wait_in_a_blocking_copy_goes_with_the_copy) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) {
+      scene.launch(kTensorGemm, 100'000);
+      scene.within("aten::copy_", EventKind::op, [&] {
+        scene.copy(CopyKind::device_to_host, HostMemory::pinned, 10 << 20, 200'000, false);
+        scene.synchronize();
+      });
+      scene.idle_host(80'000);
+    }
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
+  expect_gain(&analysis.findings.front(), 390.0 / 100);
+  EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
+}
+
+TEST(Cures, a_launch_that_waited_for_a_place_in_the_queue_is_no_host_time) {
+  TimelineScene scene;
+  const std::uint32_t stream = scene.stream(7);
+  std::uint32_t id = 0;
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const std::int64_t begin = 1'000'000 + step * 4'600'000;
+    scene.add({EventKind::annotation, begin, 4'600'000, "ProfilerStep#" + std::to_string(step)});
+    for (std::int64_t i = 0; i < 50; ++i) {  // the last launch waits while the GPU works four fifths of the time
+      scene.add({EventKind::runtime_api, begin + i * 8'000, i < 49 ? 2'000 : 4'100'000, "cudaLaunchKernel",
+                 TimelineScene::kHost, ++id});
+      scene.add({EventKind::kernel, begin + 10'000 + i * 92'000, 75'000, kFp32Product, stream, id});
+    }
+  }
+  const Finding* finding = find(of(scene.build()), "precision");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GT(finding->gain.low, 4);
+}
+
+TEST(Cures, double_precision_is_left_at_the_rate_of_tensor_cores) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) {
+      scene.launch("cutlass_80_tensorop_d884gemm_64x32_16x4_nn_align1", 900'000);
+      scene.launch("void at::native::vectorized_elementwise_kernel<2, BinaryFunctor<double, double, double>>", 100'000);
+    }
+  }));
+  expect_gain(find(analysis, "precision"), 1000.0 / (900 * 67 / 495.0 + 50));
+}
+
+TEST(Cures, rolled_tensors_are_fused_with_what_is_computed_on_them) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) {
+      scene.launch("void at::native::roll_cuda_kernel<float>", 100'000);
+      scene.launch(kGelu, 100'000);
+    }
+  }));
+  EXPECT_GT(find(analysis, "memory_bandwidth")->gain.low, 5);
 }
 
 TEST(Cures, a_gather_that_is_reduced_still_reads_its_rows) {
@@ -248,6 +315,23 @@ TEST(Cures, small_sharded_units_want_larger_ones) {
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("fully_shard"));
   EXPECT_GT(finding->gain.low, 2);
+}
+
+TEST(Cures, synchronized_norms_are_replaced_by_norms_of_each_gpu) {
+  const Analysis analysis = of_two_ranks([](TimelineScene& scene) {
+    for (int i = 0; i < 30; ++i) {
+      scene.idle_host(100'000);
+      scene.within("SyncBatchNorm", EventKind::op, [&] {
+        scene.idle_host(150'000);
+        scene.launch("ncclDevKernel_AllGather_RING_LL", 30'000);
+        scene.synchronize();
+      });
+    }
+  });
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("BatchNorm2d"));
+  EXPECT_GT(finding->gain.high, 1.8);
 }
 
 TEST(Cures, waiting_for_input_on_one_rank_is_gone_when_cured) {

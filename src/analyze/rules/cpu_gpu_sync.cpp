@@ -72,7 +72,7 @@ void change(const Evidence&, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync",   "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
-    change,         {1.0, 0.03, 0.25}};
+    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
+    change,         {1.0, 0.02}};
 
 }  // namespace warpmark::analyze

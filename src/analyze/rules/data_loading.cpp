@@ -69,8 +69,8 @@ double foretell(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kDataLoadingRule = {"data_loading",   "data_loading", "Does the GPU wait for input data?",
-                                         Need::gpu_work,   apply,          change,
-                                         {1.0, 0.1, 0.33}, foretell};
+constinit const Rule kDataLoadingRule = {"data_loading", "data_loading", "Does the GPU wait for input data?",
+                                         Need::gpu_work, apply,          change,
+                                         {1.0, 0.1},     foretell};
 
 }  // namespace warpmark::analyze

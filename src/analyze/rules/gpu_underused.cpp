@@ -12,7 +12,7 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kMostSeverity = 0.2;
-constexpr Calibration kPerSample = {1.0, 0.0, 0.33};  // of five programs (larger_batch.cpp)
+constexpr Calibration kPerSample = {1.0, -0.08};  // of ten programs (larger_batch.cpp)
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
@@ -42,6 +42,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
       count_fact("multiprocessors", "Multiprocessors", sms),
   };
   const LargerBatch larger = larger_batch(evidence);
+  finding.evidence.push_back(
+      {larger.full_at < larger.times
+           ? fmt::format("A batch {} times as large fills the GPU: beyond it, twice the batch gains less than a tenth",
+                         larger.full_at)
+           : fmt::format("A batch {} times as large does not fill the GPU yet", larger.times),
+       "batch_that_fills", larger.full_at, ""});
   finding.recommendations = {
       {AdviceKind::config, "Raise the batch size as far as memory allows, and scale the learning rate with it.",
        fmt::format("batch_size *= {}  # or as far as memory allows", larger.times)},

@@ -83,9 +83,11 @@ void change(const Evidence& evidence, double success, Change& change) {
     WhatIf& one = change.ranks[r];
     one.host_scale[kTransfer] *= 1 - success;
     one.drop_wait[kTransfer] = true;
-    if (one.duration_scale.empty()) one.duration_scale.assign(rank.list.works.size(), 1.0F);
+    open_columns(rank, one);
     for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
-      if (moves_data(rank, rank.list.works[i])) one.duration_scale[i] *= static_cast<float>(1 - success);
+      if (!moves_data(rank, rank.list.works[i])) continue;
+      one.duration_scale[i] *= static_cast<float>(1 - success);
+      one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
     }
   }
 }
@@ -93,7 +95,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading",   "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
-    change,          {1.0, 0.04, 0.25}};
+    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
+    change,          {1.0, 0.1}};
 
 }  // namespace warpmark::analyze

@@ -8,9 +8,10 @@ namespace warpmark::analyze {
 struct LargerBatch {
   int times = 1;            ///< as large
   double samples_gain = 1;  ///< samples a second, over those of the recorded batch
+  int full_at = 1;  ///< smallest power of two times the batch beyond which twice as much gains less than a tenth
 };
 
-/// Sixteen times the batch; sixty-four times where that gains little more, so that the GPU is full.
+/// Forty-eight times the batch.
 [[nodiscard]] LargerBatch larger_batch(const Evidence& evidence);
 
 /// Samples a second with a batch `times` as large.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/main_thread.h"
+#include "analyze/other_processes.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
@@ -19,8 +20,8 @@ namespace {
 // a tenth too much (kernels of a graph do not follow one another at once); such replays of 22 programs were off by more
 // than a tenth in four.
 constexpr double kCompiledAway = 0.25;
-constexpr Calibration kCompiled = {1.0, 0.0, 0.26};
-constexpr Calibration kGraph = {1.0, -0.1, 0.3};
+constexpr Calibration kCompiled = {1.0, 0.0};
+constexpr Calibration kGraph = {1.0, -0.1};
 constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
 constexpr double kMostWaits = 1;         // of the host for the GPU a step: reading the loss at its end breaks no graph
 constexpr double kMostCopies = 4;        // a step between host and GPU: inputs and a loss stay outside of a graph
@@ -142,10 +143,21 @@ void recommend(const Evidence& evidence, double limit, Finding& finding) {
                                      "torch.optim.AdamW(params, fused=True)"});
 }
 
+/// Idle time that dispatching explains, a step: as recorded, but no more than `limit` says would go without it, and
+/// none in which the GPU worked for others.
+double lost_ns(const Evidence& evidence, double limit) {
+  const RankEvidence& rank = evidence.rank();
+  const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
+  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
+                      late_updates_ns(evidence) - others;
+  if (!rank.replay.knows_host()) return idle;
+  return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
-                      late_updates_ns(evidence);
+  const double limit = without_dispatch(evidence, 1.0);
+  const double lost = lost_ns(evidence, limit);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);
@@ -164,12 +176,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("recording_cost_per_step", "Idle time that recording itself is estimated to cause, per step",
                 rank.part_ns(Part::idle_profiler)),
   };
-  const double limit = without_dispatch(evidence, 1.0);
   finding.evidence.push_back(
       {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times faster", limit),
        "cuda_graph_limit", limit, ""});
   recommend(evidence, limit, finding);
   show_main_thread(evidence, finding);
+  show_other_processes(evidence, finding);
   show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);
   return {finding};
 }

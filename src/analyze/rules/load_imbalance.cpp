@@ -52,6 +52,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 constinit const Rule kLoadImbalanceRule = {
     "load_imbalance", "load_imbalance", "Does one rank make the others wait?", Need::several_ranks, apply,
-    nullptr,          {1.0, 0.05, 0.33}};
+    nullptr,          {1.0, -0.04}};
 
 }  // namespace warpmark::analyze

@@ -86,7 +86,6 @@ double late_updates_ns(const Evidence& evidence) {
 }
 
 constinit const Rule kOptimizerRule = {
-    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply,
-    change,      {1.0, 0.08, 0.25}};
+    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change, {1.0, 0.1}};
 
 }  // namespace warpmark::analyze

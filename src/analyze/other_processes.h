@@ -1,0 +1,19 @@
+// Whether the GPU worked for somebody else while the recorded program left it idle.
+#pragma once
+
+#include <optional>
+
+#include "analyze/evidence.h"
+#include "model/finding.h"
+
+namespace warpmark::analyze {
+
+/// Share of the analyzed steps, 0..1, in which the GPU worked, but not for this rank: its own counter of busy time less
+/// the recorded work. Nothing where it was not sampled within the steps, or both agree as well as they do when a
+/// program is alone.
+[[nodiscard]] std::optional<double> used_by_others(const ProfileSession& session, const RankEvidence& rank);
+
+/// Adds that share to the evidence.
+void show_other_processes(const Evidence& evidence, Finding& finding);
+
+}  // namespace warpmark::analyze
