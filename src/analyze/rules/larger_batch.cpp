@@ -18,7 +18,7 @@ constexpr int kMostTimes = 48;
 constexpr double kStillGains = 1.1;  // of twice the batch
 // A kernel's start and end and one access to memory: the shortest in the recordings take 1.0 to 1.6 us, those with a
 // hundred blocks 2 us. This and the next from ten programs whose gains they foretell, at the batch that was chosen,
-// within a factor of 1.4.
+// within a factor of 1.45.
 constexpr double kEmptyKernelNs = 2'500;
 // Of what a matrix kernel of a small batch occupies, what a full one needs of it: small tiles wait for memory (weights
 // are read for few rows).
