@@ -1,20 +1,16 @@
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "report/acceptance.h"
 #include "report/across.h"
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
 #include "validate/across.h"
 #include "warpmark/accept_machine.h"
 #include "warpmark/build_info.h"
 #include "warpmark/command.h"
+#include "warpmark/option_values.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -36,35 +32,14 @@ constexpr OptionSpec kOptions[] = {
     {"--no-store", "", "with --run: do not store the results"},
 };
 
-Result<std::string> format_of(const ParsedOptions& options) {
-  const std::vector<std::string> formats{"text", "md", "html", "json"};
-  const std::string format = options.get("--format", "text");
-  if (std::find(formats.begin(), formats.end(), format) != formats.end()) return format;
-  return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
-}
-
-/// What is shown and written: the data, and its report.
-struct Shown {
-  std::string name;  ///< of the files, without extension
-  Json json;
-  Report report;
-};
-
-std::string rendered(const Shown& shown, const std::string& format, const report::RenderOptions& options) {
-  if (format == "json") return dump_json(shown.json) + "\n";
-  if (format == "md") return report::render_markdown(shown.report);
-  return format == "html" ? report::render_html(shown.report) : report::render_text(shown.report, options);
-}
-
-Status show(Context& context, const ParsedOptions& options, const std::string& format, const Shown& shown) {
-  context.out << rendered(shown, format, {.width = context.width, .color = context.color, .unicode = context.unicode});
+/// `name` is that of the files of --out, without extension.
+Status show(Context& context, const ParsedOptions& options, const std::string& name, const Shown& shown) {
+  context.out << rendered(shown, options.get("--format", "text"), render_options(context));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(make_folder(folder));
   for (const char* extension : {"json", "md", "html"}) {
-    WM_TRY(write_file(folder / (shown.name + "." + extension), rendered(shown, extension, {})));
+    WM_TRY(write_file(folder / (name + "." + extension), rendered(shown, extension)));
   }
   return {};
 }
@@ -92,13 +67,6 @@ int exit_code_for(NodeState state) {
   return kInconclusive;
 }
 
-Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
-  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
-  return value;
-}
-
 Result<Across> accept_across(Context& context, const ParsedOptions& options) {
   if (options.has("--run") || options.has("--results"))
     return usage_error("--across judges the results that are given");
@@ -121,10 +89,10 @@ Result<Across> accept_across(Context& context, const ParsedOptions& options) {
 
 Result<int> run(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
-  WM_ASSIGN(const auto format, format_of(options));
+  WM_TRY(format_of(options));
   if (options.has("--across")) {
     WM_ASSIGN(const auto across, accept_across(context, options));
-    WM_TRY(show(context, options, format, {"across", to_json(across), report::build_report(across)}));
+    WM_TRY(show(context, options, "across", {[&] { return to_json(across); }, report::build_report(across)}));
     return exit_code_for(overall(across));
   }
   if (words.size() != 1) {
@@ -134,7 +102,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
   acceptance.command = command_line_of(context);
-  WM_TRY(show(context, options, format, {"acceptance", to_json(acceptance), report::build_report(acceptance)}));
+  WM_TRY(show(context, options, "acceptance", {[&] { return to_json(acceptance); }, report::build_report(acceptance)}));
   return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(overall(acceptance));
 }
 

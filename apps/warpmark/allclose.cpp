@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "report/table.h"
 #include "warpmark/command.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -154,8 +155,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   const auto results = accuracy::allclose(reference, out, settings);
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
-  context.out << report::render_table(table_of(results),
-                                      {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_table(table_of(results), render_options(context));
   print_offenders(context.out, results);
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(json_of(results, ok)) + "\n"));

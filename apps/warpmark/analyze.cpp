@@ -12,11 +12,11 @@
 #include "profile/read_session.h"
 #include "report/analysis_report.h"
 #include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
+#include "report/render.h"
 #include "report/timeline_html.h"
 #include "warpmark/analyze_query.h"
 #include "warpmark/command.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -49,16 +49,10 @@ Result<double> gate_of(const std::string& text) {
   return *number;
 }
 
-Result<std::string> rendered(const Report& report, const std::string& format, const report::RenderOptions& options) {
-  if (format == "text") return report::render_text(report, options);
-  if (format == "md") return report::render_markdown(report);
-  if (format == "html") return report::render_html(report);
-  return usage_error("there is no format '" + format + "'", "formats: text, md, html, json");
-}
-
-report::RenderOptions rendering(const Context& context, const ParsedOptions& options) {
-  return {
-      .width = context.width, .color = context.color, .unicode = context.unicode, .details = options.has("--details")};
+std::string rendered(const Context& context, const ParsedOptions& options, const Report& report) {
+  auto rendering = render_options(context);
+  rendering.details = options.has("--details");
+  return report::render(report, options.get("--format", "text"), rendering);
 }
 
 Result<ProfileSession> read(const std::vector<std::string>& paths) {
@@ -76,9 +70,7 @@ Result<int> print_difference(Context& context, const ParsedOptions& options, con
     context.out << json.dump(2) << '\n';
     return kSuccess;
   }
-  WM_ASSIGN(const auto text, rendered(report::build_diff_report(tables, kRows), options.get("--format", "text"),
-                                      rendering(context, options)));
-  context.out << text;
+  context.out << rendered(context, options, report::build_diff_report(tables, kRows));
   return kSuccess;
 }
 
@@ -105,8 +97,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     WM_ASSIGN(top, parse_integer(options.get("--top")));
   }
   if (top < 0) return usage_error("--top cannot be negative");
-  const std::string format = options.get("--format", "text");
-  if (format != "json") WM_TRY(rendered({}, format, {}).ok() ? Status() : Status(rendered({}, format, {}).error()));
+  WM_ASSIGN(const auto format, format_of(options));
 
   WM_ASSIGN(const auto session, read(options.positionals()));
   if (options.has("--against")) return print_difference(context, options, session);
@@ -116,8 +107,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (format == "json") {
     context.out << to_json(analysis).dump(2) << '\n';
   } else {
-    WM_ASSIGN(const auto text, rendered(report, format, rendering(context, options)));
-    context.out << text;
+    context.out << rendered(context, options, report);
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), to_json(analysis).dump(2) + "\n"));
   if (options.has("--html")) {

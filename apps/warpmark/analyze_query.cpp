@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "profile/query.h"
 #include "report/table.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -55,8 +56,7 @@ Result<int> print_query(Context& context, const ProfileSession& session, const s
     for (const auto& value : row) cells.push_back({text_of(value)});
     table.rows.push_back(std::move(cells));
   }
-  context.out << report::render_table(table,
-                                      {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_table(table, render_options(context));
   if (result.cut) context.err << "warpmark: only the first rows are shown; add a LIMIT\n";
   return kSuccess;
 }

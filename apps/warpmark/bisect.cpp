@@ -11,9 +11,6 @@
 #include "device/machine.h"
 #include "model/bisection.h"
 #include "report/bisection.h"
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
 #include "validate/bisect_run.h"
 #include "validate/command_experiment.h"
 #include "warpmark/bisect_project.h"
@@ -21,7 +18,9 @@
 #include "warpmark/command.h"
 #include "warpmark/git_revisions.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/option_values.h"
 #include "warpmark/project_command.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -49,20 +48,7 @@ constexpr OptionSpec kOptions[] = {
     {"--db", "FILE|URL", "database of stored results; the search's state stands beside it", false, "<files>"},
 };
 
-Result<double> share_of(const ParsedOptions& options, const char* name, double otherwise) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
-  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
-  return value;
-}
-
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
-                              std::int64_t least) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
-  if (value < least || value > 100'000) return usage_error(fmt::format("{} must be {} to 100000", name, least));
-  return value;
-}
+constexpr std::int64_t kMost = 100'000;  // of whatever is counted
 
 Result<validate::BisectRequest> request_of(const ParsedOptions& options) {
   validate::BisectRequest request;
@@ -73,23 +59,20 @@ Result<validate::BisectRequest> request_of(const ParsedOptions& options) {
   if (options.has("--effect") && options.has("--threshold")) {
     return usage_error("--effect and --threshold are the same", "give one");
   }
-  WM_ASSIGN(request.effect, share_of(options, options.has("--threshold") ? "--threshold" : "--effect", 0.01));
-  WM_ASSIGN(request.confidence, share_of(options, "--confidence", 0.95));
-  WM_ASSIGN(request.alpha, share_of(options, "--alpha", 0.02));
+  WM_ASSIGN(request.effect, ratio_of(options, options.has("--threshold") ? "--threshold" : "--effect", 0.01));
+  WM_ASSIGN(request.confidence, ratio_of(options, "--confidence", 0.95));
+  WM_ASSIGN(request.alpha, ratio_of(options, "--alpha", 0.02));
   if (request.confidence < 0.5) return usage_error("--confidence must be at least 50%");
-  WM_ASSIGN(request.rounds, count_of(options, "--rounds", 200, 7));
-  WM_ASSIGN(request.builds, count_of(options, "--builds", validate::default_builds(request.commits.size() - 1), 2));
-  WM_ASSIGN(request.warmup_runs, count_of(options, "--warmup", 1, 0));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0));
+  WM_ASSIGN(request.rounds, count_of(options, "--rounds", 200, 7, kMost));
+  WM_ASSIGN(request.builds,
+            count_of(options, "--builds", validate::default_builds(request.commits.size() - 1), 2, kMost));
+  WM_ASSIGN(request.warmup_runs, count_of(options, "--warmup", 1, 0, kMost));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, kMost));
   request.seed = static_cast<std::uint64_t>(seed);
   if (options.has("--budget")) {
     WM_ASSIGN(request.budget_s, parse_duration_s(options.get("--budget")));
   }
-  const std::string format = options.get("--format", "text");
-  const std::vector<std::string> formats{"text", "md", "html", "json"};
-  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-    return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
-  }
+  WM_TRY(format_of(options));
   return request;
 }
 
@@ -136,13 +119,6 @@ std::string identity(const validate::CommandSpec& spec, const validate::BisectRe
       request.commits.front().sha, request.commits.back().sha, validate::command_line(spec.build), identity_of(spec),
       request.effect, request.confidence, request.alpha, request.rounds, request.warmup_runs, request.seed,
       machine.fingerprint);
-}
-
-std::string rendered(const Bisection& bisection, const std::string& format, const report::RenderOptions& options) {
-  if (format == "json") return dump_json(to_json(bisection)) + "\n";
-  const Report report = report::build_report(bisection);
-  if (format == "md") return report::render_markdown(report);
-  return format == "html" ? report::render_html(report) : report::render_text(report, options);
 }
 
 int exit_code_for(const Bisection& bisection) {
@@ -199,9 +175,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     context.err << fmt::format("interrupted after {} runs; run the same command again to go on\n", found->runs);
     return kInterrupted;
   }
-  context.out << rendered(*found, options.get("--format", "text"),
-                          {.width = context.width, .color = context.color, .unicode = context.unicode});
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(*found, "json", {})));
+  const Shown shown{[&] { return to_json(*found); }, report::build_report(*found)};
+  context.out << rendered(shown, options.get("--format", "text"), render_options(context));
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(shown, "json")));
   return exit_code_for(*found);
 }
 

@@ -60,11 +60,10 @@ Result<measure::Experiment*> ProjectRevisions::prepare(std::size_t index) {
 }
 
 Result<std::unique_ptr<FolderLog>> FolderLog::open(std::filesystem::path folder, std::string identity, bool fresh) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(make_folder(folder));
   WM_ASSIGN(auto lock, validate::Journal::open((folder / "lock.jsonl").string(), identity, "lock", false));
   if (fresh) {
+    std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
       const auto name = entry.path().filename().string();
       if (name != "lock.jsonl") std::filesystem::remove_all(entry.path(), failure);

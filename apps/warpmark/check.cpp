@@ -1,21 +1,17 @@
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 
 #include "base/files.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "model/check.h"
 #include "report/check.h"
 #include "report/check_junit.h"
 #include "report/github.h"
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
 #include "warpmark/check_history.h"
 #include "warpmark/command.h"
+#include "warpmark/option_values.h"
+#include "warpmark/report_output.h"
 #include "warpmark/result_files.h"
 #include "warpmark/run_command.h"
 #include "warpmark/store_access.h"
@@ -52,28 +48,11 @@ constexpr OptionSpec kOptions[] = {
     {"--no-store", "", "commands: do not add the measurement to the history"},
 };
 
-const std::vector<std::string> kFormats{"text", "md", "html", "json", "github", "junit"};
-
 struct Request {
   CheckOptions check;
   std::string format = "text";
   std::int64_t sessions = 1;
 };
-
-Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
-  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
-  return value;
-}
-
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
-                              std::int64_t most) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
-  if (value < 1 || value > most) return usage_error(fmt::format("{} must be 1 to {}", name, most));
-  return value;
-}
 
 Result<Request> request_of(const ParsedOptions& options) {
   Request request;
@@ -82,12 +61,9 @@ Result<Request> request_of(const ParsedOptions& options) {
   request.check.metrics = options.get("--metrics");
   WM_ASSIGN(request.check.threshold, ratio_of(options, "--threshold", 0.05));
   WM_ASSIGN(request.check.alpha, ratio_of(options, "--alpha", 0.05));
-  WM_ASSIGN(request.check.history, count_of(options, "--history", 100, 10'000));
-  WM_ASSIGN(request.sessions, count_of(options, "--sessions", 1, 100));
-  request.format = options.get("--format", "text");
-  if (std::find(kFormats.begin(), kFormats.end(), request.format) == kFormats.end()) {
-    return usage_error("there is no format '" + request.format + "'", "formats: " + join(kFormats, ", "));
-  }
+  WM_ASSIGN(request.check.history, count_of(options, "--history", 100, 1, 10'000));
+  WM_ASSIGN(request.sessions, count_of(options, "--sessions", 1, 1, 100));
+  WM_ASSIGN(request.format, format_of(options, {"text", "md", "html", "json", "github", "junit"}));
   return request;
 }
 
@@ -128,27 +104,23 @@ Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOpt
   return sessions;
 }
 
-std::string rendered(const Check& check, const std::string& format, const report::RenderOptions& options) {
-  if (format == "json") return dump_json(to_json(check)) + "\n";
-  if (format == "github") return report::render_github_comment(check);
-  if (format == "junit") return report::render_junit(check);
-  const Report report = report::build_report(check);
-  if (format == "md") return report::render_markdown(report);
-  return format == "html" ? report::render_html(report) : report::render_text(report, options);
+void print(Context& context, const std::string& format, const Check& check, const Shown& shown) {
+  if (format == "github") {
+    context.out << report::render_github_comment(check);
+  } else if (format == "junit") {
+    context.out << report::render_junit(check);
+  } else {
+    context.out << rendered(shown, format, render_options(context));
+  }
+  context.out.flush();
 }
 
-Status write_files(const ParsedOptions& options, const Check& check) {
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(check, "json", {})));
+Status write_files(const ParsedOptions& options, const Check& check, const Shown& shown) {
+  WM_TRY(write_report(options, "check", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
-  WM_TRY(write_file(folder / "check.json", rendered(check, "json", {})));
-  WM_TRY(write_file(folder / "comment.md", rendered(check, "github", {})));
-  WM_TRY(write_file(folder / "junit.xml", rendered(check, "junit", {})));
-  WM_TRY(write_file(folder / "report.md", rendered(check, "md", {})));
-  return write_file(folder / "report.html", rendered(check, "html", {}));
+  WM_TRY(write_file(folder / "comment.md", report::render_github_comment(check)));
+  return write_file(folder / "junit.xml", report::render_junit(check));
 }
 
 /// Annotations go beside the comment, as GitHub reads them from a step's output; the summary into the file that it
@@ -162,18 +134,6 @@ Status tell_github(Context& context, const Check& check) {
   file.flush();
   if (!file) return environment_error(std::string("cannot write the job's summary ") + summary);
   return {};
-}
-
-int exit_code_for(const Check& check) {
-  switch (overall(check)) {
-    case Verdict::mistrusted: return kEnvironment;
-    case Verdict::worse: return kGateFailed;
-    case Verdict::inconclusive: return kInconclusive;
-    case Verdict::different:
-    case Verdict::better:
-    case Verdict::same: return kSuccess;
-  }
-  return kInconclusive;
 }
 
 /// That a command failed when it was measured for this is a fault of the command, and no doubt about its speed.
@@ -203,12 +163,11 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto check, check_against_history(*store, *sessions, request.check));
   check.command = command_line_of(context);
-  context.out << rendered(check, request.format,
-                          {.width = context.width, .color = context.color, .unicode = context.unicode});
-  context.out.flush();
+  const Shown shown{[&] { return to_json(check); }, report::build_report(check)};
+  print(context, request.format, check, shown);
   if (request.format == "github") WM_TRY(tell_github(context, check));
-  WM_TRY(write_files(options, check));
-  const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_for(check);
+  WM_TRY(write_files(options, check, shown));
+  const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
   return failed != kSuccess && judged == kInconclusive ? failed : judged;
 }
 

@@ -206,11 +206,14 @@ class HistoryCheck {
     check_.advice = "To decide in spite of the noise: " + join(ways, "; or ") + ".";
   }
 
+  [[nodiscard]] bool any_baseline() const {
+    return std::any_of(check_.metrics.begin(), check_.metrics.end(),
+                       [](const auto& item) { return !item.baseline.empty(); });
+  }
+
   /// Where the branch has no result at all its name may be the mistake.
   Status name_branches() {
-    const bool any = std::any_of(check_.metrics.begin(), check_.metrics.end(),
-                                 [](const auto& item) { return !item.baseline.empty(); });
-    if (any) return {};
+    if (any_baseline()) return {};
     WM_ASSIGN(const auto sessions, store_.sessions({.hostname = {}, .fingerprint = {}, .commit = {}, .limit = 10'000}));
     std::map<std::string, std::int64_t> counts;
     for (const auto& session : sessions) {
@@ -241,10 +244,7 @@ class HistoryCheck {
 
   /// A history on other machines is no history, and not to be passed over in silence.
   Status some_baseline_or_why_not() {
-    if (std::any_of(check_.metrics.begin(), check_.metrics.end(),
-                    [](const auto& item) { return !item.baseline.empty(); })) {
-      return {};
-    }
+    if (any_baseline()) return {};
     for (const Run* run : cases_) {
       WM_ASSIGN(const auto others, points_of(*run, ""));
       if (others.empty()) continue;

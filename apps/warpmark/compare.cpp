@@ -5,15 +5,12 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
 #include "model/comparison.h"
 #include "report/comparison.h"
 #include "report/html.h"
-#include "report/markdown.h"
 #include "report/svg.h"
-#include "report/text.h"
 #include "validate/ab_test.h"
 #include "validate/calibrate.h"
 #include "validate/journal.h"
@@ -23,7 +20,9 @@
 #include "warpmark/compare_store.h"
 #include "warpmark/compare_stored.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/option_values.h"
 #include "warpmark/project_command.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -63,21 +62,6 @@ struct Request {
   std::vector<std::string> stored;  ///< ids of the arms' runs
 };
 
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
-                              std::int64_t least, std::int64_t most) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
-  if (value < least || value > most) return usage_error(fmt::format("{} must be {} to {}", name, least, most));
-  return value;
-}
-
-Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
-  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
-  return value;
-}
-
 Result<Request> request_of(const ParsedOptions& options) {
   Request request;
   auto& test = request.test;
@@ -99,11 +83,7 @@ Result<Request> request_of(const ParsedOptions& options) {
   }
   if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
   test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
-  request.format = options.get("--format", "text");
-  const std::vector<std::string> formats{"text", "md", "html", "json"};
-  if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
-    return usage_error("there is no format '" + request.format + "'", "formats: " + join(formats, ", "));
-  }
+  WM_ASSIGN(request.format, format_of(options));
   return request;
 }
 
@@ -120,9 +100,7 @@ void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
 
 Result<Comparison> measure(Context& context, const ParsedOptions& options, Request& request) {
   WM_ASSIGN(const auto folder, state_folder(context, options));
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(make_folder(folder));
   WM_ASSIGN(const auto arms, make_arms(context, options, folder));
   const Machine machine = device::machine_facts();
   const std::string wanted = identity(arms, request.test, machine);
@@ -164,23 +142,10 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Reque
   return comparison;
 }
 
-std::string rendered(const Comparison& comparison, const std::string& format, const report::RenderOptions& options) {
-  if (format == "json") return dump_json(to_json(comparison)) + "\n";
-  const Report report = report::build_report(comparison);
-  if (format == "md") return report::render_markdown(report);
-  return format == "html" ? report::render_html(report) : report::render_text(report, options);
-}
-
-Status write_files(const ParsedOptions& options, const Comparison& comparison) {
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(comparison, "json", {})));
+Status write_files(const ParsedOptions& options, const Comparison& comparison, const Shown& shown) {
+  WM_TRY(write_report(options, "compare", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
-  WM_TRY(write_file(folder / "compare.json", rendered(comparison, "json", {})));
-  WM_TRY(write_file(folder / "report.md", rendered(comparison, "md", {})));
-  WM_TRY(write_file(folder / "report.html", rendered(comparison, "html", {})));
   for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
     const auto& metric = comparison.metrics[i];
     if (metric.a.empty() || metric.b.empty()) continue;
@@ -195,15 +160,7 @@ Status write_files(const ParsedOptions& options, const Comparison& comparison) {
 
 int exit_code_for(const Comparison& comparison) {
   if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
-  switch (overall(comparison)) {
-    case Verdict::mistrusted: return kEnvironment;
-    case Verdict::worse: return kGateFailed;
-    case Verdict::inconclusive: return kInconclusive;
-    case Verdict::different:
-    case Verdict::better:
-    case Verdict::same: return kSuccess;
-  }
-  return kSuccess;
+  return exit_code_of(overall(comparison));
 }
 
 /// Two positionals without commands are stored results.
@@ -224,14 +181,14 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   Comparison& comparison = *compared;
   comparison.started = started;
   comparison.command = command_line_of(context);
-  context.out << rendered(comparison, request.format,
-                          {.width = context.width, .color = context.color, .unicode = context.unicode});
+  const Shown shown{[&] { return to_json(comparison); }, report::build_report(comparison)};
+  context.out << rendered(shown, request.format, render_options(context));
   if (!request.stored.empty() && request.format == "text") {
     context.out.flush();
     context.err << fmt::format("stored; compare again with: warpmark compare {} {}\n", request.stored[0],
                                request.stored[1]);
   }
-  WM_TRY(write_files(options, comparison));
+  WM_TRY(write_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
   // A calibration is no gate: its arms are equal.
   return options.has("--calibrate") ? kSuccess : exit_code_for(comparison);

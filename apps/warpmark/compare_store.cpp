@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "store/keep.h"
@@ -15,10 +14,7 @@ namespace {
 
 /// Ids must be the same when a comparison that was killed while storing goes on: from its first sample and its own id.
 std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char arm) {
-  std::string stamp = runs.front().started;  // 2026-03-01T12:34:56Z
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
-  std::replace(stamp.begin(), stamp.end(), 'T', '-');
-  return fmt::format("{}-{}{}", stamp, comparison.id.substr(0, 6), arm);
+  return fmt::format("{}-{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), arm);
 }
 
 std::vector<Run> runs_of(const std::vector<validate::AbSample>& samples, int arm) {

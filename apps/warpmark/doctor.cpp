@@ -7,6 +7,7 @@
 #include "report/doctor.h"
 #include "report/text.h"
 #include "warpmark/command.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -30,8 +31,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
     report.sections.push_back({"GPU topology", {std::move(topology)}});
   }
-  context.out << report::render_text(report,
-                                     {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_text(report, render_options(context));
   return kSuccess;
 }
 

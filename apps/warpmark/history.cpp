@@ -14,6 +14,7 @@
 #include "warpmark/history_exchange.h"
 #include "warpmark/history_keep.h"
 #include "warpmark/history_series.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -35,10 +36,6 @@ constexpr OptionSpec kOptions[] = {
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
 };
-
-report::RenderOptions render_options(const Context& context) {
-  return {.width = context.width, .color = context.color, .unicode = context.unicode};
-}
 
 std::string outcomes_text(const store::SessionSummary& session) {
   std::string text;

@@ -7,11 +7,12 @@
 #include <ostream>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "report/format.h"
 #include "report/labels.h"
 #include "report/table.h"
 #include "stats/compare.h"
+#include "warpmark/option_values.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -131,15 +132,11 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   if (baseline.machine.fingerprint != candidate.machine.fingerprint) {
     return environment_error("the sessions come from different machines or drivers", "compare sessions of one machine");
   }
-  double alpha = 0.05;
-  if (options.has("--alpha")) {
-    WM_ASSIGN(alpha, parse_ratio(options.get("--alpha")));
-    if (alpha <= 0 || alpha >= 1) return usage_error("--alpha must be between 0 and 1");
-  }
+  WM_ASSIGN(const double alpha, ratio_of(options, "--alpha", 0.05));
   const auto pairs = pairs_of(baseline, candidate);
   if (pairs.empty()) return usage_error("the sessions have no case in common");
   const auto comparisons = compare_all(pairs, alpha);
-  const report::RenderOptions rendering{.width = context.width, .color = context.color, .unicode = context.unicode};
+  const auto rendering = render_options(context);
   context.out << report::render_table(table_of(pairs, comparisons, report::RunLabels(baseline)), rendering);
   context.out << undecided_text(comparisons);
   const auto changed = std::count_if(comparisons.begin(), comparisons.end(), [](const auto& comparison) {

@@ -9,6 +9,7 @@
 #include "exchange/imported.h"
 #include "model/names.h"
 #include "report/table.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -72,8 +73,7 @@ void show(Context& context, const Selection& selection) {
                           {std::to_string(results_of(session))},
                           {session.commit.substr(0, 10) + (session.dirty ? "*" : "")}});
   }
-  context.out << report::render_table(table,
-                                      {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << report::render_table(table, render_options(context));
   if (selection.go.size() > kShown) context.out << fmt::format("and {} more\n", selection.go.size() - kShown);
   context.out << fmt::format("\n{} sessions with {} results; {} stay", selection.go.size(), results, selection.stay);
   if (selection.tagged > 0) context.out << fmt::format(", {} of them for their tags", selection.tagged);

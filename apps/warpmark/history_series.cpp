@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "warpmark/report_output.h"
 #include "warpmark/series.h"
 
 namespace warpmark::apps {
@@ -72,7 +73,7 @@ Result<int> show_series(Context& context, const ParsedOptions& options, store::S
     context.out << "nothing is stored yet; measure with: warpmark run\n";
     return kSuccess;
   }
-  const report::RenderOptions render{.width = context.width, .color = context.color, .unicode = context.unicode};
+  const auto render = render_options(context);
   const auto& words = options.positionals();
   if (words.size() < 2) {
     context.out << report::render_table(all_series(all), render);

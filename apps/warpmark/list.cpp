@@ -14,6 +14,7 @@
 #include "validate/datasheet.h"
 #include "validate/facts.h"
 #include "warpmark/command.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 #include "workloads/catalog.h"
 #include "workloads/suite.h"
@@ -182,8 +183,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     if (options.has("--ids")) {
       for (const auto& row : table.rows) context.out << row[0].text << '\n';
     } else {
-      context.out << report::render_table(table,
-                                          {.width = context.width, .color = context.color, .unicode = context.unicode});
+      context.out << report::render_table(table, render_options(context));
     }
     return kSuccess;
   }

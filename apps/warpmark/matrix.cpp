@@ -12,10 +12,8 @@
 #include "base/yaml.h"
 #include "device/machine.h"
 #include "report/html.h"
-#include "report/markdown.h"
 #include "report/matrix.h"
 #include "report/svg.h"
-#include "report/text.h"
 #include "stats/summary.h"
 #include "store/location.h"
 #include "validate/command_experiment.h"
@@ -27,6 +25,8 @@
 #include "warpmark/git_state.h"
 #include "warpmark/interrupt.h"
 #include "warpmark/matrix_store.h"
+#include "warpmark/option_values.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -57,10 +57,7 @@ struct Request {
 };
 
 Status apply_numbers(const ParsedOptions& given, validate::MatrixOptions& options) {
-  if (given.has("--rounds")) {
-    WM_ASSIGN(options.rounds, parse_integer(given.get("--rounds")));
-    if (options.rounds < 1 || options.rounds > 10'000) return usage_error("--rounds must be 1 to 10000");
-  }
+  WM_ASSIGN(options.rounds, count_of(given, "--rounds", options.rounds, 1, 10'000));
   if (given.has("--budget")) {
     WM_ASSIGN(options.budget_s, parse_duration_s(given.get("--budget")));
   }
@@ -94,11 +91,7 @@ Result<Request> request_of(const ParsedOptions& given) {
   request.options.warmup_runs = request.spec.warmup_runs;
   request.options.effect = request.spec.effect;
   WM_TRY(apply_numbers(given, request.options));
-  const std::vector<std::string> formats{"text", "md", "html", "json"};
-  request.format = given.get("--format", "text");
-  if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
-    return usage_error("there is no format '" + request.format + "'", "formats: " + join(formats, ", "));
-  }
+  WM_ASSIGN(request.format, format_of(given));
   return request;
 }
 
@@ -155,9 +148,7 @@ Result<std::filesystem::path> journals(const Context& context, const ParsedOptio
   WM_ASSIGN(const auto location, store_location(context, options));
   WM_ASSIGN(auto folder, store::folder_beside(location, context.environment));
   folder = std::filesystem::absolute(folder) / "matrix";
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(make_folder(folder));
   return folder;
 }
 
@@ -233,23 +224,10 @@ Status keep(Context& context, const ParsedOptions& options, const Request& reque
   return {};
 }
 
-std::string rendered(const Matrix& matrix, const std::string& format, const report::RenderOptions& options) {
-  if (format == "json") return dump_json(to_json(matrix)) + "\n";
-  const Report report = report::build_report(matrix);
-  if (format == "md") return report::render_markdown(report);
-  return format == "html" ? report::render_html(report) : report::render_text(report, options);
-}
-
-Status write_files(const ParsedOptions& options, const Matrix& matrix) {
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(matrix, "json", {})));
+Status write_files(const ParsedOptions& options, const Matrix& matrix, const Shown& shown) {
+  WM_TRY(write_report(options, "matrix", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
-  WM_TRY(write_file(folder / "matrix.json", rendered(matrix, "json", {})));
-  WM_TRY(write_file(folder / "report.md", rendered(matrix, "md", {})));
-  WM_TRY(write_file(folder / "report.html", rendered(matrix, "html", {})));
   int number = 0;
   for (const auto& map : report::heat_maps(matrix)) {
     const std::string name = fmt::format("heat-map-{}.svg", number++);
@@ -293,10 +271,10 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   matrix.started = started;
   matrix.file = request.file;
   matrix.command = command_line_of(context);
-  context.out << rendered(matrix, request.format,
-                          {.width = context.width, .color = context.color, .unicode = context.unicode});
+  const Shown shown{[&] { return to_json(matrix); }, report::build_report(matrix)};
+  context.out << rendered(shown, request.format, render_options(context));
   context.out.flush();
-  WM_TRY(write_files(options, matrix));
+  WM_TRY(write_files(options, matrix, shown));
   WM_TRY(keep(context, options, request, *measured));
   return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(matrix);
 }

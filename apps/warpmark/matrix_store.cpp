@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "model/run_query.h"
 #include "store/keep.h"
 #include "validate/command_experiment.h"
 #include "validate/command_runs.h"
@@ -17,10 +18,8 @@ namespace {
 
 /// The same when a matrix that was killed while storing goes on: from the piece's first sample and the matrix's own id.
 std::string session_id(const Run& first, const Matrix& matrix, std::size_t piece) {
-  std::string stamp = first.started;  // 2026-03-01T12:34:56Z
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
-  std::replace(stamp.begin(), stamp.end(), 'T', '-');
-  return fmt::format("{}-{}m{}", stamp, matrix.id.substr(0, 6), piece == 0 ? "" : std::to_string(piece + 1));
+  return fmt::format("{}-{}m{}", id_stamp(first.started), matrix.id.substr(0, 6),
+                     piece == 0 ? "" : std::to_string(piece + 1));
 }
 
 Params params_of(const validate::MatrixSpec& spec, const validate::VariantSpec& variant) {
@@ -37,8 +36,7 @@ Run run_of(std::span<const validate::AbSample> samples, std::size_t variant) {
   std::vector<Run> good, bad;
   for (const auto& sample : samples) {
     if (static_cast<std::size_t>(sample.slot.arm) != variant) continue;
-    const bool measured = sample.run.outcome == Outcome::passed || sample.run.outcome == Outcome::mistrusted;
-    (measured ? good : bad).push_back(sample.run);
+    (is_measured(sample.run.outcome) ? good : bad).push_back(sample.run);
   }
   Run run = validate::merge_command_rounds(good.empty() ? bad : good);
   if (!good.empty() && !bad.empty()) {

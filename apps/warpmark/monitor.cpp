@@ -19,6 +19,7 @@
 #include "report/machine_state.h"
 #include "warpmark/command.h"
 #include "warpmark/interrupt.h"
+#include "warpmark/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -156,8 +157,7 @@ bool wait_until(std::int64_t monotonic, const std::atomic<bool>& interrupted) {
 monitor::Moment now() { return {static_cast<std::int64_t>(wall_clock_s() * 1e9), monotonic_ns()}; }
 
 void print(Context& context, const MachineState& state, const report::UtilizationHistory& history) {
-  context.out << report::render_machine_state(
-      state, history, {.width = context.width, .color = context.color, .unicode = context.unicode}, 0);
+  context.out << report::render_machine_state(state, history, render_options(context), 0);
 }
 
 Result<int> run(Context& context, const ParsedOptions& options) {

@@ -16,13 +16,16 @@ namespace {
 
 /// "20260301-123456-9f3a": sorts by time, and two processes of one second differ.
 std::string new_session_id() {
-  std::string stamp = format_utc(wall_clock_s());  // 2026-03-01T12:34:56Z
-  std::erase_if(stamp, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
-  std::replace(stamp.begin(), stamp.end(), 'T', '-');
-  return fmt::format("{}-{:04x}", stamp, std::random_device{}() & 0xFFFFU);
+  return fmt::format("{}-{:04x}", id_stamp(format_utc(wall_clock_s())), std::random_device{}() & 0xFFFFU);
 }
 
 }  // namespace
+
+std::string id_stamp(std::string utc) {
+  std::erase_if(utc, [](char c) { return c == '-' || c == ':' || c == 'Z'; });
+  std::replace(utc.begin(), utc.end(), 'T', '-');
+  return utc;
+}
 
 Session new_session(const Context& context) {
   const GitState git = git_state();

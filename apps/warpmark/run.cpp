@@ -6,11 +6,13 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "report/catalog.h"
 #include "warpmark/interrupt.h"
 #include "warpmark/measure.h"
 #include "warpmark/new_session.h"
 #include "warpmark/progress.h"
+#include "warpmark/report_output.h"
 #include "warpmark/run_command.h"
 #include "warpmark/run_request.h"
 #include "warpmark/session.h"
@@ -195,8 +197,7 @@ int exit_code_for(const Job& job, bool strict) {
   if (any(Outcome::error)) return kEnvironment;
   if (strict && any(Outcome::mistrusted)) return kEnvironment;
   const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
-    const bool asked_for = !job.plan[static_cast<std::size_t>(r.index)].for_ceiling;
-    return asked_for && (r.outcome == Outcome::passed || r.outcome == Outcome::mistrusted);
+    return !job.plan[static_cast<std::size_t>(r.index)].for_ceiling && is_measured(r.outcome);
   });
   return measured ? kSuccess : kEnvironment;
 }
@@ -211,8 +212,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   WM_TRY(without_command_options(options));
   WM_ASSIGN(Job job, make_job(context, options));
   const Status kept = measure_all(context, job);
-  context.out << reporter->render(job.session,
-                                  {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << reporter->render(job.session, render_options(context));
   context.out.flush();
   if (!job.session.complete) context.err << "\nwarpmark: interrupted\n  " << resume_hint(job) << '\n';
   WM_TRY(write_session_files(options, job.session));

@@ -12,8 +12,10 @@
 #include "validate/reference_experiment.h"
 #include "warpmark/interrupt.h"
 #include "warpmark/new_session.h"
+#include "warpmark/option_values.h"
 #include "warpmark/project_command.h"
 #include "warpmark/reference.h"
+#include "warpmark/report_output.h"
 #include "warpmark/run_request.h"
 #include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
@@ -34,14 +36,6 @@ struct Request {
   std::vector<CommandCase> cases;
   validate::CommandRunOptions runs;
 };
-
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, std::int64_t otherwise,
-                              std::int64_t least, std::int64_t most) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const auto value, parse_integer(options.get(name)));
-  if (value < least || value > most) return usage_error(fmt::format("{} must be {} to {}", name, least, most));
-  return value;
-}
 
 /// The words after `--`; empty if the project says what to run.
 Result<std::vector<std::string>> given_words(const Context& context, const ParsedOptions& options) {
@@ -210,7 +204,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
     return measured.error();
   }
   const Session& session = *measured;
-  context.out << reporter.render(session, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << reporter.render(session, render_options(context));
   context.out.flush();
   if (!session.complete) context.err << "\nwarpmark: interrupted\n";
   WM_TRY(write_session_files(options, session));

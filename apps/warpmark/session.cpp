@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "model/names.h"
+#include "model/run_query.h"
 
 namespace warpmark::apps {
 namespace {
@@ -25,9 +26,7 @@ struct Course {
 };
 
 /// Parameters that cannot be measured, libraries that are missing and wrong outputs do not get better by repetition.
-bool is_final(const Run& run) {
-  return run.outcome != Outcome::passed && run.outcome != Outcome::mistrusted && run.outcome != Outcome::skipped;
-}
+bool is_final(const Run& run) { return !is_measured(run.outcome) && run.outcome != Outcome::skipped; }
 
 class SessionRunner {
  public:

@@ -19,14 +19,7 @@ Status check_outputs(const ParsedOptions& options) {
                                "choose a file in a folder that you can write");
     }
   }
-  if (options.has("--out")) {
-    std::error_code failure;
-    std::filesystem::create_directories(options.get("--out"), failure);
-    if (failure) {
-      return environment_error("cannot create " + options.get("--out") + ": " + failure.message(),
-                               "choose another folder");
-    }
-  }
+  if (options.has("--out")) WM_TRY(make_folder(options.get("--out"), "choose another folder"));
   return {};
 }
 

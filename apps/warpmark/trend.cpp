@@ -1,17 +1,16 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "base/files.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "base/json.h"
 #include "device/machine.h"
-#include "report/markdown.h"
-#include "report/text.h"
+#include "report/render.h"
 #include "report/trend.h"
 #include "warpmark/command.h"
+#include "warpmark/option_values.h"
+#include "warpmark/report_output.h"
 #include "warpmark/store_access.h"
 #include "warpmark/trend_series.h"
 
@@ -34,14 +33,8 @@ Result<TrendOptions> options_of(const ParsedOptions& options) {
   if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
   if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
   if (options.has("--branch")) wanted.branch = options.get("--branch") == "all" ? "" : options.get("--branch");
-  if (options.has("--threshold")) {
-    WM_ASSIGN(wanted.threshold, parse_ratio(options.get("--threshold")));
-    if (!(wanted.threshold > 0 && wanted.threshold < 1)) return usage_error("--threshold must be between 0 and 1");
-  }
-  if (options.has("--last")) {
-    WM_ASSIGN(wanted.last, parse_integer(options.get("--last")));
-    if (wanted.last < 1 || wanted.last > 100'000) return usage_error("--last must be 1 to 100000");
-  }
+  WM_ASSIGN(wanted.threshold, ratio_of(options, "--threshold", wanted.threshold));
+  WM_ASSIGN(wanted.last, count_of(options, "--last", wanted.last, 1, 100'000));
   if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
   wanted.dirty = options.has("--dirty");
   return wanted;
@@ -50,14 +43,11 @@ Result<TrendOptions> options_of(const ParsedOptions& options) {
 std::string rendered(const Trend& trend, const std::string& format, const report::RenderOptions& options) {
   if (format == "json") return dump_json(to_json(trend)) + "\n";
   if (format == "html") return report::render_trend_html(trend);
-  if (format == "md") return report::render_markdown(report::build_report(trend, true));
-  return report::render_text(report::build_report(trend, options.unicode), options);
+  return report::render(report::build_report(trend, format == "md" || options.unicode), format, options);
 }
 
 Status write_files(const std::filesystem::path& folder, const Trend& trend) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) return environment_error("cannot create " + folder.string() + ": " + failure.message());
+  WM_TRY(make_folder(folder));
   WM_TRY(write_file(folder / "trend.json", rendered(trend, "json", {})));
   WM_TRY(write_file(folder / "trend.md", rendered(trend, "md", {})));
   WM_TRY(write_file(folder / "trend.html", rendered(trend, "html", {})));
@@ -69,15 +59,11 @@ Status write_files(const std::filesystem::path& folder, const Trend& trend) {
 
 Result<int> run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto wanted, options_of(options));
-  const std::string format = options.get("--format", "text");
-  const std::vector<std::string> formats{"text", "md", "html", "json"};
-  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-    return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
-  }
+  WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(auto trend, trend_of(*store, wanted));
   trend.command = command_line_of(context);
-  context.out << rendered(trend, format, {.width = context.width, .color = context.color, .unicode = context.unicode});
+  context.out << rendered(trend, format, render_options(context));
   if (options.has("--out")) WM_TRY(write_files(options.get("--out"), trend));
   return kSuccess;
 }

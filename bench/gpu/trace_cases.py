@@ -41,14 +41,19 @@ class Case:
         return "holdout" if self.model in HOLDOUT else "calibrate"
 
 
-CASES: list[Case] = []
+def case_list(kind=Case):
+    """The CASES of a module, and the decorator case() that adds a build function to them as one of this kind."""
+    cases = []
+
+    def case(name, model, injected, fix, batch, **more):
+        def add(build):
+            cases.append(kind(name, model, injected, fix, build, batch, **more))
+            return build
+        return add
+    return cases, case
 
 
-def case(name, model, injected, fix, batch, **more):
-    def add(build):
-        CASES.append(Case(name, model, injected, fix, build, batch, **more))
-        return build
-    return add
+CASES, case = case_list()
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------

@@ -6,23 +6,16 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import trace_models as own
-from trace_cases import (GPU, UNCACHED, WORKERS, Case, Images, Prefetched, adamw, amp, captured, channels_last,
-                         classify, copied, graph_if, images, inference, loaded, next_token, nhwc, resident, tf32,
-                         tokens, training, vision)
-
-CASES: list[Case] = []
-
+from trace_cases import (GPU, UNCACHED, WORKERS, Case, Images, Prefetched, adamw, amp, captured, case_list,
+                         channels_last, classify, copied, graph_if, images, inference, loaded, next_token, nhwc,
+                         resident, tf32, tokens, training, vision)
 
 class BlindCase(Case):
     def split(self):
         return "blind"
 
 
-def case(name, model, injected, fix, batch, **more):
-    def add(build):
-        CASES.append(BlindCase(name, model, injected, fix, build, batch, **more))
-        return build
-    return add
+CASES, case = case_list(BlindCase)
 
 
 # --- networks --------------------------------------------------------------------------------------------------------

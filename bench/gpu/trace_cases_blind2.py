@@ -6,19 +6,12 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import trace_models as own
-from trace_cases import (GPU, UNCACHED, WORKERS, Images, Prefetched, adamw, amp, channels_last, classify, copied,
-                         graph_if, images, inference, loaded, next_token, nhwc, resident, tf32, tokens, training,
-                         vision)
+from trace_cases import (GPU, UNCACHED, WORKERS, Images, Prefetched, adamw, amp, case_list, channels_last, classify,
+                         copied, graph_if, images, inference, loaded, next_token, nhwc, resident, tf32, tokens,
+                         training, vision)
 from trace_cases_blind import BlindCase
 
-CASES: list[BlindCase] = []
-
-
-def case(name, model, injected, fix, batch, **more):
-    def add(build):
-        CASES.append(BlindCase(name, model, injected, fix, build, batch, **more))
-        return build
-    return add
+CASES, case = case_list(BlindCase)
 
 
 # --- networks --------------------------------------------------------------------------------------------------------

@@ -8,17 +8,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 import trace_cases as single
 import trace_models as own
-from trace_cases import (GPU, Case, Images, Prefetched, adamw, channels_last, classify, huggingface, huggingface_loss,
-                         images, inference, loaded, next_token, nhwc, resident, tokens, training, vision)
+from trace_cases import (GPU, Images, Prefetched, adamw, case_list, channels_last, classify, huggingface,
+                         huggingface_loss, images, inference, loaded, next_token, nhwc, resident, tokens, training,
+                         vision)
 
-CASES: list[Case] = []
-
-
-def case(name, model, injected, fix, batch, **more):
-    def add(build):
-        CASES.append(Case(name, model, injected, fix, build, batch, **more))
-        return build
-    return add
+CASES, case = case_list()
 
 
 def parallel(model, **more):

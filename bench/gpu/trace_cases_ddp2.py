@@ -8,21 +8,14 @@ import torch.nn.functional as F
 from torch import nn
 
 import trace_models as own
-from trace_cases import (GPU, Prefetched, adamw, amp, classify, images, inference, loaded, next_token, nhwc, noise_loss,
-                         resident, tokens, training, vision)
+from trace_cases import (GPU, Prefetched, adamw, amp, case_list, classify, images, inference, loaded, next_token, nhwc,
+                         noise_loss, resident, tokens, training, vision)
 from trace_cases_blind import BlindCase
 from trace_cases_blind3 import (Clip, Conformer, DiffusionTransformer, Recordings, Scenes, captions, clip_loss,
                                 mask_loss, segmenter, speech)
 from trace_cases_ddp import parallel
 
-CASES: list[BlindCase] = []
-
-
-def case(name, model, injected, fix, batch, **more):
-    def add(build):
-        CASES.append(BlindCase(name, model, injected, fix, build, batch, **more))
-        return build
-    return add
+CASES, case = case_list(BlindCase)
 
 
 # --- multi_gpu_comm --------------------------------------------------------------------------------------------------

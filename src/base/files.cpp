@@ -66,6 +66,13 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   return {};
 }
 
+Status make_folder(const std::filesystem::path& path, const std::string& hint) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (!failure) return {};
+  return environment_error("cannot create " + path.string() + ": " + failure.message(), hint);
+}
+
 std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;

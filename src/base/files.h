@@ -1,4 +1,4 @@
-// Whole files in and out.
+// Whole files in and out, and folders for them.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ namespace warpmark {
 /// Writes to a temporary file beside `path`, syncs it and renames it: a reader sees the old content or the new one,
 /// also when the disk fills up or the program is killed.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Creates the folder and those above it; nothing to do where it exists. Environment error "cannot create ...", with
+/// this hint.
+[[nodiscard]] Status make_folder(const std::filesystem::path& path, const std::string& hint = {});
 
 /// The first line of a small system file (/proc, /sys) without its newline; empty if it cannot be read.
 [[nodiscard]] std::string first_line(const std::filesystem::path& path);

@@ -13,6 +13,7 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "report/build_parts.h"
 
 namespace warpmark::exchange {
@@ -229,9 +230,7 @@ Result<std::vector<Session>> read(const Document& document) {
 
 Result<Exported> write(const Session& session) {
   const Json json = report::google_benchmark_json(session);
-  const auto is_written = [](const Run& run) {
-    return report::shows_speed(run) && report::metric_of(run, "time") != nullptr;
-  };
+  const auto is_written = [](const Run& run) { return report::shows_speed(run) && metric_of(run, "time") != nullptr; };
   const auto written = static_cast<std::size_t>(std::count_if(session.runs.begin(), session.runs.end(), is_written));
   return exported_json(json, written, session.runs.size() - written, "a time");
 }

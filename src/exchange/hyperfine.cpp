@@ -7,6 +7,7 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "report/build_parts.h"
 #include "report/labels.h"
 
@@ -83,13 +84,13 @@ Json result_json(const Run& run, const Metric& time) {
   json["stddev"] = summary.n > 1 ? Json(summary.stdev) : Json(nullptr);
   json["median"] = summary.median;
   for (const auto& [key, id] : {std::pair{"user", "user_time"}, std::pair{"system", "system_time"}}) {
-    const Metric* metric = report::metric_of(run, id);
+    const Metric* metric = metric_of(run, id);
     json[key] = metric != nullptr ? Json(metric->summary.mean) : Json(nullptr);
   }
   json["min"] = summary.min;
   json["max"] = summary.max;
   json["times"] = time.samples;
-  if (const Metric* memory = report::metric_of(run, "memory")) json["memory_usage_byte"] = memory->samples;
+  if (const Metric* memory = metric_of(run, "memory")) json["memory_usage_byte"] = memory->samples;
   for (const auto& [name, value] : run.params.items()) json["parameters"][name] = to_text(value);
   return json;
 }
@@ -98,7 +99,7 @@ Result<Exported> write(const Session& session) {
   Json json{{"results", Json::array()}};
   std::size_t left_out = 0;
   for (const Run& run : session.runs) {
-    const Metric* time = report::metric_of(run, "time");
+    const Metric* time = metric_of(run, "time");
     if (time == nullptr || !report::shows_speed(run)) {
       ++left_out;
       continue;

@@ -8,6 +8,7 @@
 #include "exchange/format.h"
 #include "exchange/imported.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "report/build_parts.h"
 #include "report/labels.h"
 #include "report/svg.h"
@@ -38,7 +39,7 @@ std::string outcome_element(const Run& run) {
 
 std::string test_case(const Run& run) {
   std::string text = "  <testcase" + attribute("classname", run.workload) + attribute("name", report::case_name(run));
-  const Metric* time = report::metric_of(run, "time");
+  const Metric* time = metric_of(run, "time");
   if (time != nullptr && report::shows_speed(run)) {
     text += attribute("time", fmt::format("{:.9f}", time->summary.median));
   }
@@ -63,7 +64,7 @@ Result<Exported> write(const Session& session) {
   };
   double total = 0;
   for (const Run& run : session.runs) {
-    const Metric* time = report::metric_of(run, "time");
+    const Metric* time = metric_of(run, "time");
     if (time != nullptr && report::shows_speed(run)) total += time->summary.median;
   }
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite";

@@ -8,6 +8,7 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "profile/catalog.h"
 #include "profile/readers/nccl_tests.h"
 #include "report/build_parts.h"
@@ -61,13 +62,13 @@ std::string text_of(const Run& run, const char* name, const char* otherwise) {
 }
 
 double median_of(const Run& run, const char* metric) {
-  const Metric* found = report::metric_of(run, metric);
+  const Metric* found = metric_of(run, metric);
   return found == nullptr ? 0 : found->summary.median;
 }
 
 bool is_collective(const Run& run) {
-  return report::shows_speed(run) && run.params.has("bytes") && report::metric_of(run, "time") != nullptr &&
-         report::metric_of(run, "bus_bandwidth") != nullptr;
+  return report::shows_speed(run) && run.params.has("bytes") && metric_of(run, "time") != nullptr &&
+         metric_of(run, "bus_bandwidth") != nullptr;
 }
 
 /// As src/common.cu prints it; the half that a row does not have reads as it does there, "N/A".

@@ -11,6 +11,7 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "report/build_parts.h"
 
 namespace warpmark::exchange {
@@ -242,7 +243,7 @@ Json state_json(const Run& run, const Metric& time, std::int64_t device) {
     add("nv/cold/time/gpu/stdev/absolute", "Noise", "duration", summary.stdev);
     add("nv/cold/time/gpu/stdev/relative", "Noise", "percentage", summary.cv);
   }
-  if (const Metric* bandwidth = report::metric_of(run, "bandwidth")) {
+  if (const Metric* bandwidth = metric_of(run, "bandwidth")) {
     add("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", "byte_rate", bandwidth->summary.median);
   }
   json["is_skipped"] = false;
@@ -273,7 +274,7 @@ Result<Exported> write(const Session& session) {
   std::vector<std::string> names;
   std::size_t written = 0;
   for (const Run& run : session.runs) {
-    const Metric* time = report::metric_of(run, "time");
+    const Metric* time = metric_of(run, "time");
     if (time == nullptr || !report::shows_speed(run)) continue;
     const auto found = std::find(names.begin(), names.end(), run.workload);
     const auto at = static_cast<std::size_t>(found - names.begin());

@@ -10,6 +10,7 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "report/build_parts.h"
 #include "report/labels.h"
 #include "stats/order_statistics.h"
@@ -172,7 +173,7 @@ Result<Exported> write(const Session& session) {
             {"benchmarks", Json::array()}};
   std::size_t left_out = 0;
   for (const Run& run : session.runs) {
-    const Metric* time = report::metric_of(run, "time");
+    const Metric* time = metric_of(run, "time");
     if (time == nullptr || !report::shows_speed(run)) {
       ++left_out;
       continue;

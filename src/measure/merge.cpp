@@ -5,6 +5,7 @@
 #include <map>
 
 #include "measure/round.h"
+#include "model/run_query.h"
 #include "stats/summary.h"
 
 namespace warpmark::measure {
@@ -104,7 +105,7 @@ Run merge_rounds(std::span<const Run> rounds, const StoppingOptions& stopping) {
   }
   Run merged = *used.front();
   for (std::size_t i = 1; i < used.size(); ++i) merge_round(merged, *used[i]);
-  if (merged.outcome != Outcome::passed && merged.outcome != Outcome::mistrusted) merged.metrics.clear();
+  if (!is_measured(merged.outcome)) merged.metrics.clear();
   for (auto& metric : merged.metrics) metric.summary = stats::summarize(metric.samples, stopping.confidence);
   if (!merged.metrics.empty()) {
     merged.converged = relative_half_width(merged.metrics.front().samples, stopping.confidence) <= stopping.half_width;

@@ -3,7 +3,7 @@
 
 #include "model/acceptance.h"
 #include "model/json.h"
-#include "model/json_fields.h"
+#include "model/json_parts.h"
 
 namespace warpmark {
 namespace {
@@ -27,11 +27,7 @@ Json row_json(const AcceptanceRow& row) {
   put_text(json, "limit_source", row.limit_source);
   put_optional(json, "value", row.value);
   put_text(json, "value_text", row.value_text);
-  if (row.interval) {
-    json["interval"] = {{"low", finite(row.interval->low)},
-                        {"high", finite(row.interval->high)},
-                        {"confidence", finite(row.interval->confidence)}};
-  }
+  if (row.interval) json["interval"] = interval_json(*row.interval);
   json["state"] = name_of(row.state);
   put_text(json, "reason", row.reason);
   put_text(json, "repro", row.repro);

@@ -1,7 +1,7 @@
 // Bisection as JSON, "warpmark.bisect/1". Written only.
 #include "model/bisection.h"
 #include "model/json.h"
-#include "model/json_fields.h"
+#include "model/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
@@ -20,11 +20,7 @@ Json change_json(const MetricVerdict& metric) {
   json["median_a"] = finite(metric.median_a);
   json["median_b"] = finite(metric.median_b);
   put_optional(json, "ratio", metric.ratio);
-  if (metric.interval) {
-    json["ci_low"] = finite(metric.interval->low);
-    json["ci_high"] = finite(metric.interval->high);
-    json["ci_confidence"] = finite(metric.interval->confidence);
-  }
+  put_interval(json, metric.interval);
   put_optional(json, "p", metric.p);
   return json;
 }
@@ -85,10 +81,7 @@ Json to_json(const Bisection& bisection) {
   }
   json["probes"] = Json::array();
   for (const auto& probe : bisection.probes) json["probes"].push_back(probe_json(probe));
-  json["disturbances"] = Json::array();
-  for (const auto& item : bisection.disturbances) {
-    json["disturbances"].push_back(Json{{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});
-  }
+  json["disturbances"] = disturbances_json(bisection.disturbances);
   json["builds"] = bisection.builds;
   json["runs"] = bisection.runs;
   json["history_points"] = bisection.history_points;

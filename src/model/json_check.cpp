@@ -1,7 +1,7 @@
 // Check as JSON, "warpmark.check/1". Written only: a check is an end product.
 #include "model/check.h"
 #include "model/json.h"
-#include "model/json_fields.h"
+#include "model/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
@@ -40,11 +40,7 @@ Json metric_json(const MetricCheck& metric) {
   put_optional(json, "level", metric.level);
   put_optional(json, "value", metric.value);
   put_optional(json, "ratio", metric.ratio);
-  if (metric.interval) {
-    json["ci_low"] = finite(metric.interval->low);
-    json["ci_high"] = finite(metric.interval->high);
-    json["ci_confidence"] = finite(metric.interval->confidence);
-  }
+  put_interval(json, metric.interval);
   put_optional(json, "p", metric.p);
   put_optional(json, "adjusted_p", metric.adjusted_p);
   put_optional(json, "noise", metric.noise);
@@ -81,10 +77,7 @@ Json to_json(const Check& check) {
   for (const auto& metric : check.metrics) json["metrics"].push_back(metric_json(metric));
   json["missing"] = check.missing;
   if (!check.advice.empty()) json["advice"] = check.advice;
-  json["disturbances"] = Json::array();
-  for (const auto& item : check.disturbances) {
-    json["disturbances"].push_back({{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});
-  }
+  json["disturbances"] = disturbances_json(check.disturbances);
   json["machine"] = to_json(check.machine);
   json["build"] = to_json(check.build);
   return json;

@@ -4,18 +4,11 @@
 #include <algorithm>
 
 #include "model/json.h"
-#include "model/json_fields.h"
+#include "model/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
 namespace {
-
-void put_interval(Json& json, const std::optional<Interval>& interval) {
-  if (!interval) return;
-  json["ci_low"] = finite(interval->low);
-  json["ci_high"] = finite(interval->high);
-  json["ci_confidence"] = finite(interval->confidence);
-}
 
 Json numbers(const std::vector<double>& values) {
   Json json = Json::array();
@@ -149,10 +142,7 @@ Json to_json(const Comparison& comparison) {
     json["accuracy"] = Json::array();
     for (const auto& gate : comparison.accuracy) json["accuracy"].push_back(accuracy_json(gate));
   }
-  json["disturbances"] = Json::array();
-  for (const auto& item : comparison.disturbances) {
-    json["disturbances"].push_back(Json{{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});
-  }
+  json["disturbances"] = disturbances_json(comparison.disturbances);
   if (!comparison.calibration.empty()) {
     json["calibration"] = Json::array();
     for (const auto& item : comparison.calibration) json["calibration"].push_back(calibration_json(item));

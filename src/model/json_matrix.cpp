@@ -1,16 +1,12 @@
 #include <algorithm>
 
 #include "model/json.h"
-#include "model/json_fields.h"
+#include "model/json_parts.h"
 #include "model/matrix.h"
 #include "model/names.h"
 
 namespace warpmark {
 namespace {
-
-Json interval_json(const Interval& interval) {
-  return {{"low", finite(interval.low)}, {"high", finite(interval.high)}, {"confidence", finite(interval.confidence)}};
-}
 
 Json verdict_json(const MetricVerdict& verdict) {
   Json json;

@@ -1,5 +1,5 @@
-// Readers of the parts of a session, shared between the files that implement model/json.h: the fields carry the path of
-// the part, so that an error names the place in the whole document.
+// Parts of documents, shared between the files that implement the model's JSON. What is read carries the path of the
+// part, so that an error names the place in the whole document.
 #pragma once
 
 #include "model/json_fields.h"
@@ -7,6 +7,12 @@
 #include "model/run.h"
 
 namespace warpmark {
+
+/// As "ci_low", "ci_high" and "ci_confidence"; no keys if there is none.
+void put_interval(Json& json, const std::optional<Interval>& interval);
+/// {"low": ..., "high": ..., "confidence": ...}
+[[nodiscard]] Json interval_json(const Interval& interval);
+[[nodiscard]] Json disturbances_json(const std::vector<Disturbance>& disturbances);
 
 void read_machine(JsonFields& fields, Machine& machine);
 void read_build(JsonFields& fields, Build& build);

@@ -12,13 +12,6 @@ namespace {
 // A relative error that is not a number has failed by any tolerance; JSON has no NaN or infinity to say so.
 constexpr double kNotANumberError = 1e300;
 
-void put_interval(Json& json, const std::optional<Interval>& interval) {
-  if (!interval) return;
-  json["ci_low"] = finite(interval->low);
-  json["ci_high"] = finite(interval->high);
-  json["ci_confidence"] = finite(interval->confidence);
-}
-
 Json percentile_to_json(const Percentile& percentile) {
   Json json{{"p", finite(percentile.p)}};
   put_optional(json, "value", percentile.value);
@@ -82,16 +75,14 @@ Json error_to_json(const ErrorCheck& error) {
 }
 
 Json environment_to_json(const Environment& environment) {
-  Json json{{"readings", Json::array()}, {"disturbances", Json::array()}};
+  Json json{{"readings", Json::array()}};
   for (const auto& reading : environment.readings) {
     Json item{{"id", reading.id}, {"unit", reading.unit}};
     put_optional(item, "before", reading.before);
     put_optional(item, "after", reading.after);
     json["readings"].push_back(std::move(item));
   }
-  for (const auto& event : environment.disturbances) {
-    json["disturbances"].push_back({{"id", event.id}, {"cause", event.cause}, {"invalidates", event.invalidates}});
-  }
+  json["disturbances"] = disturbances_json(environment.disturbances);
   return json;
 }
 
@@ -269,6 +260,25 @@ void read_seed(JsonFields& fields, std::uint64_t& seed) {
 }
 
 }  // namespace
+
+void put_interval(Json& json, const std::optional<Interval>& interval) {
+  if (!interval) return;
+  json["ci_low"] = finite(interval->low);
+  json["ci_high"] = finite(interval->high);
+  json["ci_confidence"] = finite(interval->confidence);
+}
+
+Json interval_json(const Interval& interval) {
+  return {{"low", finite(interval.low)}, {"high", finite(interval.high)}, {"confidence", finite(interval.confidence)}};
+}
+
+Json disturbances_json(const std::vector<Disturbance>& disturbances) {
+  Json json = Json::array();
+  for (const auto& item : disturbances) {
+    json.push_back({{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});
+  }
+  return json;
+}
 
 Json to_json(const Run& run) {
   Json json{{"id", run.id},

@@ -3,11 +3,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/report.h"
 #include "model/run.h"
+#include "model/run_query.h"
 #include "report/labels.h"
 
 namespace warpmark::report {
@@ -45,16 +45,7 @@ inline constexpr double kAboveTheRoof = 1.05;
 
 /// Has numbers that may be shown: measured, and not with a wrong result.
 [[nodiscard]] inline bool shows_speed(const Run& run) {
-  return (run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) && !run.metrics.empty() &&
-         run.metrics.front().summary.n > 0;
-}
-
-/// nullptr if the run has no such metric or no samples of it.
-[[nodiscard]] inline const Metric* metric_of(const Run& run, std::string_view id) {
-  for (const auto& metric : run.metrics) {
-    if (metric.id == id && metric.summary.n > 0) return &metric;
-  }
-  return nullptr;
+  return is_measured(run.outcome) && !run.metrics.empty() && run.metrics.front().summary.n > 0;
 }
 
 }  // namespace warpmark::report

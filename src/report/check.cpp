@@ -6,21 +6,10 @@
 #include <cmath>
 
 #include "report/format.h"
+#include "report/verdict_tone.h"
 
 namespace warpmark::report {
 namespace {
-
-Tone tone_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better: return Tone::good;
-    case Verdict::worse: return Tone::bad;
-    case Verdict::inconclusive:
-    case Verdict::mistrusted: return Tone::warning;
-    case Verdict::same:
-    case Verdict::different: return Tone::plain;
-  }
-  return Tone::plain;
-}
 
 int gravity(Verdict verdict) {
   switch (verdict) {

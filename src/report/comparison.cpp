@@ -5,22 +5,11 @@
 #include <cmath>
 
 #include "report/format.h"
+#include "report/verdict_tone.h"
 #include "stats/summary.h"
 
 namespace warpmark::report {
 namespace {
-
-Tone tone_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better: return Tone::good;
-    case Verdict::worse: return Tone::bad;
-    case Verdict::inconclusive:
-    case Verdict::mistrusted: return Tone::warning;
-    case Verdict::same:
-    case Verdict::different: return Tone::plain;
-  }
-  return Tone::plain;
-}
 
 std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
@@ -81,15 +70,6 @@ Table calibration_table(const Comparison& comparison) {
                           {item.autocorrelation ? fmt::format("{:.2f}", *item.autocorrelation) : ""}});
   }
   return table;
-}
-
-Tone tone_of(AccuracyOutcome outcome) {
-  switch (outcome) {
-    case AccuracyOutcome::accepted: return Tone::good;
-    case AccuracyOutcome::rejected: return Tone::bad;
-    case AccuracyOutcome::inconclusive: return Tone::warning;
-  }
-  return Tone::plain;
 }
 
 std::string margin_text(const AccuracyVerdict& gate) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/environment_guard.h"
 #include "validate/verdict.h"
@@ -16,16 +17,10 @@ namespace {
 bool paired(const AbOptions& options) { return options.schedule.interleave != Interleave::none; }
 bool sequential(const AbOptions& options) { return paired(options) && options.stop_early; }
 
-double value_of(const Run& run, const std::string& metric) {
-  const auto found =
-      std::find_if(run.metrics.begin(), run.metrics.end(), [&](const Metric& item) { return item.id == metric; });
-  WM_CHECK(found != run.metrics.end());
-  return stats::median(found->samples);
-}
-
-bool has_metric(const Run& run, const std::string& metric) {
-  return std::any_of(run.metrics.begin(), run.metrics.end(),
-                     [&](const Metric& item) { return item.id == metric && !item.samples.empty(); });
+double value_of(const Run& run, const std::string& id) {
+  const Metric* metric = metric_of(run, id);
+  WM_CHECK(metric != nullptr);
+  return stats::median(metric->samples);
 }
 
 /// Rounds in which both arms are complete. Of an unpaired schedule all samples count.
@@ -63,8 +58,9 @@ std::vector<MetricVerdict> common_metrics(const std::vector<AbSample>& samples, 
   std::vector<MetricVerdict> metrics;
   for (const auto& metric : samples.empty() ? std::vector<Metric>{} : samples.front().run.metrics) {
     if (gated(metric.id, options)) continue;
-    const bool everywhere = std::all_of(samples.begin(), samples.end(),
-                                        [&](const AbSample& sample) { return has_metric(sample.run, metric.id); });
+    const bool everywhere = std::all_of(samples.begin(), samples.end(), [&](const AbSample& sample) {
+      return metric_of(sample.run, metric.id) != nullptr;
+    });
     if (everywhere) metrics.push_back({.id = metric.id, .unit = metric.unit, .better = metric.better});
   }
   return metrics;
@@ -82,7 +78,9 @@ std::vector<Environment> environments(const std::vector<AbSample>& samples, int 
 std::vector<double> values_by_run(const std::vector<AbSample>& samples, int arm, const std::string& metric) {
   std::vector<double> values;
   for (const auto& sample : samples) {
-    if (sample.slot.arm == arm && has_metric(sample.run, metric)) values.push_back(value_of(sample.run, metric));
+    if (sample.slot.arm == arm && metric_of(sample.run, metric) != nullptr) {
+      values.push_back(value_of(sample.run, metric));
+    }
   }
   return values;
 }
@@ -108,13 +106,12 @@ std::vector<AccuracyVerdict> judge_gates(const std::vector<AbSample>& samples, c
   for (std::size_t i = 0; i < options.accuracy.size(); ++i) {
     const auto& gate = options.accuracy[i];
     const std::string id = gate.metric.empty() ? check_metric(i) : gate.metric;
-    const bool everywhere =
-        std::all_of(samples.begin(), samples.end(), [&](const AbSample& sample) { return has_metric(sample.run, id); });
+    const bool everywhere = std::all_of(samples.begin(), samples.end(),
+                                        [&](const AbSample& sample) { return metric_of(sample.run, id) != nullptr; });
     std::vector<double> a, b;
     Metric metric;
     if (everywhere && !samples.empty()) {
-      const auto& first = samples.front().run.metrics;
-      metric = *std::find_if(first.begin(), first.end(), [&](const Metric& item) { return item.id == id; });
+      metric = *metric_of(samples.front().run, id);
       const bool command = gate.metric.empty();
       a = command ? values_by_run(samples, 0, id) : values_by_round(samples, 0, rounds, id);
       b = command ? values_by_run(samples, 1, id) : values_by_round(samples, 1, rounds, id);
@@ -213,7 +210,7 @@ class AbRunner {
     if (!run.ok()) {
       return Error{run.error().kind, arm.name + ": " + run.error().what, run.error().hint};
     }
-    if (run->outcome != Outcome::passed && run->outcome != Outcome::mistrusted) {
+    if (!is_measured(run->outcome)) {
       return data_error(arm.name + " could not be measured: " + run->reason, run->hint);
     }
     return run;

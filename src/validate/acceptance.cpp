@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "stats/compare.h"
 #include "stats/log_ratio.h"
 #include "stats/t_tests.h"
@@ -28,11 +29,6 @@ bool on_device(const std::string& wanted, std::string_view device) {
   if (wanted.empty() || wanted == "all" || wanted == device) return true;
   const auto backend = device.substr(0, device.find(':'));
   return wanted == backend || (wanted == "cuda" && device.starts_with("gpu"));
-}
-
-const Metric* metric_of(const Run& run, std::string_view id) {
-  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
-  return found == run.metrics.end() ? nullptr : &*found;
 }
 
 /// How much longer one would have to measure.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/run_query.h"
 #include "stats/distributions.h"
 #include "stats/log_ratio.h"
 #include "stats/random.h"
@@ -91,8 +92,7 @@ class ProbeRunner {
   Result<std::optional<Run>> run_arm(int number) {
     const Arm& arm = *arms_[number];
     auto run = arm.experiment->run(arm.config);
-    if (run.ok() && (run->outcome == Outcome::passed || run->outcome == Outcome::mistrusted))
-      return std::optional(*run);
+    if (run.ok() && is_measured(run->outcome)) return std::optional(*run);
     if (must_stop()) return std::optional<Run>{};
     Error error = run.ok() ? data_error(run->reason, run->hint) : run.error();
     // A wrong setting or our own bug is not the commit's fault.

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/command_experiment.h"
 #include "validate/environment_guard.h"
@@ -19,18 +20,11 @@ namespace {
 constexpr double kThousand = 1000;
 constexpr double kSecondsPerHour = 3600;
 
-const Metric* metric_of(const Run& run, std::string_view id) {
-  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
-  return found == run.metrics.end() ? nullptr : &*found;
-}
-
 std::optional<double> value_of(const Run& run, std::string_view id) {
   const auto* metric = metric_of(run, id);
   if (metric == nullptr || metric->samples.empty()) return std::nullopt;
   return stats::median(metric->samples);
 }
-
-bool good(const Run& run) { return run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted; }
 
 /// What follows from a run's own metrics, the samples it processed and the price of its machine.
 struct Derived {
@@ -95,14 +89,14 @@ class Judge {
                 {{"cost", cost_unit, Better::lower}, cost}};
     for (auto& derived : derived_) {
       for (const auto& sample : samples_) {
-        if (!good(sample.run) || !derived.value(sample.run, variant_of(sample))) continue;
+        if (!is_measured(sample.run.outcome) || !derived.value(sample.run, variant_of(sample))) continue;
         if (const auto* own = metric_of(sample.run, derived.metric.id)) derived.metric.unit = own->unit;
         matrix_.metrics.push_back(derived.metric);
         break;
       }
     }
     for (const auto& sample : samples_) {
-      if (!good(sample.run)) continue;
+      if (!is_measured(sample.run.outcome)) continue;
       for (const auto& metric : sample.run.metrics) {
         const bool known = std::any_of(matrix_.metrics.begin(), matrix_.metrics.end(),
                                        [&](const auto& item) { return item.id == metric.id; });
@@ -131,7 +125,7 @@ class Judge {
     std::vector<std::vector<double>> values(matrix_.metrics.size());
     for (const auto& sample : samples_) {
       if (static_cast<std::size_t>(sample.slot.arm) != index) continue;
-      if (!good(sample.run)) {
+      if (!is_measured(sample.run.outcome)) {
         ++variant.failures;
         variant.reason = sample.run.reason;
         variant.hint = sample.run.hint;
@@ -158,7 +152,7 @@ class Judge {
     std::map<std::int64_t, std::pair<std::optional<double>, std::optional<double>>> rounds;
     for (const auto& sample : samples_) {
       const auto arm = static_cast<std::size_t>(sample.slot.arm);
-      if (!good(sample.run)) continue;
+      if (!is_measured(sample.run.outcome)) continue;
       if (arm == baseline) rounds[sample.slot.round].first = value(sample, metric);
       if (arm == variant) rounds[sample.slot.round].second = value(sample, metric);
     }
@@ -211,7 +205,7 @@ class Judge {
   [[nodiscard]] std::string disturbance(std::size_t baseline, std::size_t variant) const {
     std::vector<Environment> a, b;
     for (const auto& sample : samples_) {
-      if (!good(sample.run)) continue;
+      if (!is_measured(sample.run.outcome)) continue;
       if (static_cast<std::size_t>(sample.slot.arm) == baseline) a.push_back(sample.run.environment);
       if (static_cast<std::size_t>(sample.slot.arm) == variant) b.push_back(sample.run.environment);
     }

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "measure/round.h"
+#include "model/run_query.h"
 #include "validate/matrix.h"
 #include "validate/schedule.h"
 
@@ -96,8 +97,7 @@ class MatrixRunner {
   }
 
   void take(AbSample sample) {
-    const bool good = sample.run.outcome == Outcome::passed || sample.run.outcome == Outcome::mistrusted;
-    if (!good) ++failures_[static_cast<std::size_t>(sample.slot.arm)];
+    if (!is_measured(sample.run.outcome)) ++failures_[static_cast<std::size_t>(sample.slot.arm)];
     result_.samples.push_back(std::move(sample));
     if (events_.progress) {
       events_.progress(static_cast<std::int64_t>(result_.samples.size()), options_.rounds * variants());

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "model/run_query.h"
 #include "stats/random.h"
 #include "stats/summary.h"
 
@@ -16,9 +15,8 @@ constexpr std::size_t kNameLength = 10;
 void add_ratios(Run& run, const Run& reference, const std::string& name) {
   std::vector<Metric> ratios;
   for (const auto& metric : run.metrics) {
-    const auto other = std::find_if(reference.metrics.begin(), reference.metrics.end(),
-                                    [&](const auto& item) { return item.id == metric.id; });
-    if (other == reference.metrics.end() || !(metric.summary.median > 0) || !(other->summary.median > 0)) continue;
+    const Metric* other = metric_of(reference, metric.id);
+    if (other == nullptr || !(metric.summary.median > 0) || !(other->summary.median > 0)) continue;
     Metric ratio{.id = ratio_metric(metric.id, name),
                  .unit = "x",
                  .better = metric.better,

@@ -130,8 +130,8 @@ HistoryStep step_from(std::span<const double> history, std::span<const std::int6
                                  kStepsNeeded * count),
                      true);
   }
-  const double fresh_step = mean_of(*now) - mean_of(std::span(*old).last(level));
-  against_steps(step, steps, fresh_step, count);
+  step.level = mean_of(std::span(*old).last(level));
+  against_steps(step, steps, mean_of(*now) - step.level, count);
   if (step.spread > kRounding) return step;
   step.spread = step.error = 0;
   if (std::fabs(step.step) <= kRounding) {
@@ -229,7 +229,7 @@ Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_
   if (!judged.step.undefined.empty()) return judged;
   const HistoryStep& step = judged.step;
   metric.level_sessions = step.level_sessions;
-  metric.level = geometric_mean(std::span(history).last(static_cast<std::size_t>(step.level_sessions)));
+  metric.level = std::exp(step.level);
   metric.ratio = stats::ratio_of_log(step.step);
   metric.p = step.p;
   metric.noise = stats::change_of_log(step.spread);

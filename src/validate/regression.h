@@ -38,6 +38,7 @@ struct RegressionOptions {
 /// The step from a history to new sessions, before any verdict. Logarithms throughout.
 struct HistoryStep {
   std::int64_t level_sessions = 0;
+  double level = 0;        ///< mean of these
   std::int64_t steps = 0;  ///< of the history
   double step = 0;         ///< of the new sessions, less the mean step of the history
   double spread = 0;       ///< standard deviation of the history's steps; 0 for a constant history

@@ -42,10 +42,7 @@ void add_band(TrendSeries& series, std::int64_t begin) {
   series.band_from = begin + (breaks.empty() ? 0 : breaks.back());
   const auto step = step_from(values, breaks, std::vector<double>{1});
   if (!step.undefined.empty()) return;
-  double sum = 0;
-  const auto count = static_cast<std::size_t>(step.level_sessions);
-  for (std::size_t i = values.size() - count; i < values.size(); ++i) sum += std::log(values[i]);
-  const double level = std::exp(sum / static_cast<double>(count));
+  const double level = std::exp(step.level);
   const double half = stats::t_quantile_of_tail((1 - kBandConfidence) / 2, step.degrees) * step.error;
   series.level = level;
   series.band = Interval{level * stats::ratio_of_log(-half), level * stats::ratio_of_log(half), kBandConfidence};

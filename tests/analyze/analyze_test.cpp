@@ -14,6 +14,7 @@ namespace {
 
 using testing_support::kTensorGemm;
 using testing_support::schema_errors;
+using testing_support::session_of;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
@@ -27,12 +28,6 @@ Timeline training(int kernels) {
     }
     scene.launch("extra_kernel", 50'000);
   });
-}
-
-ProfileSession session_of(Timeline timeline) {
-  ProfileSession session;
-  session.ranks.push_back(std::move(timeline));
-  return session;
 }
 
 TEST(Analysis, parts_sum_exactly_to_the_steps_and_to_the_step) {

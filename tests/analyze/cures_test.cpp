@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "analyze/analyze.h"
+#include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::find;
 using testing_support::kTensorGemm;
+using testing_support::of;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
@@ -18,19 +21,6 @@ constexpr const char* kCast =
 constexpr const char* kGather = "void at::native::vectorized_gather_kernel<16, long>";
 constexpr const char* kReduce = "void at::native::reduce_kernel<512, 1, ReduceOp<float, MeanOps>>";
 constexpr const char* kFp32Product = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_ffma_aligna4_alignc4_execute_kernel";
-
-Analysis of(Timeline timeline) {
-  ProfileSession session;
-  session.ranks.push_back(std::move(timeline));
-  return analyze(session);
-}
-
-const Finding* find(const Analysis& analysis, const std::string& rule) {
-  for (const Finding& finding : analysis.findings) {
-    if (finding.rule == rule) return &finding;
-  }
-  return nullptr;
-}
 
 void expect_gain(const Finding* finding, double factor) {
   ASSERT_NE(finding, nullptr);

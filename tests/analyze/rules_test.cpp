@@ -4,29 +4,19 @@
 
 #include "analyze/analyze.h"
 #include "analyze/rule.h"
+#include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::find;
 using testing_support::kTensorGemm;
+using testing_support::of;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
 constexpr const char* kAdd = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<c10::BFloat16>>";
-
-Analysis of(Timeline timeline) {
-  ProfileSession session;
-  session.ranks.push_back(std::move(timeline));
-  return analyze(session);
-}
-
-const Finding* find(const Analysis& analysis, const std::string& rule) {
-  for (const Finding& finding : analysis.findings) {
-    if (finding.rule == rule) return &finding;
-  }
-  return nullptr;
-}
 
 void healthy_work(TimelineScene& scene) {
   for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);

@@ -1,8 +1,6 @@
 // `warpmark accept` as a person uses it.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "apps/cli_fixture.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -16,15 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing_support::schema_errors;
 
-class AcceptCli : public Cli {
- protected:
-  void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
-  Json json(const std::string& name) {
-    const auto text = read_file(path(name));
-    EXPECT_TRUE(text.ok());
-    return text.ok() ? *parse_json(*text, name) : Json();
-  }
-};
+class AcceptCli : public Cli {};
 
 TEST_F(AcceptCli, accepts_this_machine_by_the_smoke_criteria) {
   const auto output = warpmark({"accept", "cpu-smoke", "--run", "--budget", "60s", "--out", path("out")});

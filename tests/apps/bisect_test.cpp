@@ -65,12 +65,6 @@ class BisectVerb : public Cli {
     return *output;
   }
 
-  Json json(const std::string& name) {
-    const auto text = read_file(path(name));
-    EXPECT_TRUE(text.ok());
-    return text.ok() ? *parse_json(*text, name) : Json::object();
-  }
-
   std::size_t builds() {
     const auto text = read_file(path("builds"));
     return text.ok() ? static_cast<std::size_t>(std::count(text->begin(), text->end(), '\n')) : 0;

@@ -12,20 +12,12 @@
 namespace warpmark::apps {
 namespace {
 
-class CheckVerb : public Cli {
+class CheckVerb : public WithHistory {
  protected:
   ProcessOutput check(std::vector<std::string> words = {}) {
     words.insert(words.begin(), "check");
     return warpmark(std::move(words));
   }
-  store::Store& store() {
-    if (!store_) store_ = store::open_sqlite(path("test.db")).value();
-    return *store_;
-  }
-  Json json(const std::string& name) { return *parse_json(*read_file(path(name)), name); }
-
- private:
-  std::unique_ptr<store::Store> store_;
 };
 
 TEST_F(CheckVerb, passes_what_is_as_it_was) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
+#include "base/json.h"
 #include "base/subprocess.h"
 
 namespace warpmark::apps {
@@ -34,6 +36,12 @@ class Cli : public ::testing::Test {
     return output.ok() ? *output : ProcessOutput{};
   }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) { EXPECT_TRUE(write_file(path(name), text).ok()); }
+  Json json(const std::string& name) {
+    const auto text = read_file(path(name));
+    EXPECT_TRUE(text.ok()) << name;
+    return text.ok() ? *parse_json(*text, name) : Json();
+  }
 
   std::filesystem::path folder_;
 };

@@ -28,11 +28,6 @@ class Compare : public Cli {
     words.insert(words.begin(), "compare");
     return warpmark(std::move(words));
   }
-  Json json(const std::string& name) {
-    const auto text = read_file(path(name));
-    EXPECT_TRUE(text.ok());
-    return text.ok() ? *parse_json(*text, name) : Json::object();
-  }
   /// A project whose metric is what `value` prints.
   void write_project(const std::string& run, const std::string& extra = "") {
     ASSERT_TRUE(write_file(path("warpmark.yaml"), "run: " + run + "\nshell: true\n" + extra +

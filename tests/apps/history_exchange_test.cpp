@@ -19,10 +19,7 @@ using ::testing::Not;
 
 const std::string kFiles = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/exchange/";
 
-class Exchange : public Cli {
- protected:
-  void write(const std::string& name, const std::string& text) { ASSERT_TRUE(write_file(path(name), text).ok()); }
-};
+class Exchange : public Cli {};
 
 TEST_F(Exchange, imports_files_of_tools_once) {
   const std::vector<std::string> words{"history", "import", kFiles + "hyperfine.json", kFiles + "pytest_benchmark.json",

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <thread>
 
@@ -26,12 +25,6 @@ using testing_support::schema_errors;
 
 class MatrixCli : public Cli {
  protected:
-  void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
-  Json json(const std::string& name) {
-    const auto text = read_file(path(name));
-    EXPECT_TRUE(text.ok());
-    return text.ok() ? *parse_json(*text, name) : Json();
-  }
   /// A program that tells its speed, leaves a line for each run, fails or hangs where it is told to.
   void write_matrix(const std::string& name, const std::string& more = "", const std::string& pause = "0.01") {
     write("prog.sh",

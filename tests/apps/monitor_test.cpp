@@ -62,7 +62,7 @@ class MonitorCli : public Cli {
       const auto got = (ready.revents & (POLLIN | POLLHUP)) != 0 ? read(terminal, bytes, sizeof bytes) : 0;
       if (got < 0) break;  // its other end was closed
       shown.text.append(bytes, static_cast<std::size_t>(got));
-      if (!told && shown.text.find(wanted) != std::string::npos) told = write(terminal, "\x03", 1) == 1;
+      if (!told && shown.text.find(wanted) != std::string::npos) told = ::write(terminal, "\x03", 1) == 1;
     }
     int status = 0;
     if (waitpid(child, &status, WNOHANG) == 0) {

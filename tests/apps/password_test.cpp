@@ -1,11 +1,7 @@
 // A password in the URL of a database stands on the command line, and in no report.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
-#include "apps/cli_fixture.h"
 #include "apps/stored_history.h"
-#include "base/json.h"
 
 namespace warpmark::apps {
 namespace {
@@ -13,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Password : public Cli {
+class Password : public WithHistory {
  protected:
   void expect_hidden(std::vector<std::string> words) {
     words.insert(words.end(), {"--format", "json"});
@@ -26,14 +22,13 @@ class Password : public Cli {
 };
 
 TEST_F(Password, is_hidden_by_accept) {
-  std::ofstream(path("c.yaml")) << "criteria:\n  - {title: Memory, fact: host_memory, operator: '>=', value: 1 B}\n";
+  write("c.yaml", "criteria:\n  - {title: Memory, fact: host_memory, operator: '>=', value: 1 B}\n");
   expect_hidden({"accept", path("c.yaml"), "--db", "postgresql://me:hunter2@/x?host=" + path("")});
 }
 
 TEST_F(Password, is_hidden_by_matrix) {
   setenv("XDG_DATA_HOME", path("data").c_str(), 1);  // of the journal, as the database is elsewhere
-  std::ofstream(path("m.yaml"))
-      << "command: {run: 'true {x}'}\naxes: {x: [1, 2]}\nbaseline: {x: 1}\nrounds: 1\nwarmup: 0\n";
+  write("m.yaml", "command: {run: 'true {x}'}\naxes: {x: [1, 2]}\nbaseline: {x: 1}\nrounds: 1\nwarmup: 0\n");
   expect_hidden({"matrix", path("m.yaml"), "--no-store", "--db", "postgresql://me:hunter2@/x?host=" + path("")});
   unsetenv("XDG_DATA_HOME");
 }
@@ -41,12 +36,12 @@ TEST_F(Password, is_hidden_by_matrix) {
 // check and trend tell nothing without a database that answers, so the URL is that of a folder.
 
 TEST_F(Password, is_hidden_by_check) {
-  store_history(*store::open_sqlite(path("test.db")).value(), 10);
+  store_history(store(), 10);
   expect_hidden({"check", "--out", path("postgresql://me:hunter2@host/x")});
 }
 
 TEST_F(Password, is_hidden_by_trend) {
-  store_history(*store::open_sqlite(path("test.db")).value(), 10);
+  store_history(store(), 10);
   expect_hidden({"trend", "--out", path("postgresql://me:hunter2@host/x")});
 }
 

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "apps/cli_fixture.h"
 #include "base/check.h"
 #include "device/machine.h"
 #include "model/run.h"
@@ -83,5 +85,16 @@ inline void store_history(store::Store& store, int days, double level = 1, int f
     store_session(store, {.day = day, .time = quiet_time(day, level)});
   }
 }
+
+class WithHistory : public Cli {
+ protected:
+  store::Store& store() {
+    if (!store_) store_ = store::open_sqlite(path("test.db")).value();
+    return *store_;
+  }
+
+ private:
+  std::unique_ptr<store::Store> store_;
+};
 
 }  // namespace warpmark::apps

@@ -11,19 +11,12 @@
 namespace warpmark::apps {
 namespace {
 
-class TrendVerb : public Cli {
+class TrendVerb : public WithHistory {
  protected:
   ProcessOutput trend(std::vector<std::string> words = {}) {
     words.insert(words.begin(), "trend");
     return warpmark(std::move(words));
   }
-  store::Store& store() {
-    if (!store_) store_ = store::open_sqlite(path("test.db")).value();
-    return *store_;
-  }
-
- private:
-  std::unique_ptr<store::Store> store_;
 };
 
 TEST_F(TrendVerb, marks_the_commit_where_the_level_changed) {

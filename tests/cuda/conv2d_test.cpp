@@ -45,22 +45,7 @@ class CudaConv2d : public Gpu {
 
   void expect_right(const Shape& shape) {
     SCOPED_TRACE(to_text(to_params(shape)));
-    const auto prepared = prepare(shape);
-    ASSERT_TRUE(prepared.ok()) << prepared.error().what;
-    ASSERT_TRUE((*prepared)->poison().ok());
-    const auto unwritten = (*prepared)->check(0);
-    ASSERT_TRUE(unwritten.ok()) << unwritten.error().what;
-    EXPECT_GT(unwritten->value, unwritten->tolerance) << "poisoned outputs pass";
-    for (std::size_t set = 0; set < 2; ++set) {
-      const Status launched = (*prepared)->launch(device_->stream(), set);
-      ASSERT_TRUE(launched.ok()) << launched.error().what;
-    }
-    ASSERT_TRUE(device_->synchronize().ok());
-    for (std::size_t set = 0; set < 2; ++set) {
-      const auto check = (*prepared)->check(set);
-      ASSERT_TRUE(check.ok()) << check.error().what;
-      EXPECT_LE(check->value, check->tolerance) << "set " << set;
-    }
+    expect_right_outputs(prepare(shape));
   }
 };
 

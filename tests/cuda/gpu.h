@@ -28,6 +28,25 @@ class Gpu : public testing::Test {
     device_ = std::move(opened).value();
   }
 
+  /// Of two input sets: poisoned outputs fail the check, launched ones pass it.
+  void expect_right_outputs(const Result<std::unique_ptr<measure::Prepared>>& prepared) {
+    ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+    ASSERT_TRUE((*prepared)->poison().ok());
+    const auto unwritten = (*prepared)->check(0);
+    ASSERT_TRUE(unwritten.ok()) << unwritten.error().what;
+    EXPECT_GT(unwritten->value, unwritten->tolerance) << "poisoned outputs pass";
+    for (std::size_t set = 0; set < 2; ++set) {
+      const Status launched = (*prepared)->launch(device_->stream(), set);
+      ASSERT_TRUE(launched.ok()) << launched.error().what;
+    }
+    ASSERT_TRUE(device_->synchronize().ok());
+    for (std::size_t set = 0; set < 2; ++set) {
+      const auto check = (*prepared)->check(set);
+      ASSERT_TRUE(check.ok()) << check.error().what;
+      EXPECT_LE(check->value, check->tolerance) << "set " << set;
+    }
+  }
+
   std::unique_ptr<device::Device> device_;
 };
 

@@ -18,15 +18,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing_support::session_of;
 using testing_support::TimelineScene;
 
 constexpr std::uint32_t kHost = TimelineScene::kHost;
-
-ProfileSession session_of(Timeline timeline) {
-  ProfileSession session;
-  session.ranks.push_back(std::move(timeline));
-  return session;
-}
 
 /// Steps of rank 0.
 Analysis with_steps(std::vector<StepSpan> steps, std::int64_t median_ns) {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/profile_session.h"
 #include "model/timeline.h"
 
 namespace warpmark::testing_support {
@@ -150,6 +152,13 @@ Timeline stepped(int steps, Body body) {
   }
   scene.synchronize();
   return scene.build();
+}
+
+/// Of one rank.
+inline ProfileSession session_of(Timeline timeline) {
+  ProfileSession session;
+  session.ranks.push_back(std::move(timeline));
+  return session;
 }
 
 }  // namespace warpmark::testing_support

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/program.h"
@@ -70,12 +71,7 @@ int watch(Program& program, CounterSampler& sampler, const RecordOptions& option
 
 Result<RecordOutcome> record_program(const RecordOptions& options) {
   const fs::path folder = fs::absolute(options.out.string() + ".parts");
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) {
-    return environment_error("cannot create " + folder.string() + ": " + failure.message(),
-                             "choose a file in a folder that you can write with --out");
-  }
+  WM_TRY(make_folder(folder, "choose a file in a folder that you can write with --out"));
   recording::RecordingWriter machine;
   if (!machine.open((folder / kMachinePart).c_str())) {
     return environment_error("cannot write into " + folder.string(), "choose another --out");
@@ -84,9 +80,10 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   for (const auto& word : options.command) command += (command.empty() ? "" : " ") + word;
   machine.metadata("command", command);
   auto program = Program::start(options.command, environment_of(options, folder));
+  std::error_code ignored;
   if (!program.ok()) {
     machine.close();
-    fs::remove_all(folder, failure);
+    fs::remove_all(folder, ignored);
     return program.error();
   }
   CounterSampler sampler(machine, program->id());
@@ -101,7 +98,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
     error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";
     return error;
   }
-  fs::remove_all(folder, failure);
+  fs::remove_all(folder, ignored);
   return outcome;
 }
 

@@ -1,0 +1,23 @@
+// Questions that many readers of a Run ask.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/run.h"
+
+namespace warpmark {
+
+/// Ran, and its output is not wrong: it has numbers, if perhaps disturbed ones.
+[[nodiscard]] constexpr bool is_measured(Outcome outcome) {
+  return outcome == Outcome::passed || outcome == Outcome::mistrusted;
+}
+
+/// nullptr if the run has no such metric or no samples of it.
+[[nodiscard]] inline const Metric* metric_of(const Run& run, std::string_view id) {
+  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(),
+                                  [&](const Metric& metric) { return metric.id == id && metric.summary.n > 0; });
+  return found == run.metrics.end() ? nullptr : &*found;
+}
+
+}  // namespace warpmark

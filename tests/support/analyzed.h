@@ -1,0 +1,22 @@
+// The analysis of a timeline made for a test, and one finding of it.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "analyze/analyze.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::testing_support {
+
+inline Analysis of(Timeline timeline) { return analyze::analyze(session_of(std::move(timeline))); }
+
+/// nullptr if the rule found nothing.
+inline const Finding* find(const Analysis& analysis, std::string_view rule) {
+  for (const Finding& finding : analysis.findings) {
+    if (finding.rule == rule) return &finding;
+  }
+  return nullptr;
+}
+
+}  // namespace warpmark::testing_support
