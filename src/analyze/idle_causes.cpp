@@ -87,7 +87,7 @@ class Explainer {
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
     if (is_dispatching(segment.cause)) {
-      if (waited_ != kNoEvent) return give(Part::idle_sync, rest, waited_, next);
+      if (waited_ != kNoEvent) return give(waited_for_, rest, waited_, next);
       const bool long_host = segment.cause != HostCause::dispatch && segment.end - segment.start > kLongHostNs;
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
@@ -96,7 +96,10 @@ class Explainer {
       }
       return give(long_host ? Part::idle_host : Part::idle_launch, rest, segment.event, next);
     }
-    if (segment.cause == HostCause::sync) waited_ = segment.event;  // the queue is empty because the host was not there
+    if (segment.cause == HostCause::sync || segment.cause == HostCause::transfer) {
+      waited_ = segment.event;  // the queue is empty because the host was not there
+      waited_for_ = part_of(segment.cause);
+    }
     give(part_of(segment.cause), rest, segment.event, next);
   }
 
@@ -157,7 +160,8 @@ class Explainer {
   std::size_t next_ = 0;
   std::size_t next_call_ = 0;
   std::int64_t debt_ = 0;
-  EventIndex waited_ = kNoEvent;  ///< the host's wait for the GPU that ended in this stretch
+  EventIndex waited_ = kNoEvent;  ///< the host's wait for the GPU, or for a copy, that ended in this stretch
+  Part waited_for_ = Part::idle_sync;
   Lead lead_[3] = {{Part::idle_sync}, {Part::idle_host_transfer}, {Part::idle_allocation}};
   std::vector<HostSegment> segments_;
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 
 #include "support/timeline_scene.h"
@@ -89,7 +90,7 @@ class Oracle {
         }
       }
     }
-    if (gap_start_ < 0) gap_start_ = t, waited_ = false;
+    if (gap_start_ < 0) gap_start_ = t, waited_for_.reset();
     return idle_part(t);
   }
 
@@ -143,13 +144,13 @@ class Oracle {
     switch (cause_at(t)) {
       case HostCause::data_loading: return Part::idle_data_loading;
       case HostCause::allocation: return Part::idle_allocation;
-      case HostCause::transfer: return Part::idle_host_transfer;
+      case HostCause::transfer: return *(waited_for_ = Part::idle_host_transfer);
       case HostCause::optimizer: return round_trip ? Part::idle_host_transfer : Part::idle_optimizer;
-      case HostCause::sync: waited_ = true; return Part::idle_sync;
+      case HostCause::sync: return *(waited_for_ = Part::idle_sync);
       default: break;
     }
     if (round_trip) return Part::idle_host_transfer;
-    if (waited_) return Part::idle_sync;
+    if (waited_for_) return *waited_for_;
     const Part lost[] = {Part::idle_sync, Part::idle_host_transfer, Part::idle_allocation};
     for (int k = 0; k < 3; ++k) {
       if (lead_[k] > 0) {
@@ -246,7 +247,7 @@ class Oracle {
   std::int64_t lead_[3] = {0, 0, 0};
   std::int64_t from_ = 0;
   std::int64_t gap_start_ = -1;
-  bool waited_ = false;
+  std::optional<Part> waited_for_;
 };
 
 TEST(Breakdown, agrees_with_the_slow_oracle_to_the_nanosecond) {
