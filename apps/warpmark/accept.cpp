@@ -27,7 +27,7 @@ constexpr OptionSpec kOptions[] = {
     {"--alpha", "P", "with --across: chance of calling any of equal nodes slow (default 0.05)"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
-    {"--db", "FILE", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
+    {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
      "<files>"},
     {"--no-store", "", "with --run: do not store the results"},
 };

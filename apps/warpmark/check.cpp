@@ -31,7 +31,7 @@ constexpr OptionSpec kOptions[] = {
      "text md html json github junit"},
     {"--json", "FILE", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
     {"--out", "DIR", "also write check.json, comment.md, junit.xml, report.md and report.html", false, "<files>"},
-    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
     {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
     {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
     {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},

@@ -25,7 +25,7 @@ constexpr OptionSpec kOptions[] = {
     {"--dirty", "", "also results with uncommitted changes"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series", false, "<files>"},
-    {"--db", "FILE", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
 Result<TrendOptions> options_of(const ParsedOptions& options) {

@@ -92,8 +92,8 @@ struct HostActivity::Builder {
   const Coverage& gpu_busy;
   RecordingCost cost;
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
-  std::unordered_map<EventIndex, const GpuWork*> copies;
-  std::unordered_set<EventIndex> moving_ops;  ///< operators that launch copies of data between host and GPU
+  std::unordered_map<EventIndex, const GpuWork*> copies = {};
+  std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
 
   struct Open {
     std::int64_t end;
@@ -228,9 +228,7 @@ bool downloads(const Timeline& timeline, const GpuWork& work) {
 
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
     : tracks_(timeline.tracks.size()) {
-  Builder builder{
-      timeline, list, gpu_busy, recording_cost(timeline), std::vector<std::uint8_t>(timeline.names.size(), 0xFF),
-      {},       {}};
+  Builder builder{timeline, list, gpu_busy, recording_cost(timeline)};
   std::vector<bool> wanted(timeline.tracks.size(), false);
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;

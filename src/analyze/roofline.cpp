@@ -8,16 +8,12 @@
 #include <string_view>
 
 #include "model/names.h"
+#include "model/run_query.h"
 
 namespace warpmark::analyze {
 namespace {
 
 constexpr std::array<std::string_view, 4> kBandwidthWorkloads{"copy", "triad", "read", "write"};
-
-const Metric* metric_of(const Run& run, std::string_view id) {
-  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
-  return found == run.metrics.end() ? nullptr : &*found;
-}
 
 const DeviceInfo* device_of(const Machine& machine, const std::string& id) {
   const auto found =

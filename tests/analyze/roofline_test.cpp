@@ -17,6 +17,7 @@ Metric median_of(const char* id, const char* unit, double value) {
   Metric metric;
   metric.id = id;
   metric.unit = unit;
+  metric.summary.n = 1;
   metric.summary.median = value;
   return metric;
 }

@@ -92,6 +92,7 @@ double host_share_of(const RankEvidence& rank, Wanted wanted) {
   const EventColumns& events = rank.timeline->events;
   std::vector<bool> counts(rank.timeline->names.size());
   for (NameId i = 0; i < counts.size(); ++i) counts[i] = wanted(rank.timeline->names.at(i));
+  if (std::find(counts.begin(), counts.end(), true) == counts.end()) return 0;  // without a look at every event
   std::vector<Interval> ranges;
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
