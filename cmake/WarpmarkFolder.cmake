@@ -1,7 +1,7 @@
-# warpmark_folder(NAME [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library warpmark_NAME. Files
-# under a folder named "module" belong to the CUDA module instead.
+# warpmark_folder(NAME [SEPARATE] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library warpmark_NAME.
+# Files under a folder named "module" belong to the CUDA module instead. SEPARATE: each file is compiled alone, always.
 function(warpmark_folder name)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "FOLDERS;LIBRARIES" ${ARGN})
   list(TRANSFORM ARG_FOLDERS PREPEND warpmark_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/module/")
@@ -9,6 +9,9 @@ function(warpmark_folder name)
     add_library(warpmark_${name} STATIC ${sources})
     target_include_directories(warpmark_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(warpmark_${name} PUBLIC ${ARG_FOLDERS} ${ARG_LIBRARIES} PRIVATE warpmark_flags)
+    if(NOT ARG_SEPARATE)
+      warpmark_unity(warpmark_${name} ${sources})
+    endif()
   else()  # headers only
     add_library(warpmark_${name} INTERFACE)
     target_include_directories(warpmark_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)

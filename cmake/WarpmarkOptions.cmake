@@ -11,6 +11,7 @@ endif()
 option(WARPMARK_TESTS "Build the tests" ON)
 option(WARPMARK_BENCH "Build the benchmarks in bench/" OFF)
 option(WARPMARK_CUDA "Build the CUDA module if nvcc is found" ON)
+option(WARPMARK_UNITY "Compile several files as one (WarpmarkUnity.cmake)" OFF)
 option(WARPMARK_LIBFUZZER "Build fuzz/ with libFuzzer instead of the replay of its corpus (clang)" OFF)
 set(WARPMARK_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 

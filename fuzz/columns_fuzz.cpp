@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/json.h"
+
 #include "accuracy/columns.h"
 
 namespace {

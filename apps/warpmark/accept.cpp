@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "report/acceptance.h"
 #include "report/across.h"
 #include "validate/across.h"
@@ -16,7 +17,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kAcceptOptions[] = {
     {"--run", "", "measure what the criteria need first"},
     {"--results", "RUN", "judge these results: a .json file, a session's id or last (default)", false, "<runs>"},
     {"--device", "DEVICE", "with --run: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
@@ -33,7 +34,7 @@ constexpr OptionSpec kOptions[] = {
 };
 
 /// `name` is that of the files of --out, without extension.
-Status show(Context& context, const ParsedOptions& options, const std::string& name, const Shown& shown) {
+Status show_acceptance(Context& context, const ParsedOptions& options, const std::string& name, const Shown& shown) {
   context.out << rendered(shown, options.get("--format", "text"), render_options(context));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
@@ -44,7 +45,7 @@ Status show(Context& context, const ParsedOptions& options, const std::string& n
   return {};
 }
 
-int exit_code_for(RowState state) {
+int accept_exit_code(RowState state) {
   switch (state) {
     case RowState::pass: return kSuccess;
     case RowState::fail: return kGateFailed;
@@ -55,7 +56,7 @@ int exit_code_for(RowState state) {
   return kInconclusive;
 }
 
-int exit_code_for(NodeState state) {
+int accept_exit_code(NodeState state) {
   switch (state) {
     case NodeState::normal: return kSuccess;
     case NodeState::slow:
@@ -87,13 +88,14 @@ Result<Across> accept_across(Context& context, const ParsedOptions& options) {
   return result;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_accept(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   WM_TRY(format_of(options));
   if (options.has("--across")) {
     WM_ASSIGN(const auto across, accept_across(context, options));
-    WM_TRY(show(context, options, "across", {[&] { return to_json(across); }, report::build_report(across)}));
-    return exit_code_for(overall(across));
+    WM_TRY(
+        show_acceptance(context, options, "across", {[&] { return to_json(across); }, report::build_report(across)}));
+    return accept_exit_code(overall(across));
   }
   if (words.size() != 1) {
     return usage_error(
@@ -102,8 +104,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
   acceptance.command = command_line_of(context);
-  WM_TRY(show(context, options, "acceptance", {[&] { return to_json(acceptance); }, report::build_report(acceptance)}));
-  return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(overall(acceptance));
+  WM_TRY(show_acceptance(context, options, "acceptance",
+                         {[&] { return to_json(acceptance); }, report::build_report(acceptance)}));
+  return context.interrupted ? static_cast<int>(kInterrupted) : accept_exit_code(overall(acceptance));
 }
 
 }  // namespace
@@ -127,7 +130,7 @@ extern const Command accept_command{
         "not "
         "measurable; 5: "
         "mistrusted.",
-    .options = kOptions,
+    .options = kAcceptOptions,
     .positional = {"CRITERIA|RUN",
                    "a .yaml file or criteria that come along (`warpmark list criteria`); results of nodes", true,
                    "<files>"},
@@ -136,7 +139,7 @@ extern const Command accept_command{
         "warpmark accept h100-sxm --run --out acceptance/\n"
         "warpmark accept my-node.yaml --results results.json --format md\n"
         "warpmark accept --across node1.json node2.json node3.json node4.json",
-    .run = run,
+    .run = run_accept,
 };
 
 }  // namespace warpmark::apps

@@ -53,7 +53,7 @@ Status check_workload(const validate::Criterion& row, const std::string& file) {
   return {};
 }
 
-Result<RunRequest> request_of(const validate::Criteria& criteria, const ParsedOptions& options) {
+Result<RunRequest> accept_machine_request_of(const validate::Criteria& criteria, const ParsedOptions& options) {
   RunRequest request;
   request.device = options.get("--device", "all");
   request.session.budget_s = criteria.budget_s;
@@ -84,7 +84,7 @@ struct Found {
 };
 
 Result<Found> measured(Context& context, const ParsedOptions& options, const validate::Criteria& criteria) {
-  WM_ASSIGN(auto request, request_of(criteria, options));
+  WM_ASSIGN(auto request, accept_machine_request_of(criteria, options));
   if (request.entries.empty()) return Found{std::nullopt, "the criteria name no workload"};
   std::unique_ptr<store::Store> store;
   if (!options.has("--no-store")) {
@@ -97,7 +97,7 @@ Result<Found> measured(Context& context, const ParsedOptions& options, const val
   return session.error();
 }
 
-Result<Found> stored(Context& context, const ParsedOptions& options) {
+Result<Found> stored_sessions(Context& context, const ParsedOptions& options) {
   auto session = load_results(context, options, options.get("--results", "last"));
   if (session.ok()) return Found{std::move(*session), {}};
   if (options.has("--results")) return session.error();
@@ -111,7 +111,8 @@ Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options
   WM_ASSIGN(const auto file, validate::load_criteria(name));
   WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
   for (const auto& row : criteria.rows) WM_TRY(check_workload(row, file.name));
-  WM_ASSIGN(const auto found, options.has("--run") ? measured(context, options, criteria) : stored(context, options));
+  WM_ASSIGN(const auto found,
+            options.has("--run") ? measured(context, options, criteria) : stored_sessions(context, options));
 
   const Machine here = device::machine_facts();
   const auto sheets = validate::built_in_datasheets();

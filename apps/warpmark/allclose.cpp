@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kAllcloseSchema = "warpmark.allclose/1";
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kAllcloseOptions[] = {
     {"--rtol", "R", "allowed share of the reference (default 1e-3); COLUMN=R for the columns a glob names", true},
     {"--atol", "A", "allowed difference beside it (default 1e-3); COLUMN=A for the columns a glob names", true},
     {"--exact", "COLUMN", "columns (globs) that must be equal: keys, predictions", true},
@@ -120,7 +120,7 @@ void print_offenders(std::ostream& out, const std::vector<accuracy::ColumnResult
   }
 }
 
-Json json_of(const std::vector<accuracy::ColumnResult>& results, bool ok) {
+Json allclose_json(const std::vector<accuracy::ColumnResult>& results, bool ok) {
   Json json{{"schema", kAllcloseSchema}, {"ok", ok}, {"columns", Json::array()}};
   for (const auto& result : results) {
     Json column{{"name", result.name}, {"n", result.n}, {"ok", result.ok()}};
@@ -143,7 +143,7 @@ Json json_of(const std::vector<accuracy::ColumnResult>& results, bool ok) {
   return json;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   const auto& files = options.positionals();
   if (files.size() != 2) return usage_error("two files are needed", "warpmark allclose REFERENCE OUTPUT");
   WM_ASSIGN(const auto settings, allclose_options(options));
@@ -158,7 +158,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   context.out << report::render_table(table_of(results), render_options(context));
   print_offenders(context.out, results);
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(json_of(results, ok)) + "\n"));
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(allclose_json(results, ok)) + "\n"));
   return ok ? kSuccess : kAccuracyRejected;
 }
 
@@ -174,12 +174,12 @@ extern const Command allclose_command{
         "has. Rows are matched by their order.\n"
         "\n"
         "Exit code 0: the same; 4: they differ.",
-    .options = kOptions,
+    .options = kAllcloseOptions,
     .positional = {"FILE", "the reference, then the output", true, "<files>"},
     .examples =
         "warpmark allclose ref.tsv out.tsv --exact id --rtol 'score*=1e-2'\n"
         "warpmark allclose f32.safetensors bf16.safetensors --rtol 1e-2",
-    .run = run,
+    .run = run_allclose,
 };
 
 }  // namespace warpmark::apps

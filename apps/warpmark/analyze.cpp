@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "model/json_analysis.h"
 #include "profile/read_session.h"
@@ -21,7 +22,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kAnalyzeOptions[] = {
     {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
     {"--json", "FILE", "also write the analysis as JSON (warpmark.analysis/1)", false, "<files>"},
     {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
@@ -84,7 +85,7 @@ std::string with_timeline(std::string page, const ProfileSession& session, const
   return page;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
     return usage_error("there is nothing to analyze", "warpmark analyze trace.json.gz");
   }
@@ -132,12 +133,12 @@ extern const Command analyze_command{
         "Every nanosecond of a step is given to one cause, so the parts sum to the step. A gain is an interval: how "
         "many "
         "times as fast a step would be without the cause.",
-    .options = kOptions,
+    .options = kAnalyzeOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
     .examples =
         "warpmark analyze trace.json.gz\nwarpmark analyze rank0.json rank1.json --html report.html\n"
         "warpmark analyze new.json.gz --against old.json.gz\nwarpmark analyze trace.json.gz --fail-above warning",
-    .run = run,
+    .run = run_analyze,
 };
 
 }  // namespace warpmark::apps

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
@@ -25,7 +26,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kBisectOptions[] = {
     {"--good", "REV", "a revision that has the old speed"},
     {"--bad", "REV", "a later one that has the new speed (default HEAD)"},
     {"--metric", "NAME", "which metric of the project changed (default: its first)"},
@@ -50,7 +51,7 @@ constexpr OptionSpec kOptions[] = {
 
 constexpr std::int64_t kMost = 100'000;  // of whatever is counted
 
-Result<validate::BisectRequest> request_of(const ParsedOptions& options) {
+Result<validate::BisectRequest> bisect_request_of(const ParsedOptions& options) {
   validate::BisectRequest request;
   if (!options.has("--good")) {
     return usage_error("--good is missing", "warpmark bisect --good v1.2 --bad HEAD; more in --help");
@@ -77,7 +78,7 @@ Result<validate::BisectRequest> request_of(const ParsedOptions& options) {
 }
 
 /// The project's command, or the one given, with the one metric that is searched for.
-Result<validate::CommandSpec> spec_of(const Context& context, const ParsedOptions& options) {
+Result<validate::CommandSpec> bisect_spec_of(const Context& context, const ParsedOptions& options) {
   const auto commands = commands_after_dashes(context.words);
   if (commands.size() > 1) return usage_error("more than one command is given", "warpmark bisect ... -- COMMAND");
   std::error_code missing;
@@ -112,8 +113,8 @@ Result<validate::CommandSpec> spec_of(const Context& context, const ParsedOption
 }
 
 /// What decides whether an interrupted search is this one. Budgets may change.
-std::string identity(const validate::CommandSpec& spec, const validate::BisectRequest& request,
-                     const Machine& machine) {
+std::string project_identity(const validate::CommandSpec& spec, const validate::BisectRequest& request,
+                             const Machine& machine) {
   return fmt::format(
       "bisect {} {} build {} run {} effect {} confidence {} alpha {} rounds {} warmup {} seed {} machine {}",
       request.commits.front().sha, request.commits.back().sha, validate::command_line(spec.build), identity_of(spec),
@@ -121,7 +122,7 @@ std::string identity(const validate::CommandSpec& spec, const validate::BisectRe
       machine.fingerprint);
 }
 
-int exit_code_for(const Bisection& bisection) {
+int bisect_exit_code(const Bisection& bisection) {
   switch (bisection.outcome) {
     case BisectOutcome::found:
     case BisectOutcome::range:
@@ -133,9 +134,9 @@ int exit_code_for(const Bisection& bisection) {
 
 /// Worktrees are gone when this returns, whatever happened; what was measured stays until the search is over.
 Result<Bisection> search(Context& context, const ParsedOptions& options, validate::BisectRequest& request) {
-  WM_ASSIGN(auto spec, spec_of(context, options));
+  WM_ASSIGN(auto spec, bisect_spec_of(context, options));
   const Machine machine = device::machine_facts();
-  const std::string wanted = identity(spec, request, machine);
+  const std::string wanted = project_identity(spec, request, machine);
   WM_ASSIGN(const auto state, state_folder(context, options));
   const auto folder = state / ("bisect-" + hash_of(wanted));
   WM_ASSIGN(const auto log, FolderLog::open(folder, wanted, options.has("--fresh")));
@@ -160,8 +161,8 @@ Result<Bisection> search(Context& context, const ParsedOptions& options, validat
   return found;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(auto request, request_of(options));
+Result<int> run_bisect(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, bisect_request_of(options));
   const std::string started = format_utc(wall_clock_s());
   auto found = search(context, options, request);
   if (!found.ok()) {
@@ -178,7 +179,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   const Shown shown{[&] { return to_json(*found); }, report::build_report(*found)};
   context.out << rendered(shown, options.get("--format", "text"), render_options(context));
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(shown, "json")));
-  return exit_code_for(*found);
+  return bisect_exit_code(*found);
 }
 
 }  // namespace
@@ -201,13 +202,13 @@ extern const Command bisect_command{
         "given again.\n"
         "\n"
         "Exit code 0: found, or there is no difference; 3: not certain.",
-    .options = kOptions,
+    .options = kBisectOptions,
     .positional = {"-- CMD", "what to run instead of the project's command", true, ""},
     .examples =
         "warpmark bisect --good v1.2 --bad HEAD\n"
         "warpmark bisect --good HEAD~60 --metric latency --effect 2%\n"
         "warpmark bisect --good v1.2 --builds 20 -- ./bench --size 64",
-    .run = run,
+    .run = run_bisect,
 };
 
 }  // namespace warpmark::apps

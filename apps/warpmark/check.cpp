@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "model/check.h"
 #include "report/check.h"
 #include "report/check_junit.h"
@@ -19,7 +20,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kCheckOptions[] = {
     {"--baseline", "BRANCH", "branch whose history is the baseline (default main)"},
     {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
     {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\""},
@@ -48,14 +49,14 @@ constexpr OptionSpec kOptions[] = {
     {"--no-store", "", "commands: do not add the measurement to the history"},
 };
 
-struct Request {
+struct CheckRequest {
   CheckOptions check;
   std::string format = "text";
   std::int64_t sessions = 1;
 };
 
-Result<Request> request_of(const ParsedOptions& options) {
-  Request request;
+Result<CheckRequest> check_request_of(const ParsedOptions& options) {
+  CheckRequest request;
   request.check.branch = options.get("--baseline", "main");
   if (request.check.branch.empty()) return usage_error("--baseline needs the name of a branch", "such as main");
   request.check.metrics = options.get("--metrics");
@@ -92,8 +93,8 @@ Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOpt
   return sessions;
 }
 
-Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options, const Request& request,
-                                               store::Store& store) {
+Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options,
+                                               const CheckRequest& request, store::Store& store) {
   if (options.has("--run")) return usage_error("give --run or a command, not both");
   std::vector<Session> sessions;
   for (std::int64_t i = 0; i < request.sessions; ++i) {
@@ -115,7 +116,7 @@ void print(Context& context, const std::string& format, const Check& check, cons
   context.out.flush();
 }
 
-Status write_files(const ParsedOptions& options, const Check& check, const Shown& shown) {
+Status write_check_files(const ParsedOptions& options, const Check& check, const Shown& shown) {
   WM_TRY(write_report(options, "check", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
@@ -149,8 +150,8 @@ int failure_of(const std::vector<Session>& sessions) {
   return code;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto request, request_of(options));
+Result<int> run_check(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto request, check_request_of(options));
   const bool measures = asks_for_command(context, options);
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
@@ -166,7 +167,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   const Shown shown{[&] { return to_json(check); }, report::build_report(check)};
   print(context, request.format, check, shown);
   if (request.format == "github") WM_TRY(tell_github(context, check));
-  WM_TRY(write_files(options, check, shown));
+  WM_TRY(write_check_files(options, check, shown));
   const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
   return failed != kSuccess && judged == kInconclusive ? failed : judged;
 }
@@ -192,14 +193,14 @@ extern const Command check_command{
         "\n"
         "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary where "
         "GITHUB_STEP_SUMMARY is set. docs/ci.md has workflows.",
-    .options = kOptions,
+    .options = kCheckOptions,
     .positional = {"CMD", "after --: a command to measure now", true, ""},
     .examples =
         "warpmark check\n"
         "warpmark check --baseline main --threshold 3% --metrics 'time'\n"
         "warpmark check --project warpmark.yaml --format github > comment.md\n"
         "warpmark check --run results.json --out check/",
-    .run = run,
+    .run = run_check,
 };
 
 }  // namespace warpmark::apps

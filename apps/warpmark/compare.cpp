@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "device/machine.h"
 #include "model/comparison.h"
@@ -27,7 +28,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kCompareOptions[] = {
     {"--a", "K=V", "a setting of A: a workload's parameter, a {name} of the project's command, or env.NAME", true},
     {"--b", "K=V", "a setting of B", true},
     {"--rev-a", "REV", "git revision that is A, built and run as warpmark.yaml says (default HEAD)"},
@@ -56,14 +57,14 @@ constexpr OptionSpec kOptions[] = {
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 
-struct Request {
+struct CompareRequest {
   validate::AbOptions test;
   std::string format = "text";
   std::vector<std::string> stored;  ///< ids of the arms' runs
 };
 
-Result<Request> request_of(const ParsedOptions& options) {
-  Request request;
+Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
+  CompareRequest request;
   auto& test = request.test;
   WM_ASSIGN(test.effect, ratio_of(options, "--effect", 0.01));
   WM_ASSIGN(test.alpha, ratio_of(options, "--alpha", 0.05));
@@ -98,7 +99,7 @@ void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
   if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
 }
 
-Result<Comparison> measure(Context& context, const ParsedOptions& options, Request& request) {
+Result<Comparison> measure(Context& context, const ParsedOptions& options, CompareRequest& request) {
   WM_ASSIGN(const auto folder, state_folder(context, options));
   WM_TRY(make_folder(folder));
   WM_ASSIGN(const auto arms, make_arms(context, options, folder));
@@ -142,7 +143,7 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Reque
   return comparison;
 }
 
-Status write_files(const ParsedOptions& options, const Comparison& comparison, const Shown& shown) {
+Status write_compare_files(const ParsedOptions& options, const Comparison& comparison, const Shown& shown) {
   WM_TRY(write_report(options, "compare", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
@@ -158,7 +159,7 @@ Status write_files(const ParsedOptions& options, const Comparison& comparison, c
   return {};
 }
 
-int exit_code_for(const Comparison& comparison) {
+int compare_exit_code(const Comparison& comparison) {
   if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
   return exit_code_of(overall(comparison));
 }
@@ -168,8 +169,8 @@ bool stored(const Context& context, const ParsedOptions& options) {
   return commands_after_dashes(context.words).empty() && options.positionals().size() == 2;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(auto request, request_of(options));
+Result<int> run_compare(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, compare_request_of(options));
   const std::string started = format_utc(wall_clock_s());
   auto compared = stored(context, options)
                       ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
@@ -188,10 +189,10 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     context.err << fmt::format("stored; compare again with: warpmark compare {} {}\n", request.stored[0],
                                request.stored[1]);
   }
-  WM_TRY(write_files(options, comparison, shown));
+  WM_TRY(write_compare_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
   // A calibration is no gate: its arms are equal.
-  return options.has("--calibrate") ? kSuccess : exit_code_for(comparison);
+  return options.has("--calibrate") ? kSuccess : compare_exit_code(comparison);
 }
 
 }  // namespace
@@ -218,14 +219,14 @@ extern const Command compare_command{
         "a metric must not be worse by the margin, a command must find each run's outputs right.\n"
         "\n"
         "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: mistrusted.",
-    .options = kOptions,
+    .options = kCompareOptions,
     .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
     .examples =
         "warpmark compare -- './bench --old' -- './bench --new'\n"
         "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
         "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
         "warpmark compare --calibrate -- ./bench",
-    .run = run,
+    .run = run_compare,
 };
 
 }  // namespace warpmark::apps

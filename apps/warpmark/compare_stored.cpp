@@ -13,7 +13,7 @@
 namespace warpmark::apps {
 namespace {
 
-const Run* same_case(const Session& session, const Run& run) {
+const Run* case_like(const Session& session, const Run& run) {
   const auto found = std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& other) {
     return other.workload == run.workload && other.device == run.device && other.mode == run.mode &&
            other.params == run.params;
@@ -71,7 +71,7 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   const report::RunLabels labels(a);
   std::vector<std::string> distrusts;
   for (const Run& before : a.runs) {
-    const Run* after = two_runs(a, b) ? &b.runs.front() : same_case(b, before);
+    const Run* after = two_runs(a, b) ? &b.runs.front() : case_like(b, before);
     if (before.metrics.empty() || after == nullptr) continue;
     const Metric& metric = before.metrics.front();
     comparison.metrics.push_back(

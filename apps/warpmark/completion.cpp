@@ -6,7 +6,7 @@
 namespace warpmark::apps {
 namespace {
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_completion(Context& context, const ParsedOptions& options) {
   const auto& shells = options.positionals();
   if (shells.empty()) return usage_error("which shell?", "warpmark completion bash, or zsh");
   if (shells[0] == "bash") {
@@ -28,7 +28,7 @@ extern const Command completion_command{
     .options = {},
     .positional = {"bash|zsh", "the shell", false, "bash zsh"},
     .examples = "source <(warpmark completion bash)\nwarpmark completion zsh > ~/.zfunc/_warpmark",
-    .run = run,
+    .run = run_completion,
 };
 
 }  // namespace warpmark::apps

@@ -10,7 +10,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kConvertOptions[] = {
     {"--to", "FORMAT", "chrome (for Perfetto), sqlite (for SQL) or warpmark (compact)", false,
      "chrome sqlite warpmark"},
     {"--out", "FILE", "where to (default: the first input's name with the format's extension)", false, "<files>"},
@@ -22,7 +22,7 @@ std::filesystem::path renamed(const std::filesystem::path& input, const char* ex
   return name.substr(0, name.find('.', 1)) + "." + extension;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_convert(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
     return usage_error("there is nothing to convert", "warpmark convert trace.json.gz --to sqlite");
   }
@@ -55,10 +55,10 @@ extern const Command convert_command{
     .details =
         "Reads what `warpmark analyze` reads. The SQLite tables take one's own questions: "
         "sqlite3 run.sqlite 'select name, sum(duration_ns) from events group by name order by 2 desc limit 9'.",
-    .options = kOptions,
+    .options = kConvertOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
     .examples = "warpmark convert trace.json.gz --to sqlite\nwarpmark convert profile.wmrec --to chrome --out run.json",
-    .run = run,
+    .run = run_convert,
 };
 
 }  // namespace warpmark::apps

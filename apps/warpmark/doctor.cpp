@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/json.h"
 #include "device/health.h"
 #include "device/machine.h"
 #include "model/json.h"
@@ -12,9 +13,9 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {{"--json", "", "print JSON (warpmark.doctor/1)"}};
+constexpr OptionSpec kDoctorOptions[] = {{"--json", "", "print JSON (warpmark.doctor/1)"}};
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_doctor(Context& context, const ParsedOptions& options) {
   const Machine machine = device::machine_facts();
   const auto facts = device::gather_health_facts();
   const auto checks = device::health_checks(facts);
@@ -44,10 +45,10 @@ extern const Command doctor_command{
         "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and "
         "says "
         "how to fix each. Nothing is changed.",
-    .options = kOptions,
+    .options = kDoctorOptions,
     .positional = {},
     .examples = "warpmark doctor\nwarpmark doctor --json",
-    .run = run,
+    .run = run_doctor,
 };
 
 }  // namespace warpmark::apps

@@ -7,7 +7,7 @@ namespace warpmark::apps {
 namespace {
 
 /// Output of a git command; empty if it fails, as outside a repository.
-std::string git(std::vector<std::string> words) {
+std::string git_output(std::vector<std::string> words) {
   words.insert(words.begin(), "git");
   const auto output = run_process(words, {.deadline_s = 3});
   if (!output.ok() || output->exit_code != 0) return {};
@@ -18,10 +18,10 @@ std::string git(std::vector<std::string> words) {
 
 GitState git_state() {
   GitState state;
-  state.commit = git({"rev-parse", "HEAD"});
+  state.commit = git_output({"rev-parse", "HEAD"});
   if (state.commit.empty()) return state;
-  state.branch = git({"symbolic-ref", "--quiet", "--short", "HEAD"});
-  state.dirty = !git({"status", "--porcelain", "--untracked-files=no"}).empty();
+  state.branch = git_output({"symbolic-ref", "--quiet", "--short", "HEAD"});
+  state.dirty = !git_output({"status", "--porcelain", "--untracked-files=no"}).empty();
   return state;
 }
 

@@ -6,9 +6,9 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {{"--markdown", "", "as the page docs/cli/VERB.md"}};
+constexpr OptionSpec kHelpOptions[] = {{"--markdown", "", "as the page docs/cli/VERB.md"}};
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_help(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
     context.out << general_help(context.width);
     return kSuccess;
@@ -28,10 +28,10 @@ extern const Command help_command{
     .id = "help",
     .summary = "explain warpmark or one of its verbs",
     .details = "",
-    .options = kOptions,
+    .options = kHelpOptions,
     .positional = {"VERB", "the verb to explain", false, "run list doctor report history completion help"},
     .examples = "warpmark help run",
-    .run = run,
+    .run = run_help,
 };
 
 }  // namespace warpmark::apps

@@ -20,7 +20,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kHistoryOptions[] = {
     {"--limit", "N", "list, series: how many sessions (default 20)"},
     {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
     {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
@@ -91,7 +91,7 @@ Status only_options_of(const std::string& action, const ParsedOptions& options) 
   return {};
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_history(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   const std::string action = words.empty() ? "list" : words[0];
   const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
@@ -131,7 +131,7 @@ extern const Command history_command{
         "\n"
         "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
         "results go: it shows which, and deletes them with --yes only.",
-    .options = kOptions,
+    .options = kHistoryOptions,
     .positional =
         {"ACTION",
          "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
@@ -143,7 +143,7 @@ extern const Command history_command{
         "warpmark history export last --format csv --out results.csv\n"
         "warpmark history tag last v1.2\n"
         "warpmark history prune --keep 100",
-    .run = run,
+    .run = run_history,
 };
 
 }  // namespace warpmark::apps

@@ -26,7 +26,7 @@ struct Pair {
 };
 
 /// Why a pair says nothing about the program, whatever its numbers: empty if it does.
-std::string distrust(const Run& baseline, const Run& candidate) {
+std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
   const bool before = baseline.outcome == Outcome::mistrusted;
   const bool after = candidate.outcome == Outcome::mistrusted;
   if (before && after) return "both were disturbed";
@@ -78,7 +78,7 @@ std::vector<stats::Comparison> compare_all(const std::vector<Pair>& pairs, doubl
     auto comparison =
         stats::compare({pair.before->samples, pair.before->round_sizes}, {pair.after->samples, pair.after->round_sizes},
                        {.better = pair.before->better, .alpha = alpha});
-    if (auto reason = distrust(*pair.baseline, *pair.candidate); !reason.empty()) {
+    if (auto reason = distrust_of_pair(*pair.baseline, *pair.candidate); !reason.empty()) {
       comparison.difference = stats::Difference::undecidable;
       comparison.reason = std::move(reason);
       comparison.p.reset();
@@ -89,8 +89,8 @@ std::vector<stats::Comparison> compare_all(const std::vector<Pair>& pairs, doubl
   return comparisons;
 }
 
-Table table_of(const std::vector<Pair>& pairs, const std::vector<stats::Comparison>& comparisons,
-               const report::RunLabels& labels) {
+Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::Comparison>& comparisons,
+                       const report::RunLabels& labels) {
   Table table{{{"case"},
                {"before", Align::right},
                {"after", Align::right},
@@ -137,7 +137,7 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   if (pairs.empty()) return usage_error("the sessions have no case in common");
   const auto comparisons = compare_all(pairs, alpha);
   const auto rendering = render_options(context);
-  context.out << report::render_table(table_of(pairs, comparisons, report::RunLabels(baseline)), rendering);
+  context.out << report::render_table(difference_table(pairs, comparisons, report::RunLabels(baseline)), rendering);
   context.out << undecided_text(comparisons);
   const auto changed = std::count_if(comparisons.begin(), comparisons.end(), [](const auto& comparison) {
     return comparison.difference != stats::Difference::indistinguishable &&

@@ -56,21 +56,21 @@ Result<Selection> select(const ParsedOptions& options, store::Store& store) {
   return selection;
 }
 
-std::int64_t results_of(const store::SessionSummary& session) {
+std::int64_t results_in(const store::SessionSummary& session) {
   std::int64_t count = 0;
   for (const auto& [outcome, runs] : session.outcomes) count += runs;
   return count;
 }
 
-void show(Context& context, const Selection& selection) {
+void show_changes(Context& context, const Selection& selection) {
   Table table{{{"session"}, {"started"}, {"results", Align::right}, {"commit"}}, {}};
   std::int64_t results = 0;
   for (const auto& session : selection.go) {
-    results += results_of(session);
+    results += results_in(session);
     if (table.rows.size() == kShown) continue;
     table.rows.push_back({{session.id},
                           {session.started},
-                          {std::to_string(results_of(session))},
+                          {std::to_string(results_in(session))},
                           {session.commit.substr(0, 10) + (session.dirty ? "*" : "")}});
   }
   context.out << report::render_table(table, render_options(context));
@@ -103,7 +103,7 @@ Result<int> prune_sessions(Context& context, const ParsedOptions& options, store
     context.out << fmt::format("nothing to delete: {} sessions stay\n", selection.stay);
     return kSuccess;
   }
-  show(context, selection);
+  show_changes(context, selection);
   if (!options.has("--yes")) {
     context.out << "Nothing was deleted. To delete these for good, add --yes.\n";
     return kSuccess;

@@ -22,7 +22,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kListOptions[] = {
     {"--ids", "", "ids only, one a line"},
     {"--db", "FILE|URL", "database, for runs", false, "<files>"},
 };
@@ -173,7 +173,7 @@ constexpr std::array kKinds{
     Kind{"readers", readers_table},       Kind{"writers", writers_table},     Kind{"criteria", criteria_table},
     Kind{"datasheets", datasheets_table}, Kind{"facts", facts_table},         Kind{"runs", runs_table}};
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_list(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
   std::vector<std::string> ids;
   for (const auto& kind : kKinds) {
@@ -198,14 +198,14 @@ extern const Command list_command{
     .id = "list",
     .summary = "list workloads, suites, devices, metrics, rules, formats or runs",
     .details = "Lists what can be asked for. Devices that cannot be used are listed with the reason.",
-    .options = kOptions,
+    .options = kListOptions,
     .positional = {"WHAT",
                    "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "
                    "datasheets, facts or runs",
                    false,
                    "workloads suites devices metrics reporters rules readers writers criteria datasheets facts runs"},
     .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
-    .run = run,
+    .run = run_list,
 };
 
 }  // namespace warpmark::apps

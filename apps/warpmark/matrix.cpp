@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -32,7 +33,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kMatrixOptions[] = {
     {"--rounds", "N", "runs of each variant (default: the file's, or 10)"},
     {"--budget", "TIME", "most time for this matrix, such as 10m; 0 (default) is without limit"},
     {"--effect", "RATIO", "smallest difference that matters (default: the file's, or 1%)"},
@@ -48,7 +49,7 @@ constexpr OptionSpec kOptions[] = {
      "<files>"},
 };
 
-struct Request {
+struct MatrixRequest {
   std::string file;
   std::string text;  ///< of the file
   validate::MatrixSpec spec;
@@ -56,7 +57,7 @@ struct Request {
   std::string format;
 };
 
-Status apply_numbers(const ParsedOptions& given, validate::MatrixOptions& options) {
+Status apply_matrix_numbers(const ParsedOptions& given, validate::MatrixOptions& options) {
   WM_ASSIGN(options.rounds, count_of(given, "--rounds", options.rounds, 1, 10'000));
   if (given.has("--budget")) {
     WM_ASSIGN(options.budget_s, parse_duration_s(given.get("--budget")));
@@ -77,20 +78,20 @@ Status apply_numbers(const ParsedOptions& given, validate::MatrixOptions& option
   return {};
 }
 
-Result<Request> request_of(const ParsedOptions& given) {
+Result<MatrixRequest> matrix_request_of(const ParsedOptions& given) {
   const auto& words = given.positionals();
   if (words.size() != 1) {
     return usage_error(words.empty() ? "there is no matrix to run" : "one matrix file at a time",
                        "such as: warpmark matrix examples/matrix.yaml");
   }
-  Request request;
+  MatrixRequest request;
   request.file = words[0];
   WM_ASSIGN(request.text, read_file(request.file, kLargestYamlBytes));
   WM_ASSIGN(request.spec, validate::parse_matrix_spec(request.text, request.file));
   request.options.rounds = request.spec.rounds;
   request.options.warmup_runs = request.spec.warmup_runs;
   request.options.effect = request.spec.effect;
-  WM_TRY(apply_numbers(given, request.options));
+  WM_TRY(apply_matrix_numbers(given, request.options));
   WM_ASSIGN(request.format, format_of(given));
   return request;
 }
@@ -152,7 +153,7 @@ Result<std::filesystem::path> journals(const Context& context, const ParsedOptio
   return folder;
 }
 
-void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
+void show_matrix_progress(Context& context, std::int64_t runs, std::int64_t most) {
   if (context.err_is_terminal) context.err << fmt::format("\rrun {} of {} ", runs, most) << std::flush;
 }
 
@@ -163,7 +164,7 @@ struct Measured {
   validate::Journal journal;
 };
 
-Result<Measured> measure(Context& context, const ParsedOptions& given, Request& request) {
+Result<Measured> measure_variants(Context& context, const ParsedOptions& given, MatrixRequest& request) {
   const Machine machine = device::machine_facts();
   // Rounds, effect and budget may change while a matrix goes on; what is run and in which order may not.
   const std::string wanted =
@@ -183,7 +184,7 @@ Result<Measured> measure(Context& context, const ParsedOptions& given, Request& 
   set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
-      .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
+      .progress = [&](std::int64_t runs, std::int64_t most) { show_matrix_progress(context, runs, most); },
       .clock_s = {}};
   auto runs = validate::run_matrix(
       request.spec.variants.size(), [&](std::size_t variant) { return commands.run(variant); }, request.options,
@@ -202,7 +203,7 @@ Result<Measured> measure(Context& context, const ParsedOptions& given, Request& 
 /// What was measured goes into the history when the matrix ends, by its rounds or by its budget; after Ctrl-C the
 /// journal alone has it. Marked before it is stored: a process that is killed between both leaves the next one to do
 /// it.
-Status keep(Context& context, const ParsedOptions& options, const Request& request, Measured& measured) {
+Status keep(Context& context, const ParsedOptions& options, const MatrixRequest& request, Measured& measured) {
   const bool complete = measured.runs.complete, stores = !options.has("--no-store");
   if (!complete && context.interrupted) {
     if (stores) context.err << "not in the history yet; give the same command again to go on\n";
@@ -224,7 +225,7 @@ Status keep(Context& context, const ParsedOptions& options, const Request& reque
   return {};
 }
 
-Status write_files(const ParsedOptions& options, const Matrix& matrix, const Shown& shown) {
+Status write_matrix_files(const ParsedOptions& options, const Matrix& matrix, const Shown& shown) {
   WM_TRY(write_report(options, "matrix", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
@@ -237,7 +238,7 @@ Status write_files(const ParsedOptions& options, const Matrix& matrix, const Sho
 }
 
 /// Failing variants are results; only where nothing can be said about any, the matrix has failed.
-int exit_code_for(const Matrix& matrix) {
+int matrix_exit_code(const Matrix& matrix) {
   const auto baseline = std::find_if(matrix.variants.begin(), matrix.variants.end(),
                                      [](const auto& variant) { return variant.baseline; });
   const auto measured = std::count_if(matrix.variants.begin(), matrix.variants.end(),
@@ -246,7 +247,7 @@ int exit_code_for(const Matrix& matrix) {
   return baseline->runs == 0 || measured == 1 ? kInconclusive : kSuccess;
 }
 
-void show_plan(Context& context, const Request& request) {
+void show_plan(Context& context, const MatrixRequest& request) {
   for (const auto& variant : request.spec.variants) {
     context.out << variant.name << (variant.baseline ? "  (baseline)" : "") << "\n  ";
     for (const auto& [name, value] : variant.command.environment)
@@ -255,14 +256,14 @@ void show_plan(Context& context, const Request& request) {
   }
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(auto request, request_of(options));
+Result<int> run_matrix(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, matrix_request_of(options));
   if (options.has("--plan")) {
     show_plan(context, request);
     return kSuccess;
   }
   const std::string started = format_utc(wall_clock_s());
-  auto measured = measure(context, options, request);
+  auto measured = measure_variants(context, options, request);
   if (!measured.ok()) {
     if (context.interrupted) return kInterrupted;
     return measured.error();
@@ -274,9 +275,9 @@ Result<int> run(Context& context, const ParsedOptions& options) {
   const Shown shown{[&] { return to_json(matrix); }, report::build_report(matrix)};
   context.out << rendered(shown, request.format, render_options(context));
   context.out.flush();
-  WM_TRY(write_files(options, matrix, shown));
+  WM_TRY(write_matrix_files(options, matrix, shown));
   WM_TRY(keep(context, options, request, *measured));
-  return context.interrupted ? static_cast<int>(kInterrupted) : exit_code_for(matrix);
+  return context.interrupted ? static_cast<int>(kInterrupted) : matrix_exit_code(matrix);
 }
 
 }  // namespace
@@ -296,13 +297,13 @@ extern const Command matrix_command{
         "\n"
         "Exit code 0: measured; 2: no variant could be run; 3: nothing to compare, as the baseline or all others "
         "failed.",
-    .options = kOptions,
+    .options = kMatrixOptions,
     .positional = {"FILE", "the matrix, a .yaml file", true, "<files>"},
     .examples =
         "warpmark matrix examples/matrix.yaml\n"
         "warpmark matrix serving.yaml --plan\n"
         "warpmark matrix serving.yaml --budget 30m --out results/",
-    .run = run,
+    .run = run_matrix,
 };
 
 }  // namespace warpmark::apps

@@ -17,7 +17,7 @@ namespace warpmark::apps {
 namespace {
 
 /// The same when a matrix that was killed while storing goes on: from the piece's first sample and the matrix's own id.
-std::string session_id(const Run& first, const Matrix& matrix, std::size_t piece) {
+std::string variant_session_id(const Run& first, const Matrix& matrix, std::size_t piece) {
   return fmt::format("{}-{}m{}", id_stamp(first.started), matrix.id.substr(0, 6),
                      piece == 0 ? "" : std::to_string(piece + 1));
 }
@@ -46,8 +46,8 @@ Run run_of(std::span<const validate::AbSample> samples, std::size_t variant) {
   return run;
 }
 
-std::vector<Run> runs_of(const validate::MatrixSpec& spec, const Matrix& matrix,
-                         std::span<const validate::AbSample> samples, const std::string& session) {
+std::vector<Run> variant_runs_of(const validate::MatrixSpec& spec, const Matrix& matrix,
+                                 std::span<const validate::AbSample> samples, const std::string& session) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < spec.variants.size(); ++i) {
     const bool any = std::any_of(samples.begin(), samples.end(),
@@ -78,10 +78,10 @@ Result<std::string> store_matrix(const Context& context, const ParsedOptions& op
     const auto part = samples.subspan(begin, ends[piece] - begin);
     WM_CHECK(!part.empty());
     begin = ends[piece];
-    session.id = session_id(part.front().run, matrix, piece);
+    session.id = variant_session_id(part.front().run, matrix, piece);
     session.started = part.front().run.started;
     session.complete = true;
-    session.runs = runs_of(spec, matrix, part, session.id);
+    session.runs = variant_runs_of(spec, matrix, part, session.id);
     WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
   }
   return session.id;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "device/machine.h"
 #include "monitor/csv.h"
@@ -24,7 +25,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kMonitorOptions[] = {
     {"--interval", "TIME", "between two looks (default 1s, at least 50ms)"},
     {"--duration", "TIME", "end after this long; without it, Ctrl-C ends it"},
     {"--processes", "N", "processes shown beside those that use a GPU (default 10)"},
@@ -33,15 +34,15 @@ constexpr OptionSpec kOptions[] = {
     {"--once", "", "look twice, one interval apart, show that and end"},
 };
 
-struct Request {
+struct MonitorRequest {
   double interval_s = 1;
   std::optional<double> duration_s;
   std::size_t processes = 10;
   bool once = false;
 };
 
-Result<Request> request_of(const ParsedOptions& options) {
-  Request request;
+Result<MonitorRequest> monitor_request_of(const ParsedOptions& options) {
+  MonitorRequest request;
   request.once = options.has("--once");
   if (options.has("--interval")) {
     WM_ASSIGN(request.interval_s, parse_duration_s(options.get("--interval")));
@@ -156,12 +157,12 @@ bool wait_until(std::int64_t monotonic, const std::atomic<bool>& interrupted) {
 
 monitor::Moment now() { return {static_cast<std::int64_t>(wall_clock_s() * 1e9), monotonic_ns()}; }
 
-void print(Context& context, const MachineState& state, const report::UtilizationHistory& history) {
+void print_snapshot(Context& context, const MachineState& state, const report::UtilizationHistory& history) {
   context.out << report::render_machine_state(state, history, render_options(context), 0);
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const Request request, request_of(options));
+Result<int> run_monitor(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const MonitorRequest request, monitor_request_of(options));
   Logs logs;
   WM_TRY(open_logs(context, options, logs));
   const bool logging = logs.csv.is_open() || logs.json_lines.is_open();
@@ -181,7 +182,7 @@ Result<int> run(Context& context, const ParsedOptions& options) {
     WM_TRY(log(state, logs));
     const bool last = request.once && look == 1;
     if (screen) screen->draw(state, history);
-    if (last || (print_each && !request.once)) print(context, state, history);
+    if (last || (print_each && !request.once)) print_snapshot(context, state, history);
     if (print_each && !request.once) context.out << '\n' << std::flush;
     if (last) break;
     // Looks that came too late are left out rather than made up for.
@@ -206,14 +207,14 @@ extern const Command monitor_command{
         "takes less than 1 % of a core. Works without a GPU.\n"
         "\n"
         "Ctrl-C ends it; the exit code is 0 then as well.",
-    .options = kOptions,
+    .options = kMonitorOptions,
     .positional = {},
     .examples =
         "warpmark monitor\n"
         "warpmark monitor --csv night.csv --interval 10s\n"
         "warpmark monitor --jsonl - --duration 1m | jq .gpus\n"
         "warpmark monitor --once",
-    .run = run,
+    .run = run_monitor,
 };
 
 }  // namespace warpmark::apps

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kProfileOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
     {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)"},
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
@@ -201,7 +201,7 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   return record;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
   if (options.has("--nsys")) {
     for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
@@ -261,14 +261,14 @@ extern const Command profile_command{
         "another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
         "The exit code is the program's; 5 if nothing was recorded.",
-    .options = kOptions,
+    .options = kProfileOptions,
     .positional = {"COMMAND", "the command and its arguments, after --", true, "<files>"},
     .examples =
         "warpmark profile -- python train.py --epochs 1\n"
         "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
         "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
-    .run = run,
+    .run = run_profile,
 };
 
 }  // namespace warpmark::apps

@@ -10,7 +10,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kReportOptions[] = {
     {"--format", "FORMAT", "text (default), md, html, json or google-benchmark", false, "<reporters>"},
     {"--output", "FILE", "write to a file instead of the terminal", false, "<files>"},
     {"--details", "", "text: also show what other formats fold away"},
@@ -18,7 +18,7 @@ constexpr OptionSpec kOptions[] = {
      "<files>"},
 };
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_report(Context& context, const ParsedOptions& options) {
   const std::string format = options.get("--format", "text");
   const auto* reporter = find_in(report::reporters(), format);
   if (reporter == nullptr) {
@@ -47,12 +47,12 @@ extern const Command report_command{
     .details =
         "Shows the newest session, one by its id (or the beginning of it), or a file of results: written with --json, "
         "or in a format of another tool that 'history import' reads.",
-    .options = kOptions,
+    .options = kReportOptions,
     .positional = {"RUN", "id of a session, last (default), or a file", false, "<runs>"},
     .examples =
         "warpmark report\nwarpmark report last --format html --output report.html\nwarpmark report out.json --format "
         "md",
-    .run = run,
+    .run = run_report,
 };
 
 }  // namespace warpmark::apps

@@ -202,7 +202,7 @@ int exit_code_for(const Job& job, bool strict) {
   return measured ? kSuccess : kEnvironment;
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
+Result<int> run_run(Context& context, const ParsedOptions& options) {
   const std::string format = options.get("--format", "text");
   const auto* reporter = find_in(report::reporters(), format);
   if (reporter == nullptr) {
@@ -270,7 +270,7 @@ extern const Command run_command{
         "warpmark run --suite full --device cuda:0 --out results/\n"
         "warpmark run -- ./bench --size 64\n"
         "warpmark run --project warpmark.yaml --sweep size=64,128 --rounds 20",
-    .run = run,
+    .run = run_run,
 };
 
 }  // namespace warpmark::apps

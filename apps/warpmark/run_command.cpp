@@ -31,7 +31,7 @@ constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--pre
 constexpr const char* kOnlyForCommands[] = {"--name",  "--warmup",    "--timeout",
                                             "--shell", "--reference", "--no-reference"};
 
-struct Request {
+struct RunCommandRequest {
   CommandSpec spec;
   std::vector<CommandCase> cases;
   validate::CommandRunOptions runs;
@@ -93,14 +93,14 @@ Result<CommandCase> case_of(const CommandSpec& spec, const measure::Config& conf
   return made;
 }
 
-Result<Request> request_of(const Context& context, const ParsedOptions& options) {
+Result<RunCommandRequest> run_command_request_of(const Context& context, const ParsedOptions& options) {
   for (const auto* name : kOnlyForWorkloads) {
     if (options.has(name)) return usage_error(std::string(name) + " is for workloads, not for a command");
   }
   if (options.has("--reference") && options.has("--no-reference")) {
     return usage_error("give --reference or --no-reference, not both");
   }
-  Request request;
+  RunCommandRequest request;
   WM_ASSIGN(request.spec, spec_of(context, options));
   WM_ASSIGN(const auto overrides, overrides_of(options));
   for (const auto& config : configs_of(overrides)) {
@@ -131,7 +131,7 @@ validate::CommandRunEvents events_of(Context& context, const Session& session, s
   return events;
 }
 
-int exit_code_for(const Session& session, bool strict) {
+int run_command_exit_code(const Session& session, bool strict) {
   if (!session.complete) return kInterrupted;
   int code = kSuccess;
   for (const Run& run : session.runs) {
@@ -170,7 +170,7 @@ Status without_command_options(const ParsedOptions& options) {
 }
 
 Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {
-  WM_ASSIGN(const Request request, request_of(context, options));
+  WM_ASSIGN(const RunCommandRequest request, run_command_request_of(context, options));
   WM_TRY(validate::build(request.spec, "", &context.interrupted));
   WM_ASSIGN(const auto reference, reference_of(context, options, request.spec));
   Session session = new_session(context);
@@ -211,7 +211,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   if (store != nullptr && session.complete && std::string_view(reporter.id) == "text") {
     context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", session.id, session.id);
   }
-  return exit_code_for(session, options.has("--strict"));
+  return run_command_exit_code(session, options.has("--strict"));
 }
 
 }  // namespace warpmark::apps

@@ -17,7 +17,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kTrendOptions[] = {
     {"--branch", "NAME", "only results of this branch (default main, or all if it has none); 'all' for all"},
     {"--threshold", "RATIO", "smallest change of level that is marked (default 5%)"},
     {"--last", "N", "newest sessions of each series (default 200)"},
@@ -28,7 +28,7 @@ constexpr OptionSpec kOptions[] = {
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
-Result<TrendOptions> options_of(const ParsedOptions& options) {
+Result<TrendOptions> trend_options_of(const ParsedOptions& options) {
   TrendOptions wanted;
   if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
   if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
@@ -40,31 +40,31 @@ Result<TrendOptions> options_of(const ParsedOptions& options) {
   return wanted;
 }
 
-std::string rendered(const Trend& trend, const std::string& format, const report::RenderOptions& options) {
+std::string rendered_trend(const Trend& trend, const std::string& format, const report::RenderOptions& options) {
   if (format == "json") return dump_json(to_json(trend)) + "\n";
   if (format == "html") return report::render_trend_html(trend);
   return report::render(report::build_report(trend, format == "md" || options.unicode), format, options);
 }
 
-Status write_files(const std::filesystem::path& folder, const Trend& trend) {
+Status write_trend_files(const std::filesystem::path& folder, const Trend& trend) {
   WM_TRY(make_folder(folder));
-  WM_TRY(write_file(folder / "trend.json", rendered(trend, "json", {})));
-  WM_TRY(write_file(folder / "trend.md", rendered(trend, "md", {})));
-  WM_TRY(write_file(folder / "trend.html", rendered(trend, "html", {})));
+  WM_TRY(write_file(folder / "trend.json", rendered_trend(trend, "json", {})));
+  WM_TRY(write_file(folder / "trend.md", rendered_trend(trend, "md", {})));
+  WM_TRY(write_file(folder / "trend.html", rendered_trend(trend, "html", {})));
   for (std::size_t i = 0; i < trend.series.size(); ++i) {
     WM_TRY(write_file(folder / fmt::format("trend-{}.svg", i), report::render_trend_svg_file(trend.series[i])));
   }
   return {};
 }
 
-Result<int> run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto wanted, options_of(options));
+Result<int> run_trend(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto wanted, trend_options_of(options));
   WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(auto trend, trend_of(*store, wanted));
   trend.command = command_line_of(context);
-  context.out << rendered(trend, format, render_options(context));
-  if (options.has("--out")) WM_TRY(write_files(options.get("--out"), trend));
+  context.out << rendered_trend(trend, format, render_options(context));
+  if (options.has("--out")) WM_TRY(write_trend_files(options.get("--out"), trend));
   return kSuccess;
 }
 
@@ -80,14 +80,14 @@ extern const Command trend_command{
         "\n"
         "Results on different machines are never set against one another: where one machine follows another, the "
         "chart is marked; where several take turns, each is a series of its own.",
-    .options = kOptions,
+    .options = kTrendOptions,
     .positional = {"GLOB", "metrics to show (default all)", true, ""},
     .examples =
         "warpmark trend\n"
         "warpmark trend time --last 60\n"
         "warpmark trend 'gemm*flop_rate' --format html > trend.html\n"
         "warpmark trend --branch all --out trend/",
-    .run = run,
+    .run = run_trend,
 };
 
 }  // namespace warpmark::apps

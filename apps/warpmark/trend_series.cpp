@@ -11,7 +11,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr std::int64_t kMostPoints = 200'000;
+constexpr std::int64_t kMostTrendPoints = 200'000;
 constexpr const char* kUsualBranch = "main";
 
 /// Machines that take turns (several runners) are series of their own; a machine that follows another is a change.
@@ -63,7 +63,7 @@ class TrendMaker {
   [[nodiscard]] store::RunQuery query(const std::string& branch) const {
     store::RunQuery query{.metric = "*", .fingerprint = options_.fingerprint, .commit = {}, .branch = branch};
     if (!options_.dirty) query.dirty = false;
-    query.limit = kMostPoints;
+    query.limit = kMostTrendPoints;
     return query;
   }
 

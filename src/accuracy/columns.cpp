@@ -35,7 +35,7 @@ std::optional<Number> number_of(const std::string& raw) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end != text.c_str() + text.size()) return std::nullopt;
-  const bool digits = first >= '0' && first <= '9';
+  const bool digits = is_digit(first);
   const bool whole = digits && text.find_first_of(".eE") == std::string::npos;
   if (whole && std::fabs(value) >= kLargestExact) return std::nullopt;
   return Number{value, whole};

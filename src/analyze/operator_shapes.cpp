@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace warpmark::analyze {
 
 std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
@@ -13,7 +15,7 @@ std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
     number = -1;
   };
   for (const char c : text) {
-    if (c >= '0' && c <= '9') {
+    if (is_digit(c)) {
       if (number > (INT64_MAX - 9) / 10) return {};
       number = std::max<std::int64_t>(number, 0) * 10 + (c - '0');
       continue;

@@ -15,9 +15,9 @@ constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited f
 constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
 constexpr double kBusyWhileBlocked = 0.95;         // of the call
 constexpr std::int64_t kLongLaunchNs =
-    1'000'000;                                 // nothing but the queue delays a launch so long, or loading the kernel:
-constexpr double kBusyWhileLong = 0.5;         // the GPU is busy then, if between kernels only now and then
-constexpr std::int64_t kMostDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
+    1'000'000;                          // nothing but the queue delays a launch so long, or loading the kernel:
+constexpr double kBusyWhileLong = 0.5;  // the GPU is busy then, if between kernels only now and then
+constexpr std::int64_t kMostReplayDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
 constexpr std::int64_t kDependencySlackNs = 1'500;
 
 struct Order {
@@ -50,7 +50,7 @@ class HostTime {
     std::int64_t so_far = 0;
     for (const HostSegment& segment : segments_) {
       std::int64_t length = segment.end - segment.start;
-      if (segment.cause != HostCause::data_loading) debt_ = std::min(kMostDebtNs, debt_ + segment.recording_ns);
+      if (segment.cause != HostCause::data_loading) debt_ = std::min(kMostReplayDebtNs, debt_ + segment.recording_ns);
       if (segment.start < from.launch_end && segment.cause != HostCause::data_loading) {
         length -= std::min(length, blocked);
       }

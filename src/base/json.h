@@ -7,12 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_fwd.h"
 #include "base/result.h"
 
 namespace warpmark {
-
-/// Keeps the order in which keys were added, so that files read top-down.
-using Json = nlohmann::ordered_json;
 
 /// `name` is the file or source named in the error. Data error for what is no JSON, or nested above 1000 levels.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);

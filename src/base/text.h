@@ -8,6 +8,9 @@
 
 namespace warpmark {
 
+/// ASCII alone, whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Fields between separators; an empty text has none.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
@@ -80,7 +82,7 @@ Json measure_json(const Metric& metric, double scale) {
 std::string slug_of(std::string_view id) {
   std::string slug;
   for (const char letter : id.substr(0, 64)) {
-    const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+    const bool is_plain = (letter >= 'a' && letter <= 'z') || is_digit(letter);
     const bool is_capital = letter >= 'A' && letter <= 'Z';
     slug += is_plain ? letter : is_capital ? static_cast<char>(letter - 'A' + 'a') : '-';
   }

@@ -3,6 +3,7 @@
 // in the file.
 #include <algorithm>
 
+#include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/named_value.h"
 #include "report/build_parts.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
+
 namespace warpmark::exchange {
 
 Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out, const std::string& needed) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "exchange/format.h"
 #include "exchange/named_value.h"

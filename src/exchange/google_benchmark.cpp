@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "exchange/catalog.h"
 #include "exchange/imported.h"

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"

@@ -1,4 +1,5 @@
 // warpmark.results/1: everything that was measured.
+#include "base/json.h"
 #include "base/text.h"
 #include "exchange/format.h"
 #include "model/json.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "model/comparison.h"
 #include "model/machine.h"
 #include "model/metric.h"

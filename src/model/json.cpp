@@ -1,6 +1,7 @@
 // Session and Ceiling as JSON; the parts are in json_run.cpp and json_machine.cpp.
 #include "model/json.h"
 
+#include "base/json.h"
 #include "model/json_parts.h"
 
 namespace warpmark {

@@ -9,7 +9,7 @@
 
 #include <span>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "base/result.h"
 #include "model/cost.h"
 #include "model/health.h"

@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "base/json.h"
 #include "model/acceptance.h"
 #include "model/json.h"
 #include "model/json_parts.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/json.h"
 #include "model/across.h"
 #include "model/json.h"
 #include "model/json_fields.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "model/json_fields.h"
 
 namespace warpmark {

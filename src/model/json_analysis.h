@@ -3,7 +3,7 @@
 // `_ns` of instants on the timeline's clock; ratios 0..1.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "model/analysis.h"
 
 namespace warpmark {

@@ -1,4 +1,5 @@
 // Bisection as JSON, "warpmark.bisect/1". Written only.
+#include "base/json.h"
 #include "model/bisection.h"
 #include "model/json.h"
 #include "model/json_parts.h"

@@ -1,4 +1,5 @@
 // Check as JSON, "warpmark.check/1". Written only: a check is an end product.
+#include "base/json.h"
 #include "model/check.h"
 #include "model/json.h"
 #include "model/json_parts.h"

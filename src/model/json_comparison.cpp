@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "model/json.h"
 #include "model/json_parts.h"
 #include "model/names.h"

@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/json.h"
+
 namespace warpmark {
 namespace {
 

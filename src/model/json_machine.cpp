@@ -1,4 +1,5 @@
 // Machine, Build and HealthCheck as JSON.
+#include "base/json.h"
 #include "model/json.h"
 #include "model/json_parts.h"
 #include "model/names.h"

@@ -1,5 +1,7 @@
 #include "model/machine_state.h"
 
+#include "base/json.h"
+
 namespace warpmark {
 namespace {
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/json.h"
 #include "model/json.h"
 #include "model/json_parts.h"
 #include "model/matrix.h"

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/json.h"
 #include "model/json.h"
 #include "model/json_parts.h"
 #include "model/names.h"

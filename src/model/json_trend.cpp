@@ -1,4 +1,5 @@
 // Trend as JSON, "warpmark.trend/1". Written only.
+#include "base/json.h"
 #include "model/json_fields.h"
 #include "model/names.h"
 #include "model/trend.h"

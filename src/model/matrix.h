@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "model/comparison.h"
 #include "model/machine.h"
 #include "model/metric.h"

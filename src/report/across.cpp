@@ -28,10 +28,6 @@ std::string name_of_unit(const Across& across, std::int64_t unit) {
   return item.node + " " + item.device;
 }
 
-std::string p_text(const std::optional<double>& p) {
-  return !p ? "" : *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
-}
-
 std::string slowdown_text(double slowdown) {
   return slowdown < 0 ? "-" + format_percent(-slowdown) : format_percent(slowdown);
 }
@@ -64,7 +60,7 @@ std::string predicate(const Across& across, std::int64_t unit) {
   if (state == NodeState::slow) {
     return fmt::format("slow: {} slower than the others in {} (p {})",
                        format_percent(worst.value->slowdown.value_or(0)), worst.metric->what,
-                       p_text(worst.value->adjusted_p));
+                       format_p(worst.value->adjusted_p));
   }
   return fmt::format("{} in {}: {}", name_of(state), worst.metric->what, worst.value->reason);
 }
@@ -162,7 +158,7 @@ Section details(const Across& across, const AcrossMetric& metric) {
                           {unit.device},
                           {value.value ? format_quantity(*value.value, metric.unit) : ""},
                           {value.slowdown ? slowdown_text(*value.slowdown) : ""},
-                          {p_text(value.adjusted_p)},
+                          {format_p(value.adjusted_p)},
                           {name_of(value.state), tone_of(value.state)},
                           {value.reason, Tone::quiet}});
   }

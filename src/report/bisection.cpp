@@ -14,17 +14,17 @@ constexpr std::size_t kShownCandidates = 20;
 
 std::string short_sha(const std::string& sha) { return sha.substr(0, 10); }
 
-std::string change_text(double ratio) {
+std::string change_of(double ratio) {
   return fmt::format("{}{}", ratio < 1 ? "-" : "+", format_percent(std::fabs(ratio - 1)));
 }
 
 /// "time +3.1 % (95 % interval +2.6 % .. +3.6 %), 12.01 ms to 12.38 ms".
 std::string change_sentence(const MetricVerdict& metric) {
   if (!metric.ratio) return metric.id + " has no ratio: " + metric.reason;
-  std::string text = metric.id + " " + change_text(*metric.ratio);
+  std::string text = metric.id + " " + change_of(*metric.ratio);
   if (metric.interval) {
     text += fmt::format(" ({} interval {} .. {})", format_percent(metric.interval->confidence),
-                        change_text(metric.interval->low), change_text(metric.interval->high));
+                        change_of(metric.interval->low), change_of(metric.interval->high));
   }
   return text + fmt::format(", {} to {}, {} rounds", format_quantity(metric.median_a, metric.unit),
                             format_quantity(metric.median_b, metric.unit), metric.a.size());
@@ -150,7 +150,7 @@ Section probes(const Bisection& bisection) {
     table.rows.push_back({{short_sha(probe.commit.sha)},
                           {fmt::format("{}/{}", probe.index, bisection.commits)},
                           {name_of(probe.answer), tone_of(probe.answer)},
-                          {probe.ratio_to_good ? change_text(*probe.ratio_to_good) : ""},
+                          {probe.ratio_to_good ? change_of(*probe.ratio_to_good) : ""},
                           {skipped ? "" : std::to_string(probe.rounds)},
                           {probe.commit.subject}});
     if (skipped) reasons.push_back({short_sha(probe.commit.sha) + " was skipped: " + probe.reason, Tone::quiet});

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/json.h"
 #include "model/json.h"
 #include "report/build.h"
 #include "report/google_benchmark.h"

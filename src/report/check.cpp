@@ -23,16 +23,6 @@ int gravity(Verdict verdict) {
   return 5;
 }
 
-std::string signed_percent(double ratio) {
-  const double change = ratio - 1;
-  return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::fabs(change)));
-}
-
-std::string p_text(const std::optional<double>& p) {
-  if (!p) return "";
-  return *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
-}
-
 std::string value_text(const std::optional<double>& value, const std::string& unit) {
   return value ? format_quantity(*value, unit) : "–";
 }
@@ -66,7 +56,7 @@ Table metrics_table(const Check& check) {
                           {value_text(metric->value, metric->unit)},
                           {change_text(*metric), tone_of(metric->verdict)},
                           {interval_text(*metric), Tone::quiet},
-                          {p_text(metric->adjusted_p), Tone::quiet},
+                          {format_p(metric->adjusted_p), Tone::quiet},
                           {fmt::format("{} + {}", metric->baseline.size(), metric->current.size()), Tone::quiet},
                           {name_of(metric->verdict), tone_of(metric->verdict)}});
   }
@@ -113,11 +103,11 @@ Section summary(const Check& check) {
 
 }  // namespace
 
-std::string change_text(const MetricCheck& metric) { return metric.ratio ? signed_percent(*metric.ratio) : "n/a"; }
+std::string change_text(const MetricCheck& metric) { return metric.ratio ? format_change(*metric.ratio) : "n/a"; }
 
 std::string interval_text(const MetricCheck& metric) {
   if (!metric.interval) return "";
-  return fmt::format("[{}, {}]", signed_percent(metric.interval->low), signed_percent(metric.interval->high));
+  return fmt::format("[{}, {}]", format_change(metric.interval->low), format_change(metric.interval->high));
 }
 
 std::string verdict_counts(const Check& check) {
@@ -158,7 +148,7 @@ std::string restart_sentence(const MetricCheck& metric) {
   const std::string where =
       restart.at.commit.empty() ? "session " + restart.at.session : "commit " + restart.at.commit.substr(0, 10);
   return fmt::format("{} {}: the baseline begins anew at {} ({}), where it changed by {}{}", metric.label,
-                     metric.metric, where, restart.at.started.substr(0, 10), signed_percent(1 + restart.change),
+                     metric.metric, where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
                      restart.worse ? ", for the worse: later results are held against that level" : "");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
-std::string interval_text(const std::optional<Interval>& interval) {
+std::string confidence_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.4f} .. {:.4f}", interval->low, interval->high) : "";
 }
 
@@ -34,7 +34,7 @@ Table metrics_table(const Comparison& comparison) {
                           {format_quantity(metric.median_a, metric.unit)},
                           {format_quantity(metric.median_b, metric.unit)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
-                          {interval_text(metric.interval)},
+                          {confidence_text(metric.interval)},
                           {metric.adjusted_p ? p_text(*metric.adjusted_p) : ""},
                           {n},
                           {name_of(metric.verdict), tone_of(metric.verdict)}});
@@ -48,7 +48,7 @@ Table tests_table(const MetricVerdict& metric) {
     table.rows.push_back({{test.name},
                           {p_text(test.p)},
                           {test.estimate ? fmt::format("{:.4f}", *test.estimate) : ""},
-                          {interval_text(test.interval)}});
+                          {confidence_text(test.interval)}});
   }
   return table;
 }

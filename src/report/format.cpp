@@ -133,6 +133,16 @@ std::string format_percent(double ratio) {
   return fmt::format("{:.1f} %", percent);
 }
 
+std::string format_change(double ratio) {
+  const double change = ratio - 1;
+  return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::fabs(change)));
+}
+
+std::string format_p(const std::optional<double>& p) {
+  if (!p) return "";
+  return *p < 0.001 ? "<0.001" : fmt::format("{:.3f}", *p);
+}
+
 std::string format_half_width(double median, const Interval& interval) {
   if (median == 0) return kNotAvailable;
   const double half = std::max(interval.high - median, median - interval.low) / std::abs(median);

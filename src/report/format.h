@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,12 @@ namespace warpmark::report {
 
 /// "87.3 %" of the ratio 0.873; "< 0.1 %" rather than "0.0 %" of something that is not 0.
 [[nodiscard]] std::string format_percent(double ratio);
+
+/// "+3.2 %" of the ratio 1.032.
+[[nodiscard]] std::string format_change(double ratio);
+
+/// "0.013" or "<0.001"; empty without a p.
+[[nodiscard]] std::string format_p(const std::optional<double>& p);
 
 /// The larger half of an interval around the median as a share of it: "±0.41 %".
 [[nodiscard]] std::string format_half_width(double median, const Interval& interval);

@@ -13,7 +13,7 @@ namespace warpmark::report {
 namespace {
 
 constexpr std::size_t kAnnotations = 10;
-constexpr std::size_t kLongestName = 200;  // of a benchmark: one must not fill the comment
+constexpr std::size_t kMostNameBytes = 200;  // of a benchmark: one must not fill the comment
 // What stands after the tables whatever happens: closing tags, the note on omissions, the tag.
 constexpr std::size_t kReserve = 512;
 
@@ -33,14 +33,14 @@ std::string comment_text(std::string_view text) {
   return out;
 }
 
-std::string shortened(const std::string& text) {
-  if (text.size() <= kLongestName) return text;
-  std::size_t end = kLongestName;
+std::string cut_short(const std::string& text) {
+  if (text.size() <= kMostNameBytes) return text;
+  std::size_t end = kMostNameBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
   return text.substr(0, end) + "...";
 }
 
-std::string value_text(const std::optional<double>& value, const std::string& unit) {
+std::string comment_value(const std::optional<double>& value, const std::string& unit) {
   return value ? comment_text(format_quantity(*value, unit)) : "";
 }
 
@@ -57,9 +57,9 @@ std::string row_of(const MetricCheck& metric) {
   const auto p = metric.adjusted_p
                      ? (*metric.adjusted_p < 0.001 ? "&lt;0.001" : fmt::format("{:.3f}", *metric.adjusted_p))
                      : std::string();
-  return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} |\n", comment_text(shortened(metric.label)),
-                     comment_text(shortened(metric.metric)), value_text(metric.level, metric.unit),
-                     value_text(metric.value, metric.unit), arrow_of(metric), change_text(metric),
+  return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} |\n", comment_text(cut_short(metric.label)),
+                     comment_text(cut_short(metric.metric)), comment_value(metric.level, metric.unit),
+                     comment_value(metric.value, metric.unit), arrow_of(metric), change_text(metric),
                      comment_text(interval_text(metric)), p, verdict_text(metric.verdict));
 }
 
@@ -116,7 +116,7 @@ std::string reasons_of(const Check& check) {
   const std::string advice = check.advice.empty() ? "" : "\n" + comment_text(check.advice) + "\n";
   std::string text;
   for (const auto* metric : of_verdicts(check, {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive})) {
-    text += "- " + comment_text(shortened(metric->label + " " + metric->metric)) + ": " +
+    text += "- " + comment_text(cut_short(metric->label + " " + metric->metric)) + ": " +
             comment_text(verdict_sentence(*metric, check.threshold)) + "\n";
     if (text.size() > 8000) return text + "- and more\n" + advice;
   }
@@ -130,7 +130,7 @@ std::string notes_of(const Check& check) {
     if (text.size() > 8000) return text + "- and more\n";
   }
   for (const auto& name : check.missing) {
-    text += "- not measured, though the baseline has it: " + comment_text(shortened(name)) + "\n";
+    text += "- not measured, though the baseline has it: " + comment_text(cut_short(name)) + "\n";
     if (text.size() > 8000) return text + "- and more\n";
   }
   return text;
@@ -156,7 +156,7 @@ std::string escape_command(std::string_view text, bool property) {
 
 std::string github_tag(const Check& check) {
   // A tag is looked for as it stands: nothing of a branch's name may end the HTML comment.
-  std::string branch = shortened(check.branch);
+  std::string branch = cut_short(check.branch);
   std::replace_if(
       branch.begin(), branch.end(), [](char c) { return c == '>' || c == '<' || c == '\n'; }, '_');
   for (std::size_t at = 0; (at = branch.find("--", at)) != std::string::npos;) branch.replace(at, 2, "__");
@@ -167,7 +167,7 @@ std::string render_github_comment(const Check& check, std::size_t limit) {
   Comment comment(limit);
   const auto commit = check.commit.empty() ? "" : " of " + check.commit.substr(0, 10);
   comment.add(fmt::format("### {}\n\n{}{} against {}.\n", headline(check), verdict_counts(check), commit,
-                          comment_text(shortened(check.branch))));
+                          comment_text(cut_short(check.branch))));
   const auto notable = of_verdicts(
       check, {Verdict::mistrusted, Verdict::worse, Verdict::better, Verdict::different, Verdict::inconclusive});
   if (!notable.empty()) {
@@ -200,7 +200,7 @@ std::string github_annotations(const Check& check) {
     for (std::size_t i = 0; i < std::min(found.size(), kAnnotations); ++i) {
       const auto& metric = *found[i];
       text +=
-          fmt::format("::{} title={}::{}\n", level, escape_command(shortened(metric.label + " " + metric.metric), true),
+          fmt::format("::{} title={}::{}\n", level, escape_command(cut_short(metric.label + " " + metric.metric), true),
                       escape_command(verdict_sentence(metric, check.threshold), false));
     }
   };

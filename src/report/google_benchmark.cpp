@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "base/json.h"
 #include "model/names.h"
 #include "report/build_parts.h"
 #include "report/labels.h"

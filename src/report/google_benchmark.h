@@ -8,7 +8,7 @@
 // fast.
 #pragma once
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 #include "model/run.h"
 
 namespace warpmark::report {

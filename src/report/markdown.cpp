@@ -30,7 +30,7 @@ std::string cell_text(const Cell& cell) {
   return text;
 }
 
-void write(std::string& out, const Paragraph& paragraph) {
+void write_markdown(std::string& out, const Paragraph& paragraph) {
   if (paragraph.code) {
     out += code_span(paragraph.text) + "\n";
   } else if (paragraph.tone == Tone::bad) {
@@ -40,7 +40,7 @@ void write(std::string& out, const Paragraph& paragraph) {
   }
 }
 
-void write(std::string& out, const Table& table) {
+void write_markdown(std::string& out, const Table& table) {
   if (table.columns.empty()) return;
   out += "|";
   for (const auto& column : table.columns) out += " " + escape_markdown(column.name) + " |";
@@ -56,21 +56,21 @@ void write(std::string& out, const Table& table) {
   }
 }
 
-void write(std::string& out, const Plot& plot) {
+void write_markdown(std::string& out, const Plot& plot) {
   const Table table = table_of(plot);
   if (table.rows.empty()) return;
   out += "**" + escape_markdown(plot.title) + "**\n\n";
-  write(out, table);
+  write_markdown(out, table);
 }
 
-void write(std::string& out, const Distribution& distribution) {
+void write_markdown(std::string& out, const Distribution& distribution) {
   out += "**" + escape_markdown(distribution.title) + "**\n\n";
-  write(out, table_of(distribution));
+  write_markdown(out, table_of(distribution));
 }
 
-void write(std::string& out, const HeatMap& map) {
+void write_markdown(std::string& out, const HeatMap& map) {
   out += "**" + escape_markdown(map.title) + "**\n\n";
-  write(out, table_of(map));
+  write_markdown(out, table_of(map));
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ std::string render_markdown(const Report& report) {
     std::string body;
     for (const auto& block : section.blocks) {
       std::string part;
-      std::visit([&](const auto& item) { write(part, item); }, block);
+      std::visit([&](const auto& item) { write_markdown(part, item); }, block);
       if (!part.empty()) body += "\n" + part;
     }
     if (body.empty()) continue;

@@ -12,10 +12,10 @@
 namespace warpmark::report {
 namespace {
 
-constexpr double kWidth = 680;
-constexpr double kLeft = 240;
-constexpr double kRight = 20;
-constexpr double kTop = 10;
+constexpr double kRowWidth = 680;
+constexpr double kRowLeft = 240;
+constexpr double kRowRight = 20;
+constexpr double kRowTop = 10;
 constexpr double kRow = 34;
 constexpr double kBand = 22;  // height of the dots and the box within a row
 constexpr std::size_t kMostDots = 150;
@@ -40,9 +40,9 @@ double quartile(const std::vector<double>& sorted, double p) {
 }
 
 void draw_group(SvgCanvas& canvas, const Distribution::Group& group, const Scale& scale, double top) {
-  const auto x_of = [&](double value) { return kLeft + scale.place(value) * (kWidth - kLeft - kRight); };
+  const auto x_of = [&](double value) { return kRowLeft + scale.place(value) * (kRowWidth - kRowLeft - kRowRight); };
   const double band = top + (kRow - kBand) / 2;
-  canvas.text({kLeft - 10, top + kRow / 2 + 4}, shortened(group.name), "end");
+  canvas.text({kRowLeft - 10, top + kRow / 2 + 4}, shortened(group.name), "end");
   std::vector<double> sorted;
   std::vector<Point> dots;
   const std::size_t n = group.samples.size();
@@ -76,12 +76,13 @@ std::string render_svg(const Distribution& distribution) {
   const Range range = shown_range(distribution);
   const std::vector<double> ends{range.low, range.high};
   const Scale scale(ends, distribution.x);
-  const double bottom = kTop + kRow * static_cast<double>(std::max<std::size_t>(1, distribution.groups.size()));
-  SvgCanvas canvas(kWidth, bottom + 50, distribution.title);
-  draw_horizontal_ticks(canvas, scale, distribution.x, {kLeft, kWidth - kRight, kTop, bottom, kWidth}, 6);
-  canvas.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, "axis");
-  canvas.text({(kLeft + kWidth - kRight) / 2, bottom + 38}, distribution.x.title, "middle", "title");
-  double top = kTop;
+  const double bottom = kRowTop + kRow * static_cast<double>(std::max<std::size_t>(1, distribution.groups.size()));
+  SvgCanvas canvas(kRowWidth, bottom + 50, distribution.title);
+  draw_horizontal_ticks(canvas, scale, distribution.x, {kRowLeft, kRowWidth - kRowRight, kRowTop, bottom, kRowWidth},
+                        6);
+  canvas.polyline({{kRowLeft, kRowTop}, {kRowLeft, bottom}, {kRowWidth - kRowRight, bottom}}, "axis");
+  canvas.text({(kRowLeft + kRowWidth - kRowRight) / 2, bottom + 38}, distribution.x.title, "middle", "title");
+  double top = kRowTop;
   for (const auto& group : distribution.groups) {
     draw_group(canvas, group, scale, top);
     top += kRow;

@@ -10,7 +10,7 @@
 namespace warpmark::report {
 namespace {
 
-constexpr double kHeight = 34, kGap = 8, kTop = 44;
+constexpr double kMapHeight = 34, kMapGap = 8, kMapTop = 44;
 constexpr int kShades = 8;
 
 double widest(const std::vector<std::string>& texts) {
@@ -57,26 +57,26 @@ double square_width(const HeatMap& map) {
 }  // namespace
 
 std::string render_svg(const HeatMap& map) {
-  const double left = std::max(widest(map.rows), text_width(map.row_axis)) + 2 * kGap;
+  const double left = std::max(widest(map.rows), text_width(map.row_axis)) + 2 * kMapGap;
   const double width = square_width(map);
-  const double total = std::max(540.0, left + width * static_cast<double>(map.columns.size()) + kGap);
-  SvgCanvas canvas(total, kTop + kHeight * static_cast<double>(map.rows.size()) + kGap, map.title);
+  const double total = std::max(540.0, left + width * static_cast<double>(map.columns.size()) + kMapGap);
+  SvgCanvas canvas(total, kMapTop + kMapHeight * static_cast<double>(map.rows.size()) + kMapGap, map.title);
   const Shades shades(map);
   canvas.text({left, 14}, map.column_axis, "start", "title");
-  canvas.text({left - kGap, kTop - 10}, map.row_axis, "end", "title");
+  canvas.text({left - kMapGap, kMapTop - 10}, map.row_axis, "end", "title");
   for (std::size_t column = 0; column < map.columns.size(); ++column) {
-    canvas.text({left + (static_cast<double>(column) + 0.5) * width, kTop - 10}, map.columns[column], "middle");
+    canvas.text({left + (static_cast<double>(column) + 0.5) * width, kMapTop - 10}, map.columns[column], "middle");
   }
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    const double y = kTop + static_cast<double>(row) * kHeight;
-    canvas.text({left - kGap, y + kHeight / 2 + 4}, map.rows[row], "end");
+    const double y = kMapTop + static_cast<double>(row) * kMapHeight;
+    canvas.text({left - kMapGap, y + kMapHeight / 2 + 4}, map.rows[row], "end");
     for (std::size_t column = 0; column < map.squares[row].size(); ++column) {
       const auto& square = map.squares[row][column];
       const double x = left + static_cast<double>(column) * width;
-      canvas.rectangle({x, y}, {width, kHeight},
+      canvas.rectangle({x, y}, {width, kMapHeight},
                        square.value ? fmt::format("heat h{}", shades.of(*square.value)) : "heat-none");
-      canvas.text({x + width / 2, y + kHeight / 2 + 4}, square.text, "middle", square.value ? "" : "title");
-      if (square.marked) canvas.rectangle({x + 3, y + 3}, {width - 6, kHeight - 6}, "heat-frame");
+      canvas.text({x + width / 2, y + kMapHeight / 2 + 4}, square.text, "middle", square.value ? "" : "title");
+      if (square.marked) canvas.rectangle({x + 3, y + 3}, {width - 6, kMapHeight - 6}, "heat-frame");
     }
   }
   return canvas.finish();

@@ -12,7 +12,7 @@
 namespace warpmark::report {
 namespace {
 
-constexpr std::size_t kGap = 2;           // blanks between columns
+constexpr std::size_t kColumnGap = 2;     // blanks between columns
 constexpr std::size_t kComfortable = 22;  // a text column is not wrapped below this while anything else can be given up
 constexpr std::size_t kNarrowest = 6;     // nor below this at all
 constexpr std::size_t kWideBar = 10;
@@ -56,7 +56,7 @@ std::vector<std::size_t> natural_widths(const Table& table, const RenderOptions&
 
 std::size_t total_width(const Layout& layout) {
   const auto sum = std::accumulate(layout.widths.begin(), layout.widths.end(), std::size_t{0});
-  return sum + kGap * (layout.widths.empty() ? 0 : layout.widths.size() - 1);
+  return sum + kColumnGap * (layout.widths.empty() ? 0 : layout.widths.size() - 1);
 }
 
 /// Narrows the widest text column by one until the table fits or no text column is wider than `least`.
@@ -136,7 +136,7 @@ void append_row(std::string& out, const Table& table, const std::vector<Cell>& r
       const Cell& cell = column < row.size() ? row[column] : empty;
       const std::size_t bar = has_bar(table, column) ? layout.bar : 0;
       const std::string part = line < lines[i].size() ? lines[i][line] : std::string();
-      text += (i > 0 ? std::string(kGap, ' ') : "") +
+      text += (i > 0 ? std::string(kColumnGap, ' ') : "") +
               cell_line(cell, part, line == 0, layout.widths[i], table.columns[column].align, bar, options);
     }
     trim_right(text);
@@ -150,7 +150,7 @@ void append_header(std::string& out, const Table& table, const Layout& layout, c
   append_row(out, table, names, layout, options);
   std::string rule;
   for (std::size_t i = 0; i < layout.shown.size(); ++i) {
-    rule += std::string(i > 0 ? kGap : 0, ' ');
+    rule += std::string(i > 0 ? kColumnGap : 0, ' ');
     for (std::size_t dash = 0; dash < layout.widths[i]; ++dash) rule += options.unicode ? "─" : "-";
   }
   out += paint(rule, Tone::quiet, options) + "\n";

@@ -15,11 +15,11 @@ using analyze::Category;
 
 // Events of one group nest in one another; groups of a row stand below one another.
 enum class Group : std::uint8_t { outer, work, inner, count };
-constexpr std::size_t kGroups = static_cast<std::size_t>(Group::count);
+constexpr std::size_t kGroupCount = static_cast<std::size_t>(Group::count);
 constexpr std::uint16_t kGroupStride = 100;  // lane numbers before close_lanes: group * stride + depth
 /// Depths a row shows: on a stream its ranges, work and waits; on a thread its calls, then Python's.
-constexpr std::array<std::uint16_t, kGroups> kStreamDepth{3, 4, 1};
-constexpr std::array<std::uint16_t, kGroups> kThreadDepth{0, 12, 10};
+constexpr std::array<std::uint16_t, kGroupCount> kStreamDepth{3, 4, 1};
+constexpr std::array<std::uint16_t, kGroupCount> kThreadDepth{0, 12, 10};
 
 Group group_of(EventKind kind, bool gpu) {
   if (!gpu) return kind == EventKind::python ? Group::inner : Group::work;
@@ -105,7 +105,7 @@ ViewRow make_row(const Timeline& timeline, std::uint32_t track, std::span<const 
   row.name = row_name(timeline, timeline.tracks[track]);
   row.gpu = timeline.tracks[track].kind == TrackKind::gpu_stream;
   const auto& depths = row.gpu ? kStreamDepth : kThreadDepth;
-  std::array<std::vector<std::int64_t>, kGroups> open;  // ends of the events around the next one
+  std::array<std::vector<std::int64_t>, kGroupCount> open;  // ends of the events around the next one
   row.events.reserve(events.size());
   for (const EventIndex i : events) {
     const StepSpan span = span_of(columns, i);
@@ -150,13 +150,13 @@ void limit_events(std::vector<ViewRow>& rows, std::size_t max_events, std::span<
 }
 
 void close_lanes(ViewRow& row) {
-  std::array<std::uint16_t, kGroups> lanes{};
+  std::array<std::uint16_t, kGroupCount> lanes{};
   for (const ViewEvent& event : row.events) {
     auto& most = lanes[event.lane / kGroupStride];
     most = std::max(most, static_cast<std::uint16_t>(event.lane % kGroupStride + 1));
   }
-  std::array<std::uint16_t, kGroups> first{};
-  for (std::size_t group = 1; group < kGroups; ++group) {
+  std::array<std::uint16_t, kGroupCount> first{};
+  for (std::size_t group = 1; group < kGroupCount; ++group) {
     first[group] = static_cast<std::uint16_t>(first[group - 1] + lanes[group - 1]);
   }
   for (ViewEvent& event : row.events) {

@@ -21,11 +21,6 @@ std::vector<double> values_of(const TrendSeries& series) {
   return values;
 }
 
-std::string signed_percent(double ratio) {
-  const double change = ratio - 1;
-  return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::fabs(change)));
-}
-
 std::string where_of(const HistoryPoint& point) {
   const std::string day = point.started.substr(0, 10);
   return point.commit.empty() ? day + " " + point.session : day + " " + point.commit.substr(0, 10);
@@ -36,7 +31,7 @@ Tone tone_of(const TrendChange& change) {
 }
 
 std::string size_of(const TrendChange& change) {
-  return change.before != 0 ? signed_percent(change.after / change.before) : "from 0";
+  return change.before != 0 ? format_change(change.after / change.before) : "from 0";
 }
 
 Table overview(const Trend& trend, bool unicode) {

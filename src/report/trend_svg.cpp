@@ -11,8 +11,8 @@
 namespace warpmark::report {
 namespace {
 
-constexpr double kWidth = 680, kPlotHeight = 240;
-constexpr double kLeft = 96, kRight = 18, kTop = 26, kBottom = 62;
+constexpr double kTrendWidth = 680, kTrendPlotHeight = 240;
+constexpr double kTrendLeft = 96, kTrendRight = 18, kTrendTop = 26, kBottom = 62;
 constexpr std::size_t kMostMarks = 400;  // beyond, points are drawn as one element without hints
 
 class TrendDrawing {
@@ -20,7 +20,7 @@ class TrendDrawing {
   explicit TrendDrawing(const TrendSeries& series)
       : series_(series),
         y_(values_shown(series), {.title = series.metric, .unit = series.unit, .logarithmic = false}),
-        canvas_(kWidth, kTop + kPlotHeight + kBottom, series.label + " " + series.metric) {}
+        canvas_(kTrendWidth, kTrendTop + kTrendPlotHeight + kBottom, series.label + " " + series.metric) {}
 
   std::string draw() {
     draw_band();
@@ -41,13 +41,13 @@ class TrendDrawing {
     return values;
   }
 
-  [[nodiscard]] double right() const { return kWidth - kRight; }
+  [[nodiscard]] double right() const { return kTrendWidth - kTrendRight; }
   /// Half a step of room on both sides, so that borders between sessions have a place.
   [[nodiscard]] double x_of(double index) const {
     const double steps = static_cast<double>(series_.points.size());
-    return kLeft + (index + 0.5) / steps * (right() - kLeft);
+    return kTrendLeft + (index + 0.5) / steps * (right() - kTrendLeft);
   }
-  [[nodiscard]] double y_of(double value) const { return kTop + (1 - y_.place(value)) * kPlotHeight; }
+  [[nodiscard]] double y_of(double value) const { return kTrendTop + (1 - y_.place(value)) * kTrendPlotHeight; }
   [[nodiscard]] const HistoryPoint& point_at(std::int64_t index) const {
     return series_.points[static_cast<std::size_t>(index)].point;
   }
@@ -60,12 +60,12 @@ class TrendDrawing {
   }
 
   void draw_axes() {
-    const double bottom = kTop + kPlotHeight;
+    const double bottom = kTrendTop + kTrendPlotHeight;
     for (const double tick : y_.ticks(6)) {
-      canvas_.line({kLeft, y_of(tick)}, {right(), y_of(tick)}, "grid");
-      canvas_.text({kLeft - 8, y_of(tick) + 4}, tick_label(tick, series_.unit), "end");
+      canvas_.line({kTrendLeft, y_of(tick)}, {right(), y_of(tick)}, "grid");
+      canvas_.text({kTrendLeft - 8, y_of(tick) + 4}, tick_label(tick, series_.unit), "end");
     }
-    canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {right(), bottom}}, "axis");
+    canvas_.polyline({{kTrendLeft, kTrendTop}, {kTrendLeft, bottom}, {right(), bottom}}, "axis");
     const std::size_t count = series_.points.size();
     const std::size_t labels = std::min<std::size_t>(5, count);
     for (std::size_t i = 0; i < labels; ++i) {
@@ -74,18 +74,18 @@ class TrendDrawing {
       const auto& point = point_at(index);
       canvas_.line({x, bottom}, {x, bottom + 4}, "axis");
       const char* anchor = i == 0 ? "start" : i + 1 == labels ? "end" : "middle";
-      const double place = i == 0 ? kLeft : i + 1 == labels ? right() : x;
+      const double place = i == 0 ? kTrendLeft : i + 1 == labels ? right() : x;
       canvas_.text({place, bottom + 17}, point.started.substr(0, 10), anchor);
       if (!point.commit.empty()) canvas_.text({place, bottom + 31}, point.commit.substr(0, 8), anchor, "title");
     }
-    canvas_.text({13, kTop + kPlotHeight / 2}, series_.metric, "middle", "title", -90);
+    canvas_.text({13, kTrendTop + kTrendPlotHeight / 2}, series_.metric, "middle", "title", -90);
   }
 
   void draw_machines() {
     for (const auto& machine : series_.machines) {
       const double x = x_of(static_cast<double>(machine.index) - 0.5);
-      canvas_.line({x, kTop}, {x, kTop + kPlotHeight}, "limit");
-      canvas_.text({x + 4, kTop + 12}, "other machine", "start", "limit-name");
+      canvas_.line({x, kTrendTop}, {x, kTrendTop + kTrendPlotHeight}, "limit");
+      canvas_.text({x + 4, kTrendTop + 12}, "other machine", "start", "limit-name");
     }
   }
 
@@ -148,18 +148,18 @@ class TrendDrawing {
     double previous = -1e9, height = 0;
     for (const auto& change : series_.changes) {
       const double x = x_of(static_cast<double>(change.index) - 0.5);
-      canvas_.line({x, kTop}, {x, kTop + kPlotHeight}, "line s1");
+      canvas_.line({x, kTrendTop}, {x, kTrendTop + kTrendPlotHeight}, "line s1");
       const double ratio = change.before != 0 ? change.after / change.before - 1 : 0;
       const std::string text = fmt::format("{}{}", ratio < 0 ? "-" : "+", format_percent(std::abs(ratio)));
       height = x - previous < text_width(text) + 8 ? height + 12 : 0;  // names that would collide move down
-      canvas_.text({x, kTop - 8 + height}, text, "middle", "limit-name");
+      canvas_.text({x, kTrendTop - 8 + height}, text, "middle", "limit-name");
       previous = x;
     }
   }
 
   void draw_legend() {
-    const double y = kTop + kPlotHeight + kBottom - 8;
-    double x = kLeft;
+    const double y = kTrendTop + kTrendPlotHeight + kBottom - 8;
+    double x = kTrendLeft;
     const auto entry = [&](const std::string& name) {
       canvas_.text({x + 26, y}, name, "start");
       x += 26 + text_width(name) + 16;

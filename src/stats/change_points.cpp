@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "stats/autocorrelation.h"
 #include "stats/distributions.h"
+#include "stats/moments.h"
 
 namespace warpmark::stats {
 namespace {
@@ -15,19 +16,6 @@ struct Split {
   std::int64_t index = 0;  ///< of the first value on the right
   double energy = -1;
 };
-
-struct SideMoments {
-  double n = 0;
-  double mean = 0;
-  double squares = 0;
-};
-
-SideMoments moments_of(std::span<const double> values) {
-  SideMoments moments{static_cast<double>(values.size())};
-  for (const double value : values) moments.mean += value / moments.n;
-  for (const double value : values) moments.squares += (value - moments.mean) * (value - moments.mean);
-  return moments;
-}
 
 class Detector {
  public:
@@ -40,10 +28,10 @@ class Detector {
     const auto weak = weak_points();
     if (options_.published || !options_.autocorrelation) return merged(weak, 1);
     // The estimate of rho may be too small by its own error, and weak points have taken the largest steps from it.
-    constexpr double kStandardErrors = 1.5, kLargest = 0.95;
+    constexpr double kStandardErrors = 1.5, kLargestRho = 0.95;
     const double rho =
         lag_one(series_, weak) + kStandardErrors / std::sqrt(std::max(1.0, static_cast<double>(series_.size())));
-    return merged(weak, variance_inflation(std::min(rho, kLargest)));
+    return merged(weak, variance_inflation(std::min(rho, kLargestRho)));
   }
 
  private:
@@ -52,9 +40,9 @@ class Detector {
   }
 
   [[nodiscard]] ChangePoint test(std::int64_t begin, std::int64_t index, std::int64_t end, double inflation) const {
-    const SideMoments left = moments_of(part(begin, index)), right = moments_of(part(index, end));
+    const Moments left = moments_of(part(begin, index)), right = moments_of(part(index, end));
     const double lost = options_.published ? 0 : 1;
-    const auto variance = [&](const SideMoments& side) { return side.n > 1 ? side.squares / (side.n - lost) : 0; };
+    const auto variance = [&](const Moments& side) { return side.n > 1 ? side.squares / (side.n - lost) : 0; };
     ChangePoint point{.index = index, .mean_before = left.mean, .mean_after = right.mean};
     point.stdev_before = std::sqrt(variance(left));
     point.stdev_after = std::sqrt(variance(right));

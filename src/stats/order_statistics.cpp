@@ -17,7 +17,7 @@ using Binomial = boost::math::binomial_distribution<double, Policy>;
 using Normal = boost::math::normal_distribution<double, Policy>;
 
 // A coverage that equals the demand up to rounding (1 - 2/32 against 0.9375) meets it.
-constexpr double kRounding = 1e-12;
+constexpr double kCoverageRounding = 1e-12;
 
 bool is_open_ratio(double value) { return value > 0 && value < 1; }
 
@@ -37,10 +37,10 @@ std::optional<RankInterval> median_ranks(std::int64_t n, double confidence) {
   const auto guess = static_cast<std::int64_t>((count - z * std::sqrt(count)) / 2);
   auto k = std::clamp<std::int64_t>(guess, 1, n / 2);
   double coverage = median_coverage(n, k);
-  while (coverage < confidence - kRounding) coverage = median_coverage(n, --k);
+  while (coverage < confidence - kCoverageRounding) coverage = median_coverage(n, --k);
   while (k < n / 2) {
     const double narrower = median_coverage(n, k + 1);
-    if (narrower < confidence - kRounding) break;
+    if (narrower < confidence - kCoverageRounding) break;
     coverage = narrower;
     ++k;
   }
@@ -65,7 +65,7 @@ std::optional<RankInterval> quantile_ranks(std::int64_t n, double p, double conf
   std::int64_t first = peak, last = peak;
   double coverage = at_peak;
   double next_below = below(first, at_peak), next_above = above(last, at_peak);
-  while (coverage < confidence - kRounding && (first > 1 || last < n - 1)) {
+  while (coverage < confidence - kCoverageRounding && (first > 1 || last < n - 1)) {
     if (last >= n - 1 || (first > 1 && next_below >= next_above)) {
       coverage += next_below;
       --first;
@@ -87,7 +87,7 @@ std::int64_t samples_needed(double p, double confidence) {
   // The rarer tail alone gives a lower bound.
   const double bound = std::log1p(-confidence) / std::log(std::max(p, 1 - p));
   auto n = std::max<std::int64_t>(2, static_cast<std::int64_t>(bound) - 1);
-  while (coverage(n) < confidence - kRounding) ++n;
+  while (coverage(n) < confidence - kCoverageRounding) ++n;
   return n;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Spread below this share of the mean is rounding of the arithmetic.
-constexpr double kRounding = 1e-13;
+constexpr double kSpreadRounding = 1e-13;
 
 /// Twice the p of n differences that all have one sign: no smaller p is believed, whatever the variance. Doubled to
 /// leave as much for what comes later.
@@ -57,7 +57,7 @@ SequentialTest sequential_t(std::span<const double> differences, const Sequentia
   double squares = 0;
   for (const double difference : differences) squares += (difference - test.mean) * (difference - test.mean);
   test.stdev = std::sqrt(squares / (count - 1));
-  if (test.stdev <= kRounding * largest) {
+  if (test.stdev <= kSpreadRounding * largest) {
     test.stdev = 0;
     return of_equal_differences(test, options.alpha);
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "stats/moments.h"
 #include "stats/order_statistics.h"
 
 namespace warpmark::stats {
@@ -34,27 +35,6 @@ Percentile percentile_of_sorted(std::span<const double> sorted, double p, double
   percentile.value = quantile_of_sorted(sorted, p);
   percentile.interval = values_at(sorted, *ranks);
   return percentile;
-}
-
-struct Moments {
-  double mean = 0;
-  double squares = 0;  ///< sum of (x - mean)^2
-};
-
-Moments moments_of(std::span<const double> samples) {
-  const double n = static_cast<double>(samples.size());
-  Moments moments;
-  moments.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
-  double residue = 0;
-  for (const double x : samples) {
-    const double deviation = x - moments.mean;
-    residue += deviation;
-    moments.squares += deviation * deviation;
-  }
-  // The residue is what rounding left in the mean (Chan, Golub, LeVeque, Am. Stat. 37 (1983)).
-  moments.squares = std::max(0.0, moments.squares - residue * residue / n);
-  moments.mean += residue / n;
-  return moments;
 }
 
 std::optional<double> lag_one_autocorrelation(std::span<const double> samples, const Moments& moments) {

@@ -6,23 +6,10 @@
 
 #include "base/check.h"
 #include "stats/distributions.h"
+#include "stats/moments.h"
 
 namespace warpmark::stats {
 namespace {
-
-struct Moments {
-  double n = 0;
-  double mean = 0;
-  double squares = 0;  ///< sum of squared deviations from the mean
-  [[nodiscard]] double variance() const { return squares / (n - 1); }
-};
-
-Moments moments_of(std::span<const double> values) {
-  Moments moments{static_cast<double>(values.size())};
-  for (const double value : values) moments.mean += value / moments.n;
-  for (const double value : values) moments.squares += (value - moments.mean) * (value - moments.mean);
-  return moments;
-}
 
 TTest finish(double estimate, double standard_error, double degrees, double confidence) {
   TTest test{.estimate = estimate, .standard_error = standard_error, .degrees = degrees};

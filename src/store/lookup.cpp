@@ -27,8 +27,8 @@ Result<std::string> choose_session(const std::string& typed, std::span<const std
 Status check_tag(const std::string& name) {
   constexpr std::size_t kLongest = 64;
   const auto is_allowed = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
-           letter == '.' || letter == '_' || letter == '-' || letter == '/';
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || is_digit(letter) || letter == '.' ||
+           letter == '_' || letter == '-' || letter == '/';
   };
   if (name == kLast) return usage_error("'last' always is the newest session", "choose another name");
   if (!name.empty() && name.size() <= kLongest && std::all_of(name.begin(), name.end(), is_allowed)) return {};

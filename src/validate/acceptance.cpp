@@ -17,11 +17,11 @@
 namespace warpmark::validate {
 namespace {
 
-std::string percent(double ratio) { return fmt::format("{:.4g} %", ratio * 100); }
+std::string share_percent(double ratio) { return fmt::format("{:.4g} %", ratio * 100); }
 
 std::string limit_share_text(std::span<const double> shares) {
   std::string text;
-  for (const double share : shares) text += (text.empty() ? "" : " and ") + percent(share);
+  for (const double share : shares) text += (text.empty() ? "" : " and ") + share_percent(share);
   return text;
 }
 
@@ -44,9 +44,9 @@ std::string how_to_decide(double value, const Interval& interval, std::span<cons
                               std::max(1.1, factor * factor));
 }
 
-class Judge {
+class AcceptanceJudge {
  public:
-  Judge(const Criteria& criteria, const AcceptanceInput& input) : criteria_(criteria), input_(input) {}
+  AcceptanceJudge(const Criteria& criteria, const AcceptanceInput& input) : criteria_(criteria), input_(input) {}
 
   Result<Acceptance> judged() {
     if (!criteria_.datasheet.empty() && find_datasheet(input_.datasheets, criteria_.datasheet) == nullptr) {
@@ -304,7 +304,7 @@ bool same_value(const ParamValue& value, const std::string& wanted) {
 }  // namespace
 
 Result<Acceptance> judge_acceptance(const Criteria& criteria, const AcceptanceInput& input) {
-  return Judge(criteria, input).judged();
+  return AcceptanceJudge(criteria, input).judged();
 }
 
 RowState decide(double value, const std::optional<Interval>& interval, Comparator comparator,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/moments.h"
 #include "stats/sequential.h"
 #include "stats/summary.h"
 #include "stats/t_tests.h"
@@ -13,34 +14,28 @@
 namespace warpmark::validate {
 namespace {
 
-constexpr std::size_t kFewest = 3;
+constexpr std::size_t kFewestValues = 3;
 constexpr const char* kCheckPrefix = "accuracy check ";
-
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 /// Of B - A, each side at alpha; absent where there are too few values.
 std::optional<Interval> interval_of(std::span<const double> a, std::span<const double> b,
                                     const VerdictOptions& options) {
   const std::size_t n = std::min(a.size(), b.size());
   if (!options.paired) {
-    if (n < kFewest) return std::nullopt;
+    if (n < kFewestValues) return std::nullopt;
     return stats::welch_t(a, b, 1 - 2 * options.alpha).interval;
   }
   std::vector<double> differences;
   for (std::size_t i = 0; i < n; ++i) differences.push_back(b[i] - a[i]);
   const auto sequential = stats::sequential_t(differences, {.alpha = 2 * options.alpha});
   if (options.sequential || sequential.stdev == 0) return sequential.interval;
-  if (n < kFewest) return std::nullopt;
+  if (n < kFewestValues) return std::nullopt;
   return stats::one_sample_t(differences, 1 - 2 * options.alpha).interval;
 }
 
 void judge_command(AccuracyVerdict& verdict, std::span<const double> a, std::span<const double> b) {
   const auto wrong_a = std::count(a.begin(), a.end(), 0.0), wrong_b = std::count(b.begin(), b.end(), 0.0);
-  verdict.difference = mean_of(b) - mean_of(a);
+  verdict.difference = stats::mean_of(b) - stats::mean_of(a);
   if (b.empty()) {
     verdict.reason = "no run was checked";
   } else if (wrong_b > 0) {
@@ -57,9 +52,9 @@ void judge_metric(AccuracyVerdict& verdict, std::span<const double> a, std::span
   const double sign = verdict.better == Better::lower ? -1 : 1;
   verdict.median_a = a.empty() ? 0 : stats::median(a);
   verdict.median_b = b.empty() ? 0 : stats::median(b);
-  verdict.difference = mean_of(b) - mean_of(a);
+  verdict.difference = stats::mean_of(b) - stats::mean_of(a);
   verdict.interval = interval_of(a, b, options);
-  const double allowed = verdict.relative ? verdict.margin * std::fabs(mean_of(a)) : verdict.margin;
+  const double allowed = verdict.relative ? verdict.margin * std::fabs(stats::mean_of(a)) : verdict.margin;
   if (!verdict.interval) {
     verdict.reason = fmt::format("{} rounds are too few to tell", std::min(a.size(), b.size()));
     return;

@@ -45,11 +45,11 @@ const DeviceInfo* device_of(const Session& session, const std::string& id) {
   return nullptr;
 }
 
-std::string percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
+std::string short_percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
 
-class Judge {
+class AcrossJudge {
  public:
-  Judge(const std::vector<NodeResults>& nodes, const AcrossOptions& options)
+  AcrossJudge(const std::vector<NodeResults>& nodes, const AcrossOptions& options)
       : nodes_(nodes), options_(options), names_(node_names(nodes)) {}
 
   Result<Across> judged() {
@@ -212,7 +212,7 @@ class Judge {
       if (std::fabs(*value.slowdown) < options_.effect) return;
       value.state = NodeState::undecided;
       value.reason = fmt::format("two values differ by {}, and two cannot tell which is the odd one",
-                                 percent(std::fabs(*value.slowdown)));
+                                 short_percent(std::fabs(*value.slowdown)));
       return;
     }
     if (!matters) return;
@@ -221,10 +221,11 @@ class Judge {
       return;
     }
     value.state = NodeState::undecided;
-    value.reason = fmt::format("{} slower than the others, which differ by {} themselves", percent(*value.slowdown),
-                               percent(metric.spread));
-    value.reason += metric.detectable ? fmt::format("; from {} on it would be certain", percent(*metric.detectable))
-                                      : std::string("; with so few nodes nothing would be certain");
+    value.reason = fmt::format("{} slower than the others, which differ by {} themselves",
+                               short_percent(*value.slowdown), short_percent(metric.spread));
+    value.reason += metric.detectable
+                        ? fmt::format("; from {} on it would be certain", short_percent(*metric.detectable))
+                        : std::string("; with so few nodes nothing would be certain");
   }
 
   void note_state(const NodeValue& value) {
@@ -275,7 +276,7 @@ class Judge {
 }  // namespace
 
 Result<Across> judge_across(const std::vector<NodeResults>& nodes, const AcrossOptions& options) {
-  return Judge(nodes, options).judged();
+  return AcrossJudge(nodes, options).judged();
 }
 
 }  // namespace warpmark::validate

@@ -25,7 +25,7 @@ constexpr BuiltIn kBuiltIns[] = {{"time", "s", MetricSource::wall_time},
                                  {"cpu_time", "s", MetricSource::cpu_time},
                                  {"peak_memory", "B", MetricSource::peak_memory}};
 
-struct Reader : YamlReader {
+struct CommandReader : YamlReader {
   using YamlReader::YamlReader;
 
   Result<std::vector<std::string>> words(const YAML::Node& node, const std::string& name, bool shell) const {
@@ -234,7 +234,7 @@ Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view f
 }
 
 Result<CommandSpec> read_command_spec(std::string_view file_name, const YAML::Node& node) {
-  return Reader(file_name).spec(node);
+  return CommandReader(file_name).spec(node);
 }
 
 Result<CommandSpec> load_command_spec(const std::string& path) {

@@ -25,7 +25,7 @@ Result<double> limit_in(const std::string& text, std::string_view unit) {
   return unit == "ratio" ? parse_ratio(text) : parse_quantity(text, unit);
 }
 
-struct Reader : YamlReader {
+struct CriteriaReader : YamlReader {
   using YamlReader::YamlReader;
 
   Status text(const YAML::Node& map, const char* key, std::string& out) const {
@@ -176,8 +176,8 @@ std::string stem_of(std::string_view path) {
 }  // namespace
 
 Result<Criteria> parse_criteria(std::string_view yaml, std::string_view file_name) {
-  WM_ASSIGN(auto criteria,
-            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).criteria(root); }));
+  WM_ASSIGN(auto criteria, read_yaml(yaml, file_name,
+                                     [&](const YAML::Node& root) { return CriteriaReader(file_name).criteria(root); }));
   if (criteria.name.empty()) criteria.name = stem_of(file_name);
   return criteria;
 }

@@ -11,7 +11,7 @@
 namespace warpmark::validate {
 namespace {
 
-struct Reader : YamlReader {
+struct DatasheetReader : YamlReader {
   using YamlReader::YamlReader;
 
   Status quantity(const YAML::Node& map, const char* key, std::string_view unit, bool required, double& value) const {
@@ -54,7 +54,7 @@ struct Reader : YamlReader {
 
 Result<Datasheet> parse_datasheet(std::string_view yaml, std::string_view file_name) {
   WM_ASSIGN(auto sheet,
-            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).sheet(root); }));
+            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return DatasheetReader(file_name).sheet(root); }));
   sheet.id = std::string(file_name.substr(file_name.rfind('/') + 1));
   sheet.id = sheet.id.substr(0, sheet.id.rfind('.'));
   return sheet;

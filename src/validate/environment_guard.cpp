@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "stats/moments.h"
 #include "stats/rank_tests.h"
 #include "stats/summary.h"
 
@@ -22,31 +23,15 @@ constexpr double kCoreClockDifference = 0.05;
 constexpr double kThrottleDifference = 0.25;
 constexpr double kP = 0.01;
 
-std::vector<double> values_of(std::span<const Environment> runs, std::string_view id) {
-  std::vector<double> values;
-  for (const auto& run : runs) {
-    for (const auto& reading : run.readings) {
-      if (reading.id == id && reading.after) values.push_back(*reading.after);
-    }
-  }
-  return values;
-}
-
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
 bool unlikely_by_chance(const std::vector<double>& a, const std::vector<double>& b) {
   return stats::mann_whitney(a, b).p < kP;
 }
 
 void compare_share(std::span<const Environment> a, std::span<const Environment> b, const char* id, double largest,
                    const char* sentence, std::vector<Disturbance>& found) {
-  const auto before = values_of(a, id), after = values_of(b, id);
+  const auto before = readings_after(a, id), after = readings_after(b, id);
   if (before.size() < 3 || after.size() < 3) return;
-  const double of_a = mean_of(before), of_b = mean_of(after);
+  const double of_a = stats::mean_of(before), of_b = stats::mean_of(after);
   if (std::fabs(of_a - of_b) <= largest || !unlikely_by_chance(before, after)) return;
   found.push_back(
       {id, fmt::format("{} {:.1f} % of the CPU time during A and {:.1f} % during B", sentence, of_a * 100, of_b * 100),
@@ -55,7 +40,7 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
 
 void compare_clock(std::span<const Environment> a, std::span<const Environment> b, const std::string& id,
                    std::vector<Disturbance>& found) {
-  const auto before = values_of(a, id), after = values_of(b, id);
+  const auto before = readings_after(a, id), after = readings_after(b, id);
   if (before.size() < 3 || after.size() < 3) return;
   const double of_a = stats::median(before), of_b = stats::median(after);
   const double largest = id == "core_clock" ? kCoreClockDifference : kClockDifference;
@@ -83,7 +68,7 @@ void compare_throttling(std::span<const Environment> a, std::span<const Environm
   const auto [of_a, cause_a] = throttled(a);
   const auto [of_b, cause_b] = throttled(b);
   if (of_a.size() < 3 || of_b.size() < 3) return;
-  const double share_a = mean_of(of_a), share_b = mean_of(of_b);
+  const double share_a = stats::mean_of(of_a), share_b = stats::mean_of(of_b);
   if (std::fabs(share_a - share_b) <= kThrottleDifference || !unlikely_by_chance(of_a, of_b)) return;
   found.push_back({"throttle",
                    fmt::format("{:.0f} % of the runs of A and {:.0f} % of B were throttled ({})", share_a * 100,
@@ -92,6 +77,16 @@ void compare_throttling(std::span<const Environment> a, std::span<const Environm
 }
 
 }  // namespace
+
+std::vector<double> readings_after(std::span<const Environment> runs, std::string_view id) {
+  std::vector<double> values;
+  for (const auto& run : runs) {
+    for (const auto& reading : run.readings) {
+      if (reading.id == id && reading.after) values.push_back(*reading.after);
+    }
+  }
+  return values;
+}
 
 std::vector<Disturbance> compare_environments(std::span<const Environment> a, std::span<const Environment> b) {
   std::vector<Disturbance> found;

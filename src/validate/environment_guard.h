@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "model/run.h"
@@ -14,5 +15,8 @@ namespace warpmark::validate {
 /// for steal, 2 % for a clock, 25 % of the runs for throttling) and Mann-Whitney's p is below 1 %.
 [[nodiscard]] std::vector<Disturbance> compare_environments(std::span<const Environment> a,
                                                             std::span<const Environment> b);
+
+/// What each run read of it when it ended; runs that did not read it are left out.
+[[nodiscard]] std::vector<double> readings_after(std::span<const Environment> runs, std::string_view id);
 
 }  // namespace warpmark::validate

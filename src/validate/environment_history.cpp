@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <string>
 
+#include "validate/environment_guard.h"
+
 namespace warpmark::validate {
 namespace {
 
-constexpr std::size_t kFewest = 5;
+constexpr std::size_t kFewestRuns = 5;
 constexpr double kLoad = 0.10, kSteal = 0.03, kClock = 0.02, kCoreClock = 0.05;
-
-std::vector<double> values_of(std::span<const Environment> history, const std::string& id) {
-  std::vector<double> values;
-  for (const auto& environment : history) {
-    for (const auto& reading : environment.readings) {
-      if (reading.id == id && reading.after) values.push_back(*reading.after);
-    }
-  }
-  return values;
-}
 
 void judge_share(const Reading& now, double low, double high, double most, const char* sentence,
                  std::vector<Disturbance>& found) {
@@ -45,8 +37,8 @@ std::vector<Disturbance> environment_shift(std::span<const Environment> history,
   std::vector<Disturbance> found;
   for (const auto& reading : now.readings) {
     if (!reading.after) continue;
-    const auto values = values_of(history, reading.id);
-    if (values.size() < kFewest) continue;
+    const auto values = readings_after(history, reading.id);
+    if (values.size() < kFewestRuns) continue;
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     if (reading.id == "other_load") judge_share(reading, *low, *high, kLoad, "other processes used", found);
     if (reading.id == "steal") judge_share(reading, *low, *high, kSteal, "the hypervisor took", found);

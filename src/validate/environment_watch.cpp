@@ -14,7 +14,7 @@ namespace {
 // The kernel counts in ticks of 10 ms: below this a share would be off by several per cent.
 constexpr double kShortestForShares = 0.2;
 
-std::optional<double> value_of(const device::Conditions& conditions, std::string_view id) {
+std::optional<double> reading_of(const device::Conditions& conditions, std::string_view id) {
   for (const auto& sensor : conditions.sensors) {
     if (sensor.id == id) return sensor.value;
   }
@@ -22,7 +22,7 @@ std::optional<double> value_of(const device::Conditions& conditions, std::string
 }
 
 std::optional<double> increase(const device::Conditions& before, const device::Conditions& after, std::string_view id) {
-  const auto from = value_of(before, id), to = value_of(after, id);
+  const auto from = reading_of(before, id), to = reading_of(after, id);
   if (!from || !to) return std::nullopt;
   return *to - *from;
 }
@@ -42,7 +42,7 @@ std::vector<Reading> host_readings(const device::Conditions& before, const devic
       readings.push_back({"steal", "1", std::nullopt, std::clamp(*steal / host_time, 0.0, 1.0)});
     }
   }
-  if (const auto clock = value_of(after, "core_clock")) readings.push_back({"core_clock", "Hz", std::nullopt, clock});
+  if (const auto clock = reading_of(after, "core_clock")) readings.push_back({"core_clock", "Hz", std::nullopt, clock});
   return readings;
 }
 
@@ -63,7 +63,7 @@ Environment EnvironmentWatch::after(double elapsed_s, double cpu_s) {
     if (!conditions.ok()) continue;
     const std::string name = "cuda:" + std::to_string(i);
     for (const auto* id : {"sm_clock", "temperature"}) {
-      if (const auto value = value_of(*conditions, id)) {
+      if (const auto value = reading_of(*conditions, id)) {
         environment.readings.push_back(
             {name + "." + id, std::string_view(id) == "sm_clock" ? "Hz" : "degC", std::nullopt, value});
       }

@@ -20,7 +20,7 @@ namespace {
 constexpr double kThousand = 1000;
 constexpr double kSecondsPerHour = 3600;
 
-std::optional<double> value_of(const Run& run, std::string_view id) {
+std::optional<double> median_of(const Run& run, std::string_view id) {
   const auto* metric = metric_of(run, id);
   if (metric == nullptr || metric->samples.empty()) return std::nullopt;
   return stats::median(metric->samples);
@@ -33,14 +33,14 @@ struct Derived {
 };
 
 std::optional<double> throughput(const Run& run, const VariantSpec& variant) {
-  if (const auto own = value_of(run, "throughput")) return own;
-  const auto time = value_of(run, "time");
+  if (const auto own = median_of(run, "throughput")) return own;
+  const auto time = median_of(run, "time");
   if (!time || *time <= 0 || variant.samples <= 0) return std::nullopt;
   return variant.samples / *time;
 }
 
 std::optional<double> energy(const Run& run, const VariantSpec& variant) {
-  const auto joules = value_of(run, "gpu_energy");
+  const auto joules = median_of(run, "gpu_energy");
   if (!joules || variant.samples <= 0) return std::nullopt;
   return *joules / variant.samples * kThousand;
 }
@@ -51,9 +51,9 @@ std::optional<double> cost(const Run& run, const VariantSpec& variant) {
   return variant.price_per_hour / kSecondsPerHour / *rate * kThousand;
 }
 
-class Judge {
+class MatrixJudge {
  public:
-  Judge(const MatrixSpec& spec, const std::vector<AbSample>& samples, const MatrixOptions& options)
+  MatrixJudge(const MatrixSpec& spec, const std::vector<AbSample>& samples, const MatrixOptions& options)
       : spec_(spec), samples_(samples), options_(options) {}
 
   Result<Matrix> judged() {
@@ -113,7 +113,7 @@ class Judge {
     for (const auto& derived : derived_) {
       if (derived.metric.id == id) return derived.value(sample.run, variant_of(sample));
     }
-    return value_of(sample.run, id);
+    return median_of(sample.run, id);
   }
 
   void add_variant(std::size_t index) {
@@ -282,7 +282,7 @@ class Judge {
 
 Result<Matrix> judge_matrix(const MatrixSpec& spec, const std::vector<AbSample>& samples,
                             const MatrixOptions& options) {
-  return Judge(spec, samples, options).judged();
+  return MatrixJudge(spec, samples, options).judged();
 }
 
 std::vector<bool> pareto_front(const std::vector<std::vector<double>>& points) {

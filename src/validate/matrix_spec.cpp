@@ -30,7 +30,7 @@ struct Draft {
   Prices prices;
 };
 
-struct Reader : YamlReader {
+struct MatrixReader : YamlReader {
   using YamlReader::YamlReader;
 
   Result<MatrixValue> value(const YAML::Node& node, const std::string& axis) const {
@@ -314,7 +314,7 @@ struct Reader : YamlReader {
 
 Result<MatrixSpec> parse_matrix_spec(std::string_view yaml, std::string_view file_name) {
   WM_ASSIGN(auto spec,
-            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).matrix(root); }));
+            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return MatrixReader(file_name).matrix(root); }));
   if (spec.name.empty()) {
     const auto name = file_name.substr(file_name.rfind('/') + 1);
     spec.name = std::string(name.substr(0, name.rfind('.')));

@@ -9,6 +9,7 @@
 #include "stats/compare.h"
 #include "stats/distributions.h"
 #include "stats/log_ratio.h"
+#include "stats/moments.h"
 #include "stats/summary.h"
 
 namespace warpmark::validate {
@@ -16,20 +17,14 @@ namespace {
 
 constexpr std::int64_t kLevelSessions = 5;  // more would follow a drift too slowly, fewer be too noisy
 constexpr std::int64_t kStepsNeeded = 6;    // that do not overlap: a spread of fewer is a guess
-constexpr double kPower = 0.9;
+constexpr double kDetectingPower = 0.9;
 constexpr double kPlannedPower = 0.95;  // for 90 % in fact: a history's spread is often somewhat too small
 constexpr double kRounding = 1e-12;     // of logarithms: differences below are arithmetic, not measurements
 constexpr std::int64_t kMostSessions = 100;
 
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 /// Mean of `fresh` values from `at` on less the mean of the `level` values before.
 double step_at(std::span<const double> values, std::size_t at, std::size_t level, std::size_t fresh) {
-  return mean_of(values.subspan(at, fresh)) - mean_of(values.subspan(at - level, level));
+  return stats::mean_of(values.subspan(at, fresh)) - stats::mean_of(values.subspan(at - level, level));
 }
 
 /// The history's own steps; none of them crosses a break.
@@ -80,7 +75,7 @@ std::optional<std::vector<double>> logarithms(std::span<const double> values) {
 
 void against_steps(HistoryStep& step, std::span<const double> steps, double fresh_step, std::int64_t fresh) {
   const auto count = static_cast<double>(steps.size());
-  const double mean = mean_of(steps);
+  const double mean = stats::mean_of(steps);
   double squares = 0, largest = 0;
   std::int64_t as_large = 0;
   step.step = fresh_step - mean;
@@ -130,8 +125,8 @@ HistoryStep step_from(std::span<const double> history, std::span<const std::int6
                                  kStepsNeeded * count),
                      true);
   }
-  step.level = mean_of(std::span(*old).last(level));
-  against_steps(step, steps, mean_of(*now) - step.level, count);
+  step.level = stats::mean_of(std::span(*old).last(level));
+  against_steps(step, steps, stats::mean_of(*now) - step.level, count);
   if (step.spread > kRounding) return step;
   step.spread = step.error = 0;
   if (std::fabs(step.step) <= kRounding) {
@@ -175,9 +170,9 @@ namespace {
 /// +1 where larger is worse.
 double sign_of(Better better) { return better == Better::higher ? -1 : 1; }
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
+std::string rounded_percent(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
 
-std::vector<double> values_of(const std::vector<HistoryPoint>& points) {
+std::vector<double> levels_of(const std::vector<HistoryPoint>& points) {
   std::vector<double> values;
   for (const auto& point : points) values.push_back(point.value);
   return values;
@@ -185,7 +180,7 @@ std::vector<double> values_of(const std::vector<HistoryPoint>& points) {
 
 double geometric_mean(std::span<const double> values) {
   const auto logs = logarithms(values);
-  return logs ? std::exp(mean_of(*logs)) : mean_of(values);
+  return logs ? std::exp(stats::mean_of(*logs)) : stats::mean_of(values);
 }
 
 /// A session of few samples is noisier than those of the history, which its noise is taken from.
@@ -211,7 +206,7 @@ struct Judged {
 Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_t metrics) {
   const auto surplus = static_cast<std::int64_t>(metric.baseline.size()) - options.most_history;
   if (surplus > 0) metric.baseline.erase(metric.baseline.begin(), metric.baseline.begin() + surplus);
-  const auto history = values_of(metric.baseline), fresh = values_of(metric.current);
+  const auto history = levels_of(metric.baseline), fresh = levels_of(metric.current);
   const auto changes = level_changes(history);
   std::vector<std::int64_t> breaks;
   for (const auto& change : changes) breaks.push_back(change.index);
@@ -233,7 +228,8 @@ Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_
   metric.ratio = stats::ratio_of_log(step.step);
   metric.p = step.p;
   metric.noise = stats::change_of_log(step.spread);
-  const double t = stats::t_quantile_of_tail(options.alpha / 2, step.degrees), power = stats::normal_quantile(kPower);
+  const double t = stats::t_quantile_of_tail(options.alpha / 2, step.degrees),
+               power = stats::normal_quantile(kDetectingPower);
   metric.interval = Interval{stats::ratio_of_log(step.step - t * step.error),
                              stats::ratio_of_log(step.step + t * step.error), 1 - options.alpha};
   const double limit = std::log1p(options.threshold);
@@ -246,10 +242,10 @@ std::string why_undecided(const MetricCheck& metric, const HistoryStep& step, bo
     return fmt::format("{} sessions never varied, so only the order speaks (p {:.3g}); one more session would tell",
                        metric.baseline.size(), metric.adjusted_p.value_or(step.p));
   }
-  const std::string noise = fmt::format("sessions differ by {} without a change", percent(*metric.noise));
-  const std::string found = fmt::format("a regression below {} can be missed", percent(*metric.detectable));
+  const std::string noise = fmt::format("sessions differ by {} without a change", rounded_percent(*metric.noise));
+  const std::string found = fmt::format("a regression below {} can be missed", rounded_percent(*metric.detectable));
   if (worse > 0 && !significant) {
-    return fmt::format("{} worse, but {}", percent(stats::change_of_log(worse)), noise);
+    return fmt::format("{} worse, but {}", rounded_percent(stats::change_of_log(worse)), noise);
   }
   return noise + ": " + found;
 }

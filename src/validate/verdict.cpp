@@ -19,7 +19,7 @@ namespace warpmark::validate {
 namespace {
 
 constexpr std::int64_t kFewestUnpaired = 3;
-constexpr double kRounding = 1e-13;
+constexpr double kErrorRounding = 1e-13;
 
 std::string why_no_ratio(std::span<const double> values, const char* arm) {
   if (values.empty()) return fmt::format("{} has no values", arm);
@@ -68,14 +68,14 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
   effect.log_ratio = test.estimate;
   effect.stdev = test.standard_error * std::sqrt(static_cast<double>(effect.n));
   if (effect.n < kFewestUnpaired) return effect;
-  if (test.standard_error > kRounding) {
+  if (test.standard_error > kErrorRounding) {
     effect.interval = test.interval;
     effect.p = test.p;
     return effect;
   }
   // No noise to test against: only the order is known, as in an exact permutation test.
   effect.stdev = 0;
-  const bool equal = std::fabs(test.estimate) <= kRounding;
+  const bool equal = std::fabs(test.estimate) <= kErrorRounding;
   const double p = 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(a.size() + b.size()),
                                                                  static_cast<unsigned>(a.size()));
   effect.p = equal ? 1 : p;
@@ -83,7 +83,7 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
   return effect;
 }
 
-std::string percent(double log_ratio) { return fmt::format("{:+.2f} %", std::expm1(log_ratio) * 100); }
+std::string change_percent(double log_ratio) { return fmt::format("{:+.2f} %", std::expm1(log_ratio) * 100); }
 
 /// `metrics` is over how many p is adjusted.
 void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
@@ -100,11 +100,12 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
   if (!effect.interval) {
     metric.reason = fmt::format("{} round{} cannot tell, at least {} can", effect.n, effect.n == 1 ? "" : "s", fewest);
   } else if (p <= options.alpha) {
-    metric.reason = fmt::format("a difference is certain ({} to {}), but not whether it reaches {:.3g} %",
-                                percent(effect.interval->low), percent(effect.interval->high), options.effect * 100);
+    metric.reason =
+        fmt::format("a difference is certain ({} to {}), but not whether it reaches {:.3g} %",
+                    change_percent(effect.interval->low), change_percent(effect.interval->high), options.effect * 100);
   } else {
-    metric.reason = fmt::format("anything from {} to {} is possible", percent(effect.interval->low),
-                                percent(effect.interval->high));
+    metric.reason = fmt::format("anything from {} to {} is possible", change_percent(effect.interval->low),
+                                change_percent(effect.interval->high));
   }
   metric.reason +=
       fmt::format("; about {} more round{} would decide", *metric.more_rounds, *metric.more_rounds == 1 ? "" : "s");

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/float_types.h"
+#include "base/json.h"
 
 namespace warpmark::accuracy {
 namespace {

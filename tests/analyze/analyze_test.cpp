@@ -5,6 +5,7 @@
 
 #include "analyze/ranks.h"
 #include "analyze/replay.h"
+#include "base/json.h"
 #include "model/json_analysis.h"
 #include "support/schema_check.h"
 #include "support/timeline_scene.h"

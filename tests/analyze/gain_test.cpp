@@ -16,7 +16,7 @@ using testing_support::kTensorGemm;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
-constexpr const char* kAdd = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>";
+constexpr const char* kAddOfFloats = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>";
 constexpr const char* kWideGemm = "cutlass_80_simt_sgemm_256x128_8x4_nn_align1";
 
 /// A program with a random mixture of causes; the same in every step.
@@ -36,11 +36,11 @@ Timeline random_program(unsigned seed) {
         case 1: scene.api("cudaMalloc", 5'000 + upto(200'000)); break;
         case 2: scene.synchronize(); break;
         case 3:
-          for (int k = upto(8); k >= 0; --k) scene.launch(kAdd, 5'000 + upto(100'000));
+          for (int k = upto(8); k >= 0; --k) scene.launch(kAddOfFloats, 5'000 + upto(100'000));
           break;
         case 4:
           scene.within("Optimizer.step#Adam.step", EventKind::annotation, [&] {
-            for (int k = 0; k < 50; ++k) scene.launch(kAdd, 2'000 + upto(5'000));
+            for (int k = 0; k < 50; ++k) scene.launch(kAddOfFloats, 2'000 + upto(5'000));
           });
           break;
         default: scene.launch(kTensorGemm, 5'000 + upto(300'000), 8U << upto(8)); break;

@@ -17,19 +17,19 @@ using testing_support::kTensorGemm;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+constexpr const char* kRingAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 constexpr std::int64_t kCell = 1'000;
 constexpr int kSteps = 5;
 
 /// All times are whole microseconds; computation on stream 7, communication on stream 20.
-Timeline random_program(unsigned seed) {
+Timeline random_ranks(unsigned seed) {
   std::mt19937 random(seed);
   const auto upto = [&random](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   return stepped(kSteps, [&](TimelineScene& scene) {
     for (int i = 3 + upto(12); i > 0; --i) {
       scene.dispatch_ns = kCell * (3 + upto(30));
       if (upto(3) == 0) {
-        scene.launch(kAllReduce, kCell * (1 + upto(60)), 24, 20);
+        scene.launch(kRingAllReduce, kCell * (1 + upto(60)), 24, 20);
       } else {
         scene.launch(kTensorGemm, kCell * (1 + upto(60)));
       }
@@ -71,7 +71,7 @@ std::int64_t in_ns(const TableValue& seconds) {
 TEST(Hta, overlap_is_the_painted_one) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     ProfileSession session;
-    session.ranks.push_back(random_program(seed));
+    session.ranks.push_back(random_ranks(seed));
     const Analysis analysis = analyze(session);
     const std::int64_t from = analysis.ranks[0].steps.front().start_ns;
     const std::int64_t to = analysis.ranks[0].steps.back().end_ns;
@@ -103,7 +103,7 @@ TEST(Hta, overlap_is_the_painted_one) {
 TEST(Hta, idle_time_of_a_stream_is_the_painted_one) {
   for (unsigned seed = 100; seed < 140; ++seed) {
     ProfileSession session;
-    session.ranks.push_back(random_program(seed));
+    session.ranks.push_back(random_ranks(seed));
     const Analysis analysis = analyze(session);
     const std::int64_t from = analysis.ranks[0].steps.front().start_ns;
     const std::int64_t to = analysis.ranks[0].steps.back().end_ns;

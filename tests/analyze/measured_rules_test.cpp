@@ -22,7 +22,7 @@ double severity(const ProfileSession& session, const std::string& rule) {
   return 0;
 }
 
-struct Case {
+struct MeasuredCase {
   const char* rule;
   KernelMetrics bad;
   KernelMetrics good;
@@ -31,7 +31,7 @@ struct Case {
 TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
   const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
   const char* kMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
-  const Case cases[] = {
+  const MeasuredCase cases[] = {
       {"occupancy",
        {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 40},
         {"sm__maximum_warps_per_active_cycle_pct", "%", 50}},
@@ -59,7 +59,7 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
        {{"launch__waves_per_multiprocessor", "", 0.2}, {"launch__grid_size", "", 32}, {"launch__sm_count", "", 132}},
        {{"launch__waves_per_multiprocessor", "", 1.0}, {"launch__grid_size", "", 132}, {"launch__sm_count", "", 132}}},
   };
-  for (const Case& one : cases) {
+  for (const MeasuredCase& one : cases) {
     ProfileSession bad;
     bad.kernels.push_back(kernel("slow(float*)", one.bad));
     EXPECT_GT(severity(bad, one.rule), 0.1) << one.rule;

@@ -13,7 +13,7 @@ namespace {
 using testing_support::kTensorGemm;
 using testing_support::TimelineScene;
 
-constexpr std::int64_t kOrigin = 1'700'000'000'000'000'000;
+constexpr std::int64_t kRecordedAt = 1'700'000'000'000'000'000;
 
 /// Ten seconds of steps in which the GPU works a fifth of the time, and idles because the host dispatches;
 /// `utilization` is what each GPU counted.
@@ -29,12 +29,12 @@ ProfileSession idle_steps(std::initializer_list<double> utilization) {
   }
   ProfileSession session;
   session.ranks.push_back(scene.build());
-  session.ranks[0].origin_ns = kOrigin;
+  session.ranks[0].origin_ns = kRecordedAt;
   int device = 0;
   for (const double value : utilization) {
     CounterSeries series{"gpu_utilization", "", device++, {}, {}};
     for (int i = 0; i < 100; ++i) {
-      series.times.push_back(kOrigin + i * 100'000'000LL);
+      series.times.push_back(kRecordedAt + i * 100'000'000LL);
       series.values.push_back(value);
     }
     session.counters.push_back(series);

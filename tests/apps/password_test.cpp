@@ -1,6 +1,8 @@
 // A password in the URL of a database stands on the command line, and in no report.
 #include <gmock/gmock.h>
 
+#include "base/json.h"
+
 #include "apps/stored_history.h"
 
 namespace warpmark::apps {

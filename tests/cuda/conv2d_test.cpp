@@ -7,7 +7,7 @@
 namespace warpmark::cuda_tests {
 namespace {
 
-struct Shape {
+struct ConvolutionShape {
   std::string dtype = "f32";
   std::string layout = "nchw";
   std::string pass = "forward";
@@ -16,7 +16,7 @@ struct Shape {
   std::int64_t pad = -1;
 };
 
-Params to_params(const Shape& s) {
+Params to_params(const ConvolutionShape& s) {
   return params_of({{"n", s.n},
                     {"c", s.c},
                     {"h", s.h},
@@ -35,15 +35,15 @@ class CudaConv2d : public Gpu {
   void SetUp() override {
     Gpu::SetUp();
     if (device_ == nullptr) return;
-    const device::Support support = implementation("conv2d").supports(device_->info(), to_params(Shape{}));
+    const device::Support support = implementation("conv2d").supports(device_->info(), to_params(ConvolutionShape{}));
     if (!support.available) GTEST_SKIP() << support.reason;
   }
 
-  [[nodiscard]] Result<std::unique_ptr<measure::Prepared>> prepare(const Shape& shape) const {
+  [[nodiscard]] Result<std::unique_ptr<measure::Prepared>> prepare(const ConvolutionShape& shape) const {
     return implementation("conv2d").prepare({*device_, to_params(shape), 2, 5});
   }
 
-  void expect_right(const Shape& shape) {
+  void expect_right(const ConvolutionShape& shape) {
     SCOPED_TRACE(to_text(to_params(shape)));
     expect_right_outputs(prepare(shape));
   }
@@ -92,7 +92,7 @@ TEST_F(CudaConv2d, names_the_engine) {
 }
 
 TEST_F(CudaConv2d, refuses_shapes_without_an_output) {
-  for (const Shape& shape : {Shape{.n = 0}, Shape{.h = 2, .r = 5, .pad = 0}}) {
+  for (const ConvolutionShape& shape : {ConvolutionShape{.n = 0}, ConvolutionShape{.h = 2, .r = 5, .pad = 0}}) {
     const auto prepared = prepare(shape);
     ASSERT_FALSE(prepared.ok());
     EXPECT_EQ(prepared.error().kind, ErrorKind::usage);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/json.h"
 #include "support/schema_check.h"
 
 namespace warpmark {

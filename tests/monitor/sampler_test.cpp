@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "monitor/csv.h"
 #include "support/fake_tree.h"

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 constexpr const char* kRest = " 1 1 0 -1 0 1 2 3 4 30 12 5 6 20 0 9 0 777 1000 25 1844\n";
 
 TEST(HostTimes, are_those_of_the_program_and_what_it_started) {
-  test::FakeTree tree;
+  warpmark::test::FakeTree tree;
   tree.file("proc/stat", "cpu  100 5 20 800 50 1 2 3 40 5\ncpu0 1 2 3\n")
       .file("proc/10/stat", std::string("10 (a) S (b) R 1") + kRest)
       .file("proc/10/task/10/stat", std::string("10 (a) S (b) R 1") + kRest)
@@ -53,7 +53,7 @@ TEST(HostTimes, are_nothing_for_a_program_that_has_ended) {
 
 TEST(CounterSampler, tells_threads_that_ran_from_blocked_ones) {
   if (!std::filesystem::exists("/proc/self/schedstat")) GTEST_SKIP() << "this kernel does not tell";
-  test::FakeTree folder;
+  warpmark::test::FakeTree folder;
   const auto file = folder.root() / "a.wmrec";
   std::atomic<bool> stop{false};
   std::thread busy([&] {

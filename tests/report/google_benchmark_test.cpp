@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "report/sample_session.h"
 #include "support/golden.h"
 

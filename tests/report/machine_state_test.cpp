@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "support/golden.h"
+#include "support/text_measures.h"
 
 namespace warpmark::report {
 namespace {
@@ -81,12 +82,6 @@ UtilizationHistory history() {
   return history;
 }
 
-std::size_t widest_line(const std::string& text) {
-  std::size_t widest = 0;
-  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
-  return widest;
-}
-
 TEST(MachineStateView, is_as_in_the_golden_files) {
   const std::string wide = render_machine_state(machine(), history(), {.width = 160, .unicode = true}, 0);
   const std::string narrow = render_machine_state(machine(), history(), {.width = 80, .unicode = true}, 0);
@@ -99,7 +94,7 @@ TEST(MachineStateView, stays_within_any_width_and_height) {
     for (const int width : {40, 60, 80, 120, 200}) {
       for (const auto& state : {machine(), laptop()}) {
         const auto text = render_machine_state(state, history(), {.width = width, .unicode = unicode}, 14);
-        EXPECT_LE(widest_line(text), static_cast<std::size_t>(width)) << text;
+        EXPECT_LE(test::widest_line(text), static_cast<std::size_t>(width)) << text;
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/json.h"
 #include "report/build.h"
@@ -15,6 +16,7 @@
 #include "report/well_formed.h"
 #include "support/golden.h"
 #include "support/schema_check.h"
+#include "support/text_measures.h"
 
 namespace warpmark::report {
 namespace {
@@ -39,12 +41,6 @@ std::string normalized_html(std::string html) {
   erase_all("<style>", "</style>", "...");
   erase_all(" d=\"", "\"", "...");
   return html;
-}
-
-std::size_t widest_line(const std::string& text) {
-  std::size_t widest = 0;
-  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
-  return widest;
 }
 
 bool has_section(const Report& report, std::string_view heading) {
@@ -242,7 +238,7 @@ TEST(BuildReport, fits_any_terminal_on_any_day) {
     for (const int width : {60, 80, 120}) {
       for (const bool details : {false, true}) {
         const auto text = rendered(day, "text", {.width = width, .unicode = true, .details = details});
-        EXPECT_LE(widest_line(text), static_cast<std::size_t>(width));
+        EXPECT_LE(test::widest_line(text), static_cast<std::size_t>(width));
       }
     }
     EXPECT_EQ(markup_error(rendered(day, "html")), "");
@@ -277,7 +273,7 @@ TEST(DoctorReport, names_what_to_fix_first) {
   expect_golden("report/golden/doctor.txt", text);
   EXPECT_LT(text.find("modprobe"), text.find("cpupower"));
   EXPECT_EQ(markup_error(render_html(report)), "");
-  EXPECT_LE(widest_line(text), 80U);
+  EXPECT_LE(test::widest_line(text), 80U);
   const auto healthy = doctor_report(sample_machine(), std::span(checks, 1));
   EXPECT_NE(render_text(healthy, {}).find("Nothing was found"), std::string::npos);
 }

@@ -12,15 +12,10 @@
 #include "report/html.h"
 #include "report/svg_canvas.h"
 #include "report/well_formed.h"
+#include "support/text_measures.h"
 
 namespace warpmark::report {
 namespace {
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 Plot curve() {
   return {"Bandwidth <of> \"cpu\" & co",
@@ -34,8 +29,8 @@ TEST(RenderSvg, is_well_formed_and_escapes_names) {
   const auto svg = render_svg(curve());
   EXPECT_EQ(markup_error(svg), "");
   EXPECT_NE(svg.find("Bandwidth &lt;of&gt; &quot;cpu&quot; &amp; co"), std::string::npos);
-  EXPECT_EQ(count_of(svg, "class=\"mark s0\""), 4U) << "three points and the legend";
-  EXPECT_EQ(count_of(svg, "class=\"limit\""), 1U);
+  EXPECT_EQ(test::count_of(svg, "class=\"mark s0\""), 4U) << "three points and the legend";
+  EXPECT_EQ(test::count_of(svg, "class=\"limit\""), 1U);
   EXPECT_NE(svg.find(">64 KiB<"), std::string::npos);
   EXPECT_NE(svg.find("4 KiB, 10.0 GB/s"), std::string::npos) << "hint of a point";
 }
@@ -48,7 +43,7 @@ TEST(RenderSvg, leaves_out_points_that_the_axis_cannot_show) {
   EXPECT_EQ(markup_error(svg), "");
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);
-  EXPECT_EQ(count_of(svg, "class=\"mark s0\""), 2U);
+  EXPECT_EQ(test::count_of(svg, "class=\"mark s0\""), 2U);
 }
 
 TEST(RenderSvg, draws_a_frame_without_any_series) {

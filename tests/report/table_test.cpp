@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "support/text_measures.h"
 
 namespace warpmark::report {
 namespace {
@@ -11,12 +12,6 @@ Table results() {
   return {{{"benchmark"}, {"median", Align::right}, {"bound", Align::left, 1}, {"of roof", Align::right}},
           {{{"gemm m=n=k=4096 bf16"}, {"199.3 µs"}, {"compute"}, {"87.3 %", Tone::good, 0.873}},
            {{"copy 4 KiB"}, {"2.65 µs"}, {"latency"}, {"–"}}}};
-}
-
-std::size_t widest_line(const std::string& text) {
-  std::size_t widest = 0;
-  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
-  return widest;
 }
 
 TEST(RenderTable, aligns_columns_and_draws_bars) {
@@ -49,7 +44,7 @@ TEST(RenderTable, wraps_long_texts_and_stays_within_the_width) {
   table.rows.push_back({{std::string(300, 'x')}, {"1.000 s"}, {"memory"}, {"1.0 %", Tone::plain, 0.01}});
   for (const int width : {40, 60, 80, 120, 200}) {
     const auto text = render_table(table, {.width = width, .unicode = true});
-    EXPECT_LE(widest_line(text), static_cast<std::size_t>(width));
+    EXPECT_LE(test::widest_line(text), static_cast<std::size_t>(width));
     EXPECT_NE(text.find("param59=12345"), std::string::npos) << "nothing may be lost";
   }
 }

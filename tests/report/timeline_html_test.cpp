@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "report/timeline_view.h"
+#include "support/text_measures.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::report {
@@ -64,12 +65,6 @@ Json data_of(const std::string& html) {
   auto parsed = parse_json(between(html, "<script type=\"application/json\">", "</script>"), "timeline");
   EXPECT_TRUE(parsed.ok());
   return parsed.ok() ? std::move(parsed).value() : Json();
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
 }
 
 std::vector<std::int64_t> numbers(const Json& array) { return array.get<std::vector<std::int64_t>>(); }
@@ -142,8 +137,8 @@ TEST(TimelineHtml, keeps_hostile_names_as_data) {
   analysis.findings.push_back(finding);
 
   const std::string html = timeline_html(session, analysis, {.heading = evil});
-  EXPECT_EQ(count_of(html, "<script"), 2U);
-  EXPECT_EQ(count_of(html, "</script"), 2U);
+  EXPECT_EQ(test::count_of(html, "<script"), 2U);
+  EXPECT_EQ(test::count_of(html, "</script"), 2U);
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(html, Not(HasSubstr("\xff")));
   const std::string block = between(html, "<script type=\"application/json\">", "</script>");
@@ -275,7 +270,7 @@ TEST(TimelineHtml, brings_script_and_style_once_and_loads_nothing) {
   }
   const std::string second = timeline_html(session, {}, {.assets = false});
   EXPECT_THAT(second, Not(HasSubstr("<style>")));
-  EXPECT_EQ(count_of(second, "<script"), 1U);
+  EXPECT_EQ(test::count_of(second, "<script"), 1U);
 }
 
 }  // namespace

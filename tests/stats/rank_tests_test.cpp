@@ -13,8 +13,8 @@ namespace {
 constexpr std::array kSleepFirst{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0};
 constexpr std::array kSleepSecond{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
 // Hollander, Wolfe: depression scale factors, example 3.1; also the example of R's wilcox.test.
-constexpr std::array kBefore{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30};
-constexpr std::array kAfter{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29};
+constexpr std::array kDepressionBefore{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30};
+constexpr std::array kDepressionAfter{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29};
 
 std::vector<double> differences(std::span<const double> a, std::span<const double> b) {
   std::vector<double> result;
@@ -57,7 +57,7 @@ TEST(MannWhitney, agrees_between_its_two_methods_for_many_values) {
 }
 
 TEST(Wilcoxon, agrees_with_scipy) {
-  const auto paired = differences(kBefore, kAfter);
+  const auto paired = differences(kDepressionBefore, kDepressionAfter);
   EXPECT_NEAR(wilcoxon_signed_rank(paired).p, 0.0390625, 1e-12);
   EXPECT_TRUE(wilcoxon_signed_rank(paired).exact);
   EXPECT_NEAR(wilcoxon_signed_rank(paired, RankMethod::normal).p, 0.04401098401295143, 1e-9);
@@ -97,7 +97,7 @@ TEST(HodgesLehmann, has_the_interval_of_the_rank_test) {
 TEST(PseudoMedian, agrees_with_rs_example) {
   // R: wilcox.test(x - y, conf.int = TRUE) of the depression data: 0.46, 95 % interval 0.01 .. 0.786; the values
   // themselves are the 23rd, 6th and 40th of the 45 Walsh averages.
-  const Shift shift = pseudo_median(differences(kBefore, kAfter));
+  const Shift shift = pseudo_median(differences(kDepressionBefore, kDepressionAfter));
   EXPECT_NEAR(shift.estimate, 0.46, 1e-12);
   EXPECT_NEAR(shift.interval.low, 0.01, 1e-12);
   EXPECT_NEAR(shift.interval.high, 0.786, 1e-12);

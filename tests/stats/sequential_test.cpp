@@ -14,7 +14,7 @@
 namespace warpmark::stats {
 namespace {
 
-constexpr int kTrials = 2000;
+constexpr int kSequences = 2000;
 constexpr std::int64_t kMost = 100;
 
 double normal(std::uint64_t seed, std::uint64_t i) {
@@ -36,7 +36,7 @@ struct Peeked {
 /// Trials in which looking after every sample ever called the series different from 0.
 Peeked peek(double (*noise)(std::uint64_t, std::uint64_t)) {
   Peeked found;
-  for (int trial = 0; trial < kTrials; ++trial) {
+  for (int trial = 0; trial < kSequences; ++trial) {
     const auto values = series(trial, 0, noise);
     bool sequential = false, naive = false;
     for (std::size_t n = 2; n <= values.size(); ++n) {
@@ -51,8 +51,8 @@ Peeked peek(double (*noise)(std::uint64_t, std::uint64_t)) {
 
 TEST(SequentialT, keeps_its_promise_under_peeking_after_every_sample) {
   const Peeked found = peek(normal);
-  EXPECT_LE(found.sequential, 0.05 * kTrials + 3 * std::sqrt(kTrials * 0.05 * 0.95));
-  EXPECT_GE(found.naive, 0.25 * kTrials) << "this is what peeking does to a plain t test";
+  EXPECT_LE(found.sequential, 0.05 * kSequences + 3 * std::sqrt(kSequences * 0.05 * 0.95));
+  EXPECT_GE(found.naive, 0.25 * kSequences) << "this is what peeking does to a plain t test";
 }
 
 TEST(SequentialT, keeps_its_promise_for_bimodal_and_heavy_tailed_differences) {
@@ -64,14 +64,14 @@ TEST(SequentialT, keeps_its_promise_for_bimodal_and_heavy_tailed_differences) {
     const double u = (static_cast<double>(random_bits(seed, i) >> 12) + 0.5) * 0x1p-52;
     return (2 * u - 1) / std::sqrt(2 * u * (1 - u));
   };
-  const double bound = 0.05 * kTrials + 3 * std::sqrt(kTrials * 0.05 * 0.95);
+  const double bound = 0.05 * kSequences + 3 * std::sqrt(kSequences * 0.05 * 0.95);
   EXPECT_LE(peek(bimodal).sequential, bound);
   EXPECT_LE(peek(heavy).sequential, bound);
 }
 
 TEST(SequentialT, covers_the_mean_at_all_times_together) {
   int missed = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
+  for (int trial = 0; trial < kSequences; ++trial) {
     const auto values = series(trial, 0.3, normal);
     bool out = false;
     for (std::size_t n = 2; n <= values.size(); ++n) {
@@ -80,7 +80,7 @@ TEST(SequentialT, covers_the_mean_at_all_times_together) {
     }
     missed += out;
   }
-  EXPECT_LE(missed, 0.05 * kTrials + 3 * std::sqrt(kTrials * 0.05 * 0.95));
+  EXPECT_LE(missed, 0.05 * kSequences + 3 * std::sqrt(kSequences * 0.05 * 0.95));
 }
 
 TEST(SequentialT, interval_and_p_say_the_same) {

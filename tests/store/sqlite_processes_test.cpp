@@ -16,7 +16,7 @@ namespace warpmark::store {
 namespace {
 
 /// A session with runs and rounds, as `warpmark run` appends them. 0 if every append succeeded.
-int write_session(const std::filesystem::path& file, const std::string& id, int runs) {
+int write_own_session(const std::filesystem::path& file, const std::string& id, int runs) {
   const auto store = open_sqlite(file);
   if (!store.ok()) return std::fprintf(stderr, "%s\n", store.error().what.c_str()), 1;
   if (!(*store)->begin(sample_session(id)).ok()) return 2;
@@ -35,7 +35,8 @@ TEST(SqliteStore, loses_nothing_when_processes_write_at_once) {
   constexpr int kWriters = 4, kRuns = 20;
   std::vector<pid_t> writers;  // they also race to create the file
   for (int writer = 0; writer < kWriters; ++writer) {
-    writers.push_back(start_child([&] { return write_session(folder.file(), "w" + std::to_string(writer), kRuns); }));
+    writers.push_back(
+        start_child([&] { return write_own_session(folder.file(), "w" + std::to_string(writer), kRuns); }));
   }
   for (const pid_t writer : writers) EXPECT_EQ(wait_for(writer), 0);
   const auto store = open_sqlite(folder.file()).value();

@@ -1,6 +1,7 @@
 // What every Store does, whatever it keeps its data in.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "postgres_server.h"
 #include "sample_data.h"
 #include "store/memory_store.h"

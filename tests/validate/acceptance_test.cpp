@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "stats/summary.h"
 #include "support/schema_check.h"
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "stats/distributions.h"
 #include "stats/random.h"
 #include "stats/summary.h"

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "stats/summary.h"
 #include "support/schema_check.h"
 #include "validate/command_experiment.h"
@@ -30,19 +31,19 @@ MatrixSpec spec_of(const std::string& yaml) {
   return spec.ok() ? *spec : MatrixSpec{};
 }
 
-Metric metric(const char* id, const char* unit, Better better, double value) {
+Metric metric_with(const char* id, const char* unit, Better better, double value) {
   Metric result{.id = id, .unit = unit, .better = better, .samples = {value}};
   result.round_sizes = {1};
   result.summary = stats::summarize(result.samples);
   return result;
 }
 
-Run run_of(double seconds, double p99) {
+Run timed_run(double seconds, double p99) {
   Run run;
   run.workload = "command";
   run.outcome = Outcome::passed;
-  run.metrics.push_back(metric("time", "s", Better::lower, seconds));
-  run.metrics.push_back(metric("p99", "s", Better::lower, p99));
+  run.metrics.push_back(metric_with("time", "s", Better::lower, seconds));
+  run.metrics.push_back(metric_with("p99", "s", Better::lower, p99));
   return run;
 }
 
@@ -85,7 +86,7 @@ price_per_hour: {axis: gpu, h100: 4}
   EXPECT_EQ(spec.variants[7].price_per_hour, 0);
 }
 
-void expect_refused(const std::string& yaml, const std::string& part) {
+void expect_matrix_refused(const std::string& yaml, const std::string& part) {
   const auto spec = parse_matrix_spec(yaml, "m.yaml");
   ASSERT_FALSE(spec.ok()) << yaml;
   EXPECT_EQ(spec.error().kind, ErrorKind::data);
@@ -94,20 +95,20 @@ void expect_refused(const std::string& yaml, const std::string& part) {
 }
 
 TEST(MatrixSpec, names_line_and_fix_of_what_is_wrong) {
-  expect_refused("", "m.yaml line 1");
-  expect_refused(kFile + "objectivs: [time]\n", "did you mean 'objectives'?");
-  expect_refused(kFile + "exclude: [{batch: 16}]\n", "one of: 1, 8");
-  expect_refused(kFile + "exclude: [{bacth: 1}]\n", "did you mean 'batch'?");
-  expect_refused(kFile + "exclude: [{precision: f32, batch: 1}]\n", "the baseline is excluded");
-  expect_refused(kFile + "include: [{precision: bf16}]\n", "every axis");
-  expect_refused(kFile + "rounds: 0\n", "m.yaml line 5");
-  expect_refused(kFile + "price_per_hour: {axis: gpu}\n", "price_per_hour.axis");
-  expect_refused(kFile + "samples: many\n", "samples");
-  expect_refused("command: {run: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "has no place for 'a=1'");
-  expect_refused("command: {run: 'prog {a}'}\naxes: {a: [1, 1]}\nbaseline: {a: 1}\n", "twice");
-  expect_refused("command: {run: 'prog {a}'}\naxes: {a: [1]}\nbaseline: {a: 1}\n", "beside the baseline");
-  expect_refused("command: {run: 'x{a}'}\naxes: {a: [{l: [p, q]}, {m: []}]}\nbaseline: {a: l}\n", "no word {a}");
-  expect_refused("command: {rum: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "did you mean 'run'?");
+  expect_matrix_refused("", "m.yaml line 1");
+  expect_matrix_refused(kFile + "objectivs: [time]\n", "did you mean 'objectives'?");
+  expect_matrix_refused(kFile + "exclude: [{batch: 16}]\n", "one of: 1, 8");
+  expect_matrix_refused(kFile + "exclude: [{bacth: 1}]\n", "did you mean 'batch'?");
+  expect_matrix_refused(kFile + "exclude: [{precision: f32, batch: 1}]\n", "the baseline is excluded");
+  expect_matrix_refused(kFile + "include: [{precision: bf16}]\n", "every axis");
+  expect_matrix_refused(kFile + "rounds: 0\n", "m.yaml line 5");
+  expect_matrix_refused(kFile + "price_per_hour: {axis: gpu}\n", "price_per_hour.axis");
+  expect_matrix_refused(kFile + "samples: many\n", "samples");
+  expect_matrix_refused("command: {run: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "has no place for 'a=1'");
+  expect_matrix_refused("command: {run: 'prog {a}'}\naxes: {a: [1, 1]}\nbaseline: {a: 1}\n", "twice");
+  expect_matrix_refused("command: {run: 'prog {a}'}\naxes: {a: [1]}\nbaseline: {a: 1}\n", "beside the baseline");
+  expect_matrix_refused("command: {run: 'x{a}'}\naxes: {a: [{l: [p, q]}, {m: []}]}\nbaseline: {a: l}\n", "no word {a}");
+  expect_matrix_refused("command: {rum: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "did you mean 'run'?");
 }
 
 TEST(MetricPercentile, is_taken_from_lists_and_from_all_lines_that_match) {
@@ -122,10 +123,10 @@ TEST(MetricPercentile, is_taken_from_lists_and_from_all_lines_that_match) {
   metric = {.name = "p75", .source = MetricSource::json, .expression = "latencies", .percentile = 0.75};
   EXPECT_EQ(*read_metric(metric, output, ""), 4);
 
-  expect_refused(
+  expect_matrix_refused(
       "command: {run: 'p {a}', metrics: [{name: time, percentile: 99}]}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n",
       "percentile needs regex or json");
-  expect_refused(
+  expect_matrix_refused(
       "command: {run: 'p {a}', metrics: [{name: x, json: y, percentile: 100}]}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n",
       "between 0 and 100");
 }
@@ -139,7 +140,7 @@ struct World {
     order.push_back(number);
     if (failing[number]-- > 0) return data_error("exit code 7", "it said: no");
     const double seconds = (number + 1) * jitter(static_cast<int>(order.size()));
-    return run_of(seconds, seconds / 10);
+    return timed_run(seconds, seconds / 10);
   };
 };
 

@@ -57,4 +57,11 @@ inline double spread_of_pairs(Noise noise, double cv) {
   return 0;
 }
 
+/// `n` results that hardly move around a level: 0.3 % up and down, without a trend.
+inline std::vector<double> quiet(std::size_t n, double level = 1) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n; ++i) values.push_back(level * (1 + 0.003 * std::sin(static_cast<double>(i) * 2.4)));
+  return values;
+}
+
 }  // namespace warpmark::validate

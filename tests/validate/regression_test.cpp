@@ -6,17 +6,12 @@
 #include <cmath>
 
 #include "validate/history_simulation.h"
+#include "validate/noise_models.h"
 
 namespace warpmark::validate {
 namespace {
 
 /// A quiet series: values differ by a fraction of a per cent, in no order.
-std::vector<double> quiet(std::size_t n, double level = 1) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < n; ++i) values.push_back(level * (1 + 0.003 * std::sin(static_cast<double>(i) * 2.4)));
-  return values;
-}
-
 MetricCheck metric_of(const std::vector<double>& history, const std::vector<double>& fresh,
                       Better better = Better::lower) {
   MetricCheck metric;
@@ -183,7 +178,7 @@ TEST(JudgeCheck, tells_a_constant_metric_that_changed_after_one_more_session) {
 }
 
 /// Three standard errors of a share of `trials` around `share`.
-double margin(double share, int trials) { return 3 * std::sqrt(share * (1 - share) / trials); }
+double margin_of(double share, int trials) { return 3 * std::sqrt(share * (1 - share) / trials); }
 
 TEST(HistorySimulation, calls_unchanged_programs_worse_in_at_most_five_per_cent) {
   for (const Noise noise : kNoises) {
@@ -195,7 +190,7 @@ TEST(HistorySimulation, calls_unchanged_programs_worse_in_at_most_five_per_cent)
                                      .metrics = metrics,
                                      .check = {.threshold = 0.001},
                                      .trials = 300};
-        EXPECT_LE(simulate_history(what).worse, 0.05 + margin(0.05, what.trials))
+        EXPECT_LE(simulate_history(what).worse, 0.05 + margin_of(0.05, what.trials))
             << name_of(noise) << ", " << history << " sessions, " << metrics << " metrics";
       }
     }
@@ -209,11 +204,11 @@ TEST(HistorySimulation, finds_what_it_should_with_the_sessions_it_asks_for) {
     HistorySimulation what{.noise = noise, .cv = 0.02, .fresh = *needed, .trials = 300};
     what.history = std::max<std::int64_t>(60, 2 * history_needed(*needed));
     what.check.most_history = what.history;
-    EXPECT_GE(simulate_history(what).same, 0.9 - margin(0.9, what.trials)) << name_of(noise);
+    EXPECT_GE(simulate_history(what).same, 0.9 - margin_of(0.9, what.trials)) << name_of(noise);
     what.true_ratio = 1.1025;
-    EXPECT_GE(simulate_history(what).worse, 0.9 - margin(0.9, what.trials)) << name_of(noise);
+    EXPECT_GE(simulate_history(what).worse, 0.9 - margin_of(0.9, what.trials)) << name_of(noise);
     what.true_ratio = 1.05;
-    EXPECT_LE(simulate_history(what).same, 0.05 + margin(0.05, what.trials)) << name_of(noise);
+    EXPECT_LE(simulate_history(what).same, 0.05 + margin_of(0.05, what.trials)) << name_of(noise);
   }
 }
 

@@ -8,12 +8,12 @@
 namespace warpmark::validate {
 namespace {
 
-constexpr int kTrials = 400;
-double margin(double share) { return 3 * std::sqrt(share * (1 - share) / kTrials); }
+constexpr int kComparisons = 400;
+double margin(double share) { return 3 * std::sqrt(share * (1 - share) / kComparisons); }
 
 TEST(VerdictSimulation, equal_arms_are_seldom_called_different) {
   for (const Noise noise : kNoises) {
-    const auto found = simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 40, .trials = kTrials});
+    const auto found = simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 40, .trials = kComparisons});
     EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
     EXPECT_NEAR(found.better + found.worse + found.same + found.inconclusive, 1, 1e-9) << name_of(noise);
   }
@@ -21,16 +21,20 @@ TEST(VerdictSimulation, equal_arms_are_seldom_called_different) {
 
 TEST(VerdictSimulation, a_fixed_number_of_rounds_keeps_the_rate_too) {
   for (const Noise noise : kNoises) {
-    const auto found =
-        simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 20, .stop_early = false, .trials = kTrials});
+    const auto found = simulate(
+        {.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 20, .stop_early = false, .trials = kComparisons});
     EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
   }
 }
 
 TEST(VerdictSimulation, blocks_keep_the_rate_too) {
   for (const Noise noise : kNoises) {
-    const auto found = simulate(
-        {.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 20, .interleave = Interleave::block, .trials = kTrials});
+    const auto found = simulate({.noise = noise,
+                                 .cv = 0.03,
+                                 .effect = 0.01,
+                                 .rounds = 20,
+                                 .interleave = Interleave::block,
+                                 .trials = kComparisons});
     EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);
   }
 }
@@ -41,7 +45,7 @@ TEST(VerdictSimulation, without_interleaving_a_drift_is_taken_for_a_difference) 
                                .effect = 0.01,
                                .rounds = 20,
                                .interleave = Interleave::none,
-                               .trials = kTrials});
+                               .trials = kComparisons});
   EXPECT_GE(found.better + found.worse, 0.5) << "this is why interleaving is the default";
 }
 
@@ -54,10 +58,11 @@ TEST(VerdictSimulation, an_effect_that_matters_is_found_in_the_rounds_asked_for)
                                   .true_ratio = 1 + kEffect,
                                   .effect = kEffect,
                                   .rounds = rounds,
-                                  .trials = kTrials});
+                                  .trials = kComparisons});
     EXPECT_GE(slower.worse, 0.9 - margin(0.9)) << name_of(noise) << " in " << rounds << " rounds";
     EXPECT_LE(slower.better, 0.01);
-    const auto equal = simulate({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials});
+    const auto equal =
+        simulate({.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kComparisons});
     EXPECT_GE(equal.same, 0.9 - margin(0.9)) << name_of(noise) << " in " << rounds << " rounds";
     EXPECT_LE(slower.mean_rounds, static_cast<double>(rounds));
   }
@@ -67,7 +72,8 @@ TEST(VerdictSimulation, what_an_inconclusive_comparison_asks_for_decides) {
   constexpr double kEffect = 0.02;
   for (const Noise noise : kNoises) {
     for (const std::int64_t rounds : {10, 25}) {
-      SimulationOptions options{.noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kTrials / 2};
+      SimulationOptions options{
+          .noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kComparisons / 2};
       const double allowed = 3 * std::sqrt(0.9 * 0.1 / options.trials);
       const auto equal = simulate_asking(options);
       EXPECT_GE(equal.same, 0.9 - allowed) << name_of(noise) << " after " << rounds << " rounds";
@@ -80,7 +86,8 @@ TEST(VerdictSimulation, what_an_inconclusive_comparison_asks_for_decides) {
 }
 
 TEST(VerdictSimulation, many_metrics_cost_rounds_and_no_false_alarms) {
-  const SimulationOptions one{.cv = 0.02, .true_ratio = 1.02, .effect = 0.02, .rounds = 100, .trials = kTrials / 4};
+  const SimulationOptions one{
+      .cv = 0.02, .true_ratio = 1.02, .effect = 0.02, .rounds = 100, .trials = kComparisons / 4};
   auto ten = one;
   ten.metrics = 10;
   const auto alone = simulate(one), among = simulate(ten);
@@ -98,7 +105,7 @@ TEST(VerdictSimulation, intervals_cover_the_true_ratio) {
                                    .effect = 0.01,
                                    .rounds = 25,
                                    .stop_early = stop_early,
-                                   .trials = kTrials});
+                                   .trials = kComparisons});
       EXPECT_GE(found.covered, 0.95 - margin(0.95)) << name_of(noise) << (stop_early ? " sequential" : " fixed");
     }
   }

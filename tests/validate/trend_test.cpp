@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "validate/noise_models.h"
+
 namespace warpmark::validate {
 namespace {
 
@@ -12,12 +14,6 @@ TrendSeries series_of(const std::vector<double>& values, Better better = Better:
   TrendSeries series{.label = "job", .metric = "time", .unit = "s", .better = better};
   for (const double value : values) series.points.push_back({.point = {.session = "s", .n = 5, .value = value}});
   return series;
-}
-
-std::vector<double> quiet(std::size_t n, double level) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < n; ++i) values.push_back(level * (1 + 0.003 * std::sin(static_cast<double>(i) * 2.4)));
-  return values;
 }
 
 std::vector<double> joined(std::vector<double> first, const std::vector<double>& second) {

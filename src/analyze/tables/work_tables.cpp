@@ -8,15 +8,15 @@ namespace warpmark::analyze {
 
 namespace {
 
-struct Use {
+struct WorkUse {
   Category category = Category::other;
   double calls = 0;
   double total_ns = 0;
   double longest_ns = 0;
 };
 
-std::vector<std::pair<NameId, Use>> by_time(const std::unordered_map<NameId, Use>& uses) {
-  std::vector<std::pair<NameId, Use>> sorted(uses.begin(), uses.end());
+std::vector<std::pair<NameId, WorkUse>> by_time(const std::unordered_map<NameId, WorkUse>& uses) {
+  std::vector<std::pair<NameId, WorkUse>> sorted(uses.begin(), uses.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second.total_ns != b.second.total_ns ? a.second.total_ns > b.second.total_ns : a.first < b.first;
   });
@@ -39,10 +39,10 @@ AnalysisTable kernel_table(const Evidence& evidence, std::size_t rows) {
        {"longest", "Longest", "s"},
        {"share", "Of the step", "ratio"}},
       {}};
-  std::unordered_map<NameId, Use> uses;
+  std::unordered_map<NameId, WorkUse> uses;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work)) continue;
-    Use& use = uses[rank.timeline->events.name[work.event]];
+    WorkUse& use = uses[rank.timeline->events.name[work.event]];
     const auto ns = static_cast<double>(work.end - work.start);
     use.category = work.category;
     use.calls += 1;
@@ -73,10 +73,10 @@ AnalysisTable operator_table(const Evidence& evidence, std::size_t rows) {
     table.note = "No operators were recorded (or nothing joins them to their kernels).";
     return table;
   }
-  std::unordered_map<NameId, Use> uses;
+  std::unordered_map<NameId, WorkUse> uses;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work)) continue;
-    Use& use = uses[work.op == kNoEvent ? 0 : rank.timeline->events.name[work.op]];
+    WorkUse& use = uses[work.op == kNoEvent ? 0 : rank.timeline->events.name[work.op]];
     use.calls += 1;
     use.total_ns += static_cast<double>(work.end - work.start);
   }

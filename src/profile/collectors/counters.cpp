@@ -60,9 +60,7 @@ StatLine stat_line(const fs::path& path) {
 constexpr std::size_t kUserTicks = 11;
 constexpr std::size_t kSystemTicks = 12;
 
-bool is_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+bool is_number(const std::string& text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 
 /// The program and everything it started, directly or not.
 std::set<std::int64_t> family_of(const fs::path& root, std::int64_t program) {

@@ -51,7 +51,7 @@ std::vector<bool> names_of(const Timeline& timeline, const Condition& condition)
 std::string escaped(const std::string& name) {
   std::string text;
   for (const char c : name) {
-    const bool plain = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool plain = c == '_' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     text += plain ? std::string(1, c) : std::string("\\") + c;
   }
   return text;

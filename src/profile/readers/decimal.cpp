@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/text.h"
+
 namespace warpmark::profile {
 namespace {
 
 constexpr std::uint64_t kMostTimesTen = UINT64_MAX / 10 - 1;  // ten times this and a digit fit into 64 bits
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Decimal {
   bool negative = false;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
 
@@ -77,8 +78,6 @@ constexpr KeyTable kArguments(std::array{
     Arg{"est. achieved occupancy %", {.kind = Kind::percent, .number = &LaunchShape::occupancy}},
     triple("grid", &LaunchShape::grid),
     triple("block", &LaunchShape::block)});
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Short plain numbers, which nearly all are, without a library call.
 std::optional<std::int64_t> integer_of(std::string_view digits) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
 #include "profile/readers/kineto_kinds.h"
@@ -20,8 +21,6 @@ void count_flaw(EventBatch& batch, Flaw flaw, std::string_view example) {
   const auto i = static_cast<std::size_t>(flaw);
   if (batch.flaws[i]++ == 0) batch.examples[i] = example.substr(0, 200);
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Microseconds as text to nanoseconds.
 std::optional<std::int64_t> nanoseconds(std::string_view us) {

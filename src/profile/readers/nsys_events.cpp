@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "profile/readers/json_text.h"
 
 namespace warpmark::profile {
@@ -62,7 +63,7 @@ std::string_view without_version(std::string_view name) {
   const auto at = name.rfind("_v");
   if (at == std::string_view::npos || at + 2 == name.size()) return name;
   const auto digits = name.substr(at + 2);
-  const bool is_version = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_version = std::all_of(digits.begin(), digits.end(), is_digit);
   return is_version && name.starts_with("cu") ? name.substr(0, at) : name;
 }
 

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
+
 #include "profile/readers/nsys_events.h"
 
 namespace warpmark::profile {
@@ -39,7 +41,7 @@ std::string metric_id(std::string_view name) {
   }
   std::string id;
   for (const char c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    const bool letter = (c >= 'a' && c <= 'z') || is_digit(c);
     if (letter) {
       id += c;
     } else if (c >= 'A' && c <= 'Z') {

@@ -96,8 +96,8 @@ std::string numbered(const std::string& sql) {
 std::string to_regular_expression(std::string_view glob) {
   std::string pattern = "^(?:";
   for (const char letter : glob) {
-    const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                       (letter >= '0' && letter <= '9') || letter == '_' || static_cast<unsigned char>(letter) >= 0x80;
+    const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || is_digit(letter) ||
+                       letter == '_' || static_cast<unsigned char>(letter) >= 0x80;
     pattern += letter == '*' ? ".*" : letter == '?' ? "." : plain ? std::string(1, letter) : std::string("\\") + letter;
   }
   return pattern + ")$";
@@ -105,12 +105,12 @@ std::string to_regular_expression(std::string_view glob) {
 
 /// PostgreSQL takes conditions on several columns for independent, expects next to no row, and joins everything before
 /// it looks for the newest. OFFSET 0 keeps it from taking the lookup apart.
-std::string join_each(const std::string& table, const std::string& condition) {
+std::string join_each_postgres(const std::string& table, const std::string& condition) {
   const std::string name = table.substr(table.rfind(' '));
   return " CROSS JOIN LATERAL (SELECT * FROM " + table + " WHERE " + condition + " OFFSET 0)" + name;
 }
 
-constexpr Dialect kDialect{"JOIN", "~", to_regular_expression, join_each};
+constexpr Dialect kPostgresDialect{"JOIN", "~", to_regular_expression, join_each_postgres};
 
 void ignore_notice(void*, const char*) {}
 
@@ -268,6 +268,6 @@ Status PostgresConnection::begin(TransactionKind kind) {
 
 Status PostgresConnection::check_references(bool) { return {}; }  // every reference that is left has its index
 
-const Dialect& PostgresConnection::dialect() const { return kDialect; }
+const Dialect& PostgresConnection::dialect() const { return kPostgresDialect; }
 
 }  // namespace warpmark::store

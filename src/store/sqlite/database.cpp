@@ -88,11 +88,11 @@ std::string to_sqlite_glob(std::string_view pattern) {
   return glob;
 }
 
-std::string join_each(const std::string& table, const std::string& condition) {
+std::string join_each_sqlite(const std::string& table, const std::string& condition) {
   return " CROSS JOIN " + table + " ON " + condition;
 }
 
-constexpr Dialect kDialect{"CROSS JOIN", "GLOB", to_sqlite_glob, join_each};
+constexpr Dialect kSqliteDialect{"CROSS JOIN", "GLOB", to_sqlite_glob, join_each_sqlite};
 
 }  // namespace
 
@@ -208,7 +208,7 @@ Status Database::check_references(bool on) {
   return run(on ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF");
 }
 
-const Dialect& Database::dialect() const { return kDialect; }
+const Dialect& Database::dialect() const { return kSqliteDialect; }
 
 Error Database::error(int code) const {
   const std::string file = path_.string();
