@@ -1,7 +1,9 @@
-# warpmark_folder(NAME [SEPARATE] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library warpmark_NAME.
-# Files under a folder named "module" belong to the CUDA module instead. SEPARATE: each file is compiled alone, always.
+# warpmark_folder(NAME [SEPARATE] [COMPUTES] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library
+# warpmark_NAME. Files under a folder named "module" belong to the CUDA module instead. SEPARATE: each file is compiled
+# alone, always. COMPUTES: its loops are what users wait for, so it is compiled with -O3 in a release; the others with -O2,
+# which takes the compiler a quarter less time.
 function(warpmark_folder name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "FOLDERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE;COMPUTES" "" "FOLDERS;LIBRARIES" ${ARGN})
   list(TRANSFORM ARG_FOLDERS PREPEND warpmark_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/module/")
@@ -9,6 +11,9 @@ function(warpmark_folder name)
     add_library(warpmark_${name} STATIC ${sources})
     target_include_directories(warpmark_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(warpmark_${name} PUBLIC ${ARG_FOLDERS} ${ARG_LIBRARIES} PRIVATE warpmark_flags)
+    if(NOT ARG_COMPUTES)
+      target_compile_options(warpmark_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+    endif()
     if(NOT ARG_SEPARATE)
       warpmark_unity(warpmark_${name} ${sources})
     endif()

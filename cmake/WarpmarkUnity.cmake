@@ -1,12 +1,12 @@
 # warpmark_unity(TARGET sources...): where WARPMARK_UNITY is on (the preset "release"), eight files of TARGET are compiled
 # as one, so that the headers they share are parsed and the templates instantiated once: most of the time of a build. So
-# the names in the unnamed namespaces of a folder differ. Files that define a descriptor (a rule, a format, a
-# reader) name their functions alike, and are compiled alone; so are files with code for other instruction sets.
+# the names in the unnamed namespaces of a folder differ. The rules, the readers and the parts of the CUDA module name the
+# functions of their descriptors alike, and are compiled alone; so are files with code for other instruction sets.
 function(warpmark_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WARPMARK_UNITY})
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} alone LIMIT_COUNT 1 REGEX
-         "^(extern |constinit )*const (Rule|Format|TraceReader|Writer) |^#pragma GCC target|__attribute__\\(\\(target")
+         "^(extern |constinit )*const (Rule|TraceReader|Writer|CudaImplementation) |^#pragma GCC target|__attribute__\\(\\(target")
     if(alone)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()

@@ -30,7 +30,7 @@ bool is_measure(const Json& measure) {
   return measure.is_object() && measure.contains("value") && measure["value"].is_number();
 }
 
-bool detect(const Document& document) {
+bool detect_bencher(const Document& document) {
   if (!document.json || !document.json->is_object() || document.json->empty()) return false;
   return std::all_of(document.json->begin(), document.json->end(), [](const Json& benchmark) {
     return benchmark.is_object() && !benchmark.empty() && std::all_of(benchmark.begin(), benchmark.end(), is_measure);
@@ -50,7 +50,7 @@ Status read_measure(JsonFields& fields, const std::string& slug, Run& run) {
   return add_metric(run, found->quantity, {value * found->scale});
 }
 
-Result<std::vector<Session>> read(const Document& document) {
+Result<std::vector<Session>> read_bencher(const Document& document) {
   if (!document.json || !document.json->is_object()) return data_error("it is no JSON object of benchmarks");
   Session session = foreign_session("Bencher Metric Format");
   std::optional<Error> error;
@@ -89,7 +89,7 @@ std::string slug_of(std::string_view id) {
   return slug;
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_bencher(const Session& session) {
   Json json = Json::object();
   std::size_t left_out = 0;
   for (const Run& run : session.runs) {
@@ -111,6 +111,6 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kBencher{"bencher", "Bencher Metric Format", detect, read, write};
+extern const Format kBencher{"bencher", "Bencher Metric Format", detect_bencher, read_bencher, write_bencher};
 
 }  // namespace warpmark::exchange

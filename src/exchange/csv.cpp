@@ -62,7 +62,7 @@ std::optional<char> separator_of(std::string_view text) {
   return std::nullopt;
 }
 
-bool detect(const Document& document) { return !document.json && separator_of(document.text).has_value(); }
+bool detect_csv(const Document& document) { return !document.json && separator_of(document.text).has_value(); }
 
 /// Where the known columns are, and the names of the others.
 struct Header {
@@ -85,9 +85,9 @@ Result<Header> header_of(const Fields& fields) {
   return header;
 }
 
-class Reader {
+class CsvReader {
  public:
-  explicit Reader(Header header) : header_(std::move(header)) {}
+  explicit CsvReader(Header header) : header_(std::move(header)) {}
 
   Status add(const Fields& row) {
     const std::string unit_text = text(row, "unit", "");
@@ -233,14 +233,14 @@ class Reader {
   std::map<std::string, std::size_t> by_group_;
 };
 
-Result<std::vector<Session>> read(const Document& document) {
+Result<std::vector<Session>> read_csv(const Document& document) {
   const auto separator = separator_of(document.text);
   if (!separator) {
     return data_error("the first line does not name the columns 'workload' (or 'name') and 'value'");
   }
   WM_ASSIGN(const auto rows, parse_csv(document.text, *separator, "the table"));
   WM_ASSIGN(Header header, header_of(rows.front()));
-  Reader reader(std::move(header));
+  CsvReader reader(std::move(header));
   for (std::size_t i = 1; i < rows.size(); ++i) {
     Status added;
     if (rows[i].size() != rows[0].size()) {
@@ -288,7 +288,7 @@ void add_samples(std::string& text, const std::string& run_fields, const Metric&
   }
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_csv(const Session& session) {
   const auto names = parameters_of(session);
   std::string text = "session,started,commit,branch,workload,";
   for (const auto& name : names) {
@@ -310,6 +310,6 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kCsv{"csv", "a table with one sample a row", detect, read, write};
+extern const Format kCsv{"csv", "a table with one sample a row", detect_csv, read_csv, write_csv};
 
 }  // namespace warpmark::exchange

@@ -12,14 +12,14 @@
 namespace warpmark::exchange {
 namespace {
 
-bool detect(const Document& document) {
+bool detect_custom_is_better(const Document& document) {
   if (!document.json || !document.json->is_array() || document.json->empty()) return false;
   return std::all_of(document.json->begin(), document.json->end(), [](const Json& item) {
     return item.is_object() && item.contains("name") && item.contains("value") && item.contains("unit");
   });
 }
 
-Result<std::vector<Session>> read(const Document& document, Better better) {
+Result<std::vector<Session>> read_custom_is_better(const Document& document, Better better) {
   if (!document.json || !document.json->is_array()) return data_error("it is no JSON array of names and values");
   Session session = foreign_session("github-action-benchmark");
   std::optional<Error> error;
@@ -33,7 +33,7 @@ Result<std::vector<Session>> read(const Document& document, Better better) {
 }
 
 /// The primary metric of every run, and the others where they have this direction, too.
-Result<Exported> write(const Session& session, Better better) {
+Result<Exported> write_custom_is_better(const Session& session, Better better) {
   Json json = Json::array();
   std::size_t left_out = 0;
   for (const Run& run : session.runs) {
@@ -56,14 +56,14 @@ Result<Exported> write(const Session& session, Better better) {
 
 }  // namespace
 
-extern const Format kCustomSmallerIsBetter{"customSmallerIsBetter",
-                                           "github-action-benchmark's own JSON: small values are better", detect,
-                                           [](const Document& document) { return read(document, Better::lower); },
-                                           [](const Session& session) { return write(session, Better::lower); }};
+extern const Format kCustomSmallerIsBetter{
+    "customSmallerIsBetter", "github-action-benchmark's own JSON: small values are better", detect_custom_is_better,
+    [](const Document& document) { return read_custom_is_better(document, Better::lower); },
+    [](const Session& session) { return write_custom_is_better(session, Better::lower); }};
 
-extern const Format kCustomBiggerIsBetter{"customBiggerIsBetter",
-                                          "github-action-benchmark's own JSON: big values are better", detect,
-                                          [](const Document& document) { return read(document, Better::higher); },
-                                          [](const Session& session) { return write(session, Better::higher); }};
+extern const Format kCustomBiggerIsBetter{
+    "customBiggerIsBetter", "github-action-benchmark's own JSON: big values are better", detect_custom_is_better,
+    [](const Document& document) { return read_custom_is_better(document, Better::higher); },
+    [](const Session& session) { return write_custom_is_better(session, Better::higher); }};
 
 }  // namespace warpmark::exchange

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kVariable = "window.BENCHMARK_DATA";
 
-bool detect(const Document& document) { return trim(document.text).starts_with(kVariable); }
+bool detect_github_action_history(const Document& document) { return trim(document.text).starts_with(kVariable); }
 
 /// src/extract.ts and src/write.ts: these report rates.
 Better direction_of(std::string_view tool) {
@@ -47,7 +47,7 @@ Result<Session> read_entry(JsonFields& entry, const std::string& suite, std::opt
   return session;
 }
 
-Result<std::vector<Session>> read(const Document& document) {
+Result<std::vector<Session>> read_github_action_history(const Document& document) {
   const std::string_view body = trim(document.text);
   const auto brace = body.find('{');
   if (brace == std::string_view::npos) return data_error("there is no object after " + std::string(kVariable));
@@ -74,7 +74,7 @@ Result<std::vector<Session>> read(const Document& document) {
 }  // namespace
 
 extern const Format kGithubActionHistory{"github-action-benchmark-history",
-                                         "data.js, the history that github-action-benchmark keeps", detect, read,
-                                         nullptr};
+                                         "data.js, the history that github-action-benchmark keeps",
+                                         detect_github_action_history, read_github_action_history, nullptr};
 
 }  // namespace warpmark::exchange

@@ -20,7 +20,7 @@
 namespace warpmark::exchange {
 namespace {
 
-bool detect(const Document& document) {
+bool detect_google_benchmark(const Document& document) {
   if (!document.json || !document.json->is_object()) return false;
   const Json& json = *document.json;
   return json.contains("context") && json["context"].is_object() && json.contains("benchmarks") &&
@@ -65,9 +65,9 @@ struct Benchmark {
 
 using Key = std::tuple<std::int64_t, std::int64_t, std::string>;
 
-class Reader {
+class GoogleBenchmarkReader {
  public:
-  Reader(Session& session, bool has_cpu_time) : session_(session), has_cpu_time_(has_cpu_time) {}
+  GoogleBenchmarkReader(Session& session, bool has_cpu_time) : session_(session), has_cpu_time_(has_cpu_time) {}
 
   void entry(JsonFields& fields) {
     std::string name, type = "iteration", aggregate;
@@ -213,15 +213,15 @@ std::string version_in(const Json& json) {
              : "";
 }
 
-Result<std::vector<Session>> read(const Document& document) {
-  if (!detect(document)) return data_error("it has no 'context' and 'benchmarks'");
+Result<std::vector<Session>> read_google_benchmark(const Document& document) {
+  if (!detect_google_benchmark(document)) return data_error("it has no 'context' and 'benchmarks'");
   const Json& json = *document.json;
   Status added;
   auto sessions = read_object(json, foreign_session("Google Benchmark", version_in(json)),
                               [&](JsonFields& fields, Session& session) {
                                 fields.object("context", true, [&](JsonFields& c) { read_context(c, session); });
                                 // Our own export repeats the time there, and says so.
-                                Reader reader(session, !json["context"].contains("warpmark_cpu_time"));
+                                GoogleBenchmarkReader reader(session, !json["context"].contains("warpmark_cpu_time"));
                                 fields.each("benchmarks", [&](JsonFields& entry) { reader.entry(entry); });
                                 added = reader.finish();
                               });
@@ -229,7 +229,7 @@ Result<std::vector<Session>> read(const Document& document) {
   return sessions;
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_google_benchmark(const Session& session) {
   const Json json = report::google_benchmark_json(session);
   const auto is_written = [](const Run& run) { return report::shows_speed(run) && metric_of(run, "time") != nullptr; };
   const auto written = static_cast<std::size_t>(std::count_if(session.runs.begin(), session.runs.end(), is_written));
@@ -238,6 +238,7 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kGoogleBenchmark{"google-benchmark", "JSON of Google Benchmark", detect, read, write};
+extern const Format kGoogleBenchmark{"google-benchmark", "JSON of Google Benchmark", detect_google_benchmark,
+                                     read_google_benchmark, write_google_benchmark};
 
 }  // namespace warpmark::exchange

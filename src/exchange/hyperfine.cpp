@@ -15,7 +15,7 @@
 namespace warpmark::exchange {
 namespace {
 
-bool detect(const Document& document) {
+bool detect_hyperfine(const Document& document) {
   if (!document.json || !document.json->is_object() || !document.json->contains("results")) return false;
   const Json& results = (*document.json)["results"];
   return results.is_array() && !results.empty() && results[0].is_object() && results[0].contains("command") &&
@@ -66,8 +66,8 @@ Status read_result(JsonFields& fields, Session& session) {
   return add_metric(run, {"memory", "B", Better::lower}, std::move(memory), Grouping::round_each);
 }
 
-Result<std::vector<Session>> read(const Document& document) {
-  if (!detect(document)) return data_error("it has no 'results' with a command and its times");
+Result<std::vector<Session>> read_hyperfine(const Document& document) {
+  if (!detect_hyperfine(document)) return data_error("it has no 'results' with a command and its times");
   Status added;
   auto sessions = read_object(*document.json, foreign_session("hyperfine"), [&](JsonFields& fields, Session& session) {
     fields.each("results", [&](JsonFields& result) {
@@ -96,7 +96,7 @@ Json result_json(const Run& run, const Metric& time) {
   return json;
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_hyperfine(const Session& session) {
   Json json{{"results", Json::array()}};
   std::size_t left_out = 0;
   for (const Run& run : session.runs) {
@@ -112,6 +112,7 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kHyperfine{"hyperfine", "JSON of hyperfine --export-json", detect, read, write};
+extern const Format kHyperfine{"hyperfine", "JSON of hyperfine --export-json", detect_hyperfine, read_hyperfine,
+                               write_hyperfine};
 
 }  // namespace warpmark::exchange

@@ -57,7 +57,7 @@ std::string test_case(const Run& run) {
   return inside.empty() ? text + "/>\n" : text + ">\n" + inside + "  </testcase>\n";
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_junit(const Session& session) {
   const auto count = [&](auto... wanted) {
     return std::count_if(session.runs.begin(), session.runs.end(),
                          [&](const Run& run) { return ((run.outcome == wanted) || ...); });
@@ -82,6 +82,6 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kJunit{"junit", "JUnit XML for CI systems", nullptr, nullptr, write};
+extern const Format kJunit{"junit", "JUnit XML for CI systems", nullptr, nullptr, write_junit};
 
 }  // namespace warpmark::exchange

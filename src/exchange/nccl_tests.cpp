@@ -22,7 +22,7 @@ constexpr Quantity kBusBandwidth{"bus_bandwidth", "B/s", Better::higher};
 constexpr const char* kNorm = "elements that differ";
 constexpr std::int64_t kMostRanks = 4096;
 
-bool detect(const Document& document) {
+bool detect_nccl_tests(const Document& document) {
   return !document.json && profile::kNcclTestsReader.sniff(document.text.substr(0, profile::kSniffBytes)).score >= 80;
 }
 
@@ -45,7 +45,7 @@ Status add_result(const CollectiveResult& result, Session& session) {
   return {};
 }
 
-Result<std::vector<Session>> read(const Document& document) {
+Result<std::vector<Session>> read_nccl_tests(const Document& document) {
   const auto source = profile::memory_source(document.text);
   ProfileSession profile;
   WM_TRY(profile::kNcclTestsReader.read(*source, {}, profile));
@@ -84,7 +84,7 @@ std::string row_of(const Run& run) {
                      in_place ? values : nothing);
 }
 
-std::string header_of(const Run& run, const std::string& hostname) {
+std::string table_header_of(const Run& run, const std::string& hostname) {
   std::string text = "# Collective test starting: " + run.workload + "_perf\n";
   const auto typed = parse_integer(text_of(run, "ranks", "0"));
   const std::int64_t ranks = typed.ok() ? std::min(*typed, kMostRanks) : 0;
@@ -94,12 +94,12 @@ std::string header_of(const Run& run, const std::string& hostname) {
                             "algbw", "busbw", "#wrong");
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_nccl_tests(const Session& session) {
   std::string text, collective;
   std::size_t written = 0;
   for (const Run& run : session.runs) {
     if (!is_collective(run)) continue;
-    if (run.workload != collective) text += header_of(run, session.machine.hostname);
+    if (run.workload != collective) text += table_header_of(run, session.machine.hostname);
     collective = run.workload;
     text += row_of(run);
     ++written;
@@ -109,6 +109,7 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kNcclTests{"nccl-tests", "text that nccl-tests prints", detect, read, write};
+extern const Format kNcclTests{"nccl-tests", "text that nccl-tests prints", detect_nccl_tests, read_nccl_tests,
+                               write_nccl_tests};
 
 }  // namespace warpmark::exchange

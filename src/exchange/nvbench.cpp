@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostSamples = 16 << 20;
 constexpr std::string_view kSamplesTag = "nv/json/bin";
 
-bool detect(const Document& document) {
+bool detect_nvbench(const Document& document) {
   if (!document.json || !document.json->is_object()) return false;
   const Json& json = *document.json;
   if (!json.contains("benchmarks") || !json["benchmarks"].is_array() || !json.contains("devices")) return false;
@@ -35,7 +35,7 @@ struct NamedValue {
   std::string name, text;
 };
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string plain_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// [{"name": ..., "type": ..., "value": ...}, ...]
 std::vector<NamedValue> named_values(const Json& json) {
@@ -43,7 +43,7 @@ std::vector<NamedValue> named_values(const Json& json) {
   if (!json.is_array()) return values;
   for (const auto& item : json) {
     if (!item.is_object() || !item.contains("name") || !item.contains("value") || !item["name"].is_string()) continue;
-    values.push_back({item["name"].get<std::string>(), text_of(item["value"])});
+    values.push_back({item["name"].get<std::string>(), plain_text(item["value"])});
   }
   return values;
 }
@@ -55,7 +55,7 @@ std::vector<NamedValue> values_of(const Json& summary) {
   std::vector<NamedValue> values;
   for (const auto& [key, value] : summary.items()) {
     const bool typed = value.is_object() && value.contains("value");
-    values.push_back({key, text_of(typed ? value["value"] : value)});
+    values.push_back({key, plain_text(typed ? value["value"] : value)});
   }
   return values;
 }
@@ -195,8 +195,8 @@ void read_device(JsonFields& fields, Session& session) {
   session.machine.devices.push_back(std::move(device));
 }
 
-Result<std::vector<Session>> read(const Document& document) {
-  if (!detect(document)) return data_error("it has no 'devices' and 'benchmarks' with states");
+Result<std::vector<Session>> read_nvbench(const Document& document) {
+  if (!detect_nvbench(document)) return data_error("it has no 'devices' and 'benchmarks' with states");
   Status added;
   auto sessions = read_object(*document.json, foreign_session("NVBench"), [&](JsonFields& fields, Session& session) {
     fields.each("devices", [&](JsonFields& device) { read_device(device, session); });
@@ -259,7 +259,7 @@ std::int64_t number_of(const Session& session, const std::string& device) {
   return static_cast<std::int64_t>(session.machine.devices.size());
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_nvbench(const Session& session) {
   Json json{{"meta", {{"argv", Json::array({session.command})}}}};
   json["meta"]["version"]["json"] = {{"major", 1}, {"minor", 0}, {"patch", 0}, {"string", "1.0.0"}};
   json["meta"]["warpmark_session"] = session.id;
@@ -292,6 +292,7 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kNvbench{"nvbench", "JSON of NVBench --json, --jsonbin", detect, read, write};
+extern const Format kNvbench{"nvbench", "JSON of NVBench --json, --jsonbin", detect_nvbench, read_nvbench,
+                             write_nvbench};
 
 }  // namespace warpmark::exchange

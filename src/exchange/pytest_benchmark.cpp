@@ -19,7 +19,7 @@
 namespace warpmark::exchange {
 namespace {
 
-bool detect(const Document& document) {
+bool detect_pytest_benchmark(const Document& document) {
   if (!document.json || !document.json->is_object()) return false;
   const Json& json = *document.json;
   return json.contains("machine_info") && json.contains("benchmarks") && json["benchmarks"].is_array();
@@ -80,8 +80,8 @@ Status read_benchmark(JsonFields& fields, Session& session) {
   return add_summary_metric(run, kTime, median, fmt::format("the file has the median of {} rounds alone", rounds));
 }
 
-Result<std::vector<Session>> read(const Document& document) {
-  if (!detect(document)) return data_error("it has no 'machine_info' and 'benchmarks'");
+Result<std::vector<Session>> read_pytest_benchmark(const Document& document) {
+  if (!detect_pytest_benchmark(document)) return data_error("it has no 'machine_info' and 'benchmarks'");
   const Json& json = *document.json;
   const std::string version =
       json.contains("version") && json["version"].is_string() ? json["version"].get<std::string>() : "";
@@ -164,7 +164,7 @@ Json machine_json(const Session& session) {
           {"cpu", cpu}};
 }
 
-Result<Exported> write(const Session& session) {
+Result<Exported> write_pytest_benchmark(const Session& session) {
   Json json{{"machine_info", machine_json(session)},
             {"commit_info",
              {{"id", session.commit.empty() ? "unversioned" : session.commit},
@@ -190,6 +190,7 @@ Result<Exported> write(const Session& session) {
 
 }  // namespace
 
-extern const Format kPytestBenchmark{"pytest-benchmark", "JSON of pytest-benchmark", detect, read, write};
+extern const Format kPytestBenchmark{"pytest-benchmark", "JSON of pytest-benchmark", detect_pytest_benchmark,
+                                     read_pytest_benchmark, write_pytest_benchmark};
 
 }  // namespace warpmark::exchange

@@ -1,7 +1,10 @@
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <regex>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "house/rules.h"
 
@@ -56,14 +59,16 @@ Violations find_bans(const SourceFile& file, const std::string& text, const std:
   Violations violations;
   for (const auto& ban : bans) {
     if (!ban.applies(file.path)) continue;
-    const std::regex pattern(ban.pattern);
-    std::size_t number = 0;
-    for (const auto& line : lines_of(text)) {
-      ++number;
-      std::smatch match;
-      if (std::regex_search(line, match, pattern)) {
-        violations.push_back(place(file, number) + "'" + match.str() + "': " + ban.instead);
-      }
+    const RE2 pattern(std::string("(?m)") + ban.pattern);
+    WM_CHECK(pattern.ok());
+    re2::StringPiece match;
+    std::size_t from = 0;
+    while (pattern.Match(text, from, text.size(), RE2::UNANCHORED, &match, 1)) {
+      const auto at = static_cast<std::size_t>(match.data() - text.data());
+      const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
+      violations.push_back(place(file, static_cast<std::size_t>(line)) + "'" + std::string(match) +
+                           "': " + ban.instead);
+      from = at + match.size();
     }
   }
   return violations;

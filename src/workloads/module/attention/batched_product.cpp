@@ -5,9 +5,10 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  ///< what the library's documentation advises on Hopper
+constexpr std::size_t kBatchedWorkspaceBytes = std::size_t{32}
+                                               << 20;  ///< what the library's documentation advises on Hopper
 
-cudaDataType_t library_type(ElementType type) {
+cudaDataType_t batched_type(ElementType type) {
   if (type == ElementType::f16) return CUDA_R_16F;
   if (type == ElementType::bf16) return CUDA_R_16BF;
   return CUDA_R_32F;
@@ -41,7 +42,7 @@ Result<BatchedProduct> BatchedProduct::make(device::Device& device, const Batche
   WM_TRY(product.make_layout(product.a_, options.a, options));
   WM_TRY(product.make_layout(product.b_, options.b, options));
   WM_TRY(product.make_layout(product.c_, options.c, options));
-  WM_ASSIGN(product.workspace_, device.allocate(kWorkspaceBytes));
+  WM_ASSIGN(product.workspace_, device.allocate(kBatchedWorkspaceBytes));
   WM_TRY(product.choose());
   return product;
 }
@@ -50,7 +51,7 @@ Status BatchedProduct::make_layout(CublasLtOwner<cublasLtMatrixLayout_t>& layout
                                    const BatchedProductOptions& options) const {
   cublasLtMatrixLayout_t made = nullptr;
   WM_TRY(
-      library_->check(library_->layout_create(&made, library_type(options.type), static_cast<std::uint64_t>(shape.rows),
+      library_->check(library_->layout_create(&made, batched_type(options.type), static_cast<std::uint64_t>(shape.rows),
                                               static_cast<std::uint64_t>(shape.columns), shape.rows),
                       "cublasLtMatrixLayoutCreate"));
   layout.reset(made);
@@ -67,8 +68,8 @@ Status BatchedProduct::choose() {
   cublasLtMatmulPreference_t made = nullptr;
   WM_TRY(library_->check(library_->preference_create(&made), "cublasLtMatmulPreferenceCreate"));
   const CublasLtOwner<cublasLtMatmulPreference_t> preference(made, library_->preference_destroy);
-  WM_TRY(library_->check(library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
-                                                  sizeof kWorkspaceBytes),
+  WM_TRY(library_->check(library_->preference_set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                  &kBatchedWorkspaceBytes, sizeof kBatchedWorkspaceBytes),
                          "cublasLtMatmulPreferenceSetAttribute"));
   int found = 0;
   WM_TRY(library_->check(library_->heuristic(handle_.get(), description_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
@@ -80,9 +81,10 @@ Status BatchedProduct::choose() {
 
 Status BatchedProduct::enqueue(device::Stream stream, const BatchedOperands& operands) const {
   const float beta = 0;
-  const cublasStatus_t status = library_->matmul(
-      handle_.get(), description_.get(), &scale_, operands.a, a_.get(), operands.b, b_.get(), &beta, operands.c,
-      c_.get(), operands.c, c_.get(), &chosen_.algo, workspace_->data(), kWorkspaceBytes, device::cuda_stream(stream));
+  const cublasStatus_t status =
+      library_->matmul(handle_.get(), description_.get(), &scale_, operands.a, a_.get(), operands.b, b_.get(), &beta,
+                       operands.c, c_.get(), operands.c, c_.get(), &chosen_.algo, workspace_->data(),
+                       kBatchedWorkspaceBytes, device::cuda_stream(stream));
   return status == CUBLAS_STATUS_SUCCESS ? Status{} : library_->check(status, "cublasLtMatmul");
 }
 
