@@ -91,6 +91,7 @@ struct HostActivity::Builder {
   const WorkList& list;
   const Coverage& gpu_busy;
   RecordingCost cost;
+  const DebugModes& modes;
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
   std::unordered_map<EventIndex, const GpuWork*> copies = {};
   std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
@@ -114,6 +115,7 @@ struct HostActivity::Builder {
     } else if (kind != EventKind::os_call) {
       cause = names_data_loading(text)     ? HostCause::data_loading
               : names_optimizer_step(text) ? HostCause::optimizer
+              : text == "aten::item"       ? HostCause::reading
               : kind == EventKind::op      ? HostCause::dispatch
                                            : HostCause::none;
     }
@@ -124,6 +126,7 @@ struct HostActivity::Builder {
   /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
   HostCause of_event(EventIndex i) {
     const EventColumns& events = timeline.events;
+    if (modes.checks.contains(i)) return HostCause::reading;
     const HostCause cause = of_name(events.name[i], events.kind[i]);
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer) return cause;
@@ -144,7 +147,8 @@ struct HostActivity::Builder {
       case HostCause::sync:
       case HostCause::data_loading:
       case HostCause::optimizer: return own;
-      case HostCause::dispatch: return around == HostCause::optimizer ? around : own;
+      case HostCause::reading: return around == HostCause::optimizer ? around : own;
+      case HostCause::dispatch: return around == HostCause::optimizer || around == HostCause::reading ? around : own;
       default: return around == HostCause::none ? HostCause::other : around;
     }
   }
@@ -193,7 +197,12 @@ struct HostActivity::Builder {
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
     if (waits && is_api(kind))
       blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
-    mark(track, events.start[i], open.cause, open.event);
+    if (const auto saves = modes.stacks.find(i); saves != modes.stacks.end() && cause == HostCause::dispatch) {
+      mark(track, events.start[i], HostCause::reading, i);
+      mark(track, events.start[i] + saves->second, open.cause, open.event);
+    } else {
+      mark(track, events.start[i], open.cause, open.event);
+    }
     stack.push_back(open);
   }
 };
@@ -222,13 +231,19 @@ void name_work_on_download(std::vector<HostSegment>& segments) {
   }
 }
 
+void name_picking(std::vector<HostSegment>& segments) {
+  for (HostSegment& one : segments) {
+    if (one.cause == HostCause::dispatch) one.cause = HostCause::reading;
+  }
+}
+
 bool downloads(const Timeline& timeline, const GpuWork& work) {
   return work.category == Category::copy_to_host && timeline.events.value[work.event] > kScalarBytes;
 }
 
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
-    : tracks_(timeline.tracks.size()) {
-  Builder builder{timeline, list, gpu_busy, recording_cost(timeline)};
+    : tracks_(timeline.tracks.size()), modes_(find_debug_modes(timeline, list)) {
+  Builder builder{timeline, list, gpu_busy, recording_cost(timeline), modes_};
   std::vector<bool> wanted(timeline.tracks.size(), false);
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyze/debug_modes.h"
 #include "analyze/intervals.h"
 #include "analyze/work_list.h"
 #include "model/timeline.h"
@@ -21,6 +22,9 @@ enum class HostCause : std::uint8_t {
   optimizer,
   dispatch,
   other,  ///< inside a range or Python function, but in no operator or call
+  /// what is there for the host to see a value, beside the wait for it: operators that read one, those that only pick
+  /// the next of many to be read, anomaly mode's checks and stacks. Who does not look needs none of it
+  reading,
   count,
 };
 inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);
@@ -66,6 +70,7 @@ class HostActivity {
                 std::vector<HostSegment>& out) const;
   /// All blocking calls outside of data loading, ascending by end.
   [[nodiscard]] const std::vector<BlockingCall>& blocking_calls() const { return blocking_; }
+  [[nodiscard]] const DebugModes& debug_modes() const { return modes_; }
 
  private:
   struct Track {
@@ -81,6 +86,7 @@ class HostActivity {
 
   std::vector<Track> tracks_;
   std::vector<BlockingCall> blocking_;
+  DebugModes modes_;
 };
 
 /// Host time of the glue between operators: dispatching, or nothing that was recorded.
@@ -97,6 +103,9 @@ void name_round_trip(std::vector<HostSegment>& segments);
 /// What the host does after a download outside of all operators and calls, longer than the glue between them (300 us),
 /// is work on what it copied, and giving back its memory: renames it to transfer.
 void name_work_on_download(std::vector<HostSegment>& segments);
+/// Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
+/// copy of all of them needs none. Renames their segments to reading; the loop around them stays.
+void name_picking(std::vector<HostSegment>& segments);
 /// A copy to the host that moves data, not one value (64 KiB).
 [[nodiscard]] bool downloads(const Timeline& timeline, const GpuWork& work);
 

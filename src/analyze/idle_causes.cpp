@@ -76,14 +76,15 @@ class Explainer {
   void explain(const HostSegment& segment, EventIndex next) {
     Interval rest{segment.start, segment.end};
     refill(rest.start);
-    const bool by_recording = is_dispatching(segment.cause) || segment.cause == HostCause::optimizer;
+    const bool reads = segment.cause == HostCause::reading;
+    const bool by_recording = is_dispatching(segment.cause) || reads || segment.cause == HostCause::optimizer;
     if (segment.cause != HostCause::data_loading) debt_ = std::min(debt_ + segment.recording_ns, kMostDebtNs);
     if (input_.correct_recording_cost && by_recording) {
       const std::int64_t length = rest.end - rest.start;
       const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
       std::int64_t cost = std::min(most, debt_);
       debt_ -= cost;
-      if (is_dispatching(segment.cause)) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
+      if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
     if (is_dispatching(segment.cause)) {
@@ -121,6 +122,7 @@ class Explainer {
       case HostCause::data_loading: return Part::idle_data_loading;
       case HostCause::allocation: return Part::idle_allocation;
       case HostCause::transfer: return Part::idle_host_transfer;
+      case HostCause::reading:
       case HostCause::sync: return Part::idle_sync;
       case HostCause::optimizer: return Part::idle_optimizer;
       default: return Part::idle_launch;

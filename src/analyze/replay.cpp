@@ -11,8 +11,7 @@ constexpr std::size_t kMostWorks = 400'000;
 constexpr std::int64_t kLaunchLatencyNs = 4'000;  // from the call to the first cycle, on an idle GPU (H100, driver 580)
 constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to the host's next instruction
 constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
-constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue ...
-constexpr std::int64_t kPlainLaunchNs = 6'000;     // ... and would have taken this
+constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue
 constexpr double kBusyWhileBlocked = 0.95;         // of the call
 constexpr std::int64_t kLongLaunchNs =
     1'000'000;                          // nothing but the queue delays a launch so long, or loading the kernel:
@@ -27,6 +26,8 @@ struct Order {
   std::uint32_t track;
   bool uploads;
   bool downloads;
+  bool reads;   ///< a value or a few, where `downloads` moves data
+  bool blocks;  ///< the launch call waited for this work
 };
 
 /// What the host did between two launches, recording costs and waits taken off.
@@ -44,9 +45,17 @@ class HostTime {
       name_loading_before_upload(segments_, step_ns_);
     } else if (from.downloads) {
       name_work_on_download(segments_);
+    } else if (from.reads && to.reads) {
+      name_picking(segments_);
     }
-    const std::int64_t blocked = blocked_by_queue(from);
+    std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
+    if (from.blocks && to.launch != from.launch) {
+      blocked = std::max<std::int64_t>(0, from.launch_end - from.launch - kPlainLaunchNs);
+      most_waited = gpu_busy_.covered(from.launch, from.launch_end);
+      work.wait = HostCause::dispatch;
+      work.host_before_wait_ns = clamp(kPlainLaunchNs);
+    }
     std::int64_t so_far = 0;
     for (const HostSegment& segment : segments_) {
       std::int64_t length = segment.end - segment.start;
@@ -123,9 +132,13 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     if (work.start < steps.start() || work.start > end) continue;
     const bool known = work.launch != kNoEvent;
     unknown += !known;
+    const bool blocks = host.debug_modes().launches_block && known && !is_copy(work.category) &&
+                        outlasts(events.end(work.launch), work.end);
+    const bool copies_back = work.category == Category::copy_to_host;
+    const bool moves_back = downloads(timeline, work);
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, work.category == Category::copy_to_device,
-                     downloads(timeline, work)});
+                     known ? events.track[work.launch] : 0, work.category == Category::copy_to_device, moves_back,
+                     copies_back && !moves_back, blocks});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

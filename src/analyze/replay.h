@@ -24,7 +24,9 @@ struct ReplayWork {
   std::int32_t waits_for = -1;                      ///< earlier element on another stream, or -1
   std::array<std::int32_t, kHostCauses> host_ns{};  ///< until the next launch, without waits and recording costs
   std::int32_t host_before_wait_ns = 0;
-  HostCause wait = HostCause::none;  ///< why the host then waits for all work launched so far; none: it does not
+  /// Why the host then waits for all work launched so far; none: it does not; dispatch: the launch call itself waits
+  /// for what it launched (DebugModes).
+  HostCause wait = HostCause::none;
 };
 
 /// A change of the program. Empty columns and 1 change nothing.

@@ -22,11 +22,11 @@ Timeline random_timeline(unsigned seed) {
   std::int64_t host = 100;
   std::map<std::uint32_t, std::int64_t> end;
   const char* kernels[] = {"gemm", "softmax_kernel", "elementwise_kernel", "ncclDevKernel_AllReduce", "batch_norm"};
-  const char* ranges[] = {"aten::add", "enumerate(DataLoader)", "Optimizer.step#Adam", "python glue"};
+  const char* ranges[] = {"aten::add", "enumerate(DataLoader)", "Optimizer.step#Adam", "python glue", "aten::item"};
   std::uint32_t correlation = 0;
   for (int i = 0; i < 14; ++i) {
     const std::int64_t range_start = host;
-    const auto which = below(4);
+    const auto which = below(5);
     for (int k = 0; k < 3; ++k) {
       host += below(15);
       const auto what = below(10);
@@ -55,7 +55,7 @@ Timeline random_timeline(unsigned seed) {
       host += call;
     }
     if (below(3) != 0) {
-      const EventKind kind = which == 0 ? EventKind::op : EventKind::annotation;
+      const EventKind kind = which % 4 == 0 ? EventKind::op : EventKind::annotation;
       scene.add({kind, range_start, host - range_start, ranges[which], 0});
     }
     host += below(40);
@@ -147,6 +147,7 @@ class Oracle {
       case HostCause::transfer: return *(waited_for_ = Part::idle_host_transfer);
       case HostCause::optimizer: return round_trip ? Part::idle_host_transfer : Part::idle_optimizer;
       case HostCause::sync: return *(waited_for_ = Part::idle_sync);
+      case HostCause::reading: return Part::idle_sync;
       default: break;
     }
     if (round_trip) return Part::idle_host_transfer;
@@ -169,6 +170,7 @@ class Oracle {
     if (name == "enumerate(DataLoader)") return HostCause::data_loading;
     if (name == "Optimizer.step#Adam") return HostCause::optimizer;
     if (name == "python glue") return HostCause::none;
+    if (name == "aten::item") return HostCause::reading;
     if (name == "cudaMemcpyAsync") {
       for (const GpuWork& work : list_.works) {
         if (work.launch != i) continue;
@@ -203,7 +205,9 @@ class Oracle {
       if (cause == HostCause::data_loading) continue;
       if (own == HostCause::none) {
         if (cause == HostCause::none) cause = HostCause::other;
-      } else if (own != HostCause::dispatch || cause != HostCause::optimizer) {
+      } else if (own == HostCause::reading
+                     ? cause != HostCause::optimizer
+                     : own != HostCause::dispatch || (cause != HostCause::optimizer && cause != HostCause::reading)) {
         cause = own;
       }
     }

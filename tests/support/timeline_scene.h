@@ -49,6 +49,7 @@ class TimelineScene {
   // The program. Times in ns; the host's clock is now().
   [[nodiscard]] std::int64_t now() const { return now_; }
   std::int64_t dispatch_ns = 5'000;  ///< host time around a launch
+  bool launches_block = false;       ///< CUDA_LAUNCH_BLOCKING=1: a launch call ends 4 us after its kernel
 
   void idle_host(std::int64_t ns) { now_ += ns; }
   /// A host range that lasts `ns`, or as long as `body` takes.
@@ -65,8 +66,9 @@ class TimelineScene {
   void launch(const std::string& kernel, std::int64_t ns, std::uint32_t blocks = 1024, std::int64_t on = 7) {
     const std::uint32_t track = stream(on);
     const std::uint32_t id = ++correlation_;
-    add({EventKind::runtime_api, now_, 2'000, "cudaLaunchKernel", kHost, id});
     const std::int64_t start = std::max(now_ + 4'000, end_[track]);
+    const std::int64_t waited = launches_block ? start + ns + 4'000 - now_ - 2'000 : 0;
+    add({EventKind::runtime_api, now_, 2'000 + waited, "cudaLaunchKernel", kHost, id});
     LaunchShape shape;
     shape.grid[0] = blocks;
     shape.grid[1] = shape.grid[2] = 1;
@@ -76,7 +78,7 @@ class TimelineScene {
     add({EventKind::kernel, start, ns, kernel, track, id, 0,
          static_cast<std::uint32_t>(timeline_.launch_shapes.size() - 1)});
     end_[track] = start + ns;
-    now_ += dispatch_ns;
+    now_ += waited + dispatch_ns;
   }
   /// A CUDA graph of these kernels, one after another on stream 7: one call launches all.
   void replay(const std::vector<std::string>& kernels, std::int64_t ns_each) {

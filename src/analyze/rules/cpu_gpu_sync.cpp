@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr auto kSync = static_cast<std::size_t>(HostCause::sync);
-
 std::string op_around(const RankEvidence& rank, EventIndex call) {
   for (EventIndex at = rank.list.parent[call]; at != kNoEvent; at = rank.list.parent[at]) {
     if (rank.timeline->events.kind[at] == EventKind::op) return std::string(rank.timeline->name_of(at));
@@ -20,52 +18,147 @@ std::string op_around(const RankEvidence& rank, EventIndex call) {
   return std::string(rank.timeline->name_of(call));
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
-  const RankEvidence& rank = evidence.rank();
+struct Waits {
   double count = 0;
-  double waited = 0;
+  double ns = 0;
   std::map<std::string, int> from;
+};
+
+Waits waits_in_steps(const RankEvidence& rank) {
+  Waits waits;
   for (const BlockingCall& call : rank.host->blocking_calls()) {
     if (call.cause != HostCause::sync || call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
     if (!is_sync_call(rank.timeline->name_of(call.event)) && call.waited_ns == 0) continue;
-    count += 1;
-    waited += static_cast<double>(call.waited_ns);
-    ++from[op_around(rank, call.event)];
+    waits.count += 1;
+    waits.ns += static_cast<double>(call.waited_ns);
+    ++waits.from[op_around(rank, call.event)];
   }
-  if (count == 0) return {};
+  return waits;
+}
+
+/// What launch calls that waited for their work took beyond a plain one, ns a step.
+double blocked_in_launches_ns(const RankEvidence& rank) {
+  const EventColumns& events = rank.timeline->events;
+  double sum = 0;
+  EventIndex last = kNoEvent;
+  for (const GpuWork& work : rank.list.works) {
+    if (work.launch == kNoEvent || work.launch == last || is_copy(work.category) || !rank.in_steps(work)) continue;
+    last = work.launch;  // of several works of a graph count one
+    if (!outlasts(events.end(work.launch), work.end)) continue;
+    sum += static_cast<double>(std::max<std::int64_t>(0, events.duration[work.launch] - kPlainLaunchNs));
+  }
+  return sum / rank.step_count();
+}
+
+std::string title_of(const DebugModes& modes, double lost, double step) {
+  const std::string idle = "the GPU idle for " + ms_text(lost) + " a step (" + percent_text(lost / step) + ")";
+  if (modes.launches_block) return "Every launch waits for its kernel to end, which leaves " + idle;
+  if (modes.anomaly_mode) return "Anomaly mode looks for NaN after every function, which leaves " + idle;
+  return "Waits of the host for the GPU leave " + idle;
+}
+
+void add_debug_modes(const RankEvidence& rank, const DebugModes& modes, Finding& finding) {
+  if (modes.launches_block) {
+    finding.evidence.push_back(share_fact("blocking_launch_share",
+                                          "Launch calls that returned after the end of what they launched",
+                                          modes.blocking_share));
+    finding.evidence.push_back(time_fact("blocked_in_launches_per_step",
+                                         "Host time in them beyond a launch that does not wait, per step",
+                                         blocked_in_launches_ns(rank)));
+    finding.recommendations.push_back(
+        {AdviceKind::environment,
+         "Launches are synchronous: unset CUDA_LAUNCH_BLOCKING, which is for finding faults (or leave out the debugger "
+         "or tool that serializes kernels).",
+         "unset CUDA_LAUNCH_BLOCKING"});
+  }
+  if (modes.anomaly_mode) {
+    finding.evidence.push_back(share_fact("anomaly_checked_share",
+                                          "Functions of the backward pass whose results were checked for NaN",
+                                          modes.checked_share));
+    finding.evidence.push_back(time_fact("reading_per_step",
+                                         "Host time in such checks and in saving the stack of every operator, per step",
+                                         rank.replay.host_ns(HostCause::reading)));
+    finding.recommendations.push_back(
+        {AdviceKind::code,
+         "Turn anomaly mode off, which is for finding faults: it reads back every result of the backward pass and "
+         "saves the Python stack of every operator.",
+         "torch.autograd.set_detect_anomaly(False)"});
+  }
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const DebugModes& modes = rank.host->debug_modes();
+  const Waits waits = waits_in_steps(rank);
+  if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
   const double lost = idle + lost_lead_ns(evidence);
   if (lost <= 0) return {};
-  const double per_step = count / rank.step_count();
-  Finding finding = make_finding(kCpuGpuSyncRule, lost, step,
-                                 "Waits of the host for the GPU leave the GPU idle for " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ")");
-  const auto most =
-      std::max_element(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {
       time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", idle),
       time_fact("lost_lead_per_step", "Further idle time that the host's lead would have hidden, per step",
                 lost - idle),
-      count_fact("syncs_per_step", "Waits of the host per step", per_step),
-      time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waited / rank.step_count()),
-      {"Most often from: " + most->first, "sync_origin", std::nullopt, ""},
+      count_fact("syncs_per_step", "Waits of the host per step", waits.count / rank.step_count()),
+      time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waits.ns / rank.step_count()),
   };
-  finding.recommendations = {
-      {AdviceKind::code,
-       "Keep values on the GPU and read them rarely: .item(), .cpu(), print(loss), nonzero() and boolean "
-       "indexing wait.",
-       "running_loss += loss.detach()  # read with .item() every 100 steps"},
-      {AdviceKind::code, "Find every place that waits.", "torch.cuda.set_sync_debug_mode('warn')"},
-  };
+  add_debug_modes(rank, modes, finding);
+  if (!waits.from.empty()) {
+    const auto most = std::max_element(waits.from.begin(), waits.from.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    finding.evidence.push_back({"Most often from: " + most->first, "sync_origin", std::nullopt, ""});
+    finding.recommendations.push_back(
+        {AdviceKind::code,
+         "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), print(loss), nonzero() and "
+         "boolean indexing wait.",
+         "running_loss += loss.detach()  # read with .item() every 100 steps"});
+    finding.recommendations.push_back(
+        {AdviceKind::code, "Find every place that waits.", "torch.cuda.set_sync_debug_mode('warn')"});
+  }
   show_idle(rank, {Part::idle_sync}, finding);
+  if (modes.launches_block) show_idle(rank, {Part::idle_launch}, finding);
   return {finding};
 }
 
-void change(const Evidence&, double success, Change& change) {
-  for (WhatIf& one : change.ranks) {
-    one.host_scale[kSync] *= 1 - success;
-    if (success >= 0.5) one.drop_wait[kSync] = true;
+/// Copies and kernels that are there for the host to see a value.
+class Reads {
+ public:
+  explicit Reads(const RankEvidence& rank) : rank_(rank), reads_(rank.timeline->names.size()) {
+    for (NameId i = 0; i < reads_.size(); ++i) reads_[i] = rank.timeline->names.at(i) == "aten::item";
+  }
+  [[nodiscard]] bool operator()(const GpuWork& work) const {
+    const DebugModes& modes = rank_.host->debug_modes();
+    if (work.category != Category::copy_to_host && !modes.anomaly_mode) return false;
+    const EventColumns& events = rank_.timeline->events;
+    for (EventIndex at = work.launch; at != kNoEvent; at = rank_.list.parent[at]) {
+      if (events.kind[at] == EventKind::op && (reads_[events.name[at]] || modes.checks.contains(at))) return true;
+    }
+    return false;
+  }
+
+ private:
+  const RankEvidence& rank_;
+  std::vector<bool> reads_;  // by NameId
+};
+
+void change(const Evidence& evidence, double success, Change& change) {
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    WhatIf& one = change.ranks[r];
+    for (const HostCause cause : {HostCause::sync, HostCause::reading}) {
+      one.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
+    }
+    if (success >= 0.5) {
+      for (const HostCause cause : {HostCause::sync, HostCause::dispatch}) {
+        one.drop_wait[static_cast<std::size_t>(cause)] = true;
+      }
+    }
+    open_columns(rank, one);
+    const Reads reads(rank);
+    for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
+      if (reads(rank.list.works[i])) one.duration_scale[i] *= static_cast<float>(1 - success);
+    }
   }
 }
 

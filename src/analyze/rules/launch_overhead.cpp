@@ -97,6 +97,7 @@ void drop_dispatch(double share, Change& change) {
     for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none}) {
       one.host_scale[static_cast<std::size_t>(cause)] *= 1 - share;
     }
+    if (share >= 1) one.drop_wait[static_cast<std::size_t>(HostCause::dispatch)] = true;  // one launch, one wait
   }
 }
 
