@@ -2,6 +2,7 @@
 // results copied back within the step. Values read back one by one are cpu_gpu_sync.
 #include <fmt/format.h>
 
+#include "analyze/rules/host_gather.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
@@ -35,6 +36,42 @@ Copies copies_in_steps(const RankEvidence& rank) {
       sum.pageable += static_cast<double>(events.value[work.event]);
   }
   return sum;
+}
+
+void drop_copies(const Evidence& evidence, double success, Change& change) {
+  constexpr auto kTransfer = static_cast<std::size_t>(HostCause::transfer);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    WhatIf& one = change.ranks[r];
+    one.host_scale[kTransfer] *= 1 - success;
+    one.drop_wait[kTransfer] = true;
+    open_columns(rank, one);
+    for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
+      if (!moves_data(rank, rank.list.works[i])) continue;
+      one.duration_scale[i] *= static_cast<float>(1 - success);
+      one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
+    }
+  }
+}
+
+/// Rows that the host picked from a table: with the table on the GPU neither the picking nor the copy is left, where
+/// pinned memory and overlap only hide the copy.
+void recommend_table(const Evidence& evidence, Finding& finding) {
+  const HostGathers gathers = host_gathers(evidence.rank());
+  if (gathers.count == 0) return;
+  finding.evidence.push_back(
+      time_fact("host_gather_per_step", "The host picks the rows before it copies them, per step", gathers.ns));
+  Change copies(evidence);
+  drop_copies(evidence, 1.0, copies);
+  Recommendation& pinned = finding.recommendations.front();
+  pinned.id = "pin_memory";
+  pinned.gain = gain_around(speedup_of(evidence, copies), kHostTransferRule.calibration,
+                            "replay of the recorded steps without the copies, the host picking rows as before");
+  finding.recommendations.insert(
+      finding.recommendations.begin(),
+      {AdviceKind::code,
+       "If the table fits into the GPU's memory, keep it there, pick its rows there and send only the indices.",
+       "table = table.to('cuda')  # once; then x = table[index.to('cuda')]"});
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -71,24 +108,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
        "Send fewer bytes: integers or half precision, converted on the GPU; keep what does not change there.",
        "x = x_uint8.to('cuda', non_blocking=True).to(torch.bfloat16).div_(255)"},
   };
+  recommend_table(evidence, finding);
   show_works(
       rank, [&rank](std::size_t i) { return moves_data(rank, rank.list.works[i]); }, finding);
   return {finding};
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  constexpr auto kTransfer = static_cast<std::size_t>(HostCause::transfer);
+  drop_copies(evidence, success, change);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const RankEvidence& rank = evidence.ranks[r];
-    WhatIf& one = change.ranks[r];
-    one.host_scale[kTransfer] *= 1 - success;
-    one.drop_wait[kTransfer] = true;
-    open_columns(rank, one);
-    for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
-      if (!moves_data(rank, rank.list.works[i])) continue;
-      one.duration_scale[i] *= static_cast<float>(1 - success);
-      one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
-    }
+    change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::data_loading)] *=
+        1 - success * gathered_share(evidence.ranks[r]);
   }
 }
 
