@@ -101,14 +101,19 @@ class Blamer {
     return shapes_[id];
   }
 
+  /// Rows of a table that have no gradient need no update.
   void optimizer() {
+    result_.tables = find_dense_tables(timeline_, list_, steps_);
+    const DenseTables& tables = result_.tables;
+    const auto needed = static_cast<float>(1 - tables.update_share * (1 - tables.touched));
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       if (work.category != Category::optimizer) continue;
       const bool fused = contains_any(name(i), {"fused"});
       const bool multi = is_multi_tensor(name(i));
-      own(i, Owner::optimizer, fused ? 1.0F : multi ? kForeachOptimizer : kUnfusedOptimizer);
+      own(i, Owner::optimizer, needed * (fused ? 1.0F : multi ? kForeachOptimizer : kUnfusedOptimizer));
     }
+    for (const std::size_t i : tables.fills) own(i, Owner::optimizer, 0.0F);
   }
 
   /// A tensor of scores is what a softmax reads, and a matrix product then too.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analyze/dense_tables.h"
 #include "analyze/work_list.h"
 #include "model/analysis.h"
 #include "model/timeline.h"
@@ -23,6 +24,7 @@ struct KernelBlame {
   std::int64_t chain_kernels = 0;
   std::int64_t gathers = 0;
   std::int64_t layout_conversions = 0;
+  DenseTables tables;               ///< owned by the optimizer
   bool attention_by_shape = false;  ///< false: told from the order of kernels, as shapes were not recorded
 };
 

@@ -176,6 +176,46 @@ TEST(Cures, the_wait_in_a_blocking_copy_goes_with_the_copy) {
   EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
 }
 
+TEST(Cures, rows_that_the_host_gathers_go_with_their_copy) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.within("aten::index", EventKind::op, [&] { scene.idle_host(2'000'000); });
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, 64 << 20, 2'000'000, true);
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.synchronize();
+  }));
+  const Finding* finding = find(analysis, "host_transfer");
+  expect_gain(finding, 5.0);
+  EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("table"));
+  ASSERT_EQ(finding->recommendations[1].id, "pin_memory");
+  EXPECT_LT(finding->recommendations[1].gain->high, finding->gain.high);
+}
+
+/// A step that zeroes the gradient of a table for `zeroing_ns`, adds to its rows for 100 us and updates for 8 ms.
+Analysis of_table(std::int64_t zeroing_ns) {
+  return of(stepped(6, [zeroing_ns](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.within("aten::embedding_dense_backward", EventKind::op, [&] {
+      scene.launch("void at::native::vectorized_elementwise_kernel<4, FillFunctor<float>>", zeroing_ns);
+      scene.launch("compute_grad_weight<float, long>", 100'000);
+    });
+    scene.launch("multi_tensor_apply_kernel<TensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>", 8'000'000);
+  }));
+}
+
+TEST(Cures, rows_of_a_table_without_gradient_need_no_update) {
+  const Analysis analysis = of_table(800'000);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "optimizer");
+  const double sparse = 1'000 + 100 + 8'000 / 16.0 + 50 * 5;  // us: products, rows, their update, 50 launches
+  expect_gain(&analysis.findings.front(), 9'900 / sparse);
+  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, testing::HasSubstr("sparse=True"));
+}
+
+TEST(Cures, a_table_most_of_which_is_used_is_updated_as_a_whole) {
+  const Finding* finding = find(of_table(100'000), "optimizer");
+  EXPECT_TRUE(finding == nullptr || finding->gain.low < 1);
+}
+
 TEST(Cures, a_launch_that_waited_for_a_place_in_the_queue_is_no_host_time) {
   TimelineScene scene;
   const std::uint32_t stream = scene.stream(7);

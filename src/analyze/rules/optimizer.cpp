@@ -10,6 +10,10 @@ namespace {
 constexpr double kHostLeft = 0.1;   // of the host time of an unfused optimizer
 constexpr double kFewKernels = 40;  // a step: a fused or foreach optimizer needs fewer
 
+// What a sparse update launches instead, a table: sorting and adding up the gradient, reading and writing two moments
+// (torch/optim/_functional.py, sparse_adam; ATen/native/sparse/cuda).
+constexpr double kSparseLaunches = 50;
+
 struct Updates {
   double kernels = 0;
   double multi_tensor = 0;
@@ -37,6 +41,38 @@ double recorded_loss_ns(const RankEvidence& rank, const Updates& updates) {
   return avoidable_ns(rank, Owner::optimizer) + idle * (is_unfused(rank, updates) ? 1 - kHostLeft : 0.5);
 }
 
+/// Replayed, and what the launches of sparse updates add to the host's time.
+double foretell(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const double gain = replayed(kOptimizerRule, evidence, kOptimizerRule.calibration.removed);
+  const double tables = rank.blame.tables.tables / rank.step_count();
+  const double launches = static_cast<double>(rank.replay.works().size()) / std::max(1, rank.replay.steps());
+  if (tables == 0 || launches == 0) return gain;
+  double host = 0;
+  for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none, HostCause::optimizer}) {
+    host += rank.replay.host_ns(cause);
+  }
+  const double before = evidence.base_step_ns();
+  return before / (before / gain + kSparseLaunches * tables * host / launches);
+}
+
+void add_tables(const RankEvidence& rank, Finding& finding) {
+  const DenseTables& tables = rank.blame.tables;
+  if (tables.tables == 0) return;
+  finding.evidence.push_back(time_fact("dense_table_fill_per_step",
+                                       "Zeroing the gradients of whole tables of embeddings, per step",
+                                       tables.fill_ns / rank.step_count()));
+  finding.evidence.push_back(time_fact("dense_table_update_per_step", "Updating all their rows, per step",
+                                       tables.update_ns / rank.step_count()));
+  finding.evidence.push_back(share_fact("dense_table_touched", "Of their rows had a gradient at most", tables.touched));
+  finding.recommendations.insert(
+      finding.recommendations.begin(),
+      {AdviceKind::code,
+       "Update only the rows of the table that a batch reads: sparse gradients and an optimizer that takes them.",
+       "table = nn.Embedding(rows, width, sparse=True)\n"
+       "optimizers = [torch.optim.SparseAdam(table.parameters()), torch.optim.AdamW(others, fused=True)]"});
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
@@ -62,6 +98,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::code, "Where no fused version exists, update lists of parameters together.",
        "torch.optim.SGD(model.parameters(), lr=lr, foreach=True)"},
   };
+  add_tables(rank, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::optimizer; }, finding);
   return {finding};
@@ -86,6 +123,7 @@ double late_updates_ns(const Evidence& evidence) {
 }
 
 constinit const Rule kOptimizerRule = {
-    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change, {1.0, 0.1}};
+    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change,
+    {1.0, 0.1},  foretell};
 
 }  // namespace warpmark::analyze
