@@ -11,7 +11,8 @@
 
 namespace warpmark::analyze {
 
-inline constexpr std::int64_t kPlainLaunchNs = 6'000;  ///< of a launch call that waits for nothing, recorded
+inline constexpr std::int64_t kPlainLaunchNs = 6'000;       ///< of a launch call that waits for nothing, recorded ...
+inline constexpr std::int64_t kUnrecordedLaunchNs = 2'500;  ///< ... and not (H100, driver 580)
 
 struct DebugModes {
   /// CUDA_LAUNCH_BLOCKING=1, or a tool that serializes: launch calls return when what they launched has ended.

@@ -104,7 +104,8 @@ void name_round_trip(std::vector<HostSegment>& segments);
 /// is work on what it copied, and giving back its memory: renames it to transfer.
 void name_work_on_download(std::vector<HostSegment>& segments);
 /// Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
-/// copy of all of them needs none. Renames their segments to reading; the loop around them stays.
+/// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what
+/// the program itself does longer stays.
 void name_picking(std::vector<HostSegment>& segments);
 /// A copy to the host that moves data, not one value (64 KiB).
 [[nodiscard]] bool downloads(const Timeline& timeline, const GpuWork& work);

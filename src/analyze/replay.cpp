@@ -54,7 +54,7 @@ class HostTime {
       blocked = std::max<std::int64_t>(0, from.launch_end - from.launch - kPlainLaunchNs);
       most_waited = gpu_busy_.covered(from.launch, from.launch_end);
       work.wait = HostCause::dispatch;
-      work.host_before_wait_ns = clamp(kPlainLaunchNs);
+      work.host_before_wait_ns = clamp(kUnrecordedLaunchNs);
     }
     std::int64_t so_far = 0;
     for (const HostSegment& segment : segments_) {

@@ -36,20 +36,6 @@ Waits waits_in_steps(const RankEvidence& rank) {
   return waits;
 }
 
-/// What launch calls that waited for their work took beyond a plain one, ns a step.
-double blocked_in_launches_ns(const RankEvidence& rank) {
-  const EventColumns& events = rank.timeline->events;
-  double sum = 0;
-  EventIndex last = kNoEvent;
-  for (const GpuWork& work : rank.list.works) {
-    if (work.launch == kNoEvent || work.launch == last || is_copy(work.category) || !rank.in_steps(work)) continue;
-    last = work.launch;  // of several works of a graph count one
-    if (!outlasts(events.end(work.launch), work.end)) continue;
-    sum += static_cast<double>(std::max<std::int64_t>(0, events.duration[work.launch] - kPlainLaunchNs));
-  }
-  return sum / rank.step_count();
-}
-
 std::string title_of(const DebugModes& modes, double lost, double step) {
   const std::string idle = "the GPU idle for " + ms_text(lost) + " a step (" + percent_text(lost / step) + ")";
   if (modes.launches_block) return "Every launch waits for its kernel to end, which leaves " + idle;

@@ -9,6 +9,9 @@ namespace warpmark::analyze {
 /// idle parts and kernels show: idle time further away that has the same cause. ns, at least 0.
 [[nodiscard]] double further_loss_ns(const Rule& rule, const Evidence& evidence, double recorded_ns);
 
+/// What launch calls that waited for their work (DebugModes) took beyond a plain one, ns a step. 0 if they do not.
+[[nodiscard]] double blocked_in_launches_ns(const RankEvidence& rank);
+
 /// Idle time a step that no wait is next to, but that would be hidden without waits within the step: the host would be
 /// ahead. Blamed on cpu_gpu_sync, and not on launch_overhead. ns; 0 if nothing waits.
 [[nodiscard]] double lost_lead_ns(const Evidence& evidence);
