@@ -168,7 +168,7 @@ class Generator {
 
   void add_copy(std::string& out, bool is_copy) {
     begin(out);
-    const std::size_t bytes = 4 << pick(20);
+    const std::size_t bytes = std::size_t{4} << pick(20);
     fmt::format_to(
         std::back_inserter(out),
         "\"ph\": \"X\", \"cat\": \"{}\", \"name\": \"{}\", \"pid\": 0, \"tid\": 7,\n    \"ts\": {}, \"dur\": "

@@ -16,7 +16,7 @@ Result<std::vector<Session>> read_result_file(const std::string& path, const exc
   exchange::ImportOptions with_date = options;
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0) with_date.fallback_started = format_utc(static_cast<double>(facts.st_mtime));
-  return exchange::import_results(std::move(document), with_date);
+  return exchange::import_results(document, with_date);
 }
 
 bool is_result_file(const std::string& word) {

@@ -134,7 +134,7 @@ Result<Document> open_document(std::string name, std::string_view text) {
   return document;
 }
 
-Result<std::vector<Session>> import_results(Document document, const ImportOptions& options) {
+Result<std::vector<Session>> import_results(const Document& document, const ImportOptions& options) {
   WM_ASSIGN(const Format* const format, format_of(document, options.format));
   auto sessions = format->read(document);
   if (!sessions.ok()) {

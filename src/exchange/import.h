@@ -33,7 +33,7 @@ struct ImportOptions {
 ///                the file's name: the same results have the same id
 ///   fingerprint  "imported-<16 digits>" over what the file says of the machine, which no machine has that measures by
 ///                itself, so that they are never compared with its results; kUnknownMachine if it says nothing
-[[nodiscard]] Result<std::vector<Session>> import_results(Document document, const ImportOptions& options);
+[[nodiscard]] Result<std::vector<Session>> import_results(const Document& document, const ImportOptions& options);
 
 /// A document over `text`, which must outlive it; parses JSON. Data error for JSON that is cut off or damaged.
 [[nodiscard]] Result<Document> open_document(std::string name, std::string_view text);

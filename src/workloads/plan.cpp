@@ -8,7 +8,6 @@
 namespace warpmark::workloads {
 namespace {
 
-using measure::Case;
 using measure::Workload;
 
 bool knows(const Workload& workload, const std::string& name) {

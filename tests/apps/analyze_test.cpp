@@ -97,7 +97,7 @@ TEST_F(AnalyzeCli, fails_the_gate_above_the_severity_that_was_named) {
 
 TEST_F(AnalyzeCli, refuses_what_is_no_profile_and_says_what_it_looks_like) {
   std::ofstream(path("page.json")) << "<!DOCTYPE html><html><body>404</body></html>";
-  std::ofstream(path("empty.json"));
+  const std::ofstream empty(path("empty.json"));
   const auto page = warpmark({"analyze", path("page.json")});
   EXPECT_EQ(page.exit_code, 2);
   EXPECT_THAT(page.err, HasSubstr("page.json"));

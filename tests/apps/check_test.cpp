@@ -85,7 +85,7 @@ TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) 
 }
 
 TEST_F(CheckVerb, takes_no_unknown_machine_for_another_unknown_one) {
-  const auto fails = [&](Machine machine, int first_day, const std::string& what) {
+  const auto fails = [&](const Machine& machine, int first_day, const std::string& what) {
     for (int day = first_day; day < first_day + 20; ++day) {
       store_session(store(), {.day = day, .time = 1, .machine = machine});
     }

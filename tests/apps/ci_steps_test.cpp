@@ -300,7 +300,7 @@ class GitlabSteps : public CiSteps {
   static bool holds(const std::string& condition, const Variables& variables) {
     const auto sides = condition.find(" == ");
     EXPECT_NE(sides, std::string::npos) << "a condition that is not played here: " << condition;
-    const auto value = [&](std::string side) {
+    const auto value = [&](const std::string& side) {
       if (side.starts_with('"')) return side.substr(1, side.size() - 2);
       const auto found = variables.find(side.substr(1));
       return found == variables.end() ? std::string() : found->second;

@@ -95,7 +95,7 @@ TEST_F(Compare, rejects_what_is_faster_but_less_right) {
                                gate + "\n")
                     .ok());
   };
-  const auto with_top1 = [&](const std::string& top1, std::vector<std::string> more = {}) {
+  const auto with_top1 = [&](const std::string& top1, const std::vector<std::string>& more = {}) {
     return compare(with({"--project", path("warpmark.yaml"), "--a", "cost=5", "--a", "top1=0.76", "--b", "cost=4",
                          "--b", "top1=" + top1, "--json", path("c.json")},
                         more));

@@ -151,7 +151,7 @@ TEST_F(ReferenceRun, stands_in_the_project_file_too) {
   commit(103);
   const std::string project = *read_file(repository_ + "/part/warpmark.yaml");
   write("part/warpmark.yaml", "reference: v1\n" + project);
-  const auto run = [&](std::vector<std::string> more) {
+  const auto run = [&](const std::vector<std::string>& more) {
     return in_part(with({"run", "--project", "warpmark.yaml", "--rounds", "2", "--warmup", "0"}, more));
   };
   const auto output = run({});

@@ -26,7 +26,7 @@ inline Result<std::vector<Session>> read_text(const std::string& text, const Imp
   auto document = open_document("input", text);
   if (!document.ok()) return document.error();
   document->folder = folder;
-  return import_results(std::move(document).value(), options);
+  return import_results(*document, options);
 }
 
 /// The one session of a file that must be readable.

@@ -7,7 +7,7 @@ namespace {
 
 using device::Conditions;
 
-Environment judge(const char* backend, Conditions before, Conditions after, double elapsed_s = 1.0) {
+Environment judge(const char* backend, const Conditions& before, const Conditions& after, double elapsed_s = 1.0) {
   DeviceInfo device;
   device.backend = backend;
   return judge_environment(

@@ -193,7 +193,7 @@ TEST(TakeMode, removes_the_mode_and_refuses_an_unknown_one) {
   EXPECT_FALSE(take_mode(bad, Mode::cold).ok());
 }
 
-Run round_of(Outcome outcome, std::vector<double> samples) {
+Run round_of(Outcome outcome, const std::vector<double>& samples) {
   Run run;
   run.outcome = outcome;
   run.reason = outcome == Outcome::passed ? "" : "because";

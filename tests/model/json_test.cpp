@@ -88,7 +88,7 @@ std::string rewritten(const Session& session) {
   return again.ok() ? dump_json(to_json(*again)) : "";
 }
 
-std::string error_of(Json json) {
+std::string error_of(const Json& json) {
   const auto session = session_from_json(json);
   return session.ok() ? "" : session.error().what;
 }

@@ -16,8 +16,6 @@
 namespace warpmark::profile {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr const char* kRest = " 1 1 0 -1 0 1 2 3 4 30 12 5 6 20 0 9 0 777 1000 25 1844\n";
 
 TEST(HostTimes, are_those_of_the_program_and_what_it_started) {

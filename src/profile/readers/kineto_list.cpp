@@ -194,7 +194,11 @@ class Joiner {
     } else if (pending_.size() > 0) {
       merge_.skip(block.parser, block.batch);
       pending_.append(block.text.view());
-      read_pending(pending_.size() > kMostPendingBytes ? Ending::too_long : Ending::more_follows);
+      if (pending_.size() > kMostPendingBytes) {
+        read_pending(Ending::too_long);
+      } else if (pending_.size() >= 2 * read_in_vain_) {  // not after every block, which would take square time
+        read_pending(Ending::more_follows);
+      }
     } else {
       merge_.add(block.parser, block.batch);
       const auto at = static_cast<std::size_t>(block.stop.at - block.text.view().data());
@@ -226,6 +230,7 @@ class Joiner {
   void after(BlockStop::Why why, std::string_view left) {
     if (why == BlockStop::Why::incomplete) {
       pending_.append(left);
+      read_in_vain_ = left.size();
     } else if (why == BlockStop::Why::end_of_list) {
       ended_ = true;
       text_.rest = std::string(left);
@@ -236,6 +241,7 @@ class Joiner {
   const std::size_t own_number_;
   KinetoParser parser_;
   PaddedText pending_;
+  std::size_t read_in_vain_ = 0;  ///< so much of the beginning of pending_
   EventListText text_;
   bool ended_ = false;
 };
