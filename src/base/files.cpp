@@ -27,6 +27,28 @@ struct Descriptor {
   }
 };
 
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// /dev/stdout, a pipe, a terminal: what must not be replaced by a file.
+bool is_stream(const std::filesystem::file_status& there) {
+  return std::filesystem::is_character_file(there) || std::filesystem::is_fifo(there) ||
+         std::filesystem::is_block_file(there) || std::filesystem::is_socket(there);
+}
+
+Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
+  const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (stream.fd < 0 || !write_all(stream.fd, bytes)) return file_error("write", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes) {
@@ -48,21 +70,21 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const auto temporary = path.string() + ".tmp" + std::to_string(::getpid());
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);  // of what a link names
+  if (is_stream(there)) return write_stream(path, bytes);
+  const bool link = std::filesystem::is_regular_file(there) && std::filesystem::is_symlink(path, none);
+  const auto target = link ? std::filesystem::canonical(path, none) : path;
+  const auto temporary = target.string() + ".tmp" + std::to_string(::getpid());
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
   if (file.fd < 0) return file_error("write", path, errno);
   const auto fail = [&](int code) -> Status {
     ::unlink(temporary.c_str());
     return file_error("write", path, code);
   };
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(file.fd, bytes)) return fail(errno);
   if (::fsync(file.fd) != 0) return fail(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail(errno);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) return fail(errno);
   return {};
 }
 

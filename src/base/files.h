@@ -14,7 +14,8 @@ namespace warpmark {
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes = 1 << 30);
 
 /// Writes to a temporary file beside `path`, syncs it and renames it: a reader sees the old content or the new one,
-/// also when the disk fills up or the program is killed.
+/// also when the disk fills up or the program is killed. A link stays a link; a pipe, a terminal or a device, such as
+/// /dev/stdout, is written into and never replaced.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Creates the folder and those above it; nothing to do where it exists. Environment error "cannot create ...", with

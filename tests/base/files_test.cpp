@@ -1,0 +1,67 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace warpmark {
+namespace {
+
+class WriteFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark-files-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(WriteFile, replaces_a_file_and_leaves_nothing_beside_it) {
+  const auto path = folder_ / "a.txt";
+  ASSERT_TRUE(write_file(path, "old").ok());
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(*read_file(path), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+  EXPECT_FALSE(write_file(folder_ / "none" / "a.txt", "x").ok());
+}
+
+TEST_F(WriteFile, follows_a_link_and_keeps_it) {
+  std::filesystem::create_directory(folder_ / "store");
+  ASSERT_TRUE(write_file(folder_ / "store" / "a.txt", "old").ok());
+  std::filesystem::create_symlink("store/a.txt", folder_ / "link");
+  ASSERT_TRUE(write_file(folder_ / "link", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(*read_file(folder_ / "store" / "a.txt"), "new");
+}
+
+TEST_F(WriteFile, writes_into_a_pipe_instead_of_replacing_it) {
+  const auto path = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(write_file(path, "through").ok());
+  char bytes[16] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 7);
+  EXPECT_STREQ(bytes, "through");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST_F(WriteFile, says_that_a_device_is_full) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  // Through a link, so that a failure of this test cannot replace the device itself.
+  std::filesystem::create_symlink("/dev/full", folder_ / "full");
+  const auto status = write_file(folder_ / "full", "x");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().what.find("No space left"), std::string::npos) << status.error().what;
+  EXPECT_NE(status.error().hint.find("free some disk space"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpmark
