@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include "base/text.h"
+
 namespace warpmark {
 namespace {
 
@@ -25,6 +27,19 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+/// What nlohmann-json says of a text, without its own names: "line 2, column 7: invalid literal; last read: 'x'".
+std::string what_is_wrong(std::string_view said) {
+  if (const auto id = said.find("] "); said.starts_with("[json.exception") && id != std::string_view::npos) {
+    said.remove_prefix(id + 2);
+  }
+  constexpr std::string_view kAt = "parse error at ", kExpected = "; expected ", kWhile = ": syntax error while ";
+  if (said.starts_with(kAt)) said.remove_prefix(kAt.size());
+  const auto place = said.find(kWhile), cause = said.find(" - ");
+  if (place == std::string_view::npos || cause == std::string_view::npos || cause < place) return std::string(said);
+  const auto rest = said.substr(cause + 3);
+  return std::string(said.substr(0, place)) + ": " + std::string(rest.substr(0, rest.rfind(kExpected)));
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view name) {
@@ -32,10 +47,11 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
     return data_error(std::string(name) + " is nested more than " + std::to_string(kMostLevels) + " levels deep",
                       "no tool writes such JSON: is the file damaged?");
   }
+  if (trim(text).empty()) return data_error(std::string(name) + " is empty, where JSON is expected");
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& exception) {
-    return data_error(std::string(name) + " is not valid JSON: " + exception.what());
+    return data_error(std::string(name) + " is not valid JSON: " + what_is_wrong(exception.what()));
   }
 }
 
