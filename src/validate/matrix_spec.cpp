@@ -167,6 +167,28 @@ struct MatrixReader : YamlReader {
     return {};
   }
 
+  /// An objective that no run can have would else be found out when all is measured.
+  Status objectives_exist(const YAML::Node& root, const CommandSpec& command, const MatrixSpec& spec) const {
+    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    std::vector<std::string> known;
+    for (const auto& metric : command.metrics) known.push_back(metric.name);
+    for (const char* always : {"time", "peak_memory", "gpu_energy"}) {
+      if (!has(known, always)) known.emplace_back(always);
+    }
+    if (root["samples"] && !has(known, "throughput")) known.emplace_back("throughput");
+    if (root["samples"]) known.emplace_back("energy");
+    if (root["price_per_hour"] && has(known, "throughput")) known.emplace_back("cost");
+    for (const auto& id : spec.objectives) {
+      if (has(known, id)) continue;
+      const auto meant = nearest(id, known);
+      return error(root["objectives"], "the objective '" + id + "' is no metric of these runs",
+                   (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "metrics: " + join(known, ", "));
+    }
+    return {};
+  }
+
   Result<Draft> draft(const YAML::Node& root, const MatrixSpec& spec) const {
     Draft result;
     if (root["command"].IsMap() && root["command"]["accuracy"]) {
@@ -208,6 +230,7 @@ struct MatrixReader : YamlReader {
     }
     WM_ASSIGN(spec.axes, axes(root["axes"]));
     WM_ASSIGN(const auto parts, draft(root, spec));
+    WM_TRY(objectives_exist(root, parts.command, spec));
     WM_TRY(add_variants(root, parts, spec));
     return spec;
   }

@@ -97,6 +97,11 @@ void expect_matrix_refused(const std::string& yaml, const std::string& part) {
 TEST(MatrixSpec, names_line_and_fix_of_what_is_wrong) {
   expect_matrix_refused("", "m.yaml line 1");
   expect_matrix_refused(kFile + "objectivs: [time]\n", "did you mean 'objectives'?");
+  expect_matrix_refused(kFile + "objectives: [time, p9]\n",
+                        "m.yaml line 5: the objective 'p9' is no metric of these runs");
+  expect_matrix_refused(kFile + "objectives: throughput\n",
+                        "metrics: time, peak_memory, gpu_energy");  // no samples, no rate
+  expect_matrix_refused(kFile + "samples: 8\nobjectives: [throughput, cost]\n", "'cost' is no metric");  // no price
   expect_matrix_refused(kFile + "exclude: [{batch: 16}]\n", "one of: 1, 8");
   expect_matrix_refused(kFile + "exclude: [{bacth: 1}]\n", "did you mean 'batch'?");
   expect_matrix_refused(kFile + "exclude: [{precision: f32, batch: 1}]\n", "the baseline is excluded");
@@ -271,7 +276,8 @@ TEST(JudgeMatrix, reports_failures_and_compares_the_rounds_that_both_have) {
 
 TEST(JudgeMatrix, refuses_an_objective_that_is_no_metric) {
   World world;
-  const auto spec = spec_of(kFile + "objectives: [p9]\n");
+  auto spec = spec_of(kFile);
+  spec.objectives = {"p9"};
   const MatrixOptions options{.rounds = 2, .warmup_runs = 0};
   const auto matrix = judge_matrix(spec, ran(world, 4, options).samples, options);
   ASSERT_FALSE(matrix.ok());
