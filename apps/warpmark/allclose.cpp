@@ -157,6 +157,11 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
   context.out << report::render_table(table_of(results), render_options(context));
   print_offenders(context.out, results);
+  for (const auto& result : results) {
+    if (!result.whole) continue;
+    context.out << "Integers must be equal unless a tolerance names them: --atol '" << result.name << "=1'\n";
+    break;
+  }
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(allclose_json(results, ok)) + "\n"));
   return ok ? kSuccess : kAccuracyRejected;
@@ -170,8 +175,9 @@ extern const Command allclose_command{
     .details =
         "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by their paths, and "
         "the arrays of .npy, .npz and .safetensors. A number passes where |out - ref| <= atol + rtol |ref|; NaN "
-        "equals nothing, texts and the columns of --exact must be equal, and each side must have what the other "
-        "has. Rows are matched by their order.\n"
+        "equals nothing. Texts, columns of integers (keys, labels) without a tolerance of their own, and the columns "
+        "of "
+        "--exact must be equal, and each side must have what the other has. Rows are matched by their order.\n"
         "\n"
         "Exit code 0: the same; 4: they differ.",
     .options = kAllcloseOptions,

@@ -37,6 +37,9 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
       options.has("--out") ? std::filesystem::path(options.get("--out")) : renamed(inputs[0], writer->extension);
   std::error_code ignored;
   for (const auto& input : inputs) {
+    if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::file_size(input, ignored) == 0) {
+      return data_error(input.string() + " is empty", "was what should have written it ended before its time?");
+    }
     if (std::filesystem::equivalent(input, out, ignored)) {
       return usage_error(out.string() + " is an input and would be overwritten", "name another file with --out");
     }

@@ -30,8 +30,9 @@ bool must_be_exact(const std::string& name, const AllcloseOptions& options) {
                      [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
-Tolerance tolerance_of(const std::string& name, const AllcloseOptions& options) {
-  Tolerance tolerance = must_be_exact(name, options) ? Tolerance{0, 0} : options.tolerance;
+/// `whole`: integers on both sides, which are keys, labels or counts, and no results of rounding.
+Tolerance tolerance_of(const std::string& name, bool whole, const AllcloseOptions& options) {
+  Tolerance tolerance = whole || must_be_exact(name, options) ? Tolerance{0, 0} : options.tolerance;
   for (const auto& [glob, own] : options.by_column) {
     if (glob_match(glob, name)) tolerance = own;
   }
@@ -68,7 +69,8 @@ class Offenders {
 };
 
 void compare_numbers(const Column& reference, const Column& out, const AllcloseOptions& options, ColumnResult& result) {
-  const Tolerance tolerance = tolerance_of(reference.name, options);
+  const bool whole = reference.whole && out.whole;
+  const Tolerance tolerance = tolerance_of(reference.name, whole, options);
   Offenders offenders(options.most_offenders);
   stats::ErrorNorm norm;
   for (std::size_t i = 0; i < reference.numbers.size(); ++i) {
@@ -88,6 +90,8 @@ void compare_numbers(const Column& reference, const Column& out, const AllcloseO
     ++result.mismatches;
     offenders.add({static_cast<std::int64_t>(i), fmt::format("{}", expected), fmt::format("{}", got), excess});
   }
+  result.whole = whole && result.mismatches > 0 && tolerance.relative == 0 && tolerance.absolute == 0 &&
+                 !must_be_exact(reference.name, options);
   result.relative_error = reference.numbers.empty() ? 0 : norm.value();
   result.offenders = offenders.take();
 }
@@ -111,6 +115,8 @@ ColumnResult compare_column(const Column& reference, const Column* out, const Al
     result.problem = fmt::format("the shape is {}, must be {}", shape_text(out->shape), shape_text(reference.shape));
   } else if (reference.size() != out->size()) {
     result.problem = fmt::format("there are {} values, must be {}", out->size(), reference.size());
+  } else if (reference.places != out->places) {
+    result.problem = "its values stand at other places in the lists";
   } else if (reference.numeric != out->numeric) {
     result.problem = reference.numeric ? "there are texts, must be numbers" : "there are numbers, must be texts";
   } else if (reference.numeric) {

@@ -1,6 +1,7 @@
 // Are two outputs the same within tolerance? |out - ref| <= atol + rtol |ref|, element by element, as NumPy's allclose:
-// the second side is the reference. Texts and columns that must be exact are compared as they are. NaN equals nothing
-// unless asked for; infinities equal only themselves. Pure.
+// the second side is the reference. Texts, columns that must be exact, and columns that hold integers on both sides and
+// have no tolerance of their own are compared as they are. NaN equals nothing unless asked for; infinities equal only
+// themselves. Pure.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ struct ColumnResult {
   std::int64_t n = 0;
   std::int64_t mismatches = 0;
   std::string problem;              ///< missing, another shape or type: nothing was compared
+  bool whole = false;               ///< mismatches of integers that a tolerance of their own would allow
   double max_absolute = 0;          ///< of finite pairs
   double max_relative = 0;          ///< of finite pairs with a reference that is not 0
   double relative_error = 0;        ///< ||out - ref|| / ||ref||; 1e300 where a value is not finite

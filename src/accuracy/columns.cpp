@@ -83,23 +83,40 @@ Result<Columns> parse_table(std::string_view text, char separator, std::string_v
 
 Result<Columns> parse_json_columns(std::string_view text, std::string_view name) {
   WM_ASSIGN(const auto document, parse_json(text, name));
+  struct Found {
+    std::vector<std::string> texts;
+    std::vector<std::int64_t> places;
+  };
   std::vector<std::string> order;
-  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, Found> found;
+  std::vector<std::int64_t> place;  // in the lists that are open
+  bool any = false;
   // Depth is bounded by the parser; elements of an array share the path of the array.
   const std::function<void(const Json&, const std::string&)> visit = [&](const Json& node, const std::string& path) {
-    if (node.is_object()) {
+    if (node.is_object() && !node.empty()) {
       for (const auto& [key, child] : node.items()) visit(child, path.empty() ? key : path + "." + key);
-    } else if (node.is_array()) {
-      for (const auto& child : node) visit(child, path + "[]");
+    } else if (node.is_array() && !node.empty()) {
+      place.push_back(0);
+      for (const auto& child : node) {
+        visit(child, path + "[]");
+        ++place.back();
+      }
+      place.pop_back();
     } else {
-      if (!values.contains(path)) order.push_back(path);
-      values[path].push_back(node.is_string() ? node.get<std::string>() : node.dump());
+      if (!found.contains(path)) order.push_back(path);
+      auto& values = found[path];
+      values.texts.push_back(node.is_string() ? node.get<std::string>() : node.dump());  // an empty list is "[]"
+      values.places.insert(values.places.end(), place.begin(), place.end());
+      any = any || !node.is_structured();
     }
   };
   visit(document, "");
+  if (!any) return data_error(fmt::format("{} holds no values", name));
   Columns columns;
-  for (const auto& path : order) columns.push_back(column_of(path, std::move(values[path])));
-  if (columns.empty()) return data_error(fmt::format("{} holds no values", name));
+  for (const auto& path : order) {
+    columns.push_back(column_of(path, std::move(found[path].texts)));
+    columns.back().places = std::move(found[path].places);
+  }
   return columns;
 }
 

@@ -1,5 +1,5 @@
 // Outputs to compare, as named columns of numbers or texts, from files: .csv and .tsv tables with a header line, .json
-// (each path to a value is a column; numbers of an array share one), .npy arrays and .npz archives of them,
+// (each path to a value is a column; values of a list share one), .npy arrays and .npz archives of them,
 // .safetensors. Values are read as double; integers above 2^53 are kept as texts, so that they are compared exactly.
 #pragma once
 
@@ -19,6 +19,8 @@ struct Column {
   std::vector<double> numbers;
   std::vector<std::string> texts;   ///< of a column that is not numeric
   std::vector<std::int64_t> shape;  ///< of arrays; empty for tables
+  /// Of JSON: where in the lists each value stands, list by list from the outermost; empty for others.
+  std::vector<std::int64_t> places = {};
   [[nodiscard]] std::size_t size() const { return numeric ? numbers.size() : texts.size(); }
 };
 

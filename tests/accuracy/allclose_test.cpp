@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -63,6 +64,20 @@ TEST(Allclose, compares_texts_and_exact_columns_as_they_are) {
   EXPECT_EQ(allclose(reference, out, {})[1].mismatches, 1);
 }
 
+TEST(Allclose, takes_integers_for_keys_unless_a_tolerance_names_them) {
+  const auto compare_tables = [](const std::string& a, const std::string& b, const AllcloseOptions& options) {
+    return allclose(*parse_table(a, ',', "a.csv"), *parse_table(b, ',', "b.csv"), options);
+  };
+  const std::string reference = "id,score\n5000,1.0\n5001,2.0\n", out = "id,score\n5000,1.0001\n5002,2.0\n";
+  const auto results = compare_tables(reference, out, {.tolerance = {.relative = 0.1, .absolute = 0.1}});
+  EXPECT_EQ(results[0].mismatches, 1) << "one key is another";
+  EXPECT_TRUE(results[0].whole);
+  EXPECT_TRUE(results[1].ok());
+  EXPECT_TRUE(compare_tables(reference, out, {.by_column = {{"id", {.relative = 0, .absolute = 1}}}})[0].ok());
+  // Written as integers on one side only, it is a number like any other.
+  EXPECT_TRUE(compare_tables("score\n2000\n", "score\n2000.5\n", {})[0].ok());
+}
+
 TEST(Allclose, takes_the_tolerance_of_a_column) {
   const AllcloseOptions options{.by_column = {{"sc*", {.relative = 0.5, .absolute = 0}}}};
   EXPECT_TRUE(allclose({numbers({1}, "score")}, {numbers({1.4}, "score")}, options)[0].ok());
@@ -110,6 +125,19 @@ TEST(JsonColumns, share_a_path_among_the_elements_of_an_array) {
   EXPECT_EQ((*columns)[1].texts, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ((*columns)[2].texts, (std::vector<std::string>{"true"}));
   EXPECT_FALSE(parse_json_columns("{", "t.json").ok());
+}
+
+TEST(JsonColumns, of_another_structure_are_not_the_same) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    const auto results = allclose(*parse_json_columns(a, "a.json"), *parse_json_columns(b, "b.json"), {});
+    return std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
+  };
+  EXPECT_TRUE(same(R"({"a": [[1.5], [2, 3]]})", R"({"a": [[1.5], [2, 3]]})"));
+  EXPECT_FALSE(same(R"({"a": [[1, 2], [3]]})", R"({"a": [[1], [2, 3]]})")) << "the same numbers in other rows";
+  EXPECT_FALSE(same(R"([{"k": 1}, {"j": 2}])", R"([{"j": 2}, {"k": 1}])"));
+  EXPECT_FALSE(same(R"({"b": 1, "a": []})", R"({"b": 1})")) << "an empty list is something, too";
+  EXPECT_FALSE(same(R"({"b": 1, "a": []})", R"({"b": 1, "a": {}})"));
+  EXPECT_FALSE(parse_json_columns(R"({"a": [], "b": {}})", "a.json").ok()) << "no values at all";
 }
 
 std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {

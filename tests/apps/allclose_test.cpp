@@ -22,6 +22,24 @@ TEST_F(Cli, allclose_tells_by_its_exit_code) {
   EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("a.txt")}).exit_code, 2);
 }
 
+TEST_F(Cli, allclose_says_how_integers_may_differ_and_what_is_wrong_with_an_empty_file) {
+  ASSERT_TRUE(write_file(path("ref.csv"), "class\n999\n").ok());
+  ASSERT_TRUE(write_file(path("out.csv"), "class\n1000\n").ok());
+  const auto other = warpmark({"allclose", path("ref.csv"), path("out.csv")});
+  EXPECT_EQ(other.exit_code, 4);
+  EXPECT_NE(other.out.find("Integers must be equal unless a tolerance names them: --atol 'class=1'"), std::string::npos)
+      << other.out;
+  EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("out.csv"), "--atol", "class=1"}).exit_code, 0);
+  ASSERT_TRUE(write_file(path("empty.json"), "").ok());
+  ASSERT_TRUE(write_file(path("ref.json"), "{\"a\": 1}").ok());
+  const auto empty = warpmark({"allclose", path("empty.json"), path("ref.json")});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_NE(empty.err.find("empty.json is empty, where JSON is expected"), std::string::npos) << empty.err;
+  const auto converted = warpmark({"convert", path("empty.json"), "--to", "chrome"});
+  EXPECT_EQ(converted.exit_code, 2);
+  EXPECT_NE(converted.err.find("empty.json is empty"), std::string::npos) << converted.err;
+}
+
 TEST_F(Cli, allclose_passes_nothing_that_it_could_not_compare) {
   ASSERT_TRUE(write_file(path("header.csv"), "id,score\n").ok());
   const auto nothing = warpmark({"allclose", path("header.csv"), path("header.csv")});
