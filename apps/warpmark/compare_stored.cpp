@@ -1,13 +1,22 @@
 #include "warpmark/compare_stored.h"
 
-#include <algorithm>
-#include <filesystem>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <ostream>
+#include <utility>
+
+#include "base/text.h"
 #include "base/units.h"
 #include "exchange/import.h"
+#include "model/run_query.h"
 #include "report/labels.h"
+#include "report/table.h"
 #include "stats/compare.h"
 #include "validate/verdict.h"
+#include "warpmark/series.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -18,7 +27,7 @@ const Run* case_like(const Session& session, const Run& run) {
     return other.workload == run.workload && other.device == run.device && other.mode == run.mode &&
            other.params == run.params;
   });
-  return found == session.runs.end() || found->metrics.empty() ? nullptr : &*found;
+  return found == session.runs.end() ? nullptr : &*found;
 }
 
 /// Why the numbers of a case say nothing about the program.
@@ -27,6 +36,14 @@ std::string distrust(const Run& a, const Run& b) {
   if (!of_a && !of_b) return {};
   const std::string who = of_a && of_b ? "both were disturbed: " : of_a ? "A was disturbed: " : "B was disturbed: ";
   return who + (of_a ? a.reason : b.reason);
+}
+
+/// It was tried, and is wrong or did not run; what was left out or cannot run here has no result at all.
+bool has_failed(const Run& run) { return run.outcome == Outcome::failed || run.outcome == Outcome::error; }
+
+std::string why_failed(const Run& run, const char* arm) {
+  return fmt::format("{} {}: {}", arm, run.outcome == Outcome::failed ? "has a wrong result" : "could not be measured",
+                     run.reason);
 }
 
 /// A session or a file, or of a session the one run that "<session>.<index>" names.
@@ -48,12 +65,106 @@ bool two_runs(const Session& a, const Session& b) {
          a.runs[0].metrics[0].id == b.runs[0].metrics[0].id;
 }
 
+/// What two sets of results have in common, metric by metric, and why some of it cannot be judged.
+class StoredPairs {
+ public:
+  StoredPairs(const Session& a, const Session& b) : labels_{report::RunLabels(a), report::RunLabels(b)} {
+    for (const Run& before : a.runs) {
+      const Run* after = two_runs(a, b) ? &b.runs.front() : case_like(b, before);
+      if (after == nullptr) {
+        missing_.push_back(label_of(before, 0) + " (only A has it)");
+      } else {
+        add_case(before, *after);
+      }
+    }
+    // And what A does not have at all.
+    for (const Run& after : b.runs) {
+      if (!two_runs(a, b) && case_like(a, after) == nullptr)
+        missing_.push_back(label_of(after, 1) + " (only B has it)");
+    }
+  }
+
+  [[nodiscard]] std::vector<MetricVerdict> take_metrics() { return std::move(metrics_); }
+  [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
+
+  /// Of metrics that are judged by now.
+  void overrule(std::vector<MetricVerdict>& metrics) const {
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const auto& [verdict, reason] = overruled_[i];
+      if (reason.empty()) continue;
+      metrics[i].verdict = verdict;
+      metrics[i].reason = reason;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string label_of(const Run& run, std::size_t side) const {
+    if (run.workload == "command") return case_label(run.workload, to_text(run.params), run.device, run.mode);
+    return labels_[side].full(run);
+  }
+
+  void add_case(const Run& before, const Run& after) {
+    if (has_failed(before) && has_failed(after)) {
+      missing_.push_back(label_of(before, 0) + " (failed in both)");
+    } else if (has_failed(before) || has_failed(after)) {
+      add_failure(before, after);
+    } else if (!before.metrics.empty() && !after.metrics.empty()) {
+      add_metrics(before, after);
+    } else if (!before.metrics.empty() || !after.metrics.empty()) {
+      missing_.push_back(label_of(before, 0) + (after.metrics.empty() ? " (only A has it)" : " (only B has it)"));
+    }
+  }
+
+  /// No numbers of the one that failed: whatever it took, it did not do the work.
+  void add_failure(const Run& before, const Run& after) {
+    const bool of_a = has_failed(before);
+    const Run& good = of_a ? after : before;
+    MetricVerdict metric{.id = label_of(before, 0), .unit = "s"};
+    if (!good.metrics.empty()) {
+      const Metric& primary = good.metrics.front();
+      metric.unit = primary.unit;
+      metric.better = primary.better;
+      (of_a ? metric.b : metric.a) = stats::round_medians({primary.samples, primary.round_sizes});
+    }
+    metrics_.push_back(std::move(metric));
+    overruled_.emplace_back(Verdict::inconclusive, of_a ? why_failed(before, "A") : why_failed(after, "B"));
+  }
+
+  void add_metrics(const Run& before, const Run& after) {
+    const bool several = before.workload == "command" && before.metrics.size() > 1;
+    for (const Metric& metric : before.metrics) {
+      if (!speaks_for_itself(before, metric)) continue;
+      const Metric* other = metric_of(after, metric.id);
+      const std::string id = label_of(before, 0) + (several ? " " + metric.id : "");
+      if (other == nullptr) {
+        missing_.push_back(id + " (only A has it)");
+        continue;
+      }
+      metrics_.push_back({.id = id,
+                          .unit = metric.unit,
+                          .better = metric.better,
+                          .a = stats::round_medians({metric.samples, metric.round_sizes}),
+                          .b = stats::round_medians({other->samples, other->round_sizes})});
+      overruled_.emplace_back(Verdict::mistrusted, distrust(before, after));
+    }
+  }
+
+  std::array<report::RunLabels, 2> labels_;
+  std::vector<MetricVerdict> metrics_;
+  std::vector<std::pair<Verdict, std::string>> overruled_;  ///< of each metric; no reason: its numbers decide
+  std::vector<std::string> missing_;
+};
+
 }  // namespace
 
 Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
   const auto& words = options.positionals();
   WM_ASSIGN(const auto a, results_of(context, options, words[0]));
   WM_ASSIGN(const auto b, results_of(context, options, words[1]));
+  if (a.id == b.id && a.runs.size() == b.runs.size() && (a.runs.empty() || a.runs.front().id == b.runs.front().id)) {
+    return usage_error("both are " + words[0] + ": a result is always the same as itself",
+                       "name two sessions or files");
+  }
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
   }
@@ -68,28 +179,18 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
                         .paired = false,
                         .sequential = false,
                         .interleave = Interleave::none};
-  const report::RunLabels labels(a);
-  std::vector<std::string> distrusts;
-  for (const Run& before : a.runs) {
-    const Run* after = two_runs(a, b) ? &b.runs.front() : case_like(b, before);
-    if (before.metrics.empty() || after == nullptr) continue;
-    const Metric& metric = before.metrics.front();
-    comparison.metrics.push_back(
-        {.id = labels.full(before),
-         .unit = metric.unit,
-         .better = metric.better,
-         .a = stats::round_medians({metric.samples, metric.round_sizes}),
-         .b = stats::round_medians({after->metrics.front().samples, after->metrics.front().round_sizes})});
-    distrusts.push_back(distrust(before, *after));
-  }
+  StoredPairs pairs(a, b);
+  comparison.metrics = pairs.take_metrics();
   if (comparison.metrics.empty()) return usage_error("the results have no case in common");
+  if (!pairs.missing().empty()) {
+    const auto width = static_cast<std::size_t>(context.width);
+    for (const auto& line : report::wrap("Not compared: " + join(pairs.missing(), ", ") + ".", width)) {
+      context.err << line << '\n';
+    }
+  }
   validate::judge(comparison.metrics,
                   {.effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false});
-  for (std::size_t i = 0; i < distrusts.size(); ++i) {
-    if (distrusts[i].empty()) continue;
-    comparison.metrics[i].verdict = Verdict::mistrusted;
-    comparison.metrics[i].reason = distrusts[i];
-  }
+  pairs.overrule(comparison.metrics);
   comparison.machine = b.machine;
   comparison.build = b.build;
   return comparison;

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "model/run_query.h"
 #include "report/format.h"
 #include "report/labels.h"
 #include "report/table.h"
@@ -27,13 +28,15 @@ struct Pair {
 
 /// Why a pair says nothing about the program, whatever its numbers: empty if it does.
 std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
+  if (!is_measured(baseline.outcome)) return "the baseline has a wrong result";
+  if (!is_measured(candidate.outcome)) return "the candidate has a wrong result";
   const bool before = baseline.outcome == Outcome::mistrusted;
   const bool after = candidate.outcome == Outcome::mistrusted;
   if (before && after) return "both were disturbed";
   return before ? "the baseline was disturbed" : after ? "the candidate was disturbed" : "";
 }
 
-/// The primary metric of every case that both sessions measured.
+/// The metrics of every case that both sessions measured: of a command all, of all else the primary one.
 std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
   std::vector<Pair> pairs;
   for (const Run& before : baseline.runs) {
@@ -41,8 +44,11 @@ std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
       return run.workload == before.workload && run.device == before.device && run.mode == before.mode &&
              run.params == before.params;
     });
-    if (after == candidate.runs.end() || before.metrics.empty() || after->metrics.empty()) continue;
-    pairs.push_back({&before, &*after, &before.metrics.front(), &after->metrics.front()});
+    if (after == candidate.runs.end()) continue;
+    for (const Metric& metric : before.metrics) {
+      const Metric* other = metric_of(*after, metric.id);
+      if (other != nullptr && speaks_for_itself(before, metric)) pairs.push_back({&before, &*after, &metric, other});
+    }
   }
   return pairs;
 }
@@ -101,7 +107,9 @@ Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto& pair = pairs[i];
     const auto& found = comparisons[i];
-    table.rows.push_back({{labels.full(*pair.baseline)},
+    const bool alone = std::count_if(pairs.begin(), pairs.end(),
+                                     [&](const Pair& other) { return other.baseline == pair.baseline; }) == 1;
+    table.rows.push_back({{labels.full(*pair.baseline) + (alone ? "" : " " + pair.before->id)},
                           {report::format_quantity(pair.before->summary.median, pair.before->unit)},
                           {report::format_quantity(pair.after->summary.median, pair.after->unit)},
                           {ratio_text(found)},

@@ -24,8 +24,8 @@ Json metric_json(const MetricVerdict& metric) {
   if (metric.more_rounds) json["more_rounds"] = *metric.more_rounds;
   json["n_a"] = metric.a.size();
   json["n_b"] = metric.b.size();
-  json["median_a"] = finite(metric.median_a);
-  json["median_b"] = finite(metric.median_b);
+  if (!metric.a.empty()) json["median_a"] = finite(metric.median_a);
+  if (!metric.b.empty()) json["median_b"] = finite(metric.median_b);
   put_optional(json, "ratio", metric.ratio);
   put_interval(json, metric.interval);
   put_optional(json, "p", metric.p);

@@ -20,4 +20,10 @@ namespace warpmark {
   return found == run.metrics.end() ? nullptr : &*found;
 }
 
+/// Whether a metric says something of its own: all that somebody declared for a command do, of all else the primary
+/// one, from which rates follow and beside which other tools give summaries.
+[[nodiscard]] inline bool speaks_for_itself(const Run& run, const Metric& metric) {
+  return run.workload == "command" || metric.id == run.metrics.front().id;
+}
+
 }  // namespace warpmark

@@ -30,9 +30,12 @@ Table metrics_table(const Comparison& comparison) {
   for (const auto& metric : comparison.metrics) {
     const auto n = metric.a.size() == metric.b.size() ? std::to_string(metric.a.size())
                                                       : fmt::format("{} + {}", metric.a.size(), metric.b.size());
+    const auto median = [&](const std::vector<double>& values, double value) {
+      return values.empty() ? "" : format_quantity(value, metric.unit);
+    };
     table.rows.push_back({{metric.id},
-                          {format_quantity(metric.median_a, metric.unit)},
-                          {format_quantity(metric.median_b, metric.unit)},
+                          {median(metric.a, metric.median_a)},
+                          {median(metric.b, metric.median_b)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
                           {confidence_text(metric.interval)},
                           {metric.adjusted_p ? p_text(*metric.adjusted_p) : ""},
