@@ -12,6 +12,7 @@
 #include "warpmark/command.h"
 #include "warpmark/option_values.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -91,6 +92,7 @@ Result<Across> accept_across(Context& context, const ParsedOptions& options) {
 Result<int> run_accept(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   WM_TRY(format_of(options));
+  WM_TRY(check_outputs(options));
   if (options.has("--across")) {
     WM_ASSIGN(const auto across, accept_across(context, options));
     WM_TRY(

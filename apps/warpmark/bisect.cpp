@@ -22,6 +22,7 @@
 #include "warpmark/option_values.h"
 #include "warpmark/project_command.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -163,6 +164,7 @@ Result<Bisection> search(Context& context, const ParsedOptions& options, validat
 
 Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, bisect_request_of(options));
+  WM_TRY(check_outputs(options));
   const std::string started = format_utc(wall_clock_s());
   auto found = search(context, options, request);
   if (!found.ok()) {

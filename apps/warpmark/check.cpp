@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <set>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -15,6 +16,7 @@
 #include "warpmark/report_output.h"
 #include "warpmark/result_files.h"
 #include "warpmark/run_command.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -80,7 +82,11 @@ Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOpt
   }
   std::stable_sort(sessions.begin(), sessions.end(),
                    [](const Session& a, const Session& b) { return a.started < b.started; });
+  std::set<std::string> ids;
   for (const auto& session : sessions) {
+    if (!ids.insert(session.id).second) {
+      return usage_error("session " + session.id + " is given twice", "what is measured once counts once");
+    }
     if (session.commit != sessions.front().commit || session.dirty != sessions.front().dirty) {
       return usage_error("the runs are not of one commit: " + sessions.front().id + " and " + session.id,
                          "check one commit at a time");
@@ -156,6 +162,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
   }
+  WM_TRY(check_outputs(options));
   WM_ASSIGN(const auto store, open_store(context, options));
   auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
   if (!sessions.ok()) {

@@ -24,6 +24,7 @@
 #include "warpmark/option_values.h"
 #include "warpmark/project_command.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -99,6 +100,24 @@ void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
   if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
 }
 
+/// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
+/// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
+/// twice.
+Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request, const Arms& arms,
+                       const std::vector<validate::AbSample>& samples, const Comparison& comparison,
+                       validate::Journal& journal) {
+  if (!options.has("--no-store") && !options.has("--calibrate")) {
+    WM_TRY(journal.end_piece());
+    WM_ASSIGN(request.stored, store_arms(context, options, arms, samples, journal.pieces(), comparison));
+  }
+  // A budget may be raised: the journal stays open for a repetition to go on.
+  const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() ||
+                    comparison.stopped_because.starts_with("decided");
+  if (over) return journal.complete();
+  context.err << fmt::format("{}; give the same command again to go on\n", comparison.stopped_because);
+  return {};
+}
+
 Result<Comparison> measure(Context& context, const ParsedOptions& options, CompareRequest& request) {
   WM_ASSIGN(const auto folder, state_folder(context, options));
   WM_TRY(make_folder(folder));
@@ -122,18 +141,10 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Compa
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   set_last_words("\n", "");
   if (!outcome.ok()) return outcome.error();
-  // A budget may be raised: the journal stays open for a repetition to go on.
-  const bool over = outcome->comparison.rounds == request.test.schedule.rounds ||
-                    outcome->comparison.stopped_because.starts_with("decided");
   Comparison comparison = std::move(outcome->comparison);
   comparison.id = journal.id();
-  if (outcome->complete && over) {
-    // Before the journal ends: killed between both, the repetition stores what is missing and nothing twice.
-    if (!options.has("--no-store") && !options.has("--calibrate")) {
-      WM_ASSIGN(request.stored, store_arms(context, options, arms, outcome->samples, comparison));
-    }
-    WM_TRY(journal.complete());
-  }
+  if (outcome->complete)
+    WM_TRY(keep_comparison(context, options, request, arms, outcome->samples, comparison, journal));
   comparison.machine = machine;
   comparison.build = build_info();
   if (options.has("--calibrate")) {
@@ -171,6 +182,7 @@ bool stored(const Context& context, const ParsedOptions& options) {
 
 Result<int> run_compare(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, compare_request_of(options));
+  WM_TRY(check_outputs(options));
   const std::string started = format_utc(wall_clock_s());
   auto compared = stored(context, options)
                       ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
@@ -186,7 +198,7 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   context.out << rendered(shown, request.format, render_options(context));
   if (!request.stored.empty() && request.format == "text") {
     context.out.flush();
-    context.err << fmt::format("stored; compare again with: warpmark compare {} {}\n", request.stored[0],
+    context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", request.stored[0],
                                request.stored[1]);
   }
   WM_TRY(write_compare_files(options, comparison, shown));
@@ -212,7 +224,9 @@ extern const Command compare_command{
         "clocks, throttling) the result is mistrusted. docs/validate.md tells the methods.\n"
         "\n"
         "Commands are measured by their wall time, or by the metrics of --project. No shell is involved without "
-        "--shell. An interrupted comparison goes on when the same command is given again.\n"
+        "--shell. An interrupted comparison goes on when the same command is given again, and so does one whose "
+        "--budget "
+        "is used up. What was measured is stored when it ends.\n"
         "\n"
         "With --accuracy, --accuracy-command or the project's accuracy section, what is faster but less right is "
         "rejected: "

@@ -12,12 +12,14 @@
 namespace warpmark::apps {
 namespace {
 
-/// Ids must be the same when a comparison that was killed while storing goes on: from its first sample and its own id.
-std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char arm) {
-  return fmt::format("{}-{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), arm);
+/// Ids must be the same when a comparison that was killed while storing goes on: from the first sample of its piece and
+/// its own id.
+std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char arm, std::size_t piece) {
+  return fmt::format("{}-{}{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), arm,
+                     piece == 0 ? "" : std::to_string(piece + 1));
 }
 
-std::vector<Run> runs_of(const std::vector<validate::AbSample>& samples, int arm) {
+std::vector<Run> runs_of(std::span<const validate::AbSample> samples, int arm) {
   std::vector<Run> runs;
   for (const auto& sample : samples) {
     if (sample.slot.arm != arm) continue;
@@ -31,29 +33,39 @@ std::vector<Run> runs_of(const std::vector<validate::AbSample>& samples, int arm
 }  // namespace
 
 Result<std::vector<std::string>> store_arms(const Context& context, const ParsedOptions& options, const Arms& arms,
-                                            const std::vector<validate::AbSample>& samples,
-                                            const Comparison& comparison) {
+                                            std::span<const validate::AbSample> samples,
+                                            std::span<const std::size_t> ends, const Comparison& comparison) {
   std::vector<std::string> ids;
-  const std::vector<Run> rounds[] = {runs_of(samples, 0), runs_of(samples, 1)};
-  if (rounds[0].empty() || rounds[1].empty()) return ids;
-  WM_ASSIGN(const auto store, open_store(context, options));
+  std::unique_ptr<store::Store> store;
   Session session = new_session(context);
-  for (std::size_t arm = 0; arm < 2; ++arm) {
-    session.id = session_id(rounds[arm], comparison, arm == 0 ? 'a' : 'b');
-    session.started = rounds[arm].front().started;
-    if (arms.worktrees.size() == 2) {
-      session.commit = arms.worktrees[arm]->commit();
-      session.branch.clear();
-      session.dirty = false;
+  std::size_t begin = 0;
+  for (std::size_t piece = 0; piece < ends.size(); ++piece) {
+    const auto part = samples.subspan(begin, ends[piece] - begin);
+    const std::vector<Run> rounds[] = {runs_of(part, 0), runs_of(part, 1)};
+    // Without interleaving a budget may end among the runs of A alone: they go with the next piece.
+    if (rounds[0].empty() || rounds[1].empty()) continue;
+    begin = ends[piece];
+    ids.clear();
+    if (store == nullptr) {
+      WM_ASSIGN(store, open_store(context, options));
     }
-    Run run = validate::merge_command_rounds(rounds[arm]);
-    run.index = 0;
-    run.id = session.id + ".0";
-    run.stopped_because = comparison.stopped_because;
-    session.runs = {std::move(run)};
-    session.complete = true;
-    WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
-    ids.push_back(session.id + ".0");
+    for (std::size_t arm = 0; arm < 2; ++arm) {
+      session.id = session_id(rounds[arm], comparison, arm == 0 ? 'a' : 'b', piece);
+      session.started = rounds[arm].front().started;
+      if (arms.worktrees.size() == 2) {
+        session.commit = arms.worktrees[arm]->commit();
+        session.branch.clear();
+        session.dirty = false;
+      }
+      Run run = validate::merge_command_rounds(rounds[arm]);
+      run.index = 0;
+      run.id = session.id + ".0";
+      run.stopped_because = comparison.stopped_because;
+      session.runs = {std::move(run)};
+      session.complete = true;
+      WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
+      ids.push_back(session.id + ".0");
+    }
   }
   return ids;
 }

@@ -2,6 +2,7 @@
 // of all its samples. They belong to the same series as what `warpmark run -- CMD` stores.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,13 @@
 
 namespace warpmark::apps {
 
-/// Stores both arms once: doing it again for the same comparison, as after a crash, adds nothing. Returns the ids of
-/// the runs, of A and of B; none without any complete sample of both.
+/// Stores both arms once: doing it again for the same comparison, as after a crash, adds nothing. `ends` says how many
+/// samples there were each time that the comparison ended, by its rounds or by its budget: what lies between two ends
+/// is a pair of sessions of its own, so that no sample is there twice. Returns the ids of the newest pair's runs, of A
+/// and of B; none without any complete sample of both.
 [[nodiscard]] Result<std::vector<std::string>> store_arms(const Context& context, const ParsedOptions& options,
-                                                          const Arms& arms,
-                                                          const std::vector<validate::AbSample>& samples,
+                                                          const Arms& arms, std::span<const validate::AbSample> samples,
+                                                          std::span<const std::size_t> ends,
                                                           const Comparison& comparison);
 
 }  // namespace warpmark::apps

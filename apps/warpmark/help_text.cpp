@@ -191,4 +191,13 @@ std::string version_text() {
   return text;
 }
 
+std::string text_of(const Error& error, int width) {
+  const auto fitted = [&](const std::string& text, std::size_t indent) {
+    return width > 0 ? wrapped(text, static_cast<std::size_t>(width), indent) : text;
+  };
+  std::string text = fitted("warpmark: " + error.what, 0) + '\n';
+  if (!error.hint.empty()) text += "  " + fitted(error.hint, 2) + '\n';
+  return text;
+}
+
 }  // namespace warpmark::apps

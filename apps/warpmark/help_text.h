@@ -14,4 +14,8 @@ namespace warpmark::apps {
 [[nodiscard]] std::string zsh_completion();
 [[nodiscard]] std::string version_text();
 
+/// "warpmark: what" and, indented, the hint, each of as many lines as it has. Lines are broken between words to fit
+/// `width` columns; not at all if it is 0, for files and other programs. Paths and commands are never cut.
+[[nodiscard]] std::string text_of(const Error& error, int width);
+
 }  // namespace warpmark::apps

@@ -33,6 +33,14 @@ bool speaks_utf8() {
   return false;
 }
 
+/// What was said to nobody is no success: a full disk must not leave half a report and exit code 0.
+int after_output(std::ostream& out, int code) {
+  out.flush();
+  if (out) return code;
+  std::cerr << "warpmark: the output could not be written whole\n  is the disk full?\n";
+  return code == warpmark::apps::kSuccess ? warpmark::apps::kEnvironment : code;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -53,7 +61,5 @@ int main(int count, char** words) {
       .interrupted = warpmark::apps::interrupt_flag(),
       .words = {words + 1, words + count},
   };
-  const int code = warpmark::apps::run_command_line(context);
-  context.out.flush();
-  return code;
+  return after_output(std::cout, warpmark::apps::run_command_line(context));
 }

@@ -28,6 +28,7 @@
 #include "warpmark/matrix_store.h"
 #include "warpmark/option_values.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -218,7 +219,7 @@ Status keep(Context& context, const ParsedOptions& options, const MatrixRequest&
     }
   }
   if (!id.empty() && request.format == "text") {
-    context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", id, id);
+    context.err << fmt::format("stored as {}; see it again with:\n  warpmark report {}\n", id, id);
   }
   if (complete) return measured.journal.complete();
   context.err << fmt::format("{}; give the same command again to go on\n", measured.matrix.stopped_because);
@@ -262,6 +263,7 @@ Result<int> run_matrix(Context& context, const ParsedOptions& options) {
     show_plan(context, request);
     return kSuccess;
   }
+  WM_TRY(check_outputs(options));
   const std::string started = format_utc(wall_clock_s());
   auto measured = measure_variants(context, options, request);
   if (!measured.ok()) {

@@ -13,6 +13,7 @@
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
 #include "warpmark/command.h"
+#include "warpmark/session_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -203,6 +204,7 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
+  WM_TRY(check_writable(record.out));  // the recorder sits in the program and has nobody to tell
   if (options.has("--nsys")) {
     for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");

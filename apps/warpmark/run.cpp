@@ -222,7 +222,8 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
     return error;
   }
   if (job.store != nullptr && job.session.complete && format == "text") {
-    context.err << fmt::format("stored as {}; see it again with: warpmark report {}\n", job.session.id, job.session.id);
+    context.err << fmt::format("stored as {}; see it again with:\n  warpmark report {}\n", job.session.id,
+                               job.session.id);
   }
   return exit_code_for(job, options.has("--strict"));
 }

@@ -11,16 +11,29 @@
 
 namespace warpmark::apps {
 
-Status check_outputs(const ParsedOptions& options) {
-  if (options.has("--json")) {
-    const auto parent = std::filesystem::absolute(options.get("--json")).parent_path();
-    if (access(parent.c_str(), W_OK) != 0) {
-      return environment_error("cannot write " + options.get("--json") + ": " + std::strerror(errno),
-                               "choose a file in a folder that you can write");
-    }
+Status check_writable(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);
+  if (std::filesystem::is_directory(there)) {
+    return environment_error("cannot write " + path.string() + ": it is a folder", "name a file in it");
   }
-  if (options.has("--out")) WM_TRY(make_folder(options.get("--out"), "choose another folder"));
-  return {};
+  // A file is replaced in its folder, that of what a link names; a device or a pipe is written into.
+  std::filesystem::path asked = path;
+  if (!std::filesystem::exists(there)) asked = std::filesystem::absolute(path).parent_path();
+  if (std::filesystem::is_regular_file(there)) asked = std::filesystem::canonical(path, none).parent_path();
+  if (access(asked.c_str(), W_OK) == 0) return {};
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(errno),
+                           "choose a file in a folder that you can write");
+}
+
+Status check_outputs(const ParsedOptions& options) {
+  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  WM_TRY(make_folder(folder, "choose another folder"));
+  if (access(folder.c_str(), W_OK) == 0) return {};
+  return environment_error("cannot write into " + folder.string() + ": " + std::strerror(errno),
+                           "choose another folder");
 }
 
 Status write_session_files(const ParsedOptions& options, const Session& session) {

@@ -1,13 +1,18 @@
 // Where the results of a session go besides the database: --json, --out.
 #pragma once
 
+#include <filesystem>
+
 #include "base/options.h"
 #include "base/result.h"
 #include "model/run.h"
 
 namespace warpmark::apps {
 
-/// Finds out before the measurement, not after it, that a result could not be written.
+/// Environment error if a file could not be written there: no such folder, no permission, or it is a folder itself.
+[[nodiscard]] Status check_writable(const std::filesystem::path& path);
+
+/// Finds out before the measurement, not after it, that --json or --out could not be written.
 [[nodiscard]] Status check_outputs(const ParsedOptions& options);
 
 [[nodiscard]] Status write_session_files(const ParsedOptions& options, const Session& session);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -45,6 +46,21 @@ TEST_F(BadDay, without_enough_memory_names_the_numbers_and_measures_the_rest) {
   EXPECT_EQ((*json)["runs"][0]["outcome"], "error");
   EXPECT_EQ((*json)["runs"][0]["fault"], "environment");
   EXPECT_GE((*json)["runs"][1]["metrics"][0]["samples"].size(), 6U);
+}
+
+TEST_F(BadDay, of_which_the_output_is_lost_is_no_success) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  const auto lost = run_process({"bash", "-c", "exec \"$0\" list workloads > /dev/full", kExecutable});
+  ASSERT_TRUE(lost.ok());
+  EXPECT_EQ(lost->exit_code, 5);
+  EXPECT_THAT(lost->err, HasSubstr("could not be written"));
+  // A gate that failed keeps its code.
+  ASSERT_TRUE(write_file(path("a.csv"), "x\n1\n").ok());
+  ASSERT_TRUE(write_file(path("b.csv"), "x\n2\n").ok());
+  const auto gate = run_process(
+      {"bash", "-c", "exec \"$0\" allclose \"$1\" \"$2\" > /dev/full", kExecutable, path("a.csv"), path("b.csv")});
+  ASSERT_TRUE(gate.ok());
+  EXPECT_EQ(gate->exit_code, 4);
 }
 
 TEST_F(BadDay, on_a_full_disk_says_what_was_not_stored_and_still_shows_the_results) {

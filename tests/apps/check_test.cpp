@@ -84,6 +84,14 @@ TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) 
   EXPECT_EQ(json("check.json")["metrics"][0]["reason"], "3 sessions of history, 9 needed");
 }
 
+TEST_F(CheckVerb, counts_no_session_twice) {
+  store_history(store(), 20);
+  store_session(store(), {.day = 40, .time = 1});
+  const auto output = check({"--run", "last", "--run", "last"});
+  EXPECT_EQ(output.exit_code, 2) << output.out;
+  EXPECT_NE(output.err.find("is given twice"), std::string::npos) << output.err;
+}
+
 TEST_F(CheckVerb, takes_no_unknown_machine_for_another_unknown_one) {
   const auto fails = [&](const Machine& machine, int first_day, const std::string& what) {
     for (int day = first_day; day < first_day + 20; ++day) {

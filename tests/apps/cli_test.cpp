@@ -139,6 +139,13 @@ TEST_F(Cli, refuses_files_it_could_not_write_before_measuring) {
   EXPECT_EQ(folder.out, "");
 }
 
+TEST_F(Cli, refuses_a_recording_it_could_not_write_before_the_program_runs) {
+  const auto output = warpmark({"profile", "--out", "/proc/nowhere/x.wmrec", "--", "touch", path("ran")});
+  EXPECT_EQ(output.exit_code, 5);
+  EXPECT_THAT(output.err, HasSubstr("cannot write /proc/nowhere/x.wmrec"));
+  EXPECT_FALSE(std::filesystem::exists(path("ran")));
+}
+
 TEST_F(Cli, does_not_call_it_a_success_when_nothing_that_was_asked_for_could_be_measured) {
   const auto output =
       warpmark({"run", "gemm", "--device", "cpu", "--set", "dtype=fp8", "--rounds", "1", "--budget", "2s"});
