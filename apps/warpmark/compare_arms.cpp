@@ -117,6 +117,7 @@ class ArmMaker {
     const std::string revisions[] = {options_.get("--rev-a", "HEAD"), options_.get("--rev-b", "HEAD")};
     const measure::Config* configs[] = {&config_a, &config_b};
     validate::Arm* arms[] = {&arms_.a, &arms_.b};
+    remove_abandoned_worktrees(folder_);
     for (int i = 0; i < 2; ++i) {
       WM_ASSIGN(auto tree, Worktree::create(revisions[i], folder_ / fmt::format("worktree-{}-{}", getpid(), i)));
       context_.err << fmt::format("building {} ({})\n", revisions[i], tree->commit().substr(0, 10));

@@ -1,5 +1,9 @@
 #include "warpmark/git_revisions.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/files.h"
@@ -29,6 +33,14 @@ Result<Commit> commit_of(const std::string& line) {
                 .date = fields[2],
                 .subject = fields.size() > 4 ? fields[4] : "",
                 .merged = parents.size() > 1 ? parents[1] : ""};
+}
+
+/// A lock that the kernel takes away however its holder ends; -1 if another process has it.
+int lock_folder(const std::filesystem::path& folder) {
+  const int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (lock >= 0) ::close(lock);
+  return -1;
 }
 
 /// What CI fetches is often the last commit alone.
@@ -115,8 +127,10 @@ Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, 
   std::error_code ignored;
   std::filesystem::create_directories(folder.parent_path(), ignored);
   std::unique_ptr<Worktree> tree(new Worktree(commit.sha, folder, prefix));
+  if (!tree->built()) std::filesystem::remove_all(folder, ignored);
+  std::filesystem::create_directory(folder, ignored);
+  tree->lock_ = lock_folder(folder);
   if (tree->built()) return tree;
-  std::filesystem::remove_all(folder, ignored);
   WM_TRY(git({"worktree", "add", "--detach", "--force", folder.string(), commit.sha}));
   return tree;
 }
@@ -126,6 +140,24 @@ Worktree::~Worktree() {
   std::filesystem::remove(mark(), ignored);
   const auto removed = git({"worktree", "remove", "--force", "--force", root_.string()});
   if (!removed.ok()) std::filesystem::remove_all(root_, ignored);  // a build that still writes
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void remove_abandoned_worktrees(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const bool ours = entry.path().filename().string().starts_with("worktree-");
+    if (ours && entry.is_directory(ignored)) left.push_back(entry.path());
+  }
+  for (const auto& path : left) {
+    const int lock = lock_folder(path);
+    if (lock < 0) continue;
+    // From within, as it may belong to another repository than ours.
+    const auto removed = git({"-C", path.string(), "worktree", "remove", "--force", "--force", path.string()});
+    if (!removed.ok()) std::filesystem::remove_all(path, ignored);
+    ::close(lock);
+  }
 }
 
 std::string Worktree::directory() const { return (root_ / prefix_).string(); }

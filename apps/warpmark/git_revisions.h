@@ -53,6 +53,10 @@ class Worktree {
   std::string commit_;
   std::filesystem::path root_;
   std::string prefix_;
+  int lock_ = -1;  ///< on the checkout's folder, as long as this process uses it
 };
+
+/// Removes the checkouts in `folder` called worktree-* that a killed process left: those that no process holds.
+void remove_abandoned_worktrees(const std::filesystem::path& folder);
 
 }  // namespace warpmark::apps

@@ -1,5 +1,7 @@
 // `warpmark compare` as a person uses it: real commands, real processes, real repositories.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -320,6 +322,18 @@ TEST_F(Compare, builds_and_runs_two_revisions_in_worktrees_of_their_own) {
   EXPECT_EQ(slower.exit_code, 1) << slower.out << slower.err;
   EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.03, 1e-9);
   EXPECT_EQ(compare_in({"--rev-a", "main", "--rev-b", "main"}).exit_code, 0);
+  // What a killed comparison left goes with the next one; what another process holds stays.
+  for (const auto* left : {"worktree-1-0", "worktree-2-0"}) {
+    std::filesystem::create_directories(path("compare"));
+    git({"worktree", "add", "-q", "--detach", path(std::string("compare/") + left), "HEAD"});
+  }
+  const int held = ::open(path("compare/worktree-2-0").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  EXPECT_EQ(compare_in({"--rev-a", "main", "--rev-b", "main", "--seed", "2"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("compare/worktree-1-0")));
+  EXPECT_TRUE(std::filesystem::exists(path("compare/worktree-2-0")));
+  ::close(held);
+  git({"worktree", "remove", "--force", path("compare/worktree-2-0")});
   const auto missing = compare_in({"--rev-a", "no-such-branch", "--rev-b", "main"});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_NE(missing.err.find("no-such-branch"), std::string::npos);
