@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/format.h"
 #include "warpmark/build_info.h"
 
 namespace warpmark::apps {
@@ -193,7 +194,7 @@ std::string version_text() {
 
 std::string text_of(const Error& error, int width) {
   const auto fitted = [&](const std::string& text, std::size_t indent) {
-    return width > 0 ? wrapped(text, static_cast<std::size_t>(width), indent) : text;
+    return width > 0 ? wrapped(report::without_controls(text), static_cast<std::size_t>(width), indent) : text;
   };
   std::string text = fitted("warpmark: " + error.what, 0) + '\n';
   if (!error.hint.empty()) text += "  " + fitted(error.hint, 2) + '\n';

@@ -15,7 +15,8 @@ namespace warpmark::apps {
 [[nodiscard]] std::string version_text();
 
 /// "warpmark: what" and, indented, the hint, each of as many lines as it has. Lines are broken between words to fit
-/// `width` columns; not at all if it is 0, for files and other programs. Paths and commands are never cut.
+/// `width` columns, without control characters; as it is if `width` is 0, for files and other programs. Paths are never
+/// cut.
 [[nodiscard]] std::string text_of(const Error& error, int width);
 
 }  // namespace warpmark::apps

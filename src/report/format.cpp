@@ -174,6 +174,18 @@ std::string format_plural(std::size_t count, std::string_view one, std::string_v
   return format_count(static_cast<std::int64_t>(count)) + " " + std::string(count == 1 ? one : many);
 }
 
+std::string without_controls(std::string_view utf8) {
+  std::string text;
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(utf8[i]);
+    const bool second = byte == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
+    if (second) ++i;  // U+0080 to U+009F: the same, in two bytes
+    const bool control = second || byte == 0x7F || (byte < 0x20 && byte != '\n');
+    text += !control ? utf8[i] : byte == '\t' ? ' ' : '?';
+  }
+  return text;
+}
+
 std::string to_ascii(std::string_view utf8) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kLikeness{
       {{"µ", "u"},  {"μ", "u"},  {"±", "+-"}, {"…", "..."}, {"–", "-"},      {"—", "-"},      {"×", "x"},  {"·", "."},

@@ -54,4 +54,8 @@ namespace warpmark::report {
 /// The same text in plain ASCII: "us", "+-", "...", "?" for what has no likeness.
 [[nodiscard]] std::string to_ascii(std::string_view utf8);
 
+/// What a terminal is given of a text: names from files and of processes may hold control characters, with which they
+/// could move its cursor or set its title. They become "?", a tab a blank; line breaks stay.
+[[nodiscard]] std::string without_controls(std::string_view utf8);
+
 }  // namespace warpmark::report

@@ -26,7 +26,7 @@ struct Layout {
 };
 
 std::string shown_text(const std::string& text, const RenderOptions& options) {
-  std::string line = options.unicode ? text : to_ascii(text);
+  std::string line = without_controls(options.unicode ? text : to_ascii(text));
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
 }

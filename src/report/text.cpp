@@ -39,7 +39,9 @@ class TextWriter {
 
  private:
   [[nodiscard]] std::size_t width() const { return static_cast<std::size_t>(std::max(options_.width, 40)); }
-  [[nodiscard]] std::string shown(const std::string& text) const { return options_.unicode ? text : to_ascii(text); }
+  [[nodiscard]] std::string shown(const std::string& text) const {
+    return without_controls(options_.unicode ? text : to_ascii(text));
+  }
   [[nodiscard]] std::string bold(const std::string& text) const {
     return options_.color ? "\x1b[1m" + text + "\x1b[0m" : text;
   }
@@ -60,7 +62,7 @@ class TextWriter {
 
   void write(const Paragraph& paragraph) {
     if (paragraph.code) {
-      for (const auto& line : split(paragraph.text, '\n')) {
+      for (const auto& line : split(shown(paragraph.text), '\n')) {
         out_ += "  " + paint(line, paragraph.tone, options_) + "\n";
       }
     } else {

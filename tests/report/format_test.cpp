@@ -105,5 +105,14 @@ TEST(ToAscii, has_a_likeness_or_a_question_mark) {
   for (const char c : to_ascii("\xff\xfe broken \xc2")) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
 }
 
+TEST(WithoutControls, leaves_a_terminal_nothing_to_obey) {
+  EXPECT_EQ(without_controls("a\x1b[31mred\x1b]0;title\x07 \x7f\r"), "a?[31mred?]0;title? ??");
+  EXPECT_EQ(without_controls("\xc2\x9b"
+                             "2J"),
+            "?2J")
+      << "the C1 form of an escape sequence";
+  EXPECT_EQ(without_controls("one\ttwo\nthree µs ±1 … 日 \xc2\xa0 \xc2"), "one two\nthree µs ±1 … 日 \xc2\xa0 \xc2");
+}
+
 }  // namespace
 }  // namespace warpmark::report

@@ -29,6 +29,12 @@ TEST(RenderTable, is_plain_ascii_without_unicode) {
   for (const char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x80);
 }
 
+TEST(RenderTable, lets_no_name_from_a_file_speak_to_the_terminal) {
+  const auto text = render_table({{{"case"}}, {{{"copy\x1b[2J"}}}}, {.width = 80, .unicode = true});
+  EXPECT_NE(text.find("copy?[2J"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
 TEST(RenderTable, gives_up_bar_width_then_optional_columns) {
   EXPECT_NE(render_table(results(), {.width = 55, .unicode = true}).find("█████▎"), std::string::npos);
   const auto narrow = render_table(results(), {.width = 48, .unicode = true});
