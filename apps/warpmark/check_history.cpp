@@ -91,7 +91,24 @@ class HistoryCheck {
     WM_ASSIGN(auto points, store_.find(query));
     const std::string params = to_text(run.params);
     std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
+    leave_own(points);
     return points;
+  }
+
+  /// A commit is not its own baseline: one that failed would pass by being measured again, as its first sessions begin
+  /// a new level. It is one where it was measured as often as a baseline needs, or where all there is is too little.
+  void leave_own(std::vector<store::RunPoint>& points) const {
+    const std::string& commit = newest().commit;
+    if (commit.empty() || newest().dirty) return;
+    std::set<std::string> own, all;
+    for (const auto& point : points) {
+      all.insert(point.session);
+      if (point.commit == commit) own.insert(point.session);
+    }
+    const auto needed = validate::history_needed(static_cast<std::int64_t>(sessions_.size()));
+    const auto enough = [&](const auto& sessions) { return static_cast<std::int64_t>(sessions.size()) >= needed; };
+    if (enough(own) || !enough(all)) return;
+    std::erase_if(points, [&](const auto& point) { return point.commit == commit; });
   }
 
   Status add_case(const Run& run) {

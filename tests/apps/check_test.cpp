@@ -84,6 +84,28 @@ TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) 
   EXPECT_EQ(json("check.json")["metrics"][0]["reason"], "3 sessions of history, 9 needed");
 }
 
+TEST_F(CheckVerb, does_not_pass_a_commit_for_being_measured_again) {
+  store_history(store(), 30);
+  const std::string slow(40, 'a');
+  for (int day = 40; day < 46; ++day) {
+    store_session(store(), {.day = day, .time = quiet_time(day, 1.2), .commit = slow});
+    EXPECT_EQ(check().exit_code, 1) << "day " << day;
+  }
+  // The next commit is judged by the level that was accepted with it, and the report says so.
+  store_session(store(), {.day = 50, .time = quiet_time(50, 1.2)});
+  const auto next = check();
+  EXPECT_EQ(next.exit_code, 0) << next.out;
+  EXPECT_NE(next.out.find("the baseline begins anew at commit aaaaaaaaaa"), std::string::npos) << next.out;
+}
+
+TEST_F(CheckVerb, takes_a_commit_that_was_measured_often_enough_for_its_own_baseline) {
+  const std::string only(40, 'b');
+  for (int day = 1; day < 20; ++day) store_session(store(), {.day = day, .time = quiet_time(day), .commit = only});
+  EXPECT_EQ(check().exit_code, 0);
+  store_session(store(), {.day = 20, .time = 1.2, .commit = only});
+  EXPECT_EQ(check().exit_code, 1) << "a machine that became slow";
+}
+
 TEST_F(CheckVerb, counts_no_session_twice) {
   store_history(store(), 20);
   store_session(store(), {.day = 40, .time = 1});
