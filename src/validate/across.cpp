@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "stats/compare.h"
 #include "stats/odd_one_out.h"
 #include "stats/summary.h"
@@ -45,6 +46,23 @@ const DeviceInfo* device_of(const Session& session, const std::string& id) {
   return nullptr;
 }
 
+/// What may be compared with what: devices of one model; for commands, which may use all of it, machines of one make.
+/// Empty where the machine does not know the device.
+std::string compared_model_of(const Session& session, const std::string& id) {
+  if (const auto* device = device_of(session, id)) return device->name;
+  if (id != "host") return {};
+  std::string model = session.machine.cpu;
+  for (const auto& device : session.machine.devices) {
+    if (device.backend != "cpu") model += (model.empty() ? "" : " + ") + device.name;
+  }
+  return model.empty() ? "a machine" : model;
+}
+
+std::string compared_case_of(const Run& run) {
+  if (run.workload == "command") return to_text(run.params);
+  return run.workload + " " + to_text(run.params) + " mode=" + name_of(run.mode);
+}
+
 std::string short_percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
 
 class AcrossJudge {
@@ -62,10 +80,14 @@ class AcrossJudge {
       }
     }
     gather();
+    if (result_.units.empty()) {
+      return usage_error("the results do not say on which devices they were measured",
+                         "results of `warpmark run --json` do");
+    }
     if (result_.units.size() < 2) {
       return usage_error("one device cannot be compared with others", "give the results of two or more nodes");
     }
-    for (const auto& [key, sightings] : groups_) add_metric(sightings);
+    for (const auto& [key, sightings] : groups_) add_case(sightings);
     if (result_.metrics.empty()) return usage_error("the results have no workload in common");
     decide();
     for (auto& metric : result_.metrics) {
@@ -81,47 +103,52 @@ class AcrossJudge {
       const auto& session = nodes_[n].session;
       std::map<std::string, std::int64_t> units;
       for (const Run& run : session.runs) {
-        const auto* device = device_of(session, run.device);
-        if (device == nullptr || run.outcome == Outcome::unsupported) continue;
+        const auto model = compared_model_of(session, run.device);
+        if (model.empty() || run.outcome == Outcome::unsupported) continue;
         if (!units.contains(run.device)) {
           units[run.device] = static_cast<std::int64_t>(result_.units.size());
           result_.units.push_back({.node = names_[n], .device = run.device, .file = nodes_[n].file});
         }
-        const auto what = run.workload + " " + to_text(run.params) + " mode=" + name_of(run.mode);
-        groups_[device->name + "\n" + what].push_back({units[run.device], &run});
-        names_of_devices_[units[run.device]] = device->name;
+        groups_[model + "\n" + compared_case_of(run)].push_back({units[run.device], &run});
+        names_of_devices_[units[run.device]] = model;
       }
     }
   }
 
   /// What all units of the device's model did with one case. A case that a single unit has is no comparison.
-  void add_metric(const std::vector<Sighting>& sightings) {
-    const Run& first = *sightings.front().run;
+  void add_case(const std::vector<Sighting>& sightings) {
     const auto measured = std::find_if(sightings.begin(), sightings.end(),
                                        [](const Sighting& sighting) { return !sighting.run->metrics.empty(); });
     if (sightings.size() < 2 || measured == sightings.end()) return;
-    const Metric& primary = measured->run->metrics.front();
-    AcrossMetric metric{.what = first.workload + " " + to_text(first.params) + " mode=" + name_of(first.mode),
+    for (const Metric& metric : measured->run->metrics) {
+      const bool counts = metric.better != Better::neither || measured->run->metrics.size() == 1;
+      if (counts && speaks_for_itself(*measured->run, metric)) add_metric(sightings, *measured->run, metric);
+    }
+  }
+
+  void add_metric(const std::vector<Sighting>& sightings, const Run& run, const Metric& judged) {
+    AcrossMetric metric{.what = compared_case_of(run),
                         .device_name = names_of_devices_[sightings.front().unit],
-                        .metric = primary.id,
-                        .unit = primary.unit,
-                        .better = primary.better};
+                        .metric = judged.id,
+                        .unit = judged.unit,
+                        .better = judged.better};
+    if (run.workload == "command" && run.metrics.size() > 1) metric.what += " " + judged.id;
     std::set<std::int64_t> seen;
     for (const auto& sighting : sightings) {
-      if (seen.insert(sighting.unit).second) metric.values.push_back(value_of(sighting));
+      if (seen.insert(sighting.unit).second) metric.values.push_back(value_of(sighting, judged.id));
     }
     for (const auto& [unit, name] : names_of_devices_) {
       if (name != metric.device_name || seen.contains(unit)) continue;
       metric.values.push_back({.unit = unit, .state = NodeState::missing, .reason = "its results do not have it"});
     }
-    uncertainty_.push_back(typical_uncertainty(sightings));
+    uncertainty_.push_back(typical_uncertainty(sightings, judged.id));
     result_.metrics.push_back(std::move(metric));
   }
 
-  static NodeValue value_of(const Sighting& sighting) {
+  static NodeValue value_of(const Sighting& sighting, const std::string& id) {
     const Run& run = *sighting.run;
     NodeValue value{.unit = sighting.unit};
-    if (!run.metrics.empty()) value.value = run.metrics.front().summary.median;
+    if (const auto* metric = metric_of(run, id)) value.value = metric->summary.median;
     value.reason = run.reason;
     switch (run.outcome) {
       case Outcome::passed: value.reason.clear(); break;
@@ -139,11 +166,12 @@ class AcrossJudge {
   }
 
   /// Standard error of a value on logarithms, of the unit in the middle.
-  static double typical_uncertainty(const std::vector<Sighting>& sightings) {
+  static double typical_uncertainty(const std::vector<Sighting>& sightings, const std::string& id) {
     std::vector<double> errors;
     for (const auto& sighting : sightings) {
-      if (sighting.run->outcome != Outcome::passed || sighting.run->metrics.empty()) continue;
-      const auto& summary = sighting.run->metrics.front().summary;
+      const auto* metric = metric_of(*sighting.run, id);
+      if (sighting.run->outcome != Outcome::passed || metric == nullptr) continue;
+      const auto& summary = metric->summary;
       if (!summary.median_interval || !(summary.median_interval->low > 0)) continue;
       errors.push_back(std::log(summary.median_interval->high / summary.median_interval->low) / (2 * 1.96));
     }

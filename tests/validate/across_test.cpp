@@ -83,6 +83,30 @@ TEST(Across, names_the_slow_node) {
   EXPECT_LE(*across.metrics[0].values[5].adjusted_p, 0.05);
 }
 
+TEST(Across, compares_every_metric_of_a_command_on_machines_of_one_make) {
+  std::vector<NodeResults> nodes;
+  for (int i = 0; i < 6; ++i) {
+    const auto index = static_cast<std::uint64_t>(i);
+    Run run = run_of("command", std::exp(0.003 * noise(3, index)));
+    run.device = "host";
+    run.params.set("name", std::string("train"));
+    Metric rate = run.metrics.front();
+    rate.id = "throughput";
+    rate.unit = "1/s";
+    rate.better = Better::higher;
+    for (auto& sample : rate.samples) sample = 100 * sample * (i == 4 ? 0.9 : 1);
+    rate.summary = stats::summarize(rate.samples);
+    run.metrics.push_back(rate);
+    nodes.push_back(node(i, {run}));
+  }
+  const auto across = judged(nodes);
+  ASSERT_EQ(across.metrics.size(), 2U);
+  EXPECT_EQ(across.metrics[1].what, "name=train throughput");
+  EXPECT_EQ(nodes_in(across, NodeState::slow), std::vector<std::string>{"n4"});
+  nodes[5].session.machine.devices[0].name = "Another GPU";
+  EXPECT_EQ(judged(nodes).metrics[0].values.size(), 5U) << "a machine of another make";
+}
+
 TEST(Across, names_two_slow_nodes_that_would_hide_each_other) {
   EXPECT_EQ(nodes_in(judged(fleet(10, 0.005, {2, 7}, 1.15)), NodeState::slow), (std::vector<std::string>{"n2", "n7"}));
 }
