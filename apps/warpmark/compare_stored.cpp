@@ -68,9 +68,10 @@ bool two_runs(const Session& a, const Session& b) {
 /// What two sets of results have in common, metric by metric, and why some of it cannot be judged.
 class StoredPairs {
  public:
-  StoredPairs(const Session& a, const Session& b) : labels_{report::RunLabels(a), report::RunLabels(b)} {
+  StoredPairs(const Session& a, const Session& b)
+      : labels_{report::RunLabels(a), report::RunLabels(b)}, two_runs_(two_runs(a, b)) {
     for (const Run& before : a.runs) {
-      const Run* after = two_runs(a, b) ? &b.runs.front() : case_like(b, before);
+      const Run* after = two_runs_ ? &b.runs.front() : case_like(b, before);
       if (after == nullptr) {
         missing_.push_back(label_of(before, 0) + " (only A has it)");
       } else {
@@ -79,8 +80,7 @@ class StoredPairs {
     }
     // And what A does not have at all.
     for (const Run& after : b.runs) {
-      if (!two_runs(a, b) && case_like(a, after) == nullptr)
-        missing_.push_back(label_of(after, 1) + " (only B has it)");
+      if (!two_runs_ && case_like(a, after) == nullptr) missing_.push_back(label_of(after, 1) + " (only B has it)");
     }
   }
 
@@ -135,7 +135,9 @@ class StoredPairs {
     for (const Metric& metric : before.metrics) {
       if (!speaks_for_itself(before, metric)) continue;
       const Metric* other = metric_of(after, metric.id);
-      const std::string id = label_of(before, 0) + (several ? " " + metric.id : "");
+      // Two commands as they are named have no name in common but the metric's.
+      const bool plain = two_runs_ && before.workload == "command";
+      const std::string id = plain ? metric.id : label_of(before, 0) + (several ? " " + metric.id : "");
       if (other == nullptr) {
         missing_.push_back(id + " (only A has it)");
         continue;
@@ -150,6 +152,7 @@ class StoredPairs {
   }
 
   std::array<report::RunLabels, 2> labels_;
+  bool two_runs_;
   std::vector<MetricVerdict> metrics_;
   std::vector<std::pair<Verdict, std::string>> overruled_;  ///< of each metric; no reason: its numbers decide
   std::vector<std::string> missing_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -204,7 +205,9 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
-  WM_TRY(check_writable(record.out));  // the recorder sits in the program and has nobody to tell
+  // The recorder sits in the program and has nobody to tell that it cannot write.
+  WM_TRY(make_folder(fs::absolute(record.out).parent_path(), "choose another place with --out"));
+  WM_TRY(check_writable(record.out));
   if (options.has("--nsys")) {
     for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");

@@ -142,7 +142,7 @@ TEST_F(Cli, refuses_files_it_could_not_write_before_measuring) {
 TEST_F(Cli, refuses_a_recording_it_could_not_write_before_the_program_runs) {
   const auto output = warpmark({"profile", "--out", "/proc/nowhere/x.wmrec", "--", "touch", path("ran")});
   EXPECT_EQ(output.exit_code, 5);
-  EXPECT_THAT(output.err, HasSubstr("cannot write /proc/nowhere/x.wmrec"));
+  EXPECT_THAT(output.err, HasSubstr("/proc/nowhere"));
   EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }
 
