@@ -30,6 +30,12 @@ std::string ending_of(const std::string& text) {
   return trimmed.size() <= kMost ? trimmed : "..." + trimmed.substr(trimmed.size() - kMost);
 }
 
+/// Names the limit that a command ran into.
+Error with_limit(Error error, const char* limit) {
+  if (error.hint.empty() && error.what.find("did not end within") != std::string::npos) error.hint = limit;
+  return error;
+}
+
 std::string last_line_of(const std::string& text) {
   const auto trimmed = std::string(trim(text));
   const auto newline = trimmed.rfind('\n');
@@ -209,12 +215,13 @@ Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output
 
 Status build(const CommandSpec& spec, const std::string& directory, const std::atomic<bool>* interrupted) {
   if (spec.build.empty()) return {};
-  WM_ASSIGN(const auto output, run_process(spec.build, {.deadline_s = spec.build_timeout_s,
-                                                        .directory = directory,
-                                                        .environment = spec.environment,
-                                                        .own_group = true,
-                                                        .interrupted = interrupted}));
-  return succeeded(spec.build, output);
+  const auto output = run_process(spec.build, {.deadline_s = spec.build_timeout_s,
+                                               .directory = directory,
+                                               .environment = spec.environment,
+                                               .own_group = true,
+                                               .interrupted = interrupted});
+  if (!output.ok()) return with_limit(output.error(), "a longer build_timeout in the project file allows it more");
+  return succeeded(spec.build, *output);
 }
 
 CommandExperiment::CommandExperiment(CommandSpec spec, CommandOptions options)
@@ -234,11 +241,13 @@ Result<Run> CommandExperiment::run(const measure::Config& config) {
   std::vector<std::filesystem::file_time_type> written;
   for (const auto& metric : spec.metrics) written.push_back(written_at(options_.directory, metric.file));
   if (watch_) watch_->before();
-  WM_ASSIGN(const auto output, run_process(spec.run, {.deadline_s = spec.timeout_s,
-                                                      .directory = options_.directory,
-                                                      .environment = spec.environment,
-                                                      .own_group = true,
-                                                      .interrupted = options_.interrupted}));
+  const auto ended = run_process(spec.run, {.deadline_s = spec.timeout_s,
+                                            .directory = options_.directory,
+                                            .environment = spec.environment,
+                                            .own_group = true,
+                                            .interrupted = options_.interrupted});
+  if (!ended.ok()) return with_limit(ended.error(), "a longer timeout (in the file, or --timeout) allows it more");
+  const ProcessOutput& output = *ended;
   if (watch_) run.environment = watch_->after(output.wall_s, output.cpu_s);
   WM_TRY(succeeded(spec.run, output));
   for (std::size_t i = 0; i < spec.metrics.size(); ++i) {

@@ -81,7 +81,9 @@ TEST_F(Compare, refuses_what_makes_no_sense) {
   EXPECT_EQ(compare({"--project", path("none.yaml"), "--a", "n=1"}).exit_code, 5);
   EXPECT_EQ(compare({"gem", "--a", "m=64"}).exit_code, 2);
   EXPECT_EQ(compare({"--", "false", "--", "true"}).exit_code, 2);
-  EXPECT_EQ(compare({"--timeout", "100ms", "--", "sleep 30", "--", "true"}).exit_code, 5);
+  const auto hanging = compare({"--timeout", "100ms", "--", "sleep 30", "--", "true"});
+  EXPECT_EQ(hanging.exit_code, 5);
+  EXPECT_NE(hanging.err.find("--timeout"), std::string::npos) << hanging.err;
   write_project("echo nothing");
   const auto silent = compare({"--project", path("warpmark.yaml"), "--", "echo a", "--", "echo b"});
   EXPECT_EQ(silent.exit_code, 2);
