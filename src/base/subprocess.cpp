@@ -167,6 +167,10 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   const int failure =
       ::posix_spawnp(&id, arguments[0], &spawn.actions, &spawned.attributes, arguments.data(), environment.data());
   if (failure != 0) {
+    if (!options.directory.empty() && ::access(options.directory.c_str(), X_OK) != 0) {
+      return environment_error("cannot start " + words[0] + ": there is no folder " + options.directory,
+                               "check the path; an older revision may not have it");
+    }
     return environment_error("cannot start " + words[0] + ": " + std::strerror(failure),
                              "is it installed and on PATH?");
   }

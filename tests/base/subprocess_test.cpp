@@ -76,5 +76,12 @@ TEST(RunProcess, names_a_program_that_is_not_there) {
   EXPECT_NE(run_process({"no-such-program"}).error().what.find("no-such-program"), std::string::npos);
 }
 
+TEST(RunProcess, does_not_blame_the_program_for_a_folder_that_is_not_there) {
+  const auto output = run_process({"true"}, {.directory = "/proc/no-such-folder"});
+  ASSERT_FALSE(output.ok());
+  EXPECT_NE(output.error().what.find("there is no folder /proc/no-such-folder"), std::string::npos)
+      << output.error().what;
+}
+
 }  // namespace
 }  // namespace warpmark
