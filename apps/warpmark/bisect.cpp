@@ -180,6 +180,7 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   }
   const Shown shown{[&] { return to_json(*found); }, report::build_report(*found)};
   context.out << rendered(shown, options.get("--format", "text"), render_options(context));
+  context.out.flush();
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(shown, "json")));
   return bisect_exit_code(*found);
 }

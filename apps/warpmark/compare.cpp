@@ -196,8 +196,8 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   comparison.command = command_line_of(context);
   const Shown shown{[&] { return to_json(comparison); }, report::build_report(comparison)};
   context.out << rendered(shown, request.format, render_options(context));
+  context.out.flush();
   if (!request.stored.empty() && request.format == "text") {
-    context.out.flush();
     context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", request.stored[0],
                                request.stored[1]);
   }
