@@ -13,7 +13,7 @@ namespace warpmark::apps {
 namespace {
 
 int print_error(Context& context, const Error& error) {
-  context.err << text_of(error, context.err_is_terminal ? context.width : 0);
+  context.err << error_text(error, context.err_is_terminal ? context.width : 0);
   return exit_code_of(error);
 }
 

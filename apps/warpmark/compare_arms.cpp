@@ -45,6 +45,10 @@ class ArmMaker {
     WM_ASSIGN(const auto config_b, config_of(options_.all("--b"), "--b"));
     if (!commands.empty()) {
       if (!config_a.empty() || !config_b.empty()) return usage_error("give two commands or --a and --b, not both");
+      if (options_.has("--rev-a") || options_.has("--rev-b")) {
+        return usage_error("give two commands or two revisions, not both",
+                           "what a revision runs stands in the project file");
+      }
       WM_TRY(two_commands(commands));
     } else if (options_.has("--rev-a") || options_.has("--rev-b")) {
       WM_TRY(two_revisions(config_a, config_b));

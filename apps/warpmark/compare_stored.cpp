@@ -162,12 +162,12 @@ class StoredPairs {
 
 Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
   const auto& words = options.positionals();
+  for (const char* option : {"--a", "--b", "--rev-a", "--rev-b", "--accuracy", "--accuracy-command", "--calibrate"}) {
+    if (!options.has(option)) continue;
+    return usage_error(std::string(option) + " is for what is run now, not for stored results", "leave it out");
+  }
   WM_ASSIGN(const auto a, results_of(context, options, words[0]));
   WM_ASSIGN(const auto b, results_of(context, options, words[1]));
-  if (a.id == b.id && a.runs.size() == b.runs.size() && (a.runs.empty() || a.runs.front().id == b.runs.front().id)) {
-    return usage_error("both are " + words[0] + ": a result is always the same as itself",
-                       "name two sessions or files");
-  }
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
   }

@@ -192,7 +192,7 @@ std::string version_text() {
   return text;
 }
 
-std::string text_of(const Error& error, int width) {
+std::string error_text(const Error& error, int width) {
   const auto fitted = [&](const std::string& text, std::size_t indent) {
     return width > 0 ? wrapped(report::without_controls(text), static_cast<std::size_t>(width), indent) : text;
   };

@@ -17,6 +17,6 @@ namespace warpmark::apps {
 /// "warpmark: what" and, indented, the hint, each of as many lines as it has. Lines are broken between words to fit
 /// `width` columns, without control characters; as it is if `width` is 0, for files and other programs. Paths are never
 /// cut.
-[[nodiscard]] std::string text_of(const Error& error, int width);
+[[nodiscard]] std::string error_text(const Error& error, int width);
 
 }  // namespace warpmark::apps

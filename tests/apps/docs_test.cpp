@@ -36,17 +36,17 @@ TEST(ErrorText, fits_the_terminal_and_is_left_alone_elsewhere) {
   const Error error = usage_error(
       "there is no format 'x' of results that this build knows how to write or how to read",
       "formats: " + join(std::vector<std::string>(12, "google-benchmark"), ", ") + "\n/" + std::string(100, 'p'));
-  const auto lines = split(text_of(error, 80), '\n');
+  const auto lines = split(error_text(error, 80), '\n');
   ASSERT_GE(lines.size(), 6U);
   EXPECT_TRUE(lines[0].starts_with("warpmark: there is no format"));
   std::size_t uncut = 0;
   for (const auto& line : lines) {
-    uncut += line == "  /" + std::string(100, 'p') ? 1 : 0;
+    uncut += line == "  /" + std::string(100, 'p') ? 1U : 0U;
     if (line.find("/ppp") != std::string::npos) continue;
     EXPECT_LE(display_width(line), 80U) << line;
   }
   EXPECT_EQ(uncut, 1U) << "a path can be copied";
-  EXPECT_EQ(text_of(error, 0), "warpmark: " + error.what + "\n  " + error.hint + "\n");
+  EXPECT_EQ(error_text(error, 0), "warpmark: " + error.what + "\n  " + error.hint + "\n");
 }
 
 TEST(Completion, is_a_valid_bash_script_that_offers_verbs_and_options) {

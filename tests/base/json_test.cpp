@@ -32,7 +32,7 @@ TEST(Json, says_where_it_is_broken_in_plain_words) {
   EXPECT_EQ(said(" \n"), "a.json is empty, where JSON is expected");
   EXPECT_EQ(said("{\"a\": 1,\n x}"),
             "a.json is not valid JSON: line 2, column 2: invalid literal; last read: '1,<U+000A> x'");
-  EXPECT_EQ(said("[1, 2"), "a.json is not valid JSON: line 1, column 7: unexpected end of input");
+  EXPECT_EQ(said("[1, 2"), "a.json is not valid JSON: line 1, column 6: unexpected end of input");
   EXPECT_EQ(said("[1e999]"), "a.json is not valid JSON: number overflow parsing '1e999'");
 }
 

@@ -87,7 +87,7 @@ TEST(Across, compares_every_metric_of_a_command_on_machines_of_one_make) {
   std::vector<NodeResults> nodes;
   for (int i = 0; i < 6; ++i) {
     const auto index = static_cast<std::uint64_t>(i);
-    Run run = run_of("command", std::exp(0.003 * noise(3, index)));
+    auto run = run_of("command", std::exp(0.003 * noise(3, index)));
     run.device = "host";
     run.params.set("name", std::string("train"));
     Metric rate = run.metrics.front();
