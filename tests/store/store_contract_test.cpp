@@ -32,7 +32,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   }
 
   /// A session that is begun, with its runs appended.
-  void keep(Session session) {
+  void keep(const Session& session) {
     ASSERT_TRUE(store_->begin(session).ok());
     for (const auto& run : session.runs) ASSERT_TRUE(store_->append_run(session.id, run).ok());
   }

@@ -278,7 +278,7 @@ TEST(Criteria, that_come_along_are_valid) {
     const auto criteria = parse_criteria(file->text, file->name);
     ASSERT_TRUE(criteria.ok()) << criteria.error().what;
     EXPECT_EQ(criteria->name, name);
-    EXPECT_FALSE(criteria->datasheet != "" && find_datasheet(built_in_datasheets(), criteria->datasheet) == nullptr);
+    EXPECT_FALSE(!criteria->datasheet.empty() && find_datasheet(built_in_datasheets(), criteria->datasheet) == nullptr);
   }
 }
 

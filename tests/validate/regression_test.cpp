@@ -100,7 +100,7 @@ TEST(StepFrom, takes_the_order_alone_where_nothing_ever_varied) {
   EXPECT_EQ(step_from(constant, {}, std::vector<double>{4}).p, 1);
   EXPECT_NEAR(step_from(constant, {}, std::vector<double>{5}).p, 1.0 / 13, 1e-12);
   const std::vector<double> longer(23, 4.0);
-  EXPECT_NEAR(step_from(longer, {}, std::vector<double>{5, 5}).p, 1.0 / (25 * 24 / 2), 1e-12);
+  EXPECT_NEAR(step_from(longer, {}, std::vector<double>{5, 5}).p, 2.0 / (25 * 24), 1e-12);
 }
 
 TEST(JudgeCheck, needs_both_the_effect_and_the_significance) {
