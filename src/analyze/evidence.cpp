@@ -131,6 +131,8 @@ Evidence gather_evidence(const ProfileSession& session) {
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
     one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
     one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
+    one.gathers = find_host_gathers(*one.timeline, one.list, one.steps.analyzed);
+    one.value_reads = find_value_reads(*one.timeline, one.list, one.host->debug_modes());
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until);
     correct_for_recording(one);
     give_to_loading(one);

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "analyze/breakdown.h"
+#include "analyze/host_gather.h"
 #include "analyze/kernel_blame.h"
 #include "analyze/loading.h"
 #include "analyze/ranks.h"
 #include "analyze/replay.h"
+#include "analyze/value_reads.h"
 #include "model/profile_session.h"
 
 namespace warpmark::analyze {
@@ -28,6 +30,8 @@ struct RankEvidence {
   RankAlignment alignment;
   Breakdown breakdown;
   KernelBlame blame;
+  HostGathers gathers;
+  std::vector<std::size_t> value_reads;  ///< index into WorkList::works
   Replay replay;
 
   [[nodiscard]] double step_count() const { return static_cast<double>(steps.analyzed.size()); }

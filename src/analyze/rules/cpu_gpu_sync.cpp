@@ -107,27 +107,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-/// Copies and kernels that are there for the host to see a value.
-class Reads {
- public:
-  explicit Reads(const RankEvidence& rank) : rank_(rank), reads_(rank.timeline->names.size()) {
-    for (NameId i = 0; i < reads_.size(); ++i) reads_[i] = rank.timeline->names.at(i) == "aten::item";
-  }
-  [[nodiscard]] bool operator()(const GpuWork& work) const {
-    const DebugModes& modes = rank_.host->debug_modes();
-    if (work.category != Category::copy_to_host && !modes.anomaly_mode) return false;
-    const EventColumns& events = rank_.timeline->events;
-    for (EventIndex at = work.launch; at != kNoEvent; at = rank_.list.parent[at]) {
-      if (events.kind[at] == EventKind::op && (reads_[events.name[at]] || modes.checks.contains(at))) return true;
-    }
-    return false;
-  }
-
- private:
-  const RankEvidence& rank_;
-  std::vector<bool> reads_;  // by NameId
-};
-
 void change(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
@@ -141,10 +120,7 @@ void change(const Evidence& evidence, double success, Change& change) {
       }
     }
     open_columns(rank, one);
-    const Reads reads(rank);
-    for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
-      if (reads(rank.list.works[i])) one.duration_scale[i] *= static_cast<float>(1 - success);
-    }
+    for (const std::size_t i : rank.value_reads) one.duration_scale[i] *= static_cast<float>(1 - success);
   }
 }
 

@@ -2,7 +2,8 @@
 // results copied back within the step. Values read back one by one are cpu_gpu_sync.
 #include <fmt/format.h>
 
-#include "analyze/rules/host_gather.h"
+#include <algorithm>
+
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
@@ -38,6 +39,12 @@ Copies copies_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
+/// Of the host time that the replay knows as data loading, what picking rows takes, 0..1.
+double gathered_share(const RankEvidence& rank) {
+  const double loading = rank.replay.host_ns(HostCause::data_loading);
+  return loading > 0 ? std::min(1.0, rank.gathers.ns / rank.step_count() / loading) : 0;
+}
+
 void drop_copies(const Evidence& evidence, double success, Change& change) {
   constexpr auto kTransfer = static_cast<std::size_t>(HostCause::transfer);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
@@ -57,10 +64,11 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
 /// Rows that the host picked from a table: with the table on the GPU neither the picking nor the copy is left, where
 /// pinned memory and overlap only hide the copy.
 void recommend_table(const Evidence& evidence, Finding& finding) {
-  const HostGathers gathers = host_gathers(evidence.rank());
-  if (gathers.count == 0) return;
-  finding.evidence.push_back(
-      time_fact("host_gather_per_step", "The host picks the rows before it copies them, per step", gathers.ns));
+  const RankEvidence& rank = evidence.rank();
+  if (rank.gathers.count == 0) return;
+  finding.evidence.push_back(time_fact("host_gather_per_step",
+                                       "The host picks the rows before it copies them, per step",
+                                       rank.gathers.ns / rank.step_count()));
   Change copies(evidence);
   drop_copies(evidence, 1.0, copies);
   Recommendation& pinned = finding.recommendations.front();
