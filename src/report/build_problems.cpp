@@ -3,6 +3,7 @@
 #include <functional>
 #include <tuple>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "model/names.h"
 #include "report/build_parts.h"
@@ -21,7 +22,7 @@ Sentence sentence_of(const std::string& text) {
   Sentence sentence{{""}, {}};
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
-    while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || (end > i && text[end] == '.'))) ++end;
+    while (end < text.size() && (is_digit(text[end]) || (end > i && text[end] == '.'))) ++end;
     while (end > i && text[end - 1] == '.') --end;  // the end of the sentence, not of a number
     if (end == i) {
       sentence.words.back() += text[i++];

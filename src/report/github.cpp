@@ -54,13 +54,11 @@ constexpr const char* kHeader =
     "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
 
 std::string row_of(const MetricCheck& metric) {
-  const auto p = metric.adjusted_p
-                     ? (*metric.adjusted_p < 0.001 ? "&lt;0.001" : fmt::format("{:.3f}", *metric.adjusted_p))
-                     : std::string();
   return fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} |\n", comment_text(cut_short(metric.label)),
                      comment_text(cut_short(metric.metric)), comment_value(metric.level, metric.unit),
                      comment_value(metric.value, metric.unit), arrow_of(metric), change_text(metric),
-                     comment_text(interval_text(metric)), p, verdict_text(metric.verdict));
+                     comment_text(interval_text(metric)), comment_text(format_p(metric.adjusted_p)),
+                     verdict_text(metric.verdict));
 }
 
 /// Adds what fits under the limit; counts what does not.

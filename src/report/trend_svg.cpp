@@ -149,8 +149,7 @@ class TrendDrawing {
     for (const auto& change : series_.changes) {
       const double x = x_of(static_cast<double>(change.index) - 0.5);
       canvas_.line({x, kTrendTop}, {x, kTrendTop + kTrendPlotHeight}, "line s1");
-      const double ratio = change.before != 0 ? change.after / change.before - 1 : 0;
-      const std::string text = fmt::format("{}{}", ratio < 0 ? "-" : "+", format_percent(std::abs(ratio)));
+      const std::string text = format_change(change.before != 0 ? change.after / change.before : 1);
       height = x - previous < text_width(text) + 8 ? height + 12 : 0;  // names that would collide move down
       canvas_.text({x, kTrendTop - 8 + height}, text, "middle", "limit-name");
       previous = x;

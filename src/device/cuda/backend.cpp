@@ -6,6 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace warpmark::device {
 namespace {
 
@@ -27,7 +29,7 @@ bool gpu_present() {
   if (fs::exists("/dev/dxg", ignored)) return true;
   for (const auto& entry : fs::directory_iterator("/dev", ignored)) {
     const auto name = entry.path().filename().string();
-    if (name.size() > 6 && name.starts_with("nvidia") && name[6] >= '0' && name[6] <= '9') return true;
+    if (name.size() > 6 && name.starts_with("nvidia") && is_digit(name[6])) return true;
   }
   return false;
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/text.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/module/device_arrays.h"
 #include "workloads/module/gemm/matmul.h"
@@ -204,7 +205,7 @@ MatmulShape shape_of(const Params& params) {
 int architecture_of(const DeviceInfo& device) {
   int number = 0;
   for (const char c : device.architecture) {
-    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+    if (is_digit(c)) number = number * 10 + (c - '0');
   }
   return number;
 }
