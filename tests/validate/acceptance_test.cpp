@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "stats/summary.h"
+#include "support/expect_refused.h"
 #include "support/schema_check.h"
 
 namespace warpmark::validate {
@@ -297,11 +298,7 @@ TEST(Datasheets, are_complete_and_have_sources) {
 }
 
 void expect_refused(const std::string& yaml, const std::string& part) {
-  const auto criteria = parse_criteria(yaml, "c.yaml");
-  ASSERT_FALSE(criteria.ok()) << yaml;
-  EXPECT_EQ(criteria.error().kind, ErrorKind::data);
-  EXPECT_NE((criteria.error().what + " | " + criteria.error().hint).find(part), std::string::npos)
-      << criteria.error().what << " | " << criteria.error().hint;
+  testing_support::expect_refused(parse_criteria(yaml, "c.yaml"), part);
 }
 
 TEST(Criteria, names_line_and_fix_of_what_is_wrong) {

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "stats/summary.h"
+#include "support/expect_refused.h"
 #include "support/schema_check.h"
 #include "validate/command_experiment.h"
 #include "validate/schedule.h"
@@ -87,11 +88,7 @@ price_per_hour: {axis: gpu, h100: 4}
 }
 
 void expect_matrix_refused(const std::string& yaml, const std::string& part) {
-  const auto spec = parse_matrix_spec(yaml, "m.yaml");
-  ASSERT_FALSE(spec.ok()) << yaml;
-  EXPECT_EQ(spec.error().kind, ErrorKind::data);
-  EXPECT_NE((spec.error().what + " | " + spec.error().hint).find(part), std::string::npos)
-      << spec.error().what << " | " << spec.error().hint;
+  testing_support::expect_refused(parse_matrix_spec(yaml, "m.yaml"), part);
 }
 
 TEST(MatrixSpec, names_line_and_fix_of_what_is_wrong) {
