@@ -219,7 +219,7 @@ Status keep(Context& context, const ParsedOptions& options, const MatrixRequest&
     }
   }
   if (!id.empty() && request.format == "text") {
-    context.err << fmt::format("stored as {}; see it again with:\n  warpmark report {}\n", id, id);
+    context.err << stored_note(id);
   }
   if (complete) return measured.journal.complete();
   context.err << fmt::format("{}; give the same command again to go on\n", measured.matrix.stopped_because);

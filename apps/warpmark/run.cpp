@@ -222,8 +222,7 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
     return error;
   }
   if (job.store != nullptr && job.session.complete && format == "text") {
-    context.err << fmt::format("stored as {}; see it again with:\n  warpmark report {}\n", job.session.id,
-                               job.session.id);
+    context.err << stored_note(job.session.id);
   }
   return exit_code_for(job, options.has("--strict"));
 }
@@ -249,8 +248,7 @@ extern const Command run_command{
     .summary = "measure this machine, some workloads on it, or your own command",
     .details =
         "Measures workloads, checks their results against a reference in higher precision, and shows each as a share "
-        "of "
-        "the limit that was measured in the same session.\n"
+        "of the limit that was measured in the same session.\n"
         "\n"
         "Every case is measured in several rounds that are spread over the session, each with fresh random inputs. A "
         "round warms up until times settle and goes on until the 95 % confidence interval of the median is narrow "

@@ -209,7 +209,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   if (!session.complete) context.err << "\nwarpmark: interrupted\n";
   WM_TRY(write_session_files(options, session));
   if (store != nullptr && session.complete && std::string_view(reporter.id) == "text") {
-    context.err << fmt::format("stored as {}; see it again with:\n  warpmark report {}\n", session.id, session.id);
+    context.err << stored_note(session.id);
   }
   return run_command_exit_code(session, options.has("--strict"));
 }

@@ -49,4 +49,8 @@ Status write_session_files(const ParsedOptions& options, const Session& session)
   return write(folder / "report.html", "html");
 }
 
+std::string stored_note(const std::string& session_id) {
+  return "stored as " + session_id + "; see it again with:\n  warpmark report " + session_id + "\n";
+}
+
 }  // namespace warpmark::apps

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "base/options.h"
 #include "base/result.h"
@@ -16,5 +17,8 @@ namespace warpmark::apps {
 [[nodiscard]] Status check_outputs(const ParsedOptions& options);
 
 [[nodiscard]] Status write_session_files(const ParsedOptions& options, const Session& session);
+
+/// Two lines: what it is stored as and how to see it again.
+[[nodiscard]] std::string stored_note(const std::string& session_id);
 
 }  // namespace warpmark::apps
