@@ -129,9 +129,7 @@ extern const Command accept_command{
         "that are certainly slower than the others by --effect or more are named; no criteria are needed.\n"
         "\n"
         "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required one is undecided or "
-        "not "
-        "measurable; 5: "
-        "mistrusted.",
+        "not measurable; 5: mistrusted.",
     .options = kAcceptOptions,
     .positional = {"CRITERIA|RUN",
                    "a .yaml file or criteria that come along (`warpmark list criteria`); results of nodes", true,

@@ -176,8 +176,7 @@ extern const Command allclose_command{
         "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by their paths, and "
         "the arrays of .npy, .npz and .safetensors. A number passes where |out - ref| <= atol + rtol |ref|; NaN "
         "equals nothing. Texts, columns of integers (keys, labels) without a tolerance of their own, and the columns "
-        "of "
-        "--exact must be equal, and each side must have what the other has. Rows are matched by their order.\n"
+        "of --exact must be equal, and each side must have what the other has. Rows are matched by their order.\n"
         "\n"
         "Exit code 0: the same; 4: they differ.",
     .options = kAllcloseOptions,

@@ -43,8 +43,7 @@ extern const Command doctor_command{
     .summary = "say what this machine is, and what will disturb measurements on it",
     .details =
         "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and "
-        "says "
-        "how to fix each. Nothing is changed.",
+        "says how to fix each. Nothing is changed.",
     .options = kDoctorOptions,
     .positional = {},
     .examples = "warpmark doctor\nwarpmark doctor --json",

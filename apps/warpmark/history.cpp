@@ -126,8 +126,7 @@ extern const Command history_command{
         "different stays below --alpha.\n"
         "\n"
         "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
-        "the "
-        "same results again, or after an interruption, stores what is missing and nothing twice.\n"
+        "the same results again, or after an interruption, stores what is missing and nothing twice.\n"
         "\n"
         "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
         "results go: it shows which, and deletes them with --yes only.",
