@@ -2,12 +2,19 @@
 
 #include <sqlite3.h>
 
+#include <system_error>
 #include <utility>
 
 namespace warpmark::profile {
 namespace {
 
 Error sqlite_error(sqlite3* database, std::string_view doing) {
+  const bool has_limit = sqlite3_hard_heap_limit64(-1) > 0;  // there is one while a file that is not trusted is open
+  if (has_limit && (sqlite3_errcode(database) & 0xFF) == SQLITE_NOMEM) {
+    return data_error("SQLite cannot " + std::string(doing) +
+                          ": the file is damaged: it gives a length that takes more memory than the whole file",
+                      "export or copy it again");
+  }
   return data_error("SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database));
 }
 
@@ -96,17 +103,21 @@ Result<Database> Database::open(const std::string& name, int flags) {
   return database;
 }
 
-Status Database::distrust() const {
+Status Database::distrust(std::int64_t file_bytes) {
+  heap_share_ = std::make_unique<SqliteHeapShare>(SqliteHeapShare::for_file_of(file_bytes));
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, 64 << 20);
+  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kMostValueBytes);
   sqlite3_limit(handle(), SQLITE_LIMIT_ATTACHED, 0);
   return execute("PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;");
 }
 
 Result<Database> Database::open_read_only(const std::filesystem::path& path) {
   WM_ASSIGN(Database database, open(read_only_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
-  WM_TRY(database.distrust());
+  std::error_code failure;
+  const auto file_bytes = std::filesystem::file_size(path, failure);
+  if (failure) return environment_error("cannot read " + path.string() + ": " + failure.message());
+  WM_TRY(database.distrust(static_cast<std::int64_t>(file_bytes)));
   return database;
 }
 
@@ -118,7 +129,7 @@ Result<Database> Database::open_bytes(std::string bytes) {
   if (sqlite3_deserialize(database.handle(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
     return sqlite_error(database.handle(), "read the database");
   }
-  WM_TRY(database.distrust());
+  WM_TRY(database.distrust(size));
   return database;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "profile/sqlite_heap_share.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -48,7 +49,8 @@ class Statement {
 /// Not thread safe.
 class Database {
  public:
-  /// A file that is only read, and not trusted: nothing in its schema is executed.
+  /// A file that is only read, and not trusted: nothing in its schema is executed, and while it is open SQLite gets no
+  /// more memory than a sound file of its size needs (SqliteHeapShare); a statement that asks for more fails.
   [[nodiscard]] static Result<Database> open_read_only(const std::filesystem::path& path);
   /// The bytes of such a file; kept by the database.
   [[nodiscard]] static Result<Database> open_bytes(std::string bytes);
@@ -66,9 +68,10 @@ class Database {
     void operator()(sqlite3* database) const;
   };
   [[nodiscard]] static Result<Database> open(const std::string& name, int flags);
-  [[nodiscard]] Status distrust() const;
+  [[nodiscard]] Status distrust(std::int64_t file_bytes);
 
-  std::unique_ptr<std::string> bytes_;  ///< before the handle: must outlive it
+  std::unique_ptr<SqliteHeapShare> heap_share_;  ///< of a file that is not trusted
+  std::unique_ptr<std::string> bytes_;           ///< before the handle: must outlive it
   std::unique_ptr<sqlite3, Close> database_;
 };
 

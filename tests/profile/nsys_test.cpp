@@ -1,10 +1,13 @@
 // Exports of Nsight Systems, made here from its documented schema.
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
 
 #include "profile/sqlite_database.h"
+#include "profile/sqlite_heap_share.h"
 #include "profile/trace_text.h"
 #include "support/fake_tree.h"
 
@@ -145,17 +148,100 @@ TEST(Nsys, refuses_other_databases) {
 
 TEST(Nsys, opens_paths_with_special_characters) { EXPECT_TRUE(read_export(kSchema, "a b?c#d%41.sqlite").ok()); }
 
+std::filesystem::path damaged(const std::string& name) {
+  return std::string(WARPMARK_SOURCE_DIR) + "/fuzz/corpus/nsys_sqlite/" + name;
+}
+
+/// The most memory that SQLite held while it read the file, beyond what it held before.
+std::int64_t peak_of_sqlite(const std::filesystem::path& path, Result<ProfileSession>& session) {
+  const std::int64_t before = sqlite3_memory_used();
+  sqlite3_memory_highwater(1);
+  session = read_session(std::vector{path});
+  return sqlite3_memory_highwater(0) - before;
+}
+
+std::int64_t damaged_tables(const ProfileSession& session) {
+  std::int64_t tables = 0;
+  for (const Timeline& timeline : session.ranks) tables += test::issue_count(timeline, "damaged_table");
+  for (const DataQualityIssue& issue : session.quality) tables += issue.id == "damaged_table" ? issue.count : 0;
+  return tables;
+}
+
+/// SQLite's caches; what a record of 2 GB would take on pages of 512 bytes is 32 MB.
+constexpr std::int64_t kSmallFileBytes = 5 << 20;
+
+TEST(Nsys, needs_little_memory_where_a_record_claims_to_be_gigabytes_long) {
+  for (const char* name : {"long_schema_record", "long_schema_record_utf16", "long_string_record"}) {
+    Result<ProfileSession> session = usage_error("not read");
+    EXPECT_LT(peak_of_sqlite(damaged(name), session), kSmallFileBytes) << name;
+    ASSERT_FALSE(session.ok()) << name;
+    EXPECT_EQ(session.error().kind, ErrorKind::data) << name;
+    EXPECT_THAT(session.error().what, testing::AllOf(testing::HasSubstr(name), testing::HasSubstr("damaged")));
+  }
+}
+
+TEST(Nsys, reads_the_other_tables_where_one_record_claims_to_be_gigabytes_long) {
+  Result<ProfileSession> session = usage_error("not read");
+  EXPECT_LT(peak_of_sqlite(damaged("long_range_record"), session), kSmallFileBytes);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_NE(find(session->ranks.at(0), EventKind::kernel), kNoEvent);
+  EXPECT_EQ(find(session->ranks.at(0), EventKind::annotation), kNoEvent);
+  EXPECT_EQ(damaged_tables(*session), 1);
+}
+
+TEST(Nsys, reads_a_text_that_is_most_of_its_file) {
+  // In either encoding; UTF-16 is read as a text of half the size.
+  for (const char* encoding : {"UTF-8", "UTF-16"}) {
+    constexpr std::size_t kBytes = 20'000'000;
+    const std::string sql = std::string("PRAGMA encoding = '") + encoding + "'; CREATE TABLE StringIds (id INTEGER, " +
+                            "value TEXT); INSERT INTO StringIds VALUES (1, printf('%.*c', " + std::to_string(kBytes) +
+                            ", 'k')); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, " +
+                            "globalPid INTEGER, shortName INTEGER);" +
+                            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1<<24, 1);";
+    const auto session = read_export(sql.c_str());
+    ASSERT_TRUE(session.ok()) << encoding << session.error().what;
+    EXPECT_EQ(session->ranks.at(0).name_of(0).size(), kBytes) << encoding;
+  }
+}
+
+TEST(SqliteHeapShare, restores_the_limits_it_found) {
+  constexpr std::int64_t kSoft = 1 << 28, kHard = 1 << 29;
+  sqlite3_hard_heap_limit64(kHard);
+  sqlite3_soft_heap_limit64(kSoft);
+  {
+    const SqliteHeapShare one(1 << 20);
+    const std::int64_t of_one = sqlite3_hard_heap_limit64(-1);
+    EXPECT_LT(of_one, kHard);
+    {
+      const SqliteHeapShare other(1 << 20);
+      EXPECT_EQ(sqlite3_hard_heap_limit64(-1), of_one + (1 << 20));
+      const SqliteHeapShare large(std::int64_t{1} << 40);
+      EXPECT_EQ(sqlite3_hard_heap_limit64(-1), kHard);
+    }
+    EXPECT_GT(sqlite3_hard_heap_limit64(-1), 0);
+  }
+  EXPECT_EQ(sqlite3_hard_heap_limit64(-1), kHard);
+  EXPECT_EQ(sqlite3_soft_heap_limit64(-1), kSoft);
+  sqlite3_hard_heap_limit64(0);
+  EXPECT_EQ(sqlite3_soft_heap_limit64(-1), 0);
+}
+
+TEST(SqliteHeapShare, leaves_no_limit_where_there_was_none) {
+  ASSERT_TRUE(read_export(kSchema).ok());
+  EXPECT_FALSE(read_session(std::vector{damaged("long_schema_record")}).ok());
+  EXPECT_EQ(sqlite3_hard_heap_limit64(-1), 0);
+  EXPECT_EQ(sqlite3_soft_heap_limit64(-1), 0);
+}
+
 TEST(Nsys, ends_where_a_database_seems_to_hold_more_rows_than_fit_into_it) {
   // Its pages refer to one another so that 18 KB show 60^6 rows.
-  const std::filesystem::path path = std::string(WARPMARK_SOURCE_DIR) + "/fuzz/corpus/nsys_sqlite/circle";
+  const std::filesystem::path path = damaged("circle");
   const auto session = read_session(std::vector{path});
   ASSERT_TRUE(session.ok()) << session.error().what;
   ASSERT_EQ(session->ranks.size(), 1U);
   EXPECT_LE(session->ranks[0].events.size(), std::filesystem::file_size(path) / 6);
   EXPECT_GT(session->ranks[0].events.size(), 1000U);
-  EXPECT_EQ(std::count_if(session->quality.begin(), session->quality.end(),
-                          [](const DataQualityIssue& issue) { return issue.id == "damaged_table"; }),
-            1);
+  EXPECT_EQ(damaged_tables(*session), 1);
 }
 
 }  // namespace
