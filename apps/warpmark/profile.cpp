@@ -208,6 +208,10 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   // The recorder sits in the program and has nobody to tell that it cannot write.
   WM_TRY(make_folder(fs::absolute(record.out).parent_path(), "choose another place with --out"));
   WM_TRY(check_writable(record.out));
+  if (std::error_code none; fs::exists(record.out, none) && !fs::is_regular_file(record.out, none)) {
+    return usage_error(record.out.string() + " is no file: a recording is put together in one",
+                       "name a file with --out");
+  }
   if (options.has("--nsys")) {
     for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");

@@ -43,6 +43,28 @@ bool is_stream(const std::filesystem::file_status& there) {
          std::filesystem::is_block_file(there) || std::filesystem::is_socket(there);
 }
 
+/// What is written and renamed: the file that a link names, not the link.
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  std::error_code none;
+  const bool link = std::filesystem::is_regular_file(path, none) && std::filesystem::is_symlink(path, none);
+  return link ? std::filesystem::canonical(path, none) : path;
+}
+
+Status copy_into_stream(const std::filesystem::path& from, const std::filesystem::path& path) {
+  const Descriptor file{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return file_error("read", from, errno);
+  const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (stream.fd < 0) return file_error("write", path, errno);
+  std::string chunk(1 << 16, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error("read", from, errno);
+    if (got == 0) return {};
+    if (!write_all(stream.fd, {chunk.data(), static_cast<std::size_t>(got)})) return file_error("write", path, errno);
+  }
+}
+
 Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (stream.fd < 0 || !write_all(stream.fd, bytes)) return file_error("write", path, errno);
@@ -71,11 +93,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
 
 Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::error_code none;
-  const auto there = std::filesystem::status(path, none);  // of what a link names
-  if (is_stream(there)) return write_stream(path, bytes);
-  const bool link = std::filesystem::is_regular_file(there) && std::filesystem::is_symlink(path, none);
-  const auto target = link ? std::filesystem::canonical(path, none) : path;
-  const auto temporary = target.string() + ".tmp" + std::to_string(::getpid());
+  if (is_stream(std::filesystem::status(path, none))) return write_stream(path, bytes);
+  const auto temporary = temporary_for(path);
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
   if (file.fd < 0) return file_error("write", path, errno);
   const auto fail = [&](int code) -> Status {
@@ -84,8 +103,30 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   };
   if (!write_all(file.fd, bytes)) return fail(errno);
   if (::fsync(file.fd) != 0) return fail(errno);
-  if (::rename(temporary.c_str(), target.c_str()) != 0) return fail(errno);
+  if (::rename(temporary.c_str(), target_of(path).c_str()) != 0) return fail(errno);
   return {};
+}
+
+std::filesystem::path temporary_for(const std::filesystem::path& path) {
+  std::error_code none;
+  auto target = target_of(path);
+  if (is_stream(std::filesystem::status(path, none))) {
+    target = std::filesystem::temp_directory_path(none) / ("warpmark-" + path.filename().string());
+  }
+  return target.string() + ".tmp" + std::to_string(::getpid());
+}
+
+Status put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
+  std::error_code none;
+  if (is_stream(std::filesystem::status(path, none))) {
+    const Status copied = copy_into_stream(temporary, path);
+    ::unlink(temporary.c_str());
+    return copied;
+  }
+  if (::rename(temporary.c_str(), target_of(path).c_str()) == 0) return {};
+  const int code = errno;
+  ::unlink(temporary.c_str());
+  return file_error("write", path, code);
 }
 
 Status make_folder(const std::filesystem::path& path, const std::string& hint) {

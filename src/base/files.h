@@ -18,6 +18,12 @@ namespace warpmark {
 /// /dev/stdout, is written into and never replaced.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// For what is written piece by piece: the name of a temporary file beside `path`, or in the folder for temporary files
+/// if `path` is a pipe, a terminal or a device.
+[[nodiscard]] std::filesystem::path temporary_for(const std::filesystem::path& path);
+/// Makes that file, closed and complete, the content of `path`, as write_file does; it is gone afterwards in any case.
+[[nodiscard]] Status put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path);
+
 /// Creates the folder and those above it; nothing to do where it exists. Environment error "cannot create ...", with
 /// this hint.
 [[nodiscard]] Status make_folder(const std::filesystem::path& path, const std::string& hint = {});

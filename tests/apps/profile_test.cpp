@@ -278,6 +278,17 @@ TEST_F(ProfileCli, refuses_a_number_of_windows_that_makes_no_sense) {
   EXPECT_THAT(output.err, HasSubstr("from 0 to 20"));
 }
 
+TEST_F(ProfileCli, refuses_an_output_that_is_no_file_before_the_program_runs) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("/dev/null", path("device"));
+  for (const char* name : {"folder", "device"}) {
+    const auto output = warpmark({"profile", "--out", path(name), "--", "touch", path("ran")});
+    EXPECT_NE(output.exit_code, 0) << name;
+    EXPECT_THAT(output.err, HasSubstr(name));
+    EXPECT_FALSE(std::filesystem::exists(path("ran")));
+  }
+}
+
 TEST_F(ProfileCli, names_what_is_missing) {
   const auto none = warpmark({"profile", "--out", path("p.wmrec"), "--", "true"});
   EXPECT_EQ(none.exit_code, 5);

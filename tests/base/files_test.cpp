@@ -63,5 +63,28 @@ TEST_F(WriteFile, says_that_a_device_is_full) {
   EXPECT_NE(status.error().hint.find("free some disk space"), std::string::npos);
 }
 
+TEST_F(WriteFile, puts_a_file_in_the_place_of_another_but_not_of_a_link_or_a_device) {
+  ASSERT_TRUE(write_file(folder_ / "a.txt", "old").ok());
+  std::filesystem::create_symlink("a.txt", folder_ / "link");
+  const auto beside = temporary_for(folder_ / "link");
+  EXPECT_EQ(beside.parent_path(), std::filesystem::canonical(folder_));
+  ASSERT_TRUE(write_file(beside, "new").ok());
+  ASSERT_TRUE(put_in_place(beside, folder_ / "link").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(*read_file(folder_ / "a.txt"), "new");
+
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const int reader = ::open((folder_ / "pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  const auto elsewhere = temporary_for(folder_ / "pipe");
+  ASSERT_TRUE(write_file(elsewhere, "through").ok());
+  ASSERT_TRUE(put_in_place(elsewhere, folder_ / "pipe").ok());
+  char bytes[16] = {};
+  EXPECT_EQ(::read(reader, bytes, sizeof bytes), 7);
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_FALSE(std::filesystem::exists(elsewhere));
+}
+
 }  // namespace
 }  // namespace warpmark

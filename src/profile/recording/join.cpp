@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/files.h"
 #include "profile/recording/format.h"
 #include "profile/recording/writer.h"
 
@@ -95,25 +96,27 @@ Status write_parts(std::span<const fs::path> parts, const fs::path& half, const 
     }
   }
   WM_TRY(joined.finish());
-  std::error_code failure;
-  fs::rename(half, to, failure);
-  if (failure) return environment_error("cannot write " + to.string() + ": " + failure.message());
-  return {};
+  return put_in_place(half, to);
 }
 
 }  // namespace
 
 Status join_parts(std::span<const fs::path> parts, const fs::path& to) {
-  const fs::path half = to.string() + ".part";
-  return write_parts(parts, half, "wb", to);
+  const fs::path half = temporary_for(to);
+  const Status written = write_parts(parts, half, "wb", to);
+  std::error_code ignored;
+  if (!written.ok()) fs::remove(half, ignored);
+  return written;
 }
 
 Status append_part(const fs::path& part, const fs::path& to) {
-  const fs::path half = to.string() + ".part";
+  const fs::path half = temporary_for(to);
   std::error_code failure;
   fs::copy_file(to, half, fs::copy_options::overwrite_existing, failure);
   if (failure) return environment_error("cannot write " + half.string() + ": " + failure.message());
-  return write_parts({&part, 1}, half, "ab", to);
+  const Status written = write_parts({&part, 1}, half, "ab", to);
+  if (!written.ok()) fs::remove(half, failure);
+  return written;
 }
 
 }  // namespace warpmark::profile::recording

@@ -2,8 +2,8 @@
 
 #include <system_error>
 
+#include "base/files.h"
 #include "profile/writers/sqlite_tables.h"
-#include "profile/writers/text_file.h"
 
 namespace warpmark::profile {
 namespace {
@@ -14,13 +14,12 @@ Status fill_file(const ProfileSession& session, const std::filesystem::path& pat
 }
 
 Status write(const ProfileSession& session, const std::filesystem::path& path) {
-  const auto temporary = temporary_beside(path);
+  const auto temporary = temporary_for(path);
   std::error_code code;
   std::filesystem::remove(temporary, code);
-  Status status = fill_file(session, temporary);
-  if (status.ok()) std::filesystem::rename(temporary, path, code);
-  if (status.ok() && code) status = environment_error("cannot write " + path.string() + ": " + code.message());
-  if (!status.ok()) std::filesystem::remove(temporary, code);
+  const Status status = fill_file(session, temporary);
+  if (status.ok()) return put_in_place(temporary, path);
+  std::filesystem::remove(temporary, code);
   return status;
 }
 

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/files.h"
+
 namespace warpmark::profile {
 namespace {
 
@@ -19,14 +21,10 @@ Error write_error(const std::filesystem::path& path, int code) {
 
 }  // namespace
 
-std::filesystem::path temporary_beside(const std::filesystem::path& path) {
-  return path.string() + ".tmp" + std::to_string(::getpid());
-}
-
 Result<TextFile> TextFile::create(const std::filesystem::path& path) {
   TextFile file;
   file.path_ = path;
-  file.temporary_ = temporary_beside(path);
+  file.temporary_ = temporary_for(path);
   file.file_.reset(std::fopen(file.temporary_.c_str(), "wbe"));
   if (file.file_ == nullptr) return write_error(path, errno);
   return file;
@@ -50,11 +48,8 @@ Status TextFile::flush() {
 Status TextFile::finish() {
   WM_TRY(flush());
   if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) return write_error(path_, errno);
-  std::error_code code;
-  std::filesystem::rename(temporary_, path_, code);
-  if (code) return write_error(path_, code.value());
   file_.reset();
-  return {};
+  return put_in_place(temporary_, path_);
 }
 
 }  // namespace warpmark::profile

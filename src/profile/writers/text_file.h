@@ -34,7 +34,4 @@ class TextFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// Beside `path`, for this process.
-[[nodiscard]] std::filesystem::path temporary_beside(const std::filesystem::path& path);
-
 }  // namespace warpmark::profile
