@@ -12,6 +12,9 @@
 
 namespace warpmark::profile {
 
+/// Fact of a converted profile: the format that it was first recorded in.
+inline constexpr const char* kRecordedAs = "recorded_as";
+
 /// One event as a reader found it. Indices come from the builder.
 struct NewEvent {
   std::int64_t start = 0;     ///< ns on the recording's clock

@@ -151,6 +151,16 @@ TEST_F(Recording, joined_files_are_several_processes) {
   EXPECT_EQ(session->ranks.size(), 2U);
 }
 
+TEST_F(Recording, keeps_rows_apart_that_differ_in_their_name_only) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  recording::TrackRecord row;
+  row.kind = static_cast<std::uint8_t>(TrackKind::other);
+  EXPECT_NE(writer.track(row, "memory"), writer.track(row, "recording"));
+  EXPECT_EQ(writer.track(row, "memory"), writer.track(row, "memory"));
+  writer.finish();
+}
+
 TEST_F(Recording, converts_a_session_without_loss) {
   RecordingWriter writer;
   ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
@@ -211,18 +221,19 @@ void set_version(const std::string& file, std::uint32_t version) {
 }
 
 TEST_F(Recording, of_older_versions_is_read_and_of_newer_ones_as_far_as_known) {
-  for (const std::uint32_t version : {1U, 2U, 3U}) {
+  constexpr std::uint32_t kNewer = recording::kVersion + 1;
+  for (const std::uint32_t version : {1U, recording::kVersion, kNewer}) {
     RecordingWriter writer;
     ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
     record_two_events(writer, false);
-    if (version == 3) writer.add_chunk(static_cast<recording::ChunkType>(77), "what only a newer reader knows");
+    if (version == kNewer) writer.add_chunk(static_cast<recording::ChunkType>(77), "what only a newer reader knows");
     writer.finish();
     set_version(path("a.wmrec"), version);
     const auto session = read_session(std::vector{path("a.wmrec")});
     ASSERT_TRUE(session.ok()) << session.error().what;
     EXPECT_EQ(session->ranks[0].events.size(), 2U);
     const auto& quality = session->ranks[0].quality;
-    if (version < 3) {
+    if (version < kNewer) {
       EXPECT_TRUE(quality.empty());
     } else {
       ASSERT_EQ(quality.size(), 1U);

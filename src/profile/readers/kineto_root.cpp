@@ -78,6 +78,8 @@ void add_fact(std::string_view key, std::string_view value, TimelineBuilder& bui
     add_ranks(parsed(value), builder);
   } else if (key == "baseTimeNanoseconds") {
     if (const auto base = parse_integer(without_quotes(value))) builder.set_clock_origin(*base);
+  } else if (key == kRecordedAs) {
+    builder.facts().format = decode_json_text(without_quotes(value)).text;
   } else if (key == "host_name") {
     builder.facts().host = decode_json_text(without_quotes(value)).text;
   } else if (value.size() <= kMostMetadataBytes && !value.starts_with('[') && !value.starts_with('{')) {

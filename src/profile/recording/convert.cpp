@@ -3,8 +3,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/files.h"
 #include "profile/recording/join.h"
 #include "profile/recording/writer.h"
+#include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
 namespace {
@@ -12,14 +14,18 @@ namespace {
 using recording::RecordingWriter;
 
 void write_facts(const Timeline& timeline, RecordingWriter& writer) {
-  for (const auto& [key, value] : timeline.metadata) writer.metadata(key, value);
+  for (const auto& [key, value] : timeline.metadata) {
+    if (key != "host" && key != "rank" && key != "world_size") writer.metadata(key, value);
+  }
+  // What recording costs depends on who recorded.
+  if (!timeline.format.empty()) writer.metadata(kRecordedAs, timeline.format);
   if (!timeline.host.empty()) writer.metadata("host", timeline.host);
   if (timeline.rank >= 0) writer.metadata("rank", std::to_string(timeline.rank));
   if (timeline.world_size > 0) writer.metadata("world_size", std::to_string(timeline.world_size));
   for (const auto& gpu : timeline.gpus) {
     writer.metadata("gpu", std::to_string(gpu.index) + '|' + gpu.name + '|' + std::to_string(gpu.memory_bytes) + '|' +
                                std::to_string(gpu.sm_count) + '|' + std::to_string(gpu.compute_major) + '|' +
-                               std::to_string(gpu.compute_minor));
+                               std::to_string(gpu.compute_minor) + '|' + std::to_string(gpu.max_threads_per_sm));
   }
 }
 
@@ -30,6 +36,8 @@ std::uint32_t shape_of(const LaunchShape& shape, RecordingWriter& writer) {
   record.registers_per_thread = shape.registers_per_thread;
   record.shared_bytes = shape.shared_bytes;
   record.graph_id = shape.graph_id;
+  record.blocks_per_sm = shape.blocks_per_sm;
+  record.occupancy = shape.occupancy;
   return writer.shape(record);
 }
 
@@ -47,6 +55,17 @@ void write_events(const Timeline& timeline, RecordingWriter& writer) {
     tracks.push_back(writer.track(record, track.name));
   }
   for (const auto& shape : timeline.launch_shapes) shapes.push_back(shape_of(shape, writer));
+  for (const auto& collective : timeline.collectives) {
+    const recording::CollectiveRecord record{.event = collective.event,
+                                             .in_elements = collective.in_elements,
+                                             .out_elements = collective.out_elements,
+                                             .sequence = collective.sequence,
+                                             .name = names[collective.name],
+                                             .data_type = names[collective.data_type],
+                                             .group = names[collective.group],
+                                             .group_size = collective.group_size};
+    writer.add_chunk(recording::ChunkType::collective, {reinterpret_cast<const char*>(&record), sizeof record});
+  }
   const auto& events = timeline.events;
   for (std::size_t i = 0; i < events.size(); ++i) {
     recording::EventRecord record;
@@ -120,7 +139,7 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
     return unsupported_error("a recording holds timelines, counters and kernel metrics, not collective results",
                              "convert to sqlite, which holds all");
   }
-  const std::filesystem::path half = path.string() + ".part";
+  const std::filesystem::path half = temporary_for(path);
   RecordingWriter writer;
   if (!writer.open(half.c_str())) return failed(half, writer.error());
   bool first = true;
@@ -139,13 +158,10 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
     writer.end_part();
   }
   writer.close();
-  std::error_code failure;
-  if (writer.error() != 0) {
-    std::filesystem::remove(half, failure);
-    return failed(path, writer.error());
-  }
-  std::filesystem::rename(half, path, failure);
-  return failure ? failed(path, failure.value()) : Status();
+  if (writer.error() == 0) return put_in_place(half, path);
+  std::error_code ignored;
+  std::filesystem::remove(half, ignored);
+  return failed(path, writer.error());
 }
 
 }  // namespace

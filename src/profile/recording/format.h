@@ -4,24 +4,26 @@
 // bytes. Little endian, as x86-64 is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace warpmark::profile::recording {
 
 inline constexpr std::uint32_t kChunkMagic = 0x4B434D57;  // "WMCK"
-inline constexpr std::uint32_t kVersion = 2;              // 2 adds kernels; readers take all up to theirs
+inline constexpr std::uint32_t kVersion = 3;  // 2 adds kernels, 3 collectives; readers take all up to theirs
 inline constexpr std::uint32_t kMaxPayload = 64U << 20;
 
 enum class ChunkType : std::uint16_t {
-  begin = 1,     ///< u32 version; begins a part: all ids below start anew
-  metadata = 2,  ///< texts in pairs: key, value
-  name = 3,      ///< u32 id, text
-  track = 4,     ///< TrackRecord, text (name)
-  shape = 5,     ///< ShapeRecord
-  events = 6,    ///< EventRecord...
-  counters = 7,  ///< u32 name id of the counter, u32 name id of its unit, i32 device, u32 0, then CounterRecord...
-  end = 8,       ///< the program ended and everything was written
-  kernel = 9,    ///< KernelRecord; texts: name, grid, block, compute capability; then metrics and texts of rules
+  begin = 1,        ///< u32 version; begins a part: all ids below start anew
+  metadata = 2,     ///< texts in pairs: key, value
+  name = 3,         ///< u32 id, text
+  track = 4,        ///< TrackRecord, text (name)
+  shape = 5,        ///< ShapeRecord
+  events = 6,       ///< EventRecord...
+  counters = 7,     ///< u32 name id of the counter, u32 name id of its unit, i32 device, u32 0, then CounterRecord...
+  end = 8,          ///< the program ended and everything was written
+  kernel = 9,       ///< KernelRecord; texts: name, grid, block, compute capability; then metrics and texts of rules
+  collective = 10,  ///< CollectiveRecord, before the chunk with its event
 };
 
 /// Before each payload. A text is a u32 length and its bytes.
@@ -51,8 +53,12 @@ struct ShapeRecord {
   std::uint32_t registers_per_thread = 0;
   std::uint32_t shared_bytes = 0;
   std::uint32_t graph_id = 0;
+  float blocks_per_sm = -1;  ///< this and the next came with version 3; negative if unknown
+  float occupancy = -1;
 };
-static_assert(sizeof(ShapeRecord) == 40);
+static_assert(sizeof(ShapeRecord) == 48);
+/// Of a shape before version 3.
+inline constexpr std::size_t kOldShapeBytes = 40;
 
 struct EventRecord {
   std::int64_t start_ns = 0;  ///< since the Unix epoch
@@ -67,6 +73,19 @@ struct EventRecord {
   std::uint8_t padding[3] = {};
 };
 static_assert(sizeof(EventRecord) == 48);
+
+/// What the event said about its collective. Names are ids of names.
+struct CollectiveRecord {
+  std::uint64_t event = 0;  ///< the how manieth event of the part, from 0
+  std::int64_t in_elements = 0;
+  std::int64_t out_elements = 0;
+  std::int64_t sequence = -1;
+  std::uint32_t name = 0;
+  std::uint32_t data_type = 0;
+  std::uint32_t group = 0;
+  std::int32_t group_size = 0;
+};
+static_assert(sizeof(CollectiveRecord) == 48);
 
 struct CounterRecord {
   std::int64_t time_ns = 0;  ///< since the Unix epoch

@@ -43,6 +43,16 @@ struct Payload {
     rest.remove_prefix(sizeof value);
     return value;
   }
+  /// Shapes were shorter once.
+  ShapeRecord take_shape() {
+    ShapeRecord shape;
+    if (rest.size() < kOldShapeBytes) {
+      bad = true;
+      return shape;
+    }
+    std::memcpy(static_cast<void*>(&shape), rest.data(), std::min(rest.size(), sizeof shape));
+    return shape;
+  }
   std::string_view text() {
     const auto size = take<std::uint32_t>();
     if (bad || size > rest.size()) {
@@ -95,12 +105,21 @@ class Part {
                                             .name = std::string(name)});
         break;
       }
-      case ChunkType::shape: shape(payload.take<ShapeRecord>(), payload.bad); break;
+      case ChunkType::shape: {
+        const auto record = payload.take_shape();
+        if (!payload.bad) shape(record);
+        break;
+      }
       case ChunkType::events:
         while (!payload.rest.empty() && !payload.bad) event(payload.take<EventRecord>(), payload.bad);
         break;
       case ChunkType::counters: return counters(payload);
       case ChunkType::kernel: return kernel(payload);
+      case ChunkType::collective: {
+        const auto record = payload.take<CollectiveRecord>();
+        if (!payload.bad) collectives_[record.event] = record;
+        break;
+      }
       case ChunkType::end: complete_ = true; break;
       case ChunkType::begin: return begin(payload.take<std::uint32_t>());
     }
@@ -165,6 +184,10 @@ class Part {
   void metadata(std::string_view key, std::string_view value) {
     auto& facts = builder_.facts();
     const std::string text(value);
+    if (key == kRecordedAs) {
+      facts.format = text;
+      return;
+    }
     if (key == "host") facts.host = text;
     if (key == "rank") facts.rank = std::atoi(text.c_str());
     if (key == "world_size") facts.world_size = std::atoi(text.c_str());
@@ -177,31 +200,34 @@ class Part {
     builder_.add_metadata(key, value);
   }
 
-  /// "index|name|memory bytes|multiprocessors|major|minor"
+  /// "index|name|memory bytes|multiprocessors|major|minor", since version 3 "|most threads of a multiprocessor"
   void gpu(const std::string& text) {
     const auto fields = split(text, '|');
-    if (fields.size() != 6) return;
+    if (fields.size() < 6) return;
     builder_.facts().gpus.push_back({.index = std::atoi(fields[0].c_str()),
                                      .name = fields[1],
                                      .memory_bytes = std::atoll(fields[2].c_str()),
                                      .sm_count = std::atoi(fields[3].c_str()),
                                      .compute_major = std::atoi(fields[4].c_str()),
-                                     .compute_minor = std::atoi(fields[5].c_str())});
+                                     .compute_minor = std::atoi(fields[5].c_str()),
+                                     .max_threads_per_sm = fields.size() > 6 ? std::atoi(fields[6].c_str()) : 0});
   }
 
-  void shape(const ShapeRecord& shape, bool bad) {
-    if (bad) return;
+  void shape(const ShapeRecord& shape) {
     LaunchShape launch;
     std::memcpy(launch.grid, shape.grid, sizeof launch.grid);
     std::memcpy(launch.block, shape.block, sizeof launch.block);
     launch.registers_per_thread = shape.registers_per_thread;
     launch.shared_bytes = shape.shared_bytes;
     launch.graph_id = shape.graph_id;
+    launch.blocks_per_sm = shape.blocks_per_sm;
+    launch.occupancy = shape.occupancy;
     shapes_[shape.id] = builder_.launch_shape(launch);
   }
 
   void event(const EventRecord& record, bool bad) {
     if (bad) return;
+    const std::uint64_t number = events_++;
     const auto track = tracks_.find(record.track);
     if (track == tracks_.end() || record.kind > static_cast<std::uint8_t>(EventKind::other)) {
       builder_.issue("unknown_track", "events of a row or kind that was never described: left out");
@@ -218,7 +244,20 @@ class Part {
                    .kind = static_cast<EventKind>(record.kind)};
     if (event.kind == EventKind::kernel) event.detail = shapes_.contains(record.detail) ? shapes_[record.detail] : 0;
     if (event.kind == EventKind::op) event.detail = names_.contains(record.detail) ? names_[record.detail] : 0;
-    (void)builder_.add(event);
+    const EventIndex at = builder_.add(event);
+    if (const auto found = collectives_.find(number); found != collectives_.end()) collective(found->second, at);
+  }
+
+  void collective(const CollectiveRecord& record, EventIndex event) {
+    const auto id_of = [this](std::uint32_t name) { return names_.contains(name) ? names_[name] : NameId{0}; };
+    builder_.add_collective({.event = event,
+                             .name = id_of(record.name),
+                             .data_type = id_of(record.data_type),
+                             .group = id_of(record.group),
+                             .in_elements = record.in_elements,
+                             .out_elements = record.out_elements,
+                             .group_size = record.group_size,
+                             .sequence = record.sequence});
   }
 
   bool counters(Payload payload) {
@@ -242,6 +281,8 @@ class Part {
 
   TimelineBuilder builder_;
   bool complete_ = false;
+  std::uint64_t events_ = 0;
+  std::unordered_map<std::uint64_t, CollectiveRecord> collectives_;  ///< by the number of their event
   std::vector<KernelProfile> kernels_;
   std::shared_ptr<KernelMetricNames> metric_names_ = std::make_shared<KernelMetricNames>();
   std::unordered_map<std::uint32_t, std::string> texts_;

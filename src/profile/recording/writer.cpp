@@ -77,7 +77,8 @@ std::uint32_t RecordingWriter::name(std::string_view text) {
 
 std::uint32_t RecordingWriter::track(TrackRecord track, std::string_view track_name) {
   track.id = 0;
-  const auto [found, is_new] = tracks_.try_emplace(bytes_of(track), static_cast<std::uint32_t>(tracks_.size() + 1));
+  const auto [found, is_new] =
+      tracks_.try_emplace(bytes_of(track).append(track_name), static_cast<std::uint32_t>(tracks_.size() + 1));
   if (is_new) {
     track.id = found->second;
     std::string payload = bytes_of(track);

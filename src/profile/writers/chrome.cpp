@@ -12,6 +12,7 @@
 #include "profile/readers/json_scan.h"
 #include "profile/readers/json_text.h"
 #include "profile/readers/padded_text.h"
+#include "profile/timeline_builder.h"
 #include "profile/writers/text_file.h"
 
 namespace warpmark::profile {
@@ -96,6 +97,7 @@ class ChromeFile {
       put("  \"distributedInfo\": {{\"rank\": {}, \"world_size\": {}}},\n", timeline_.rank, timeline_.world_size);
     }
     if (!timeline_.host.empty()) put("  \"host_name\": {},\n", json_string(timeline_.host));
+    if (!timeline_.format.empty()) put("  \"{}\": {},\n", kRecordedAs, json_string(timeline_.format));
     for (const auto& [key, value] : timeline_.metadata) {
       if (!is_ours(key)) put("  {}: {},\n", json_string(key), json_string(value));
     }
