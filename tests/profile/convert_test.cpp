@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "profile/catalog.h"
 #include "profile/query.h"
+#include "profile/recording/convert.h"
 #include "profile/sqlite_database.h"
 #include "profile/timeline_builder.h"
 #include "profile/trace_text.h"
@@ -30,6 +31,7 @@ Timeline random_timeline(unsigned seed, int rank) {
   builder.facts().rank = rank;
   builder.facts().world_size = 2;
   builder.facts().host = "node \"7\"";
+  builder.facts().format = "nsys_sqlite";
   builder.facts().gpus.push_back({0, "NVIDIA H100", 85017493504, 132, 9, 0, 2048});
   builder.add_metadata("tool", "a\\b");
   const std::string texts[] = {"a", "void k<\"x\">(int)", "tab\tnew\nline", "\xE2\x82\xAC", "ProfilerStep#3"};
@@ -77,6 +79,7 @@ void expect_equal(const Timeline& a, const Timeline& b) {
   EXPECT_EQ(a.rank, b.rank);
   EXPECT_EQ(a.world_size, b.world_size);
   EXPECT_EQ(a.host, b.host);
+  EXPECT_EQ(a.format, b.format) << "what recording costs is judged by it";
   EXPECT_EQ(a.gpus, b.gpus);
   EXPECT_EQ(test::fact(a, "tool"), test::fact(b, "tool"));
   ASSERT_EQ(a.events.size(), b.events.size());
@@ -101,15 +104,22 @@ void expect_equal(const Timeline& a, const Timeline& b) {
   for (std::size_t i = 0; i < a.collectives.size(); ++i) {
     EXPECT_EQ(a.collectives[i].event, b.collectives[i].event);
     EXPECT_EQ(a.names.at(a.collectives[i].name), b.names.at(b.collectives[i].name));
+    EXPECT_EQ(a.names.at(a.collectives[i].data_type), b.names.at(b.collectives[i].data_type));
+    EXPECT_EQ(a.names.at(a.collectives[i].group), b.names.at(b.collectives[i].group));
+    EXPECT_EQ(a.collectives[i].in_elements, b.collectives[i].in_elements);
+    EXPECT_EQ(a.collectives[i].out_elements, b.collectives[i].out_elements);
+    EXPECT_EQ(a.collectives[i].group_size, b.collectives[i].group_size);
     EXPECT_EQ(a.collectives[i].sequence, b.collectives[i].sequence);
   }
   ASSERT_EQ(a.counters.size(), b.counters.size());
-  for (std::size_t i = 0; i < a.counters.size(); ++i) {
-    EXPECT_EQ(a.counters[i].id, b.counters[i].id);
-    EXPECT_EQ(a.counters[i].unit, b.counters[i].unit);
-    EXPECT_EQ(a.counters[i].device, b.counters[i].device);
-    EXPECT_EQ(a.counters[i].times, b.counters[i].times);
-    EXPECT_THAT(a.counters[i].values, testing::Pointwise(testing::NanSensitiveDoubleEq(), b.counters[i].values));
+  for (const CounterSeries& series : a.counters) {
+    const auto same = std::find_if(b.counters.begin(), b.counters.end(), [&](const CounterSeries& other) {
+      return other.id == series.id && other.device == series.device;
+    });
+    ASSERT_NE(same, b.counters.end()) << series.id;
+    EXPECT_EQ(series.unit, same->unit);
+    EXPECT_EQ(series.times, same->times);
+    EXPECT_THAT(series.values, testing::Pointwise(testing::NanSensitiveDoubleEq(), same->values));
   }
 }
 
@@ -127,6 +137,22 @@ TEST(ChromeWriter, round_trip_is_exact) {
   EXPECT_EQ(again->quality.size(), 0U) << "temporary files are left";
   expect_equal(session.ranks[0], again->ranks[0]);
   expect_equal(session.ranks[1], again->ranks[1]);
+}
+
+TEST(RecordingFormat, round_trip_is_exact) {
+  const FakeTree tree;
+  ProfileSession session;
+  session.ranks.push_back(random_timeline(1, 0));
+  session.ranks.push_back(random_timeline(2, 1));
+  ASSERT_TRUE(kRecordingFormat.write(session, tree.root() / "out.wmrec").ok());
+  const auto again = read_session(std::vector{tree.root() / "out.wmrec"});
+  ASSERT_TRUE(again.ok()) << again.error().what;
+  ASSERT_EQ(again->ranks.size(), 2U);
+  expect_equal(session.ranks[0], again->ranks[0]);
+  expect_equal(session.ranks[1], again->ranks[1]);
+  // Once more adds nothing: facts do not pile up.
+  ASSERT_TRUE(kRecordingFormat.write(*again, tree.root() / "again.wmrec").ok());
+  EXPECT_EQ(read_file(tree.root() / "out.wmrec").value().size(), read_file(tree.root() / "again.wmrec").value().size());
 }
 
 TEST(ChromeWriter, writes_valid_json_with_arrows) {
@@ -181,6 +207,15 @@ TEST(Query, sees_every_event_once) {
   EXPECT_EQ(count(session, "WITH c AS (SELECT * FROM counters) SELECT count(*) FROM c WHERE id = 'power'"), 100);
   EXPECT_EQ(count(session, "SELECT count(*) FROM kernel_metrics"), 1);
   EXPECT_EQ(count(session, "SELECT bytes FROM collective_results"), 8);
+}
+
+TEST(Query, gives_the_only_timeline_the_number_0) {
+  ProfileSession session;
+  session.ranks.push_back(random_timeline(1, -1));
+  session.counters.push_back({"power", "W", 0, {1}, {2.0}});
+  EXPECT_EQ(count(session, "SELECT max(rank) FROM ranks"), 0);
+  EXPECT_EQ(count(session, "SELECT count(*) FROM events JOIN ranks USING (rank)"), 500);
+  EXPECT_EQ(count(session, "SELECT count(*) FROM counters WHERE rank = -1"), 1) << "of no timeline";
 }
 
 TEST(Query, cannot_write_attach_or_reach_files) {

@@ -141,8 +141,9 @@ AnalysisTable idle_table(const Evidence& evidence) {
     }
     for (const auto& [track, one] : streams) {
       const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
-      table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), stream_name(*rank.timeline, track),
-                            seconds(one.busy), seconds(one.host), seconds(one.kernel), seconds(one.other)});
+      table.rows.push_back({static_cast<std::int64_t>(std::max(0, rank.timeline->rank)),
+                            stream_name(*rank.timeline, track), seconds(one.busy), seconds(one.host),
+                            seconds(one.kernel), seconds(one.other)});
     }
   }
   return table;

@@ -73,7 +73,8 @@ AnalysisTable overlap_table(const Evidence& evidence) {
     const auto all = static_cast<double>(total_length(communication));
     if (all <= 0) continue;
     const auto hidden = static_cast<double>(overlap_length(communication, compute));
-    table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), all * 1e-9, hidden * 1e-9, hidden / all});
+    table.rows.push_back(
+        {static_cast<std::int64_t>(std::max(0, rank.timeline->rank)), all * 1e-9, hidden * 1e-9, hidden / all});
   }
   if (table.rows.empty()) table.note = "No communication in the analyzed steps.";
   return table;

@@ -1,5 +1,6 @@
 #include "profile/writers/sqlite_tables.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -104,8 +105,11 @@ Result<Insert> insert_into(const Database& database, const char* table, int colu
 
 double or_nan(float value) { return value < 0 ? std::nan("") : static_cast<double>(value); }
 
+/// -1 is what belongs to no timeline; the only one of a session may not say its rank.
+int number_of(const Timeline& timeline) { return std::max(0, timeline.rank); }
+
 Status fill_facts(const Timeline& timeline, const Database& database) {
-  const int rank = timeline.rank;
+  const int rank = number_of(timeline);
   WM_ASSIGN(Insert ranks, insert_into(database, "ranks", 6));
   WM_TRY(ranks(rank, timeline.world_size, timeline.source, timeline.format, timeline.host, timeline.origin_ns));
   WM_ASSIGN(Insert metadata, insert_into(database, "metadata", 3));
@@ -133,7 +137,7 @@ Status fill_facts(const Timeline& timeline, const Database& database) {
 }
 
 Status fill_events(const Timeline& timeline, const Database& database) {
-  const int rank = timeline.rank;
+  const int rank = number_of(timeline);
   const EventColumns& events = timeline.events;
   WM_ASSIGN(Insert insert, insert_into(database, "raw_events", 11));
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -171,7 +175,7 @@ Status fill_kernels(const ProfileSession& session, const Database& database) {
     const KernelProfile& kernel = session.kernels[i];
     const bool joined = kernel.rank >= 0 && rank_of(kernel) < session.ranks.size();
     WM_TRY(kernels(i, kernel.process, kernel.name, kernel.grid, kernel.block, kernel.stream, kernel.device,
-                   kernel.compute_capability, kernel.ordinal, joined ? session.ranks[rank_of(kernel)].rank : -1,
+                   kernel.compute_capability, kernel.ordinal, joined ? number_of(session.ranks[rank_of(kernel)]) : -1,
                    joined ? static_cast<std::int64_t>(kernel.event) : -1));
     for (std::size_t k = 0; k < kernel.metrics.size(); ++k) {
       const KernelMetric metric = kernel.metrics[k];
@@ -198,7 +202,7 @@ Status fill_tables(const ProfileSession& session, const Database& database) {
   for (const Timeline& timeline : session.ranks) {
     WM_TRY(fill_facts(timeline, database));
     WM_TRY(fill_events(timeline, database));
-    WM_TRY(fill_lists(timeline.rank, timeline.counters, timeline.quality, database));
+    WM_TRY(fill_lists(number_of(timeline), timeline.counters, timeline.quality, database));
   }
   WM_TRY(fill_lists(-1, session.counters, session.quality, database));
   WM_TRY(fill_kernels(session, database));
