@@ -36,8 +36,12 @@ Choice choose(std::string_view head) {
   return choice;
 }
 
-Error refuse(const fs::path& path, std::string_view head, const std::string& near_miss) {
+Error refuse(const ByteSource& source, std::string_view head, const std::string& near_miss) {
+  const fs::path& path = source.path();
   if (!near_miss.empty()) return data_error(path.string() + ": " + near_miss);
+  if (head.empty() && !source.damage().empty()) {
+    return data_error("nothing can be read from " + path.string() + ": " + source.damage(), "copy or record it again");
+  }
   const Refusal refusal = look_at(head);
   return data_error(path.string() + " is no profile: it looks like " + refusal.what, refusal.hint);
 }
@@ -146,7 +150,7 @@ Status add_folder(const fs::path& folder, const ReadOptions& options, ProfileSes
 Result<ProfileSession> read_source(ByteSource& source, const ReadOptions& options) {
   WM_ASSIGN(const std::string_view head, source.head(kSniffBytes));
   const Choice choice = choose(head);
-  if (choice.reader == nullptr) return refuse(source.path(), head, choice.near_miss);
+  if (choice.reader == nullptr) return refuse(source, head, choice.near_miss);
   ProfileSession session;
   if (const Status status = choice.reader->read(source, options, session); !status.ok()) {
     Error error = status.error();

@@ -18,6 +18,9 @@ constexpr const char* kExportNsys =
     "export it: nsys export --type sqlite --force-overwrite true -o profile.sqlite FILE, then read profile.sqlite";
 
 constexpr Look kLooks[] = {
+    {"\xFF\xFE", "text in UTF-16, as Windows' shells write", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE"},
+    {"\x1F\x8B", "a gzip file within a packed file", kUnpack},
+    {"\x28\xB5\x2F\xFD", "a zstandard file within a packed file", kUnpack},
     {"PK\x03\x04", "a zip archive", kUnpack},
     {"7z\xBC\xAF", "a 7z archive", kUnpack},
     {"\xFD\x37zXZ", "an xz archive", "unpack it first: xz -d FILE"},

@@ -90,6 +90,7 @@ TEST(Session, refuses_with_what_the_file_looks_like) {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS"},
       {std::string("\x01\x00QuadDCommon\x00", 14), "Nsight Systems report"},
       {"\xFD\x37zXZ", "xz archive"},
+      {std::string("\xFF\xFE#\0 \0g\0", 8), "UTF-16"},
       {"hello\n", "text of an unknown format"},
       {"{\"a\": 1}", "JSON without"},
       {std::string("\x00\x01\x02", 3), "binary data"},
@@ -102,6 +103,15 @@ TEST(Session, refuses_with_what_the_file_looks_like) {
     EXPECT_NE(session.error().hint, "") << expected;
   }
   EXPECT_THAT(test::read_text("==PROF== Connected to process 1\n").error().what, testing::HasSubstr("--csv"));
+}
+
+TEST(Session, says_of_an_archive_that_was_cut_at_its_start_that_it_was) {
+  for (const std::string& packed : {test::gzip("[]").substr(0, 6), test::zstd(std::string(9999, 'x')).substr(0, 9)}) {
+    const auto session = test::read_text(packed);
+    ASSERT_FALSE(session.ok());
+    EXPECT_THAT(session.error().what, testing::HasSubstr("ends in the middle"));
+  }
+  EXPECT_THAT(test::read_text(test::gzip(test::gzip("[]"))).error().what, testing::HasSubstr("gzip file within"));
 }
 
 TEST(Session, refuses_nothing_and_empty_folders) {
