@@ -70,6 +70,7 @@ TEST(KinetoQuirks, words_where_numbers_belong) {
   EXPECT_EQ(timeline.events.duration[0], 0);
   EXPECT_EQ(timeline.events.start[1], 1500);
   EXPECT_EQ(issue_count(timeline, "not_a_number"), 2);
+  EXPECT_EQ(issue_count(timeline, "odd_argument"), 1) << "one event";
   const LaunchShape& shape = timeline.launch_shapes[timeline.events.detail[2]];
   EXPECT_EQ(shape.grid[2], 3U);
   EXPECT_LT(shape.blocks_per_sm, 0);
@@ -85,6 +86,7 @@ TEST(KinetoQuirks, ids_as_texts) {
   EXPECT_EQ(timeline.tracks[timeline.events.track[0]], (Track{TrackKind::cpu_thread, 12, 34, -1, ""}));
   EXPECT_EQ(timeline.tracks[timeline.events.track[1]].name, "Spans/me");
   EXPECT_EQ(timeline.events.track[1], timeline.events.track[2]);
+  EXPECT_EQ(issue_count(timeline, "text_id"), 2) << "a number in quotes is a number";
 }
 
 TEST(KinetoQuirks, nonsense_times_are_left_out_and_counted) {

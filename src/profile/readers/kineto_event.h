@@ -48,6 +48,7 @@ struct EventArgs {
   std::string_view track_kind;      ///< likewise, of our own writer: "stream" or "thread"
   std::int64_t value = INT64_MIN;   ///< of our own writer, for what Kineto has no fields for
   std::int64_t detail = INT64_MIN;  ///< likewise
+  bool odd = false;                  ///< some had no number where one belongs
 };
 
 struct EventFields {
@@ -107,6 +108,8 @@ enum class Flaw : std::uint8_t {
   other_phase,  ///< of no use here, as 'B' and 'E' are
   profiler_row,
   large_id,
+  odd_argument,  ///< a word where an argument has a number
+  text_id,       ///< of a process or thread
   count
 };
 

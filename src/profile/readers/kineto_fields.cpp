@@ -232,15 +232,24 @@ void set_field(EventFields& fields, std::string_view key, const RawValue& value)
 
 void set_argument(EventArgs& args, std::string_view key, const RawValue& value) {
   const ArgTarget target = kArguments.find(key);
+  const auto ratio = [&](double divisor) {
+    const float result = ratio_of(value.text, divisor);
+    args.odd = args.odd || result < 0;
+    return result;
+  };
   switch (target.kind) {
     case Kind::none: break;
     case Kind::integer:
-      if (const auto number = integer_of(value.text)) args.*target.integer = *number;
+      if (const auto number = integer_of(value.text)) {
+        args.*target.integer = *number;
+      } else if (value.kind == 0 && value.text != "null") {  // a text may be meant: other tools have such arguments
+        args.odd = true;
+      }
       break;
     case Kind::text: args.*target.text = value.text; break;
     case Kind::count: args.shape.*target.count = clamp_count(integer_of(value.text).value_or(0)); break;
-    case Kind::number: args.shape.*target.number = ratio_of(value.text, 1); break;
-    case Kind::percent: args.shape.*target.number = ratio_of(value.text, 100); break;
+    case Kind::number: args.shape.*target.number = ratio(1); break;
+    case Kind::percent: args.shape.*target.number = ratio(100); break;
     case Kind::triple: set_triple(args.shape.*target.triple, value.text); break;
   }
 }

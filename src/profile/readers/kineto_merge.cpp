@@ -24,6 +24,8 @@ constexpr FlawText kFlawTexts[] = {
     {"other_phase", "rows of kinds that the PyTorch profiler does not write ('B', 'E', 'b', 'e', ...): left out"},
     {"profiler_row", "rows about the recording itself: left out"},
     {"large_id", "ids above 32 bits: shortened, so that two may have become one"},
+    {"odd_argument", "arguments that are no number (NaN, inf, N/A): left out, the events were kept"},
+    {"text_id", "events of processes or threads whose id is a text: it was taken as the name of their row"},
 };
 static_assert(std::size(kFlawTexts) == static_cast<std::size_t>(Flaw::count));
 

@@ -147,6 +147,7 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   RawEvent event;
   if (!read_times(fields, event, batch)) return;
   const EventArgs& args = fields.args;
+  if (args.odd) count_flaw(batch, Flaw::odd_argument, fields.name);
   event.kind = kind;
   event.name = texts_.intern(fields.name);
   event.track = track_of(fields, kind, batch);
@@ -267,6 +268,7 @@ std::uint32_t KinetoParser::track_of(const EventFields& fields, EventKind kind, 
     track.name = std::string(fields.process.text) + "/" + std::string(fields.thread.text);
     track.process = fields.process.number;
     track.thread = fields.thread.number;
+    count_flaw(batch, Flaw::text_id, track.name);
   } else {
     track = {first < 0 ? TrackKind::other : TrackKind::cpu_thread, first, second, -1, ""};
   }
