@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "analyze/collective_traffic.h"
 #include "analyze/evidence.h"
@@ -24,7 +26,8 @@ std::int64_t median_length(const Steps& steps) {
   if (lengths.empty()) return 0;
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
-  return *middle;
+  if (lengths.size() % 2 == 1) return *middle;
+  return std::midpoint(*std::max_element(lengths.begin(), middle), *middle);
 }
 
 std::string gpu_of(const RankEvidence& rank) {
@@ -110,18 +113,50 @@ std::string benchmarks_verdict(const ProfileSession& session) {
                      best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks);
 }
 
+/// Of a session without steps in which nothing is wrong: what was looked at.
+std::string verdict_without_steps(const ProfileSession& session) {
+  if (!session.collectives.empty()) return benchmarks_verdict(session);
+  if (!session.kernels.empty()) {
+    return fmt::format(
+        "Launches of kernels alone: none of the {} measured is beyond a threshold; no program was recorded.",
+        session.kernels.size());
+  }
+  std::set<int> gpus;
+  for (const CounterSeries& series : session.counters) {
+    if (series.device >= 0) gpus.insert(series.device);
+  }
+  if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
+  return fmt::format("Counters alone, of {}: no sign of throttling or of a full link in them; no program was recorded.",
+                     gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus.size()));
+}
+
+/// Share of the step in which the GPU idles for no reason that was recorded.
+double unexplained_idle(const Analysis& analysis) {
+  double share = 0;
+  for (const BreakdownPart& part : analysis.breakdown) {
+    const bool counts =
+        analysis.findings.empty() ? part.group == "idle" && part.id != "idle_profiler" : part.id == "idle_unknown";
+    if (counts) share += part.share;
+  }
+  return share;
+}
+
+std::string healthy_verdict(const Analysis& analysis) {
+  const double severity = analysis.findings.empty() ? 0 : analysis.findings.front().severity;
+  const double largest = std::max(0.01, severity / 2);
+  const double unexplained = unexplained_idle(analysis);
+  constexpr double kMuch = 0.05;
+  const bool healthy = unexplained < std::max(kMuch, largest);
+  return fmt::format(
+      "Nothing {}worth fixing above {:.0f} % of the {}{}.", healthy ? "" : "that was recorded is ",
+      std::ceil(largest * 100), analysis.ranks.empty() ? "time" : "step",
+      healthy ? "" : fmt::format(", but the GPU idles {:.0f} % of it and why was not recorded", unexplained * 100));
+}
+
 std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
-  if (analysis.findings.empty() && analysis.ranks.empty()) {
-    if (!session.collectives.empty()) return benchmarks_verdict(session);
-    return "No GPU work was recorded: nothing can be said about the GPU.";
-  }
-  if (analysis.findings.empty()) return "Nothing worth fixing above 1 % of the step.";
+  if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
+  if (analysis.findings.empty() || analysis.findings.front().severity < 0.4) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
-  if (top.severity < 0.4) {
-    const double largest = std::max(0.01, top.severity / 2);
-    return fmt::format("Nothing worth fixing above {:.0f} % of the {}.", std::ceil(largest * 100),
-                       analysis.ranks.empty() ? "time" : "step");
-  }
   if (top.gain.per_sample) {
     return fmt::format("{} ({}): curing it gives about {:.2f} to {:.2f} times the samples a second.", top.title,
                        top.rule, top.gain.low, top.gain.high);

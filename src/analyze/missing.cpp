@@ -40,14 +40,36 @@ bool has_counters(const ProfileSession& session) {
                                                   [](const Timeline& timeline) { return !timeline.counters.empty(); });
 }
 
+/// How each recorder is told to record more.
+struct Recorder {
+  const char* more_steps;
+  const char* syncs;
+  const char* kernels;
+};
+
+Recorder recorder_of(const Timeline& timeline) {
+  constexpr const char* kNcu = "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv";
+  if (timeline.format == "warpmark") {
+    return {"warpmark profile --steps 20 -- <command>", "warpmark profile --waits -- <command>",
+            "warpmark profile --ncu 5 -- <command>"};
+  }
+  if (timeline.format.starts_with("nsys")) {
+    return {"nsys profile --duration 30 <command>", "nsys profile --trace cuda,nvtx,osrt <command>", kNcu};
+  }
+  return {"schedule(wait=1, warmup=2, active=6)",
+          "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))", kNcu};
+}
+
 }  // namespace
 
 std::vector<MissingData> missing_data(const Evidence& evidence) {
   std::vector<MissingData> missing;
   const ProfileSession& session = *evidence.session;
+  Recorder recorder = recorder_of({});
   if (!evidence.has_timeline()) {
     missing.push_back({"a timeline with GPU work: steps, idle time and their causes", "warpmark profile -- <command>"});
   } else {
+    recorder = recorder_of(*evidence.rank().timeline);
     const RankEvidence& rank = evidence.rank();
     const Seen seen = seen_in(*rank.timeline);
     if (!rank.replay.knows_host()) {
@@ -63,17 +85,14 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
                          "call prof.step() after every iteration, or mark iterations with NVTX ranges"});
     }
     if (rank.steps.analyzed.size() < 3) {
-      missing.push_back(
-          {"more steps: the variation between steps cannot be told", "schedule(wait=1, warmup=2, active=6)"});
+      missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});
     }
     if (seen.ops && !seen.shapes) {
       missing.push_back(
           {"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
     }
     if (!seen.syncs) {
-      missing.push_back(
-          {"synchronization records: waits between streams, the critical path",
-           "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))"});
+      missing.push_back({"synchronization records: waits between streams, the critical path", recorder.syncs});
     }
     if (seen.ops && !seen.python) {
       missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});
@@ -86,8 +105,7 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     }
   }
   if (session.kernels.empty()) {
-    missing.push_back({"kernel metrics: occupancy, divergence, coalescing, roofs of single kernels",
-                       "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv"});
+    missing.push_back({"kernel metrics: occupancy, divergence, coalescing, roofs of single kernels", recorder.kernels});
   }
   if (!has_counters(session)) {
     missing.push_back(
