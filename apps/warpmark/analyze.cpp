@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <ostream>
 
 #include "base/files.h"
@@ -24,7 +26,7 @@ namespace {
 
 constexpr OptionSpec kAnalyzeOptions[] = {
     {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
-    {"--json", "FILE", "also write the analysis as JSON (warpmark.analysis/1)", false, "<files>"},
+    {"--json", "FILE", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)", false, "<files>"},
     {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
     {"--top", "N", "findings shown in full (default 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
@@ -61,18 +63,42 @@ Result<ProfileSession> read(const std::vector<std::string>& paths) {
   return profile::read_session(files);
 }
 
+/// Options that would do nothing are refused: a gate that is silently off passes everything.
+Status check_combination(const ParsedOptions& options) {
+  const auto refuse = [&](const char* mode, std::initializer_list<const char*> others, const char* hint) -> Status {
+    if (!options.has(mode)) return {};
+    for (const char* other : others) {
+      if (options.has(other)) return usage_error(std::string(other) + " does nothing beside " + mode, hint);
+    }
+    return {};
+  };
+  WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--details"},
+                "leave one of them out; --format json prints the answer as JSON"));
+  return refuse("--against", {"--fail-above", "--top"}, "ask for the findings without --against");
+}
+
 Result<int> print_difference(Context& context, const ParsedOptions& options, const ProfileSession& session) {
   WM_ASSIGN(const auto earlier, read({options.get("--against")}));
   const auto tables = analyze::diff(earlier, session);
   constexpr std::size_t kRows = 20;
-  if (options.get("--format", "text") == "json") {
-    Json json = Json::array();
-    for (const auto& table : tables) json.push_back(to_json(table));
-    context.out << json.dump(2) << '\n';
-    return kSuccess;
-  }
-  context.out << rendered(context, options, report::build_diff_report(tables, kRows));
+  const std::string json = difference_to_json(tables).dump(2) + "\n";
+  const Report report = report::build_diff_report(tables, kRows);
+  context.out << (options.get("--format", "text") == "json" ? json : rendered(context, options, report));
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), json));
+  if (options.has("--html")) WM_TRY(write_file(options.get("--html"), report::render_html(report)));
   return kSuccess;
+}
+
+/// Whether anything was read that a finding could come from.
+bool says_something(const ProfileSession& session, const Analysis& analysis) {
+  const auto of_gpu = [](const CounterSeries& series) { return series.device >= 0; };
+  const auto counts = [&](const std::vector<CounterSeries>& all) {
+    return std::any_of(all.begin(), all.end(), of_gpu);
+  };
+  return !analysis.ranks.empty() || !session.kernels.empty() || !session.collectives.empty() ||
+         counts(session.counters) || std::any_of(session.ranks.begin(), session.ranks.end(), [&](const Timeline& rank) {
+           return counts(rank.counters);
+         });
 }
 
 /// The page with the timeline of one step behind its first sections.
@@ -100,6 +126,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   if (top < 0) return usage_error("--top cannot be negative");
   WM_ASSIGN(const auto format, format_of(options));
 
+  WM_TRY(check_combination(options));
   WM_ASSIGN(const auto session, read(options.positionals()));
   if (options.has("--against")) return print_difference(context, options, session);
   if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
@@ -113,6 +140,10 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), to_json(analysis).dump(2) + "\n"));
   if (options.has("--html")) {
     WM_TRY(write_file(options.get("--html"), with_timeline(report::render_html(report), session, analysis)));
+  }
+  if (options.has("--fail-above") && !says_something(session, analysis)) {
+    context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was recorded\n";
+    return kInconclusive;
   }
   const bool failed = !analysis.findings.empty() && analysis.findings.front().severity > gate;
   return failed ? kGateFailed : kSuccess;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/json.h"
@@ -26,11 +27,25 @@ Json json_of(const profile::QueryValue& value) {
   return nullptr;
 }
 
+/// Columns as keys of an object: a name that comes again gets a number, as each would take the other's place.
+std::vector<std::string> keys_of(const std::vector<std::string>& columns) {
+  std::vector<std::string> keys;
+  for (const auto& column : columns) {
+    std::string key = column;
+    for (int number = 2; std::find(keys.begin(), keys.end(), key) != keys.end(); ++number) {
+      key = fmt::format("{}_{}", column, number);
+    }
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
 std::string json_rows(const profile::QueryResult& result) {
+  const auto keys = keys_of(result.columns);
   Json rows = Json::array();
   for (const auto& row : result.rows) {
     Json object = Json::object();
-    for (std::size_t i = 0; i < result.columns.size(); ++i) object[result.columns[i]] = json_of(row[i]);
+    for (std::size_t i = 0; i < keys.size(); ++i) object[keys[i]] = json_of(row[i]);
     rows.push_back(std::move(object));
   }
   return rows.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

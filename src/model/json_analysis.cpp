@@ -130,6 +130,11 @@ Json to_json(const AnalysisTable& table) {
   return json;
 }
 
+Json difference_to_json(const std::vector<AnalysisTable>& tables) {
+  return {{"schema", kProfileDiffSchema},
+          {"tables", list_to_json(tables, [](const AnalysisTable& table) { return to_json(table); })}};
+}
+
 Json to_json(const Analysis& analysis) {
   return {{"schema", kAnalysisSchema},
           {"session", session_to_json(analysis)},

@@ -9,10 +9,13 @@
 namespace warpmark {
 
 inline constexpr const char* kAnalysisSchema = "warpmark.analysis/1";
+inline constexpr const char* kProfileDiffSchema = "warpmark.profile_diff/1";
 
 /// A non-finite number is our own bug (WM_CHECK), as it has no JSON form.
 [[nodiscard]] Json to_json(const Analysis& analysis);
 [[nodiscard]] Json to_json(const Finding& finding);
 [[nodiscard]] Json to_json(const AnalysisTable& table);
+/// What changed between two profiles (docs/schema/profile_diff.schema.json).
+[[nodiscard]] Json difference_to_json(const std::vector<AnalysisTable>& tables);
 
 }  // namespace warpmark

@@ -115,15 +115,46 @@ TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {
   EXPECT_THAT(refused.note, testing::StartsWith("Refused"));
 }
 
+TEST(Verdict, calls_no_idle_gpu_healthy_of_which_the_launches_are_unknown) {
+  Timeline timeline = stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) {
+      scene.launch(kTensorGemm, 100'000);
+      scene.idle_host(200'000);
+    }
+  });
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) timeline.events.correlation[i] = 0;
+  const Analysis analysis = analyze(session_of(std::move(timeline)));
+  EXPECT_THAT(analysis.verdict, testing::HasSubstr("why was not recorded")) << analysis.verdict;
+}
+
+TEST(Verdict, of_counters_alone_says_so) {
+  ProfileSession session;
+  session.counters.push_back({"gpu_utilization", "", 0, {0, 1}, {0.9, 0.9}});
+  EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU: no sign"));
+}
+
+TEST(Steps, of_an_even_number_have_the_middle_of_two_as_median) {
+  const Analysis analysis = analyze(session_of(training(10)));
+  std::vector<std::int64_t> lengths;
+  for (const StepSpan& step : analysis.ranks[0].steps) lengths.push_back(step.end_ns - step.start_ns);
+  std::sort(lengths.begin(), lengths.end());
+  ASSERT_FALSE(lengths.empty());
+  const auto half = lengths.size() / 2;
+  const auto expected = lengths.size() % 2 == 1 ? lengths[half] : std::midpoint(lengths[half - 1], lengths[half]);
+  EXPECT_EQ(analysis.ranks[0].median_step_ns, expected);
+}
+
 TEST(Diff, names_what_appeared_vanished_and_changed) {
   const auto tables = diff(session_of(training(10)), session_of(training(12)));
-  ASSERT_EQ(tables.size(), 3U);
-  const auto& kernels = tables[2];
+  ASSERT_EQ(tables.size(), 4U);
+  EXPECT_EQ(tables[0].id, "diff_step");
+  EXPECT_EQ(std::get<std::string>(tables[0].rows[0][1]), "slower");
+  const auto& kernels = tables[3];
   EXPECT_EQ(std::get<std::string>(kernels.rows[0][0]), kTensorGemm);
   EXPECT_EQ(std::get<std::string>(kernels.rows[0][1]), "slower");
-  EXPECT_NEAR(std::get<double>(kernels.rows[0][6]), 200e-6, 1e-9);
+  EXPECT_NEAR(std::get<double>(kernels.rows[0][4]), 200e-6, 1e-9);
   const auto empty = diff(session_of(training(10)), {});
-  EXPECT_EQ(std::get<std::string>(empty[2].rows[0][1]), "vanished");
+  EXPECT_EQ(std::get<std::string>(empty[3].rows[0][1]), "vanished");
 }
 
 struct Replayed {

@@ -135,15 +135,78 @@ TEST_F(AnalyzeCli, converts_and_finds_the_same) {
   const auto json = parse_json(again.out, "out");
   ASSERT_TRUE(json.ok());
   EXPECT_EQ((*json)["findings"][0]["rule"], "data_loading");
+  const auto direct = parse_json(warpmark({"analyze", kExample, "--format", "json"}).out, "out");
+  ASSERT_TRUE(direct.ok());
+  for (const char* part : {"breakdown", "findings", "combined_gain", "tables"}) {
+    EXPECT_EQ((*json)[part], (*direct)[part]) << "found in the converted profile";
+  }
   const auto unknown = warpmark({"convert", kExample, "--to", "pdf"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("chrome"));
+}
+
+TEST_F(AnalyzeCli, converts_into_what_a_link_names_and_never_replaces_a_device) {
+  write("old.json", "old");
+  for (const std::string format : {"chrome", "sqlite", "warpmark"}) {
+    // Links, so that a failure of this test cannot replace the device itself.
+    std::filesystem::remove(path("link"));
+    std::filesystem::create_symlink("old.json", path("link"));
+    ASSERT_EQ(warpmark({"convert", kExample, "--to", format, "--out", path("link")}).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link"))) << format;
+    if (!std::filesystem::is_character_file("/dev/full")) continue;
+    std::filesystem::remove(path("full"));
+    std::filesystem::create_symlink("/dev/full", path("full"));
+    const auto output = warpmark({"convert", kExample, "--to", format, "--out", path("full")});
+    EXPECT_EQ(output.exit_code, 5) << format;
+    EXPECT_THAT(output.err, HasSubstr("No space left"));
+    EXPECT_TRUE(std::filesystem::is_symlink(path("full"))) << format;
+  }
 }
 
 TEST_F(AnalyzeCli, sets_a_profile_against_an_earlier_one) {
   const auto output = warpmark({"analyze", kExample, "--against", kExample});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("What changed"));
+  for (const char* column : {"Before", "After", "Difference"}) {
+    EXPECT_THAT(output.out, HasSubstr(column)) << "in a terminal of 80 columns, too";
+  }
+}
+
+TEST_F(AnalyzeCli, writes_what_changed_as_json_and_as_a_page) {
+  const auto output = warpmark({"analyze", kExample, "--against", kExample, "--json", path("d.json"), "--html",
+                                path("d.html"), "--format", "md"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_EQ(testing_support::schema_errors(json("d.json"), "profile_diff.schema.json"), "");
+  EXPECT_EQ(json("d.json")["tables"][0]["rows"][0][1], "same");
+  EXPECT_THAT(*read_file(path("d.html")), HasSubstr("</html>"));
+}
+
+TEST_F(AnalyzeCli, refuses_options_that_would_do_nothing) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--against", kExample, "--fail-above", "note"},
+                                                {"--query", "select 1", "--fail-above", "note"},
+                                                {"--query", "select 1", "--json", path("q.json")},
+                                                {"--query", "select 1", "--against", kExample}}) {
+    const auto output = warpmark(with({"analyze", kExample}, words));
+    EXPECT_EQ(output.exit_code, 2) << words[0] << ' ' << words[2];
+    EXPECT_THAT(output.err, HasSubstr(words[2]));
+  }
+}
+
+TEST_F(AnalyzeCli, passes_no_gate_with_a_profile_that_holds_nothing) {
+  write("empty.json", R"({"schemaVersion": 1, "traceEvents": []})");
+  EXPECT_EQ(warpmark({"analyze", path("empty.json")}).exit_code, 0);
+  const auto output = warpmark({"analyze", path("empty.json"), "--fail-above", "warning"});
+  EXPECT_EQ(output.exit_code, 3);
+  EXPECT_THAT(output.err, HasSubstr("cannot be judged"));
+}
+
+TEST_F(AnalyzeCli, keeps_columns_of_one_name_apart_in_json) {
+  const auto output =
+      warpmark({"analyze", kExample, "--query", "select 1 as n, 2 as n, 3 as n_2, 4 as n", "--format", "json"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto json = parse_json(output.out, "out");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)[0].size(), 4U) << output.out;
 }
 
 }  // namespace

@@ -29,18 +29,21 @@ std::map<std::string, Use> uses_of(const Evidence& evidence, bool operators) {
   return uses;
 }
 
-AnalysisTable compare(const char* id, const char* title, const std::map<std::string, Use>& before,
+constexpr const char* kNote =
+    "Per step; the largest change of time first. Appeared and vanished: in one of the two only.";
+
+AnalysisTable compare(const char* id, const char* title, const char* note, const std::map<std::string, Use>& before,
                       const std::map<std::string, Use>& after, std::size_t rows) {
   AnalysisTable table{id,
                       title,
-                      "Per step; the largest change of time first. Appeared and vanished: in one of the two only.",
+                      note,
                       {{"name", "Name", ""},
                        {"change", "Change", ""},
-                       {"calls_before", "Calls before", ""},
-                       {"calls_after", "Calls after", ""},
-                       {"time_before", "Time before", "s"},
-                       {"time_after", "Time after", "s"},
-                       {"difference", "Difference", "s"}},
+                       {"time_before", "Before", "s"},
+                       {"time_after", "After", "s"},
+                       {"difference", "Difference", "s"},
+                       {"calls_before", "Works before", ""},
+                       {"calls_after", "Works after", ""}},
                       {}};
   struct Row {
     std::string name;
@@ -62,11 +65,17 @@ AnalysisTable compare(const char* id, const char* title, const std::map<std::str
                          : difference > 0       ? "slower"
                          : difference < 0       ? "faster"
                                                 : "same";
-    table.rows.push_back({row.name, std::string(change), row.before.calls, row.after.calls, row.before.seconds,
-                          row.after.seconds, difference});
+    table.rows.push_back({row.name, std::string(change), row.before.seconds, row.after.seconds, difference,
+                          row.before.calls, row.after.calls});
   }
   if (table.rows.empty()) table.note = "Neither profile has any.";
   return table;
+}
+
+/// The whole step, so that the parts have something to be measured against.
+std::map<std::string, Use> step_of(const Evidence& evidence) {
+  if (!evidence.has_timeline()) return {};
+  return {{"step", {1, evidence.rank().step_ns() * 1e-9}}};
 }
 
 std::map<std::string, Use> parts_of(const Evidence& evidence) {
@@ -88,12 +97,14 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
                                 const AnalyzeOptions& options) {
   const Evidence first = gather_evidence(before);
   const Evidence second = gather_evidence(after);
+  const std::size_t rows = options.table_rows;
   return {
-      compare("diff_breakdown", "Breakdown, before and after", parts_of(first), parts_of(second), options.table_rows),
-      compare("diff_operators", "Operators, before and after", uses_of(first, true), uses_of(second, true),
-              options.table_rows),
-      compare("diff_kernels", "Kernels, before and after", uses_of(first, false), uses_of(second, false),
-              options.table_rows),
+      compare("diff_step", "The step, before and after", "Mean of the analyzed steps of the slowest rank.",
+              step_of(first), step_of(second), rows),
+      compare("diff_breakdown", "Breakdown, before and after", kNote, parts_of(first), parts_of(second), rows),
+      compare("diff_operators", "Operators by the GPU time they launch, before and after", kNote, uses_of(first, true),
+              uses_of(second, true), rows),
+      compare("diff_kernels", "Kernels, before and after", kNote, uses_of(first, false), uses_of(second, false), rows),
   };
 }
 
