@@ -90,6 +90,9 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
     look_at(timeline.quality);
   }
   look_at(session.quality);
+  for (const auto id : outcome.still_running) {
+    context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
+  }
   if (!outcome.gpu_problem.empty()) context.err << "warpmark: no GPU counters: " << outcome.gpu_problem << '\n';
   return recorded;
 }
@@ -108,6 +111,10 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
   if (whole_graphs && problem.empty()) {  // seen with CUPTI 13.0 and graphs made before the recording began
     return environment_error("nothing that the GPU did was recorded",
                              "CUDA graphs may leave no record as a whole: try without --whole-graphs");
+  }
+  if (!outcome.still_running.empty() && problem.empty()) {
+    return environment_error("the command ended before what it started had been recorded",
+                             "record a command that waits for its processes: a daemon in the foreground");
   }
   return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
                            "record all of a short program that repeats nothing with --delay 0s --duration 0s");
@@ -161,7 +168,7 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   nsys.whole_graphs = record.whole_graphs;
   nsys.interrupted = &context.interrupted;
   WM_ASSIGN(const int code, profile::run_nsys(nsys));
-  context.err << "warpmark: next: warpmark analyze " << nsys.out.string() << '\n';
+  context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
   return code;
 }
 
@@ -245,7 +252,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
   if (options.has("--ncu")) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
-  context.err << "warpmark: next: warpmark analyze " << record.out.string() << '\n';
+  context.err << "warpmark: next: warpmark analyze " << shell_quote(record.out.string()) << '\n';
   return outcome.exit_code;
 }
 

@@ -102,6 +102,13 @@ TEST_F(ProfileCli, knows_what_recording_costs) {
   EXPECT_LT(inflation, 3);
 }
 
+TEST_F(ProfileCli, says_that_a_process_outlives_the_command) {
+  const auto daemon = warpmark(
+      {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", "sh", "-c",
+       kProgram + " 3 > /dev/null & until [ -s " + path("p.wmrec.parts") + "/$!.wmrec ]; do sleep 0.05; done"});
+  EXPECT_THAT(daemon.err, HasSubstr("outlives the command")) << daemon.err;
+}
+
 TEST_F(ProfileCli, leaves_a_forked_child_alone) {
   const auto output = warpmark(
       {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", kProgram, "0.5", "fork=1"});

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/program.h"
 #include "profile/recording/join.h"
@@ -31,6 +32,18 @@ std::vector<fs::path> parts_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, ignored)) parts.push_back(entry.path());
   std::sort(parts.begin(), parts.end());
   return parts;
+}
+
+/// Of the processes that wrote these parts, which are named by their ids. Nobody else can have such an id meanwhile:
+/// the command has only just ended.
+std::vector<std::int64_t> running_among(const std::vector<fs::path>& parts) {
+  std::vector<std::int64_t> running;
+  for (const auto& part : parts) {
+    const auto id = parse_integer(part.stem().string());
+    const std::string state = id.ok() ? first_line("/proc/" + std::to_string(*id) + "/stat") : "";
+    if (!state.empty() && state.find(") Z ") == std::string::npos) running.push_back(*id);
+  }
+  return running;
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const RecordOptions& options, const fs::path& folder) {
@@ -93,6 +106,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   machine.finish();
   const auto parts = parts_in(folder);
   outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
+  outcome.still_running = running_among(parts);
   if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
     Error error = joined.error();
     error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";

@@ -30,9 +30,10 @@ struct RecordOptions {
 };
 
 struct RecordOutcome {
-  int exit_code = 0;           ///< of the program
-  std::int64_t processes = 0;  ///< that used CUDA
-  std::string gpu_problem;     ///< why no GPU counters were sampled
+  int exit_code = 0;                        ///< of the program
+  std::int64_t processes = 0;               ///< that used CUDA
+  std::string gpu_problem;                  ///< why no GPU counters were sampled
+  std::vector<std::int64_t> still_running;  ///< processes that used CUDA and outlive the command
 };
 
 /// Errors: the program cannot be started, the file cannot be written. What the recording lacks is in the recording.
