@@ -262,6 +262,9 @@ TEST(SqliteWriter, writes_the_tables_and_replaces_an_old_file) {
   ASSERT_TRUE(rows.ok());
   ASSERT_TRUE(*rows->step());
   EXPECT_EQ(rows->integer(0), 500);
+  const auto again = read_session(std::vector{path});
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().what, testing::HasSubstr("warpmark convert"));
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   WM_ASSIGN(Database database, open_database(source));
   WM_ASSIGN(const NsysTables tables, NsysTables::open(std::move(database)));
   const bool is_nsys = tables.has("StringIds") || tables.has("CUPTI_ACTIVITY_KIND_KERNEL") || tables.has("NVTX_EVENTS");
+  if (!is_nsys && tables.has("raw_events") && tables.has("launch_shapes")) {
+    return data_error(
+        "these are the tables that warpmark convert --to sqlite writes: for sqlite3, not to be read again",
+        "give the profile that they were made of");
+  }
   if (!is_nsys) {
     return data_error("this SQLite database is no export of Nsight Systems: the table StringIds is missing",
                       "make it with: nsys export --type sqlite --force-overwrite true FILE.nsys-rep");
