@@ -32,18 +32,25 @@ std::map<std::string, Use> uses_of(const Evidence& evidence, bool operators) {
 constexpr const char* kNote =
     "Per step; the largest change of time first. Appeared and vanished: in one of the two only.";
 
-AnalysisTable compare(const char* id, const char* title, const char* note, const std::map<std::string, Use>& before,
+struct Heading {
+  const char* id;
+  const char* title;
+  const char* note = kNote;
+  std::string counted = "Works";
+};
+
+AnalysisTable compare(const Heading& heading, const std::map<std::string, Use>& before,
                       const std::map<std::string, Use>& after, std::size_t rows) {
-  AnalysisTable table{id,
-                      title,
-                      note,
+  AnalysisTable table{heading.id,
+                      heading.title,
+                      heading.note,
                       {{"name", "Name", ""},
                        {"change", "Change", ""},
                        {"time_before", "Before", "s"},
                        {"time_after", "After", "s"},
                        {"difference", "Difference", "s"},
-                       {"calls_before", "Works before", ""},
-                       {"calls_after", "Works after", ""}},
+                       {"calls_before", heading.counted + " before", ""},
+                       {"calls_after", heading.counted + " after", ""}},
                       {}};
   struct Row {
     std::string name;
@@ -99,12 +106,17 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
   const Evidence second = gather_evidence(after);
   const std::size_t rows = options.table_rows;
   return {
-      compare("diff_step", "The step, before and after", "Mean of the analyzed steps of the slowest rank.",
+      compare({.id = "diff_step",
+               .title = "The step, before and after",
+               .note = "Mean of the analyzed steps of the rank that the others wait for.",
+               .counted = "Steps"},
               step_of(first), step_of(second), rows),
-      compare("diff_breakdown", "Breakdown, before and after", kNote, parts_of(first), parts_of(second), rows),
-      compare("diff_operators", "Operators by the GPU time they launch, before and after", kNote, uses_of(first, true),
-              uses_of(second, true), rows),
-      compare("diff_kernels", "Kernels, before and after", kNote, uses_of(first, false), uses_of(second, false), rows),
+      compare({.id = "diff_breakdown", .title = "Breakdown, before and after", .counted = "Stretches"}, parts_of(first),
+              parts_of(second), rows),
+      compare({.id = "diff_operators", .title = "Operators by the GPU time they launch, before and after"},
+              uses_of(first, true), uses_of(second, true), rows),
+      compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(first, false),
+              uses_of(second, false), rows),
   };
 }
 
