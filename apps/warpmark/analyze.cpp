@@ -19,7 +19,9 @@
 #include "report/timeline_html.h"
 #include "warpmark/analyze_query.h"
 #include "warpmark/command.h"
+#include "warpmark/profile_inputs.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -77,6 +79,18 @@ Status check_combination(const ParsedOptions& options) {
   return refuse("--against", {"--fail-above", "--top"}, "ask for the findings without --against");
 }
 
+/// What --json and --html name can be written, and is none of the profiles.
+Status check_files(const ParsedOptions& options, const ProfileSession& session) {
+  std::vector<std::string> inputs = options.positionals();
+  if (options.has("--against")) inputs.push_back(options.get("--against"));
+  for (const char* output : {"--json", "--html"}) {
+    if (!options.has(output)) continue;
+    WM_TRY(check_writable(options.get(output)));
+    WM_TRY(check_not_an_input(options.get(output), inputs, session));
+  }
+  return {};
+}
+
 Result<int> print_difference(Context& context, const ParsedOptions& options, const ProfileSession& session) {
   WM_ASSIGN(const auto earlier, read({options.get("--against")}));
   const auto tables = analyze::diff(earlier, session);
@@ -128,6 +142,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
 
   WM_TRY(check_combination(options));
   WM_ASSIGN(const auto session, read(options.positionals()));
+  WM_TRY(check_files(options, session));
   if (options.has("--against")) return print_difference(context, options, session);
   if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
   const Analysis analysis = analyze::analyze(session);

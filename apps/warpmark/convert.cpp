@@ -6,6 +6,7 @@
 #include "profile/catalog.h"
 #include "profile/read_session.h"
 #include "warpmark/command.h"
+#include "warpmark/profile_inputs.h"
 
 namespace warpmark::apps {
 namespace {
@@ -40,13 +41,12 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
     if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::file_size(input, ignored) == 0) {
       return data_error(input.string() + " is empty", "was what should have written it ended before its time?");
     }
-    if (std::filesystem::equivalent(input, out, ignored)) {
-      return usage_error(out.string() + " is an input and would be overwritten", "name another file with --out");
-    }
   }
   WM_ASSIGN(const auto session, profile::read_session(inputs));
+  const auto files = writer->files != nullptr ? writer->files(session, out) : std::vector{out};
+  for (const auto& file : files) WM_TRY(check_not_an_input(file, options.positionals(), session));
   WM_TRY(writer->write(session, out));
-  context.out << out.string() << '\n';
+  for (const auto& file : files) context.out << file.string() << '\n';
   return kSuccess;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "base/result.h"
 #include "model/profile_session.h"
@@ -14,6 +15,9 @@ struct Writer {
   const char* extension;  ///< of a file, without a dot
   /// Writes beside `path` first and renames, so that a failed conversion leaves no half file.
   Status (*write)(const ProfileSession& session, const std::filesystem::path& path);
+  /// The files that write() makes; nullptr: just `path`.
+  std::vector<std::filesystem::path> (*files)(const ProfileSession& session,
+                                              const std::filesystem::path& path) = nullptr;
 };
 
 }  // namespace warpmark::profile

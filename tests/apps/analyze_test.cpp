@@ -145,6 +145,31 @@ TEST_F(AnalyzeCli, converts_and_finds_the_same) {
   EXPECT_THAT(unknown.err, HasSubstr("chrome"));
 }
 
+TEST_F(AnalyzeCli, overwrites_no_profile_that_it_reads) {
+  const std::string rank = R"({"schemaVersion": 1, "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"stream": 7}}]})";
+  std::filesystem::create_directory(path("two"));
+  write("two/run.rank0.json", rank);
+  write("two/run.rank1.json", rank);
+  const std::string first = path("two/run.rank0.json"), second = path("two/run.rank1.json");
+  for (const auto& words :
+       {std::vector<std::string>{"convert", first, second, "--to", "chrome", "--out", path("two/run.json")},
+        {"convert", path("two"), "--to", "sqlite", "--out", first},
+        {"analyze", first, "--json", first},
+        {"analyze", path("two"), "--html", second},
+        {"analyze", first, "--against", second, "--json", second}}) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, 2) << words[0];
+    EXPECT_THAT(output.err, HasSubstr("is an input and would be overwritten"));
+    EXPECT_EQ(*read_file(first), rank);
+    EXPECT_EQ(*read_file(second), rank);
+  }
+  const auto output = warpmark({"convert", first, second, "--to", "chrome", "--out", path("out.json")});
+  write("two/report.json", "{}");
+  EXPECT_EQ(warpmark({"analyze", path("two"), "--json", path("two/report.json")}).exit_code, 0) << "of no profile";
+  EXPECT_EQ(output.out, path("out.rank0.json") + "\n" + path("out.rank1.json") + "\n") << "what was written is named";
+}
+
 TEST_F(AnalyzeCli, converts_into_what_a_link_names_and_never_replaces_a_device) {
   write("old.json", "old");
   for (const std::string format : {"chrome", "sqlite", "warpmark"}) {

@@ -257,13 +257,21 @@ class ChromeFile {
   bool first_argument_ = true;
 };
 
+std::vector<std::filesystem::path> files(const ProfileSession& session, const std::filesystem::path& path) {
+  if (session.ranks.size() == 1) return {path};
+  std::vector<std::filesystem::path> paths;
+  for (const Timeline& timeline : session.ranks) paths.push_back(rank_path(path, timeline.rank));
+  return paths;
+}
+
 Status write(const ProfileSession& session, const std::filesystem::path& path) {
   if (session.ranks.empty()) {
     return unsupported_error("a Chrome trace holds events, and this session has none", "convert it to sqlite");
   }
-  for (const Timeline& timeline : session.ranks) {
-    WM_ASSIGN(TextFile file, TextFile::create(session.ranks.size() == 1 ? path : rank_path(path, timeline.rank)));
-    WM_TRY(ChromeFile(timeline, file).write());
+  const auto paths = files(session, path);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    WM_ASSIGN(TextFile file, TextFile::create(paths[i]));
+    WM_TRY(ChromeFile(session.ranks[i], file).write());
   }
   return {};
 }
@@ -279,6 +287,6 @@ std::filesystem::path rank_path(const std::filesystem::path& path, int rank) {
 }
 
 const Writer kChromeWriter = {"chrome", "Chrome trace (JSON) for ui.perfetto.dev; one file for each rank", "json",
-                              write};
+                              write, files};
 
 }  // namespace warpmark::profile
