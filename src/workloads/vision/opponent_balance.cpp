@@ -2,7 +2,6 @@
 // one relevance, by which a token budget is split over the patches. Formulas: docs/workloads.md. On the CPU an image is
 // one task.
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 #include "workloads/vision/constants.h"
+#include "workloads/vision/image_loop.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/shapes.h"
@@ -40,18 +40,11 @@ enum Array : std::size_t { kScores, kRelevance, kTokens };
 
 class BalanceOnCpu final : public Prepared {
  public:
-  BalanceOnCpu(const BalanceShape& shape, SetMemory memory) : shape_(shape), memory_(std::move(memory)) {
-    keys_.assign(static_cast<std::size_t>(omp_get_max_threads()),
-                 std::vector<std::uint64_t>(static_cast<std::size_t>(shape.n)));
-  }
+  BalanceOnCpu(const BalanceShape& shape, SetMemory memory)
+      : shape_(shape), memory_(std::move(memory)), images_(shape.n) {}
 
   Status launch(device::Stream /*stream*/, std::size_t set) override {
-#pragma omp parallel num_threads(static_cast <int>(keys_.size()))
-    {
-      auto& keys = keys_[static_cast<std::size_t>(omp_get_thread_num())];
-#pragma omp for schedule(static)
-      for (std::int64_t image = 0; image < shape_.batch; ++image) balance(set, static_cast<std::size_t>(image), keys);
-    }
+    images_.run(shape_.batch, [&](std::size_t image, vision::PatchKeys& keys) { balance(set, image, keys); });
     return {};
   }
 
@@ -72,7 +65,7 @@ class BalanceOnCpu final : public Prepared {
   }
 
  private:
-  void balance(std::size_t set, std::size_t image, std::vector<std::uint64_t>& keys) const {
+  void balance(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {
     const auto n = static_cast<std::size_t>(shape_.n);
     const float* scores = memory_.array<float>(set, kScores).data() + image * n * vision::kPerspectives;
     vision::RelevanceRow row{};
@@ -94,7 +87,7 @@ class BalanceOnCpu final : public Prepared {
   BalanceShape shape_;
   SetMemory memory_;
   const vision::SimdKernels& kernels_ = vision::simd_kernels().front();
-  std::vector<std::vector<std::uint64_t>> keys_;  ///< one a thread
+  vision::ImageLoop images_;
 };
 
 Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {

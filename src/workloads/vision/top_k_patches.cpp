@@ -2,7 +2,6 @@
 // task: its scores become 64-bit keys whose order is the wanted one (ties included), a selection finds the k first, a
 // sort orders them, and rows are copied.
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "workloads/random_inputs.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
+#include "workloads/vision/image_loop.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/score_order.h"
@@ -36,18 +36,11 @@ enum Array : std::size_t { kScores, kFeatures, kIndicesOut, kFeaturesOut };
 
 class PatchesOnCpu final : public Prepared {
  public:
-  PatchesOnCpu(const PatchShape& shape, SetMemory memory) : shape_(shape), memory_(std::move(memory)) {
-    keys_.assign(static_cast<std::size_t>(omp_get_max_threads()),
-                 std::vector<std::uint64_t>(static_cast<std::size_t>(shape.n)));
-  }
+  PatchesOnCpu(const PatchShape& shape, SetMemory memory)
+      : shape_(shape), memory_(std::move(memory)), images_(shape.n) {}
 
   Status launch(device::Stream /*stream*/, std::size_t set) override {
-#pragma omp parallel num_threads(static_cast <int>(keys_.size()))
-    {
-      auto& keys = keys_[static_cast<std::size_t>(omp_get_thread_num())];
-#pragma omp for schedule(static)
-      for (std::int64_t image = 0; image < shape_.batch; ++image) select(set, static_cast<std::size_t>(image), keys);
-    }
+    images_.run(shape_.batch, [&](std::size_t image, vision::PatchKeys& keys) { select(set, image, keys); });
     return {};
   }
 
@@ -65,7 +58,7 @@ class PatchesOnCpu final : public Prepared {
   }
 
  private:
-  void select(std::size_t set, std::size_t image, std::vector<std::uint64_t>& keys) const {
+  void select(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {
     const auto n = static_cast<std::size_t>(shape_.n);
     const auto k = static_cast<std::size_t>(shape_.k);
     const std::size_t row = shape_.row_bytes();
@@ -86,7 +79,7 @@ class PatchesOnCpu final : public Prepared {
 
   PatchShape shape_;
   SetMemory memory_;
-  std::vector<std::vector<std::uint64_t>> keys_;  ///< one a thread
+  vision::ImageLoop images_;
 };
 
 // Selecting does comparisons, no floating-point arithmetic. Only the rows that are kept need be read.
