@@ -2,19 +2,24 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace warpmark::profile {
 namespace {
 
+constexpr std::int64_t kStepsBetweenLooks = 64;  // at the memory in use, which takes a lock
+
+Error wrong_length(std::string_view doing) {
+  return data_error("SQLite cannot " + std::string(doing) +
+                        ": the file is damaged: it gives a length that takes more memory than the whole file",
+                    "export or copy it again");
+}
+
 Error sqlite_error(sqlite3* database, std::string_view doing) {
   const bool has_limit = sqlite3_hard_heap_limit64(-1) > 0;  // there is one while a file that is not trusted is open
-  if (has_limit && (sqlite3_errcode(database) & 0xFF) == SQLITE_NOMEM) {
-    return data_error("SQLite cannot " + std::string(doing) +
-                          ": the file is damaged: it gives a length that takes more memory than the whole file",
-                      "export or copy it again");
-  }
+  if (has_limit && (sqlite3_errcode(database) & 0xFF) == SQLITE_NOMEM) return wrong_length(doing);
   return data_error("SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database));
 }
 
@@ -61,6 +66,8 @@ Statement& Statement::bind_null(int index) {
 }
 
 Result<bool> Statement::step() {
+  const bool looks = heap_share_ != nullptr && ++steps_ % kStepsBetweenLooks == 0;
+  if (looks && heap_share_->is_overdrawn(longest_text_)) return wrong_length("go on");
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -88,7 +95,9 @@ double Statement::number(int column) const { return sqlite3_column_double(statem
 std::string_view Statement::text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (text == nullptr) return {};
-  return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  longest_text_ = std::max<std::int64_t>(longest_text_, bytes);
+  return {text, static_cast<std::size_t>(bytes)};
 }
 
 Result<Database> Database::open(const std::string& name, int flags) {
@@ -104,7 +113,7 @@ Result<Database> Database::open(const std::string& name, int flags) {
 }
 
 Status Database::distrust(std::int64_t file_bytes) {
-  heap_share_ = std::make_unique<SqliteHeapShare>(SqliteHeapShare::for_file_of(file_bytes));
+  heap_share_ = std::make_unique<SqliteHeapShare>(file_bytes);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kMostValueBytes);
@@ -152,6 +161,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
   const int code = sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &prepared, nullptr);
   Statement statement;
   statement.statement_.reset(prepared);
+  statement.heap_share_ = heap_share_.get();
   if (code != SQLITE_OK) return sqlite_error(handle(), "prepare a query");
   return statement;
 }

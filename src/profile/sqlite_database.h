@@ -25,7 +25,8 @@ class Statement {
   Statement& bind(int index, std::string_view value);  ///< `value` must live until the step is done
   Statement& bind_null(int index);
 
-  /// True if there is a row. Errors: data.
+  /// True if there is a row. Errors: data. In a file that is not trusted, memory that the texts asked for so far do not
+  /// explain is an error, too: ask for those of every row.
   [[nodiscard]] Result<bool> step();
   /// For statements without rows; leaves them ready for the next values.
   [[nodiscard]] Status run();
@@ -44,6 +45,9 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const;
   };
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  const SqliteHeapShare* heap_share_ = nullptr;  ///< the database's
+  std::int64_t steps_ = 0;
+  mutable std::int64_t longest_text_ = 0;  ///< bytes, of those that were asked for
 };
 
 /// Not thread safe.

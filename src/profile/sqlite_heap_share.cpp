@@ -21,15 +21,15 @@ HeapLimits& heap_limits() {
   return limits;
 }
 
-}  // namespace
-
-std::int64_t SqliteHeapShare::for_file_of(std::int64_t file_bytes) {
+std::int64_t bytes_for(std::int64_t longest_value_bytes) {
   constexpr std::int64_t kCaches = 4 << 20;  // SQLite's pages (2 MB unless told otherwise), the schema, statements
   constexpr std::int64_t kCopies = 4;        // of one value: as it is stored, in UTF-8, and each while it grows
-  return kCaches + kCopies * std::min(file_bytes, kMostValueBytes);
+  return kCaches + kCopies * std::min(longest_value_bytes, kMostValueBytes);
 }
 
-SqliteHeapShare::SqliteHeapShare(std::int64_t bytes) {
+}  // namespace
+
+SqliteHeapShare::SqliteHeapShare(std::int64_t file_bytes) : bytes_(bytes_for(file_bytes)) {
   HeapLimits& limits = heap_limits();
   const std::lock_guard lock(limits.mutex);
   std::int64_t granted = sqlite3_memory_used();
@@ -39,8 +39,7 @@ SqliteHeapShare::SqliteHeapShare(std::int64_t bytes) {
   } else {
     granted = sqlite3_hard_heap_limit64(-1);
   }
-  const bool had_limit = limits.hard_before > 0;
-  sqlite3_hard_heap_limit64(had_limit ? std::min(limits.hard_before, granted + bytes) : granted + bytes);
+  sqlite3_hard_heap_limit64(granted + bytes_);
 }
 
 SqliteHeapShare::~SqliteHeapShare() {
@@ -49,6 +48,10 @@ SqliteHeapShare::~SqliteHeapShare() {
   if (--limits.shares > 0) return;
   sqlite3_hard_heap_limit64(limits.hard_before);
   sqlite3_soft_heap_limit64(limits.soft_before);  // which a hard limit lowers
+}
+
+bool SqliteHeapShare::is_overdrawn(std::int64_t longest_value_bytes) const {
+  return sqlite3_memory_used() > sqlite3_hard_heap_limit64(-1) - (bytes_ - bytes_for(longest_value_bytes));
 }
 
 }  // namespace warpmark::profile

@@ -12,18 +12,23 @@ namespace warpmark::profile {
 /// Of a text in a file that is not trusted.
 inline constexpr std::int64_t kMostValueBytes = 64 << 20;
 
-/// While one lives, all SQLite databases of the process together get at most so many bytes more than they had before,
-/// and SQLITE_NOMEM beyond that. Shares that live at the same time add up. The last one restores the limits it found.
+/// While one lives, all SQLite databases of the process together get at most so much more than they had before, and
+/// SQLITE_NOMEM beyond that. Shares that live at the same time add up. The last one restores the limits it found.
 /// Thread safe.
 class SqliteHeapShare {
  public:
-  explicit SqliteHeapShare(std::int64_t bytes);
+  /// As much as reading a sound database of this size takes at most.
+  explicit SqliteHeapShare(std::int64_t file_bytes);
   ~SqliteHeapShare();
   SqliteHeapShare(const SqliteHeapShare&) = delete;
   SqliteHeapShare& operator=(const SqliteHeapShare&) = delete;
 
-  /// What reading a sound database of this size takes at most.
-  [[nodiscard]] static std::int64_t for_file_of(std::int64_t file_bytes);
+  /// Whether more is in use than a database takes whose longest value so far has this size. In a large file a record
+  /// can claim a length that fits into the share, and cost the time to clear it in every row.
+  [[nodiscard]] bool is_overdrawn(std::int64_t longest_value_bytes) const;
+
+ private:
+  std::int64_t bytes_;
 };
 
 }  // namespace warpmark::profile

@@ -60,6 +60,7 @@ Status NsysEvents::read_ranges() {
   constexpr std::int64_t kMark = 34, kPushPop = 59, kStartEnd = 60;
   return each("NVTX_EVENTS", {"start", "end", "globalTid", "eventType", "text", "textId"}, [&](Statement& row) {
     const std::int64_t type = row.integer(3);
+    (void)row.text(4);  // of every row, as step() demands
     if (type != kMark && type != kPushPop && type != kStartEnd) return;
     Process& owner = process(process_of(row.integer(2)));
     const NameId text = row.is_null(4) ? name(owner, row.integer(5)) : owner.builder.intern(text_of(row, 4));
