@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string>
+#include <unordered_map>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -272,19 +274,17 @@ Result<Exported> write_nvbench(const Session& session) {
                                {"l2_cache_size", device.last_level_cache_bytes}});
   }
   json["benchmarks"] = Json::array();
-  std::vector<std::string> names;
+  std::unordered_map<std::string, std::size_t> places;  // in the array of benchmarks, by name
   std::size_t written = 0;
   for (const Run& run : session.runs) {
     const Metric* time = metric_of(run, "time");
     if (time == nullptr || !report::shows_speed(run)) continue;
-    const auto found = std::find(names.begin(), names.end(), run.workload);
-    const auto at = static_cast<std::size_t>(found - names.begin());
-    if (found == names.end()) {
-      names.push_back(run.workload);
+    const auto [place, added] = places.try_emplace(run.workload, places.size());
+    if (added) {
       json["benchmarks"].push_back(
-          {{"name", run.workload}, {"index", at}, {"axes", Json::array()}, {"states", Json::array()}});
+          {{"name", run.workload}, {"index", place->second}, {"axes", Json::array()}, {"states", Json::array()}});
     }
-    json["benchmarks"][at]["states"].push_back(state_json(run, *time, number_of(session, run.device)));
+    json["benchmarks"][place->second]["states"].push_back(state_json(run, *time, number_of(session, run.device)));
     ++written;
   }
   return exported_json(json, written, session.runs.size() - written, "a time");
