@@ -108,8 +108,8 @@ std::vector<std::string> machine_sentences(const Trend& trend) {
 std::string method_text(const Trend& trend) {
   return fmt::format(
       "Changes of at least {} by E-divisive means over windows of 50 sessions, p at most 0.001 with autocorrelation "
-      "taken into account, on one machine at a time. A change begins at the session that is named; the commit that "
-      "made it may be any since the session before.",
+      "taken into account, on one machine at a time; one session that is off is none. A change begins at the session "
+      "that is named; the commit that made it may be any since the session before.",
       format_percent(trend.threshold));
 }
 

@@ -1,4 +1,7 @@
-// How much a value resembles the one before, and what that does to certainty.
+// Steps in series whose values resemble the ones before them: AR(1) noise around a level. Both functions whiten the
+// series, v(i) - rho v(i - 1), after which least squares are the right thing for any length of series; the usual
+// correction, which multiplies the variance of a mean by (1 + rho) / (1 - rho), is true of long ones only and leaves
+// those of 15 values next to no degrees of freedom.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +9,15 @@
 
 namespace warpmark::stats {
 
-/// Lag-1 autocorrelation of a series whose level may shift, from differences: those over two values vary 1 + rho times
-/// as much as those over one. `breaks` are indices of values that may start a new level; no difference over one is
-/// used. No mean is estimated, so levels bias nothing (Tecuapetla-Gomez, Munk, Scand. J. Stat. 44, 2017). In
-/// [-0.95, 0.95]; standard error about 1 / sqrt(n); 0 where there is too little data.
-[[nodiscard]] double lag_one(std::span<const double> series, std::span<const std::int64_t> breaks);
+/// The largest lag-1 autocorrelation that such noise may well have: the upper limit, with one-sided confidence of 90 %,
+/// of the restricted likelihood, which takes into account that the level of every segment is estimated from the same
+/// values (Cheang, Reinsel, J. Am. Stat. Assoc. 95, 2000): it is all but unbiased in short series. `breaks` are, in
+/// order, indices of values that begin a new level; no value is compared with one of another level. In [0, 0.95].
+[[nodiscard]] double largest_rho(std::span<const double> series, std::span<const std::int64_t> breaks);
 
-/// Factor by which the variance of a mean grows under AR(1) noise: (1 + rho) / (1 - rho); 1 for rho <= 0, as nobody
-/// should become more certain by it.
-[[nodiscard]] double variance_inflation(double rho);
+/// Two-sided p of a step between the values before `index` and those from there on, both at least one, under AR(1)
+/// noise with this rho in [0, 1): Student's t of generalised least squares, Student's two-sample test at rho 0. 1 of
+/// less than three values.
+[[nodiscard]] double step_p(std::span<const double> values, std::int64_t index, double rho);
 
 }  // namespace warpmark::stats

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "stats/autocorrelation.h"
@@ -15,31 +18,73 @@ namespace {
 struct Split {
   std::int64_t index = 0;  ///< of the first value on the right
   double energy = -1;
+  std::int64_t end = 0;  ///< of the values on the right
+};
+
+struct Candidate {
+  ChangePoint point;
+  double p_without_one = 0;  ///< session, the one that speaks most for the change
 };
 
 class Detector {
  public:
-  Detector(std::span<const double> series, const ChangePointOptions& options) : series_(series), options_(options) {}
+  Detector(std::span<const double> series, const ChangePointOptions& options)
+      : series_(series.begin(), series.end()), place_(series.size()), options_(options) {
+    std::iota(place_.begin(), place_.end(), 0);
+  }
 
   std::vector<ChangePoint> run() {
     const double p = options_.max_p;
     // Weak change points are found with a looser p: merging makes segments longer and their tests stronger.
     weak_p_ = p < 0.05 ? p * 10 : p < 0.5 ? p * 2 : p;
     const auto weak = weak_points();
-    if (options_.published || !options_.autocorrelation) return merged(weak, 1);
-    // The estimate of rho may be too small by its own error, and weak points have taken the largest steps from it.
-    constexpr double kStandardErrors = 1.5, kLargestRho = 0.95;
-    const double rho =
-        lag_one(series_, weak) + kStandardErrors / std::sqrt(std::max(1.0, static_cast<double>(series_.size())));
-    return merged(weak, variance_inflation(std::min(rho, kLargestRho)));
+    return corrected() ? settled(weak) : merged(weak);
   }
 
  private:
-  [[nodiscard]] std::span<const double> part(std::int64_t begin, std::int64_t end) const {
-    return series_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  [[nodiscard]] bool corrected() const { return options_.autocorrelation && !options_.published; }
+
+  /// Weak points take much of the correlation for changes, and outliers for levels: the fewer of them are left, the
+  /// more shows of what the noise is. Thus in turns, until nothing changes.
+  std::vector<ChangePoint> settled(std::vector<std::int64_t> places) {
+    for (;;) {
+      rho_ = largest_rho(series_, places);
+      auto points = merged(places);
+      const bool fewer = points.size() < places.size();
+      places.clear();
+      for (const auto& point : points) places.push_back(point.index);
+      if (set_aside_outliers(places) || fewer) continue;
+      if (lasting_) {
+        for (auto& point : points) point.index = place_[static_cast<std::size_t>(point.index)];
+        return points;
+      }
+      lasting_ = true;
+    }
   }
 
-  [[nodiscard]] ChangePoint test(std::int64_t begin, std::int64_t index, std::int64_t end, double inflation) const {
+  /// A session between two changes is no level: it leaves the series, and the second of the changes is left.
+  bool set_aside_outliers(std::vector<std::int64_t>& places) {
+    std::vector<std::int64_t> left;
+    std::int64_t gone = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int64_t index = places[i] - gone;
+      if (i + 1 == places.size() || places[i + 1] != places[i] + 1) {
+        left.push_back(index);
+        continue;
+      }
+      series_.erase(series_.begin() + index);
+      place_.erase(place_.begin() + index);
+      ++gone;
+    }
+    places = std::move(left);
+    return gone > 0;
+  }
+
+  [[nodiscard]] std::span<const double> part(std::int64_t begin, std::int64_t end) const {
+    return std::span(series_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  }
+
+  [[nodiscard]] ChangePoint test(std::int64_t begin, std::int64_t index, std::int64_t end) const {
     const Moments left = moments_of(part(begin, index)), right = moments_of(part(index, end));
     const double lost = options_.published ? 0 : 1;
     const auto variance = [&](const Moments& side) { return side.n > 1 ? side.squares / (side.n - lost) : 0; };
@@ -49,14 +94,31 @@ class Detector {
     const double degrees = left.n + right.n - 2;
     if (degrees <= 0) return point;
     const double pooled = ((left.n - 1) * variance(left) + (right.n - 1) * variance(right)) / degrees;
-    const double error = std::sqrt(pooled * (1 / left.n + 1 / right.n) * inflation);
+    const double error = std::sqrt(pooled * (1 / left.n + 1 / right.n));
     const double difference = std::fabs(left.mean - right.mean);
     if (error > 0) {
-      point.p = 2 * t_tail(difference / error, std::max(1.0, degrees / inflation));
+      point.p = 2 * t_tail(difference / error, degrees);
     } else {
       point.p = difference > 0 ? 0 : 1;
     }
+    // Correlation never makes anybody more certain.
+    if (rho_) point.p = std::max(point.p, step_p(part(begin, end), index - begin, *rho_));
     return point;
+  }
+
+  /// The larger p of the two that are left when the value of either side that is farthest from the other is taken away.
+  [[nodiscard]] double p_without_one(std::int64_t begin, std::int64_t end, const ChangePoint& point) const {
+    if (point.index - begin < 2 || end - point.index < 2) return 1;
+    const auto values = part(begin, end);
+    const auto at = values.begin() + (point.index - begin);
+    const bool rises = point.mean_after > point.mean_before;
+    const auto without = [&](auto value) {
+      std::vector<double> rest(values.begin(), value);
+      rest.insert(rest.end(), value + 1, values.end());
+      return step_p(rest, point.index - begin - (value < at ? 1 : 0), *rho_);
+    };
+    return std::max(without(rises ? std::min_element(values.begin(), at) : std::max_element(values.begin(), at)),
+                    without(rises ? std::max_element(at, values.end()) : std::min_element(at, values.end())));
   }
 
   /// The split of [begin, end) with the largest energy statistic; the right side may end before `end`.
@@ -83,7 +145,8 @@ class Detector {
         double energy = 2 / sum * between;
         if (tau > 1) energy -= 2 * right / sum / (left - 1) * within_left;
         if (kappa - tau > 1) energy -= 2 * left / sum / (right - 1) * within_right;
-        if (energy > best.energy) best = {begin + static_cast<std::int64_t>(tau), energy};
+        if (energy <= best.energy) continue;
+        best = {begin + static_cast<std::int64_t>(tau), energy, begin + static_cast<std::int64_t>(kappa)};
       }
     }
     return best;
@@ -106,7 +169,9 @@ class Detector {
       });
       if (best->split.energy < 0) break;
       const Segment chosen = *best;
-      if (!(test(chosen.begin, chosen.split.index, chosen.end, 1).p <= weak_p_)) break;
+      // As published up to the end of the segment, where a level that has gone again is not seen to differ.
+      const std::int64_t tested_end = corrected() ? chosen.split.end : chosen.end;
+      if (!(test(chosen.begin, chosen.split.index, tested_end).p <= weak_p_)) break;
       found.push_back(chosen.split.index);
       *best = segment(chosen.begin, chosen.split.index);
       segments.insert(best + 1, segment(chosen.split.index, chosen.end));
@@ -128,37 +193,52 @@ class Detector {
     return points;
   }
 
-  [[nodiscard]] ChangePoint tested(const std::vector<ChangePoint>& points, std::size_t i, double inflation) const {
-    const std::int64_t begin = i == 0 ? 0 : points[i - 1].index;
-    const auto size = static_cast<std::int64_t>(series_.size());
-    return test(begin, points[i].index, i + 1 < points.size() ? points[i + 1].index : size, inflation);
+  [[nodiscard]] Candidate tested(const std::vector<Candidate>& candidates, std::size_t i) const {
+    const std::int64_t begin = i == 0 ? 0 : candidates[i - 1].point.index;
+    const std::int64_t end =
+        i + 1 < candidates.size() ? candidates[i + 1].point.index : static_cast<std::int64_t>(series_.size());
+    Candidate candidate{.point = test(begin, candidates[i].point.index, end)};
+    if (lasting_) candidate.p_without_one = p_without_one(begin, end, candidate.point);
+    return candidate;
   }
 
-  [[nodiscard]] std::vector<ChangePoint> merged(const std::vector<std::int64_t>& weak, double inflation) const {
-    std::vector<ChangePoint> points;
-    for (const auto index : weak) points.push_back({.index = index});
-    for (std::size_t i = 0; i < points.size(); ++i) points[i] = tested(points, i, inflation);
-    while (!points.empty()) {
-      auto weakest = std::max_element(points.begin(), points.end(),
-                                      [](const ChangePoint& a, const ChangePoint& b) { return a.p < b.p; });
-      if (weakest->p < options_.max_p) {
-        weakest = std::min_element(points.begin(), points.end(), [](const ChangePoint& a, const ChangePoint& b) {
-          return a.magnitude() < b.magnitude();
-        });
-        if (weakest->magnitude() > options_.min_magnitude) break;
-      }
-      const auto at = static_cast<std::size_t>(weakest - points.begin());
-      points.erase(weakest);
+  /// The one to drop next: the least significant one, then one that hangs on a single session, then the smallest.
+  [[nodiscard]] std::vector<Candidate>::iterator superfluous(std::vector<Candidate>& candidates) const {
+    const auto largest = [&](auto&& measure) {
+      return std::max_element(candidates.begin(), candidates.end(),
+                              [&](const Candidate& a, const Candidate& b) { return measure(a) < measure(b); });
+    };
+    auto found = largest([](const Candidate& candidate) { return candidate.point.p; });
+    if (found == candidates.end() || !(found->point.p < options_.max_p)) return found;
+    if (rho_ && !lasting_) return candidates.end();
+    found = largest([](const Candidate& candidate) { return candidate.p_without_one; });
+    if (!(found->p_without_one < options_.max_p)) return found;
+    found = largest([](const Candidate& candidate) { return -candidate.point.magnitude(); });
+    return found->point.magnitude() <= options_.min_magnitude ? found : candidates.end();
+  }
+
+  [[nodiscard]] std::vector<ChangePoint> merged(const std::vector<std::int64_t>& places) const {
+    std::vector<Candidate> candidates;
+    for (const auto index : places) candidates.push_back({.point = {.index = index}});
+    for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i] = tested(candidates, i);
+    for (auto next = superfluous(candidates); next != candidates.end(); next = superfluous(candidates)) {
+      const auto at = static_cast<std::size_t>(next - candidates.begin());
+      candidates.erase(next);
       // The point after the erased one is now at its place, the one before it at at - 1. Otava updates at and at + 1.
       const std::size_t first = options_.published ? at : at == 0 ? 0 : at - 1;
-      for (std::size_t i = first; i < first + 2 && i < points.size(); ++i) points[i] = tested(points, i, inflation);
+      for (std::size_t i = first; i < first + 2 && i < candidates.size(); ++i) candidates[i] = tested(candidates, i);
     }
+    std::vector<ChangePoint> points;
+    for (const auto& candidate : candidates) points.push_back(candidate.point);
     return points;
   }
 
-  std::span<const double> series_;
+  std::vector<double> series_;       ///< without outliers
+  std::vector<std::int64_t> place_;  ///< of each value in the series that was given
   const ChangePointOptions& options_;
   double weak_p_ = 0;
+  std::optional<double> rho_;  ///< of the noise; none while it is not looked at
+  bool lasting_ = false;       ///< whether a change must be more than one session
 };
 
 }  // namespace

@@ -4,9 +4,14 @@
 // to Hunt for Performance Regressions", ICPE 2023; the tool lives on as Apache Otava).
 //
 // Two corrections to the published program, which `published` undoes: standard deviations use n - 1, and a change point
-// that is merged away updates both of its neighbours. A third is our own: results of successive commits resemble each
-// other (a warm room, a neighbour on the host), which makes constant series look full of changes; `autocorrelation`
-// estimates how much, with a margin, and multiplies the variance by (1 + rho) / (1 - rho).
+// that is merged away updates both of its neighbours.
+//
+// `autocorrelation` is our own: results of successive commits resemble each other (a warm room, a neighbour on the
+// host), which makes constant series look full of changes. How much they do is estimated from what the changes leave,
+// with a margin, and steps are tested by generalised least squares (autocorrelation.h). One session never shows a
+// change: what is significant must be so without the session on either side that speaks most for it, and a session
+// that alone differs from those before and after it is set aside (means and standard deviations are without it). A
+// level that comes and goes is found: a weak point is tested against as many values as its energy is largest with.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +39,7 @@ struct ChangePoint {
   [[nodiscard]] double magnitude() const;
 };
 
-/// In order of their index. Values must be finite. O(n window) time, O(window^2) memory.
+/// In order of their index. Values must be finite. O(n window) time but for merging, O(window^2) memory.
 [[nodiscard]] std::vector<ChangePoint> change_points(std::span<const double> series,
                                                      const ChangePointOptions& options = {});
 

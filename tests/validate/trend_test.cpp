@@ -37,6 +37,19 @@ TEST(MarkChanges, finds_where_the_level_changed_and_for_better_or_worse) {
   EXPECT_TRUE(coarse.changes.empty());
 }
 
+TEST(MarkChanges, finds_a_step_that_three_sessions_tell_of) {
+  for (const std::size_t before : {11U, 14U}) {
+    auto series = series_of(joined(quiet(before, 1), quiet(3, 1.2)));
+    mark_changes(series, 0.05);
+    ASSERT_EQ(series.changes.size(), 1U) << before;
+    EXPECT_EQ(series.changes[0].index, static_cast<std::int64_t>(before));
+    EXPECT_EQ(series.changes[0].worse, true);
+  }
+  auto spike = series_of(joined(quiet(16, 1), quiet(1, 1.2)));
+  mark_changes(spike, 0.05);
+  EXPECT_TRUE(spike.changes.empty());
+}
+
 TEST(MarkChanges, expects_the_next_session_near_the_newest_level) {
   auto series = series_of(joined(quiet(20, 1), quiet(15, 1.2)));
   mark_changes(series, 0.05);
