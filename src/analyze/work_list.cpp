@@ -51,14 +51,6 @@ EventIndex first_with(const std::vector<Key>& keys, std::uint32_t id) {
   return found != keys.end() && found->id == id ? found->event : kNoEvent;
 }
 
-EventIndex enclosing(const Timeline& timeline, const std::vector<EventIndex>& parent, EventIndex event,
-                     EventKind kind) {
-  for (EventIndex at = event; at != kNoEvent; at = parent[at]) {
-    if (timeline.events.kind[at] == kind) return at;
-  }
-  return kNoEvent;
-}
-
 Category copy_category(std::uint32_t detail) {
   switch (copy_kind(detail)) {
     case CopyKind::host_to_device: return Category::copy_to_device;
@@ -94,7 +86,28 @@ class NameFacts {
   std::vector<Fact> facts_;
 };
 
-void classify(const Timeline& timeline, const std::vector<EventIndex>& parent, NameFacts& facts, GpuWork& work) {
+/// What stands around each host event, itself included. Found from parents to children, so that deep nesting costs no
+/// more than flat events do.
+struct Surroundings {
+  std::vector<EventIndex> op;   ///< innermost operator; kNoEvent if none
+  std::vector<bool> optimizer;  ///< within an optimizer's step
+};
+
+Surroundings surroundings_of(const Timeline& timeline, const std::vector<EventIndex>& parent, NameFacts& facts) {
+  const EventColumns& events = timeline.events;
+  Surroundings around{std::vector<EventIndex>(events.size(), kNoEvent), std::vector<bool>(events.size(), false)};
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    const bool is_range = kind == EventKind::annotation || kind == EventKind::op;
+    const bool has_parent = parent[i] != kNoEvent;
+    around.op[i] = kind == EventKind::op ? i : has_parent ? around.op[parent[i]] : kNoEvent;
+    around.optimizer[i] =
+        (has_parent && around.optimizer[parent[i]]) || (is_range && facts.of(events.name[i]).optimizer);
+  }
+  return around;
+}
+
+void classify(const Timeline& timeline, const Surroundings& around, NameFacts& facts, GpuWork& work) {
   const EventColumns& events = timeline.events;
   const EventKind kind = events.kind[work.event];
   if (kind == EventKind::memset) {
@@ -112,13 +125,8 @@ void classify(const Timeline& timeline, const std::vector<EventIndex>& parent, N
       work.math = matrix_math(timeline.name_of(work.event), work.category);
     }
   }
-  for (EventIndex at = work.launch != kNoEvent ? work.launch : work.op; at != kNoEvent; at = parent[at]) {
-    const EventKind around = events.kind[at];
-    if ((around == EventKind::annotation || around == EventKind::op) && facts.of(events.name[at]).optimizer) {
-      work.in_optimizer = true;
-      break;
-    }
-  }
+  const EventIndex at = work.launch != kNoEvent ? work.launch : work.op;
+  work.in_optimizer = at != kNoEvent && around.optimizer[at];
   if (work.in_optimizer && is_compute(work.category)) work.category = Category::optimizer;
 }
 
@@ -146,6 +154,7 @@ WorkList list_work(const Timeline& timeline) {
   });
   const auto ops = sorted_keys(events, events.link, [](EventKind kind) { return kind == EventKind::op; });
   NameFacts facts(timeline);
+  const Surroundings around = surroundings_of(timeline, list.parent, facts);
   for (EventIndex i = 0; i < events.size(); ++i) {
     if (!is_gpu_work(events.kind[i])) continue;
     GpuWork work;
@@ -154,9 +163,9 @@ WorkList list_work(const Timeline& timeline) {
     work.end = events.end(i);
     work.track = events.track[i];
     work.launch = first_with(api, events.correlation[i]);
-    if (work.launch != kNoEvent) work.op = enclosing(timeline, list.parent, work.launch, EventKind::op);
+    if (work.launch != kNoEvent) work.op = around.op[work.launch];
     if (work.op == kNoEvent) work.op = first_with(ops, events.link[i]);
-    classify(timeline, list.parent, facts, work);
+    classify(timeline, around, facts, work);
     list.with_launch += work.launch != kNoEvent;
     list.with_op += work.op != kNoEvent;
     list.works.push_back(work);

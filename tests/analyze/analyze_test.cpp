@@ -115,6 +115,24 @@ TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {
   EXPECT_THAT(refused.note, testing::StartsWith("Refused"));
 }
 
+TEST(CriticalPath, ends_where_a_launch_seems_to_come_after_its_work) {
+  std::uint32_t id = 1'000;
+  const Analysis analysis = analyze(session_of(stepped(6, [&id](TimelineScene& scene) {
+    scene.launch("first_kernel", 10'000);  // a step begins with its first work
+    scene.add({EventKind::kernel, scene.now() + 100'000, 10'000, kTensorGemm, scene.stream(7), ++id});
+    scene.idle_host(105'000);
+    scene.api("cudaDeviceSynchronize", 20'000);
+    scene.idle_host(10'000);
+    scene.add({EventKind::runtime_api, scene.now(), 2'000, "cudaLaunchKernel", TimelineScene::kHost, id});
+    scene.idle_host(50'000);
+  })));
+  const AnalysisTable& table = analysis.tables.back();
+  ASSERT_EQ(table.id, "critical_path");
+  double share = 0;
+  for (const auto& row : table.rows) share += std::get<double>(row[2]);
+  EXPECT_NEAR(share, 1.0, 1e-9);
+}
+
 TEST(Verdict, calls_no_idle_gpu_healthy_of_which_the_launches_are_unknown) {
   Timeline timeline = stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) {

@@ -38,7 +38,9 @@ class Walk {
       time = start;
       if (time <= step_.start_ns) break;
       const auto before = last_ended(time);
-      const std::int64_t launch = current.launch == kNoEvent ? time : rank_.timeline->events.start[current.launch];
+      // Where clocks are off, a call may seem to come after its work: the walk never goes forward in time.
+      const std::int64_t launch =
+          current.launch == kNoEvent ? time : std::min(time, rank_.timeline->events.start[current.launch]);
       const bool from_gpu = before >= 0 && (time - end(before) <= kGapNs || launch <= end(before));
       if (from_gpu) {
         add("kernel gap", time - end(before));
