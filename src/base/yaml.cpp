@@ -1,12 +1,73 @@
 #include "base/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
 #include "base/units.h"
 
 namespace warpmark {
+namespace {
+
+/// Where the documents of a text begin, and which of them say anything.
+class DocumentCounter final : public YAML::EventHandler {
+ public:
+  [[nodiscard]] const YAML::Mark& begin() const { return begin_; }
+  /// Up to the last one that is not empty.
+  [[nodiscard]] int documents() const { return last_full_; }
+  /// The last one began where the one before it did: the parser does not get past something.
+  [[nodiscard]] bool is_stuck() const { return stuck_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    stuck_ = begun_ > 0 && mark.pos == begin_.pos;
+    begin_ = mark;
+    ++begun_;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { last_full_ = begun_; }
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
+    last_full_ = begun_;
+  }
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    last_full_ = begun_;
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    last_full_ = begun_;
+  }
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark begin_;
+  int begun_ = 0;
+  int last_full_ = 0;
+  bool stuck_ = false;
+};
+
+}  // namespace
+
+/// Not by YAML::LoadAll: yaml-cpp 0.7 sees an empty document before a stray ',', and again before the same one, so that
+/// a file of one comma would fill the memory.
+Result<YAML::Node> only_document(const std::string& text, std::string_view file) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCounter counter;
+  while (parser.HandleNextDocument(counter)) {
+    if (counter.is_stuck()) {
+      return data_error(fmt::format("{} line {}: a value was expected", file, counter.begin().line + 1),
+                        "the file must be valid YAML");
+    }
+  }
+  if (counter.documents() > 1) {
+    return data_error(fmt::format("{} has {} documents, one is expected", file, counter.documents()),
+                      "a line --- begins another one");
+  }
+  return counter.documents() == 0 ? YAML::Node() : YAML::Load(text);
+}
 
 Error YamlReader::error(const YAML::Node& at, const std::string& what, std::string hint) const {
   const int line = std::max(0, at.Mark().line) + 1;  // yaml-cpp gives an empty file the line -1

@@ -59,17 +59,15 @@ class YamlReader {
   std::string_view file_;
 };
 
+/// The only document of the text; null if it is empty. Throws what yaml-cpp throws.
+[[nodiscard]] Result<YAML::Node> only_document(const std::string& text, std::string_view file);
+
 /// Parses the text and calls `read` with the root; yaml-cpp's exceptions become data errors with the line.
 template <typename Read>
 auto read_yaml(std::string_view text, std::string_view file, Read&& read) -> decltype(read(YAML::Node())) {
   try {
-    auto documents = YAML::LoadAll(std::string(text));
-    while (!documents.empty() && documents.back().IsNull()) documents.pop_back();
-    if (documents.size() > 1) {
-      return data_error(fmt::format("{} has {} documents, one is expected", file, documents.size()),
-                        "a line --- begins another one");
-    }
-    return read(documents.empty() ? YAML::Node() : documents.front());
+    WM_ASSIGN(const YAML::Node root, only_document(std::string(text), file));
+    return read(root);
   } catch (const YAML::Exception& exception) {
     return data_error(fmt::format("{} line {}: {}", file, exception.mark.line + 1, exception.msg),
                       "the file must be valid YAML");
