@@ -1,0 +1,68 @@
+// What a cure leaves: which part of a late rank's work, of a small kernel's time, of the host's time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "analyze/analyze.h"
+#include "analyze/evidence.h"
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::find;
+using testing_support::kTensorGemm;
+using testing_support::of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+void expect_held(const Finding* finding, double factor) {
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LE(finding->gain.low, factor);
+  EXPECT_GE(finding->gain.high, factor);
+}
+
+/// Two ranks that reduce after `work(scene, rank)`; the first waits `late_ns` for the second.
+Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      work(scene, rank);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (rank == 0 ? late_ns : 0));
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return analyze(session, {.tables = false});
+}
+
+TEST(GainModels, longer_samples_on_one_rank_are_spread_over_all) {
+  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, rank == 0 ? 100'000 : 1'000'000);
+  });
+  const Finding* finding = find(analysis, "load_imbalance");
+  expect_held(finding, 9.05 / 5.0);
+  EXPECT_LT(finding->gain.high, 4);
+}
+
+TEST(GainModels, kernels_of_one_rank_alone_go) {
+  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < (rank == 0 ? 9 : 90); ++i) scene.launch(kTensorGemm, 100'000);
+  });
+  expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
+}
+
+TEST(GainModels, what_one_rank_writes_on_its_host_goes) {
+  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
+    if (rank == 1) scene.idle_host(8'100'000);
+    for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, 100'000);
+  });
+  expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
