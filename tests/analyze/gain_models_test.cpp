@@ -64,5 +64,19 @@ TEST(GainModels, what_one_rank_writes_on_its_host_goes) {
   expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
 }
 
+Analysis of_small_products(const char* kernel) {
+  return of(stepped(6, [kernel](TimelineScene& scene) {
+    for (int i = 0; i < 40; ++i) scene.launch(kernel, 20'000, 16);
+  }));
+}
+
+TEST(GainModels, a_narrow_tile_takes_more_samples_for_nothing) {
+  const Analysis narrow = of_small_products("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT");
+  const Analysis wide = of_small_products("nvjet_sm90_tst_128x256_64x4_2x1_v_bz_TNT");
+  expect_held(find(narrow, "gpu_underused"), 48);
+  expect_held(find(wide, "gpu_underused"), 48 * 20 / (2.5 + 48 * 17.5 * 16 / 132 / 2));
+  EXPECT_LT(find(wide, "gpu_underused")->gain.high, 30);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/rule.h"
+#include "base/text.h"
 
 namespace warpmark::analyze {
 
@@ -21,8 +22,10 @@ constexpr double kStillGains = 1.1;  // of twice the batch
 // within a factor of 1.45.
 constexpr double kEmptyKernelNs = 2'500;
 // Of what a matrix kernel of a small batch occupies, what a full one needs of it: small tiles wait for memory (weights
-// are read for few rows).
+// are read for few rows). A tile that is fewer than 64 rows or columns wide reads its weights for so few rows (8 for a
+// single token, in cuBLAS's "nvjet_..._64x8_..."): one of 128 reads them once for as many times the rows.
 constexpr double kNeededByMatrix = 0.5;
+constexpr double kFullTile = 128;
 
 /// What the rank's names say, looked up once each.
 struct Names {
@@ -97,16 +100,42 @@ class WeightPasses {
   std::vector<double> computed_;
 };
 
+/// Shorter side of the tile in a matrix kernel's name ("64x8" in nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT; cuBLAS, cuDNN
+/// and CUTLASS name it first); kFullTile if there is none.
+double tile_side(std::string_view name) {
+  constexpr int kLeastSide = 8, kMostSide = 512;
+  const auto number_at = [&name](std::size_t at) {
+    int number = 0;
+    for (; at < name.size() && is_digit(name[at]) && number < kMostSide * 10; ++at)
+      number = number * 10 + (name[at] - '0');
+    return number;
+  };
+  for (std::size_t x = name.find('x'); x != std::string_view::npos; x = name.find('x', x + 1)) {
+    std::size_t first = x;
+    while (first > 0 && is_digit(name[first - 1])) --first;
+    const int a = number_at(first);
+    const int b = number_at(x + 1);
+    if (first < x && std::min(a, b) >= kLeastSide && std::max(a, b) <= kMostSide) return std::min(a, b);
+  }
+  return kFullTile;
+}
+
 /// GPU time that every work needs per recorded batch once the GPU is full, ns; negative: the batch does not matter.
 std::vector<double> needs_of(const RankEvidence& rank) {
   const int sms = std::max(1, multiprocessors(rank));
   const WeightPasses weights(rank);
+  const EventColumns& events = rank.timeline->events;
+  std::vector<double> needed_by_name(rank.timeline->names.size(), 0.0);  // 0: not looked at yet
   std::vector<double> needs;
   for (const GpuWork& work : rank.list.works) {
     const bool grows = is_compute(work.category) && work.category != Category::optimizer && !work.in_optimizer &&
                        !weights.contain(work);
     const bool matrix = work.category == Category::gemm || work.category == Category::convolution;
-    const double used = occupied(rank, work, sms) * (matrix ? kNeededByMatrix : 1.0);
+    double& needed = needed_by_name[events.name[work.event]];
+    if (needed == 0) {
+      needed = matrix ? std::min(kNeededByMatrix, tile_side(rank.timeline->name_of(work.event)) / kFullTile) : 1.0;
+    }
+    const double used = occupied(rank, work, sms) * needed;
     needs.push_back(grows ? std::max(0.0, static_cast<double>(work.end - work.start) - kEmptyKernelNs) * used : -1);
   }
   return needs;

@@ -24,7 +24,7 @@ constexpr double kNormsLeft = 0.15;           // one operator where a synchroniz
 // Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
 constexpr double kHideable = 0.8;
 constexpr double kOverlapping = 0.02;  // of the collectives' time
-constexpr int kTimes = 32;             // two programs were given 16 and 32 times their batch
+constexpr int kTimes = 24;             // two programs were given 16 and 32 times their batch
 constexpr Calibration kPerSample = {1.0, 0.0};
 
 struct Traffic {
