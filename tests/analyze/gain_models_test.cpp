@@ -78,5 +78,25 @@ TEST(GainModels, a_narrow_tile_takes_more_samples_for_nothing) {
   EXPECT_LT(find(wide, "gpu_underused")->gain.high, 30);
 }
 
+Analysis of_stages(int stages, int kinds) {
+  int stage = 0;
+  return of(stepped(stages, [&](TimelineScene& scene) {
+    const int kernels = 30 + 10 * (stage++ % kinds);
+    for (int i = 0; i < kernels; ++i) {
+      scene.idle_host(20'000);
+      scene.launch(kTensorGemm, 4'000);
+    }
+  }));
+}
+
+TEST(GainModels, a_graph_holds_stages_of_a_few_kinds_that_come_again) {
+  const Analysis repeating = of_stages(24, 3);
+  ASSERT_NE(find(repeating, "launch_overhead"), nullptr);
+  EXPECT_EQ(find(repeating, "launch_overhead")->recommendations.front().id, "cuda_graph");
+  const Analysis changing = of_stages(24, 24);
+  ASSERT_NE(find(changing, "launch_overhead"), nullptr);
+  EXPECT_EQ(find(changing, "launch_overhead")->recommendations.front().id, "compile");
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

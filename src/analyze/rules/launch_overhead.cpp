@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "analyze/main_thread.h"
@@ -22,10 +23,12 @@ namespace {
 constexpr double kCompiledAway = 0.25;
 constexpr Calibration kCompiled = {1.0, 0.0};
 constexpr Calibration kGraph = {1.0, -0.1};
-constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
-constexpr double kMostWaits = 1;         // of the host for the GPU a step: reading the loss at its end breaks no graph
-constexpr double kMostCopies = 4;        // a step between host and GPU: inputs and a loss stay outside of a graph
-constexpr std::size_t kUncertain = 4;    // works at the borders of a step, or in one step only; and 2 % more
+constexpr double kWorthCapturing = 1.8;   // below it compiling gains nearly as much and is one line
+constexpr double kMostWaits = 1;          // of the host for the GPU a step: reading the loss at its end breaks no graph
+constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
+constexpr std::size_t kUncertain = 4;     // works at the borders of a step, or in one step only; and 2 % more
+constexpr std::size_t kTimesOfAKind = 4;  // that a kind of step comes again, in the mean ...
+constexpr std::size_t kMostKinds = 8;     // ... where there is more than one
 
 struct Launches {
   double count = 0;
@@ -66,8 +69,21 @@ std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& sp
   return keys;
 }
 
+/// Whether these keys, ascending, are those of a kind of step that was seen; else they are a new kind.
+bool is_known(std::vector<std::uint64_t> keys, std::vector<std::vector<std::uint64_t>>& kinds) {
+  const bool known = std::ranges::any_of(kinds, [&keys](const std::vector<std::uint64_t>& kind) {
+    std::vector<std::uint64_t> other;
+    std::ranges::set_symmetric_difference(kind, keys, std::back_inserter(other));
+    return other.size() <= kUncertain + kind.size() / 50;
+  });
+  if (!known) kinds.push_back(std::move(keys));
+  return known;
+}
+
 /// Whether a CUDA graph could hold the steps: each launches the same kernels in the same shapes, and nothing between
-/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data).
+/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data). What was found to
+/// repeat without annotations may be a part of the program's step (a stage of an integrator, a layer): a few kinds that
+/// come again and again are the parts of a longer step that repeats.
 bool repeats_exactly(const RankEvidence& rank) {
   if (rank.steps.analyzed.size() < 2) return false;
   double waits = 0;
@@ -77,13 +93,10 @@ bool repeats_exactly(const RankEvidence& rank) {
     waits += 1;
   }
   double copies = 0;
-  const std::vector<std::uint64_t> first = works_of(rank, rank.steps.analyzed.front(), copies);
-  const std::size_t forgiven = kUncertain + first.size() / 50;
-  for (std::size_t i = 1; i < rank.steps.analyzed.size(); ++i) {
-    std::vector<std::uint64_t> other;
-    std::ranges::set_symmetric_difference(first, works_of(rank, rank.steps.analyzed[i], copies),
-                                          std::back_inserter(other));
-    if (other.size() > forgiven) return false;
+  const std::size_t most_kinds = std::clamp<std::size_t>(rank.steps.analyzed.size() / kTimesOfAKind, 1, kMostKinds);
+  std::vector<std::vector<std::uint64_t>> kinds;
+  for (const StepSpan& span : rank.steps.analyzed) {
+    if (!is_known(works_of(rank, span, copies), kinds) && kinds.size() > most_kinds) return false;
   }
   return waits <= kMostWaits * rank.step_count() && copies <= kMostCopies * rank.step_count();
 }
