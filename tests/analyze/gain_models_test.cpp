@@ -98,5 +98,33 @@ TEST(GainModels, a_graph_holds_stages_of_a_few_kinds_that_come_again) {
   EXPECT_EQ(find(changing, "launch_overhead")->recommendations.front().id, "compile");
 }
 
+/// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.
+ProfileSession recorded_by_kineto(std::int64_t call_ns) {
+  TimelineScene scene;
+  scene.timeline().format = "kineto";
+  scene.timeline().metadata.clear();
+  const std::uint32_t stream = scene.stream(7);
+  std::int64_t now = 1'000'000;
+  std::uint32_t id = 0;
+  for (int step = 0; step < 6; ++step) {
+    scene.add({EventKind::annotation, now, 200 * 20'000, "ProfilerStep#" + std::to_string(step)});
+    for (int i = 0; i < 200; ++i, now += 20'000) {
+      for (int op = 0; op < 5; ++op) scene.add({EventKind::op, now + op * 100, 18'000 - op * 200, "aten::add"});
+      scene.add({EventKind::runtime_api, now + 9'000, call_ns, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+      scene.add({EventKind::kernel, now + 18'000, 2'000, "add_kernel", stream, id});
+    }
+  }
+  ProfileSession session;
+  session.ranks.push_back(scene.build());
+  return session;
+}
+
+TEST(GainModels, slow_launch_calls_tell_that_recording_cost_more) {
+  const double usual = gather_evidence(recorded_by_kineto(4'000)).base_step_ns();
+  const double slow = gather_evidence(recorded_by_kineto(7'000)).base_step_ns();
+  EXPECT_NEAR(usual, 4e6 / 1.74, 0.1e6);
+  EXPECT_NEAR(slow, 4e6 / 2.25, 0.1e6);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze
