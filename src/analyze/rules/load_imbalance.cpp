@@ -37,8 +37,8 @@ ByCategory computing_of(const RankEvidence& rank) {
 /// Of the late rank's excess, ns a step, what is there for more or longer samples: the other ranks launch as many
 /// kernels of the kind, and the late rank's take longer. It does not go away, but can be spread over all ranks. What
 /// only the late rank launches, and what its host does (loading, writing, reading back), is of no use to the others,
-/// and goes. Eight programs on two GPUs gained what this tells within a factor of 1.5, six of them within 1.1; half-way
-/// between both was off by up to 6.2.
+/// and goes. Eight programs on two GPUs gained what this tells within a factor of 1.5, five of them within 1.1;
+/// half-way between both was off by up to 6.2.
 double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
   std::vector<ByCategory> ranks;
   for (const RankEvidence& rank : evidence.ranks) ranks.push_back(computing_of(rank));
