@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/expanded_tensors.h"
 #include "analyze/operator_shapes.h"
 
 namespace warpmark::analyze {
@@ -34,7 +35,10 @@ constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused ch
 constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
 // In training a reduction ends a pass: the backward pass needs what was normalised (a write and a read), and gradients
 // of parameters are sums over the batch.
-constexpr double kPassOfReduction = 0.6;           // of the longest kernel
+constexpr double kPassOfReduction = 0.6;  // of the longest kernel
+// Without a backward pass a row's reduction ends no pass while the row fits into registers, but what is then reduced in
+// the other direction is read again, by one pass for a maximum and a sum.
+constexpr double kReductionAgain = 0.1;
 constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
 constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
@@ -178,7 +182,7 @@ class Blamer {
 
   /// Without shapes: the kernels around a softmax, up to the matrix products on both sides of it.
   void attention_by_order() {
-    const std::vector<std::size_t> order = main_stream();
+    const std::vector<std::size_t> order = works_of_main_stream(list_);
     for (std::size_t at = 0; at < order.size(); ++at) {
       const GpuWork& work = list_.works[order[at]];
       if (work.category != Category::softmax || contains_any(name(order[at]), {"logsoftmax", "log_softmax"})) continue;
@@ -192,7 +196,7 @@ class Blamer {
   /// Attention in FP32 within a program of 16 bits first scales and widens what it multiplies, and narrows the result:
   /// passes that a fused kernel does in registers.
   void attention_widened() {
-    const std::vector<std::size_t> order = main_stream();
+    const std::vector<std::size_t> order = works_of_main_stream(list_);
     for (std::size_t at = 0; at < order.size(); ++at) {
       const GpuWork& work = list_.works[order[at]];
       if (result_.owner[order[at]] != Owner::attention || work.math != MatrixMath::simt_fp32) continue;
@@ -274,10 +278,10 @@ class Blamer {
         ++result_.layout_conversions;
       }
     }
-    const std::vector<std::size_t> order = main_stream();
+    const std::vector<std::size_t> order = works_of_main_stream(list_);
     gathers(order);
     std::vector<std::size_t> chain;
-    const bool training = trains();
+    const bool training = has_backward_pass(timeline_, list_);
     auto step = steps_.begin();
     for (const std::size_t i : order) {
       const Category category = list_.works[i].category;
@@ -323,17 +327,6 @@ class Blamer {
     }
   }
 
-  /// Whether the program has a backward pass.
-  bool trains() const {
-    for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (list_.works[i].in_optimizer) return true;
-    }
-    for (NameId i = 0; i < timeline_.names.size(); ++i) {
-      if (contains_any(timeline_.names.at(i), {"backward"})) return true;
-    }
-    return false;
-  }
-
   /// Autocast runs normalisations, softmax and losses in FP32 and casts to and from them, but batch norm follows the
   /// convolution before it (PyTorch, "Automatic Mixed Precision package", op lists): only convolutional networks move
   /// their other bytes in 16 bits.
@@ -349,16 +342,18 @@ class Blamer {
   }
 
   void close(std::vector<std::size_t>& chain, bool training) {
+    drop_expanded(chain);
     std::int64_t sum = 0;
     std::int64_t longest = 0;
     std::ptrdiff_t reductions = 0;
     for (const std::size_t i : chain) {
-      reductions += training && list_.works[i].category == Category::reduction;
+      reductions += list_.works[i].category == Category::reduction;
       sum += length(i);
       longest = std::max(longest, length(i));
     }
     if (chain.size() >= 2 && sum > kBandwidthBoundNs * std::ssize(chain)) {
-      const double passes = kChainPasses + kPassOfReduction * static_cast<double>(reductions);
+      const double passes =
+          kChainPasses + (training ? kPassOfReduction : kReductionAgain) * static_cast<double>(reductions);
       const double fused = passes * static_cast<double>(longest) + kChainRest * static_cast<double>(sum);
       const auto keep = static_cast<float>(std::min(1.0, fused / static_cast<double>(sum)));
       for (const std::size_t i : chain)
@@ -369,15 +364,20 @@ class Blamer {
     chain.clear();
   }
 
-  std::int64_t length(std::size_t i) const { return list_.works[i].end - list_.works[i].start; }
-
-  std::vector<std::size_t> main_stream() const {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (list_.works[i].track == list_.main_stream) order.push_back(i);
+  /// Takes the works out of the chain that are there for tensors that need not be written at all.
+  void drop_expanded(std::vector<std::size_t>& chain) {
+    if (chain.size() < 2) return;
+    const std::vector<double> left = left_without_expanded(
+        timeline_, list_, chain, [this](EventIndex op) -> const Shapes& { return shapes_of(op); });
+    for (std::size_t at = 0; at < chain.size(); ++at) {
+      if (left[at] < 1) own(chain[at], Owner::memory_bandwidth, static_cast<float>(left[at]));
     }
-    return order;
+    const auto dropped = std::erase_if(chain, [this](std::size_t i) { return result_.owner[i] != Owner::none; });
+    result_.chains += dropped > 0;
+    result_.chain_kernels += static_cast<std::int64_t>(dropped);
   }
+
+  std::int64_t length(std::size_t i) const { return list_.works[i].end - list_.works[i].start; }
 
   const Timeline& timeline_;
   const WorkList& list_;

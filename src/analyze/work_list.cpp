@@ -187,4 +187,20 @@ bool names_optimizer_step(std::string_view range_name) {
          !contains_any(range_name, {"zero_grad"});
 }
 
+std::vector<std::size_t> works_of_main_stream(const WorkList& list) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    if (list.works[i].track == list.main_stream) order.push_back(i);
+  }
+  return order;
+}
+
+bool has_backward_pass(const Timeline& timeline, const WorkList& list) {
+  if (std::ranges::any_of(list.works, &GpuWork::in_optimizer)) return true;
+  for (NameId i = 0; i < timeline.names.size(); ++i) {
+    if (contains_any(timeline.names.at(i), {"backward"})) return true;
+  }
+  return false;
+}
+
 }  // namespace warpmark::analyze

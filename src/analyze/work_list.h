@@ -35,6 +35,10 @@ struct WorkList {
 };
 
 [[nodiscard]] WorkList list_work(const Timeline& timeline);
+/// Index into WorkList::works, ascending.
+[[nodiscard]] std::vector<std::size_t> works_of_main_stream(const WorkList& list);
+/// Whether the program trains, by an optimizer's step or the names of what was recorded.
+[[nodiscard]] bool has_backward_pass(const Timeline& timeline, const WorkList& list);
 
 [[nodiscard]] constexpr bool is_compute(Category category) { return category < Category::communication; }
 /// Between host and device.

@@ -98,6 +98,48 @@ TEST(GainModels, a_graph_holds_stages_of_a_few_kinds_that_come_again) {
   EXPECT_EQ(find(changing, "launch_overhead")->recommendations.front().id, "compile");
 }
 
+constexpr const char* kSub = "void at::native::elementwise_kernel<128, 2, gpu_kernel_impl_nocast<CUDAFunctor_add>>";
+constexpr const char* kSquare = "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar_kernel_impl>";
+constexpr const char* kSum = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, sum_functor>>";
+
+/// Distances of pairs: differences, their squares, and sums of three; `shapes` of what is subtracted.
+Analysis of_distances(const std::string& shapes) {
+  return of(stepped(6, [&shapes](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 500'000);
+    scene.within(
+        "aten::sub", EventKind::op, [&] { scene.launch(kSub, 1'200'000, 1 << 20); }, shapes);
+    scene.launch(kSquare, 1'000'000, 1 << 18);
+    scene.launch(kSum, 1'800'000, 1 << 18);
+    scene.launch(kSum, 180'000, 1 << 12);
+  }));
+}
+
+TEST(GainModels, a_tensor_expanded_and_reduced_at_once_need_not_be_written) {
+  const double recorded = 500 + 1'200 + 1'000 + 1'800 + 180;
+  const Analysis of_pairs = of_distances("[[32,2048,1,3],[32,1,2048,3],[]]");
+  const Finding* pairs = find(of_pairs, "memory_bandwidth");
+  expect_held(pairs, recorded / (500 + 0.03 * 2'200 + 180 + 180));
+  const Analysis of_alike = of_distances("[[32,2048,2048,3],[32,2048,2048,3],[]]");
+  const Finding* alike = find(of_alike, "memory_bandwidth");
+  expect_held(alike, recorded / (500 + 1.25 * 1'800 + 0.03 * 4'180 + 2 * 0.1 * 1'800));
+  EXPECT_LT(alike->gain.high, pairs->gain.low);
+}
+
+TEST(GainModels, reductions_to_and_fro_read_again_what_they_reduce) {
+  const auto iterations = [](const char* last) {
+    return of(stepped(6, [last](TimelineScene& scene) {
+      for (int i = 0; i < 40; ++i) {
+        scene.launch(kSquare, 100'000);
+        scene.launch(last, 100'000);
+      }
+    }));
+  };
+  const Analysis reducing = iterations(kSum);
+  const Analysis mapping = iterations(kSquare);
+  expect_held(find(reducing, "memory_bandwidth"), 8'000 / (1.25 * 100 + 0.03 * 8'000 + 40 * 0.1 * 100));
+  expect_held(find(mapping, "memory_bandwidth"), 8'000 / (1.25 * 100 + 0.03 * 8'000));
+}
+
 /// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.
 ProfileSession recorded_by_kineto(std::int64_t call_ns) {
   TimelineScene scene;

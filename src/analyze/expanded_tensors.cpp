@@ -1,0 +1,88 @@
+// Where the sizes of operators' inputs were recorded, they tell that a result is far larger than what it is made from:
+// inputs are broadcast against one another (PyTorch, "Broadcasting semantics"). How far the tensor reaches along the
+// chain tell the grids: ATen gives a thread of an elementwise kernel a fixed number of elements, which its name holds
+// (ATen/native/cuda/CUDALoops.cuh). Windows of a series (unfold) are views as large as their result and stay unseen.
+#include "analyze/expanded_tensors.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kExpanded = 4;        // times as large as what it is made from
+constexpr double kAlike = 3;           // vectorized kernels give a thread 4 or 8 elements, by version and type
+constexpr double kMuchShorter = 0.25;  // what reads the reduced tensor, of the reduction
+constexpr double kArithmetic = 0.03;   // of a pass: what is computed stays (kChainRest in kernel_blame.cpp)
+constexpr std::int64_t kLongEnoughNs = 10'000;
+
+double elements_a_thread(std::string_view kernel) {
+  for (const std::string_view words : {"vectorized_elementwise_kernel<", "::elementwise_kernel<128, "}) {
+    const std::size_t at = kernel.find(words);
+    const std::size_t digit = at == std::string_view::npos ? at : at + words.size();
+    if (digit < kernel.size() && is_digit(kernel[digit])) return kernel[digit] - '0';
+  }
+  return contains_any(kernel, {"unrolled_elementwise_kernel"}) ? 4 : 1;
+}
+
+double elements_of(const Timeline& timeline, const GpuWork& work) {
+  const EventColumns& events = timeline.events;
+  if (events.kind[work.event] != EventKind::kernel) return 0;
+  const LaunchShape& shape = timeline.launch_shapes[events.detail[work.event]];
+  double elements = elements_a_thread(timeline.name_of(work.event));
+  for (int i = 0; i < 3; ++i) elements *= static_cast<double>(shape.grid[i]) * shape.block[i];
+  return elements;
+}
+
+/// Whether the inputs together are far smaller than what they are broadcast to.
+bool broadcasts(const Shapes& inputs) {
+  std::vector<std::int64_t> result;  // from the last dimension on
+  double sum = 0;
+  for (const std::vector<std::int64_t>& dims : inputs) {
+    double elements = 1;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const std::int64_t dim = dims[dims.size() - 1 - i];
+      if (i == result.size()) result.push_back(1);
+      result[i] = std::max(result[i], dim);
+      elements *= static_cast<double>(dim);
+    }
+    sum += elements;
+  }
+  double elements = 1;
+  for (const std::int64_t dim : result) elements *= static_cast<double>(dim);
+  return !inputs.empty() && elements > kExpanded * sum;
+}
+
+}  // namespace
+
+std::vector<double> left_without_expanded(const Timeline& timeline, const WorkList& list,
+                                          std::span<const std::size_t> chain,
+                                          const std::function<const Shapes&(EventIndex)>& shapes_of) {
+  std::vector<double> left(chain.size(), 1.0);
+  const auto work = [&](std::size_t at) -> const GpuWork& { return list.works[chain[at]]; };
+  const auto length = [&](std::size_t at) { return static_cast<double>(work(at).end - work(at).start); };
+  for (std::size_t first = 0; first < chain.size(); ++first) {
+    if (work(first).category != Category::elementwise || work(first).end - work(first).start < kLongEnoughNs) continue;
+    const double elements = elements_of(timeline, work(first));
+    if (!broadcasts(shapes_of(work(first).op))) continue;
+    std::size_t reduction = first + 1;
+    const auto goes_on = [&](std::size_t at) {
+      if (work(at).category != Category::elementwise) return false;
+      const double own = elements_of(timeline, work(at));
+      return own < kAlike * elements && elements < kAlike * own;
+    };
+    while (reduction < chain.size() && goes_on(reduction)) ++reduction;
+    if (reduction == chain.size() || work(reduction).category != Category::reduction) continue;
+    const double next = reduction + 1 < chain.size() ? length(reduction + 1) : 0;
+    if (next > kMuchShorter * length(reduction)) continue;
+    for (std::size_t at = first; at < reduction; ++at) left[at] = kArithmetic;
+    left[reduction] = std::max(kArithmetic, next / length(reduction));
+    first = reduction;
+  }
+  return left;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,23 @@
+// Tensors that a chain of elementwise kernels makes from far smaller ones and reduces again at once, as in the
+// distances of all pairs. A fused kernel, or a matrix product that computes the same, never writes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "analyze/work_list.h"
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+/// For each work of the chain the share of its time that is left without such tensors; 1 where it has none to do with.
+/// `shapes_of`: sizes of an operator's inputs, empty where they were not recorded.
+[[nodiscard]] std::vector<double> left_without_expanded(const Timeline& timeline, const WorkList& list,
+                                                        std::span<const std::size_t> chain,
+                                                        const std::function<const Shapes&(EventIndex)>& shapes_of);
+
+}  // namespace warpmark::analyze
