@@ -44,6 +44,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kAttentionRule = {"attention", "memory_bandwidth", "Is attention unfused?", Need::gpu_work, apply,
-                                       change,      {1.0, 0.1}};
+                                       change,      {1.0, 0.05}};
 
 }  // namespace warpmark::analyze

@@ -134,6 +134,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 constinit const Rule kHostTransferRule = {
     "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
-    change,          {1.0, 0.1}};
+    change,          {1.0, 0.05}};
 
 }  // namespace warpmark::analyze

@@ -54,6 +54,6 @@ void change(const Evidence&, double success, Change& change) {
 
 constinit const Rule kMemoryAllocationRule = {
     "memory_allocation", "memory_allocation", "Is memory allocated within the step?", Need::gpu_work, apply, change,
-    {1.0, 0.1}};
+    {1.0, 0.05}};
 
 }  // namespace warpmark::analyze
