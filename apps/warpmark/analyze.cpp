@@ -149,6 +149,8 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   const Report report = report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)});
   if (format == "json") {
     context.out << to_json(analysis).dump(2) << '\n';
+  } else if (format == "html") {
+    context.out << with_timeline(report::render_html(report), session, analysis);
   } else {
     context.out << rendered(context, options, report);
   }

@@ -34,7 +34,9 @@ TEST_F(AnalyzeCli, names_the_bottleneck_of_the_example) {
 
 TEST_F(AnalyzeCli, prints_each_format) {
   EXPECT_THAT(warpmark({"analyze", kExample, "--format", "md"}).out, HasSubstr("## Summary"));
-  EXPECT_THAT(warpmark({"analyze", kExample, "--format", "html"}).out, HasSubstr("<!DOCTYPE html>"));
+  const auto page = warpmark({"analyze", kExample, "--format", "html", "--html", path("a.html")});
+  EXPECT_THAT(page.out, HasSubstr("<!DOCTYPE html>"));
+  EXPECT_EQ(page.out, *read_file(path("a.html"))) << "with the timeline, too";
   EXPECT_TRUE(parse_json(warpmark({"analyze", kExample, "--format", "json"}).out, "out").ok());
   const auto unknown = warpmark({"analyze", kExample, "--format", "pdf"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -173,6 +173,25 @@ TEST(ChromeWriter, writes_valid_json_with_arrows) {
   EXPECT_EQ(phases, "XsXXf");
 }
 
+TEST(ChromeWriter, keeps_the_counters_of_the_machine) {
+  const FakeTree tree;
+  ProfileSession session;
+  TimelineBuilder builder;
+  builder.set_clock_origin(1790857026000000000);
+  (void)builder.add({.start = 7, .track = builder.track({TrackKind::cpu_thread, 1, 2, -1, ""}), .kind = EventKind::op});
+  session.ranks.push_back(builder.finish());
+  session.counters.push_back({"sm_clock", "Hz", 0, {1790857026000000500}, {1.98e9}});
+  session.counters.push_back({"cpu_utilization", "", -1, {1790857026000000600}, {0.5}});
+  ASSERT_TRUE(kChromeWriter.write(session, tree.root() / "out.json").ok());
+  const auto again = read_session(std::vector{tree.root() / "out.json"});
+  ASSERT_TRUE(again.ok()) << again.error().what;
+  const Timeline& rank = again->ranks.at(0);
+  ASSERT_EQ(rank.counters.size(), 2U);
+  EXPECT_EQ(rank.counters[0].id, "sm_clock");
+  EXPECT_EQ(rank.origin_ns + rank.counters[0].times.at(0), 1790857026000000500);
+  EXPECT_EQ(rank.counters[1].device, -1);
+}
+
 TEST(ChromeWriter, fails_without_leaving_a_file) {
   ProfileSession session;
   EXPECT_FALSE(kChromeWriter.write(session, "x.json").ok());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "profile/readers/json_scan.h"
@@ -63,7 +64,8 @@ class ChromeFile {
  public:
   ChromeFile(const Timeline& timeline, TextFile& file) : timeline_(timeline), file_(file) {}
 
-  Status write() {
+  /// `others`: counters of the session, whose times are since the Unix epoch.
+  Status write(std::span<const CounterSeries> others) {
     head();
     for (const auto& name : timeline_.tracks) track_name(name);
     collect_flows();
@@ -72,6 +74,10 @@ class ChromeFile {
       WM_TRY(file_.flush_if_large());
     }
     for (const CounterSeries& series : timeline_.counters) WM_TRY(counter(series));
+    for (CounterSeries series : others) {
+      for (std::int64_t& time : series.times) time -= timeline_.origin_ns;
+      WM_TRY(counter(series));
+    }
     put("\n  ],\n  \"traceName\": {}\n}}\n", json_string(timeline_.source));
     return file_.finish();
   }
@@ -271,7 +277,8 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
   const auto paths = files(session, path);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     WM_ASSIGN(TextFile file, TextFile::create(paths[i]));
-    WM_TRY(ChromeFile(session.ranks[i], file).write());
+    // What was sampled of the machine goes with the first rank.
+    WM_TRY(ChromeFile(session.ranks[i], file).write(i == 0 ? session.counters : std::span<const CounterSeries>()));
   }
   return {};
 }
