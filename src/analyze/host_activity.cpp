@@ -67,8 +67,8 @@ double host_slowness(const Timeline& timeline) {
   for (NameId i = 0; i < launches.size(); ++i) launches[i] = contains_any(timeline.names.at(i), {"launchkernel"});
   std::vector<std::int64_t> lengths;
   for (EventIndex i = 0; i < events.size() && lengths.size() < kEnoughLaunches; ++i) {
-    if (is_api(events.kind[i]) && launches[events.name[i]] && events.duration[i] < kWaitingLaunchNs)
-      lengths.push_back(events.duration[i]);
+    if (!is_api(events.kind[i]) || !launches[events.name[i]] || events.duration[i] >= kWaitingLaunchNs) continue;
+    lengths.push_back(events.duration[i]);
   }
   if (lengths.empty()) return 1;
   const auto quarter = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 4);

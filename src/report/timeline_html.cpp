@@ -25,7 +25,7 @@ std::string quiet(const std::string& sentence) {
   return sentence.empty() ? "" : "<p class=\"quiet\">" + escape_markup(sentence) + "</p>\n";
 }
 
-/// "Rank 1, step 3 of 8 (the median), 56.2 ms. The GPU idles for 12.1 ms of it (21.5 %)."
+/// "Rank 1, step 3 of 8 (nearest to the median), 56.2 ms. The GPU idles for 12.1 ms of it (21.5 %)."
 std::string summary(const TimelineView& view, const ProfileSession& session) {
   const double length = static_cast<double>(view.length_ns) * 1e-9;
   const int rank = session.ranks[view.rank_index].rank;
@@ -34,7 +34,8 @@ std::string summary(const TimelineView& view, const ProfileSession& session) {
   if (view.step == 0) {
     text += "the whole recording, as it shows no steps";
   } else {
-    text += fmt::format("step {} of {}{}", view.step, view.steps, view.median && view.steps > 1 ? " (the median)" : "");
+    text += fmt::format("step {} of {}{}", view.step, view.steps,
+                        view.median && view.steps > 1 ? " (nearest to the median)" : "");
   }
   text[0] = text[0] == 't' ? 'T' : text[0] == 's' ? 'S' : text[0];
   text += ", " + format_seconds(length) + ".";

@@ -209,7 +209,7 @@ TEST(TimelineHtml, chooses_the_median_step_of_the_slowest_rank) {
   EXPECT_EQ(view.step, 2U);
   EXPECT_EQ(view.start_ns, 10'000);
   EXPECT_EQ(view.length_ns, 1'100);
-  EXPECT_THAT(timeline_html(session, analysis), HasSubstr("Rank 5, step 2 of 3 (the median)"));
+  EXPECT_THAT(timeline_html(session, analysis), HasSubstr("Rank 5, step 2 of 3 (nearest to the median)"));
   const auto other = timeline_view(session, analysis, {.rank = 0, .step = 0});
   EXPECT_EQ(other.rank_index, 0U);
   EXPECT_EQ(other.step, 1U);
