@@ -48,7 +48,7 @@ struct EventArgs {
   std::string_view track_kind;      ///< likewise, of our own writer: "stream" or "thread"
   std::int64_t value = INT64_MIN;   ///< of our own writer, for what Kineto has no fields for
   std::int64_t detail = INT64_MIN;  ///< likewise
-  bool odd = false;                  ///< some had no number where one belongs
+  bool odd = false;                 ///< some had no number where one belongs
 };
 
 struct EventFields {
