@@ -79,14 +79,21 @@ Status check_combination(const ParsedOptions& options) {
   return refuse("--against", {"--fail-above", "--top"}, "ask for the findings without --against");
 }
 
-/// What --json and --html name can be written, and is none of the profiles.
-Status check_files(const ParsedOptions& options, const ProfileSession& session) {
+constexpr const char* kFiles[] = {"--json", "--html"};
+
+/// Before the profiles are read, which may take minutes.
+Status check_files_writable(const ParsedOptions& options) {
+  for (const char* output : kFiles) {
+    if (options.has(output)) WM_TRY(check_writable(options.get(output)));
+  }
+  return {};
+}
+
+Status check_files_are_no_inputs(const ParsedOptions& options, const ProfileSession& session) {
   std::vector<std::string> inputs = options.positionals();
   if (options.has("--against")) inputs.push_back(options.get("--against"));
-  for (const char* output : {"--json", "--html"}) {
-    if (!options.has(output)) continue;
-    WM_TRY(check_writable(options.get(output)));
-    WM_TRY(check_not_an_input(options.get(output), inputs, session));
+  for (const char* output : kFiles) {
+    if (options.has(output)) WM_TRY(check_not_an_input(options.get(output), inputs, session));
   }
   return {};
 }
@@ -141,8 +148,9 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto format, format_of(options));
 
   WM_TRY(check_combination(options));
+  WM_TRY(check_files_writable(options));
   WM_ASSIGN(const auto session, read(options.positionals()));
-  WM_TRY(check_files(options, session));
+  WM_TRY(check_files_are_no_inputs(options, session));
   if (options.has("--against")) return print_difference(context, options, session);
   if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
   const Analysis analysis = analyze::analyze(session);

@@ -11,8 +11,6 @@
 namespace warpmark::report {
 namespace {
 
-std::string p_text(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
-
 std::string confidence_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.4f} .. {:.4f}", interval->low, interval->high) : "";
 }
@@ -38,7 +36,7 @@ Table metrics_table(const Comparison& comparison) {
                           {median(metric.b, metric.median_b)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
                           {confidence_text(metric.interval)},
-                          {metric.adjusted_p ? p_text(*metric.adjusted_p) : ""},
+                          {format_p(metric.adjusted_p)},
                           {n},
                           {name_of(metric.verdict), tone_of(metric.verdict)}});
   }
@@ -49,7 +47,7 @@ Table tests_table(const MetricVerdict& metric) {
   Table table{{{"test"}, {"p", Align::right}, {"B / A", Align::right}, {"interval", Align::right}}, {}};
   for (const auto& test : metric.tests) {
     table.rows.push_back({{test.name},
-                          {p_text(test.p)},
+                          {format_p(test.p)},
                           {test.estimate ? fmt::format("{:.4f}", *test.estimate) : ""},
                           {confidence_text(test.interval)}});
   }
