@@ -42,7 +42,7 @@ std::string gpu_of(const RankEvidence& rank) {
 void describe_ranks(const Evidence& evidence, Analysis& analysis) {
   for (const RankEvidence& rank : evidence.ranks) {
     RankAnalysis one;
-    one.rank = rank.timeline->rank >= 0 ? rank.timeline->rank : static_cast<int>(rank.index);
+    one.rank = rank.number();
     one.gpu = gpu_of(rank);
     one.steps = rank.steps.analyzed;
     one.median_step_ns = median_length(rank.steps);
@@ -158,11 +158,12 @@ std::string verdict_of(const Analysis& analysis, const ProfileSession& session) 
   if (analysis.findings.empty() || analysis.findings.front().severity < 0.4) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
   if (top.gain.per_sample) {
-    return fmt::format("{} ({}): curing it gives about {:.2f} to {:.2f} times the samples a second.", top.title,
-                       top.rule, top.gain.low, top.gain.high);
+    return fmt::format("{} ({}): curing it gives about {} to {} the samples a second.", top.title, top.rule,
+                       format_times(top.gain.low), format_times(top.gain.high));
   }
-  return fmt::format("{} ({}): curing it makes the {} about {:.2f} to {:.2f} times faster.", top.title, top.rule,
-                     analysis.ranks.empty() ? "profiled kernels" : "step", top.gain.low, top.gain.high);
+  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule,
+                     analysis.ranks.empty() ? "profiled kernels" : "step", format_times(top.gain.low),
+                     format_times(top.gain.high));
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {

@@ -111,6 +111,7 @@ double Evidence::base_step_ns() const {
 Evidence gather_evidence(const ProfileSession& session) {
   Evidence evidence;
   evidence.session = &session;
+  evidence.framework = framework_of(session);
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
   std::vector<RankAlignment> alignments = align_ranks(session, lists);

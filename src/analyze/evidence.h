@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/advice.h"
 #include "analyze/breakdown.h"
 #include "analyze/host_gather.h"
 #include "analyze/kernel_blame.h"
@@ -34,6 +35,8 @@ struct RankEvidence {
   std::vector<std::size_t> value_reads;  ///< index into WorkList::works
   Replay replay;
 
+  /// As the recording says, else its place.
+  [[nodiscard]] int number() const { return timeline->rank >= 0 ? timeline->rank : static_cast<int>(index); }
   [[nodiscard]] double step_count() const { return static_cast<double>(steps.analyzed.size()); }
   [[nodiscard]] double step_ns() const;              ///< mean over the analyzed steps
   [[nodiscard]] double part_ns(Part part) const;     ///< mean a step
@@ -49,8 +52,9 @@ struct RankEvidence {
 
 struct Evidence {
   const ProfileSession* session = nullptr;
-  std::vector<RankEvidence> ranks;  ///< those with GPU work in their steps
-  std::size_t critical = 0;         ///< the rank that the others wait for (index into ranks)
+  std::vector<RankEvidence> ranks;         ///< those with GPU work in their steps
+  std::size_t critical = 0;                ///< the rank that the others wait for (index into ranks)
+  Framework framework = Framework::other;  ///< what the program is written with
 
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }

@@ -130,7 +130,7 @@ std::string idle_text(const MainThread& thread) {
   }
   if (thread.idle_blocked_high < kMostly) {
     return "While the GPU idles the host mostly works (blocked " + range +
-           " of that time): Python, preprocessing or dispatch";
+           " of that time): on data, on dispatching or in an interpreter";
   }
   return {};
 }

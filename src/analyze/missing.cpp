@@ -45,19 +45,33 @@ struct Recorder {
   const char* more_steps;
   const char* syncs;
   const char* kernels;
+  const char* steps;
 };
 
-Recorder recorder_of(const Timeline& timeline) {
-  constexpr const char* kNcu = "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv";
-  if (timeline.format == "warpmark") {
-    return {"warpmark profile --steps 20 -- <command>", "warpmark profile --waits -- <command>",
-            "warpmark profile --ncu 5 -- <command>"};
+/// How a program marks its steps for recorders of ranges.
+const char* marked_steps(Framework framework) {
+  switch (framework) {
+    case Framework::pytorch: return "with torch.cuda.nvtx.range('step'): loss = step(x, y)";
+    case Framework::native: return "nvtxRangePushA(\"step\"); step(stream); nvtxRangePop();  // <nvtx3/nvToolsExt.h>";
+    case Framework::jax:
+    case Framework::other: break;
   }
+  return "with nvtx.annotate('step'): state = step(state, batch)";
+}
+
+Recorder recorder_of(const Timeline& timeline, Framework framework) {
+  constexpr const char* kNcu = "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv";
   if (timeline.format.starts_with("nsys")) {
-    return {"nsys profile --duration 30 <command>", "nsys profile --trace cuda,nvtx,osrt <command>", kNcu};
+    return {"nsys profile --duration 30 <command>", "nsys profile --trace cuda,nvtx,osrt <command>", kNcu,
+            marked_steps(framework)};
+  }
+  if (timeline.format == "warpmark" || framework != Framework::pytorch) {
+    return {"warpmark profile --steps 20 -- <command>", "warpmark profile --waits -- <command>",
+            "warpmark profile --ncu 5 -- <command>", marked_steps(framework)};
   }
   return {"schedule(wait=1, warmup=2, active=6)",
-          "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))", kNcu};
+          "profile(experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True))", kNcu,
+          "prof.step()  # after every iteration"};
 }
 
 }  // namespace
@@ -65,24 +79,23 @@ Recorder recorder_of(const Timeline& timeline) {
 std::vector<MissingData> missing_data(const Evidence& evidence) {
   std::vector<MissingData> missing;
   const ProfileSession& session = *evidence.session;
-  Recorder recorder = recorder_of({});
+  Recorder recorder = recorder_of({}, evidence.framework);
   if (!evidence.has_timeline()) {
     missing.push_back({"a timeline with GPU work: steps, idle time and their causes", "warpmark profile -- <command>"});
   } else {
-    recorder = recorder_of(*evidence.rank().timeline);
+    recorder = recorder_of(*evidence.rank().timeline, evidence.framework);
     const RankEvidence& rank = evidence.rank();
     const Seen seen = seen_in(*rank.timeline);
     if (!rank.replay.knows_host()) {
       missing.push_back({"API calls with correlation ids: why the GPU idles", "warpmark profile -- <command>"});
     }
     if (const auto others = used_by_others(session, rank)) {
-      missing.push_back({"the program alone: other processes used the GPU for " + percent_text(*others) +
+      missing.push_back({"the program alone: other processes used the GPU for " + format_percent(*others) +
                              " of the steps, and part of the idle time is theirs",
                          "nvidia-smi pmon -c 1"});
     }
     if (!rank.steps.repeating) {
-      missing.push_back({"steps: start-up is counted as if it were steady work",
-                         "call prof.step() after every iteration, or mark iterations with NVTX ranges"});
+      missing.push_back({"steps: start-up is counted as if it were steady work", recorder.steps});
     }
     if (rank.steps.analyzed.size() < 3) {
       missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});

@@ -1,7 +1,9 @@
 #include "analyze/replay.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <set>
 
 namespace warpmark::analyze {
 
@@ -28,6 +30,19 @@ struct Order {
   bool downloads;
   bool reads;   ///< a value or a few, where `downloads` moves data
   bool blocks;  ///< the launch call waited for this work
+};
+
+/// A work on its stream, for the one that ended last. Of those that ended together the lowest stream comes last, and on
+/// it the work that began last.
+struct Ended {
+  std::int64_t end = 0;
+  std::uint32_t stream = 0;
+  std::size_t position = SIZE_MAX;  ///< by start
+  std::size_t work = 0;             ///< in launch order
+  bool operator<(const Ended& other) const {
+    if (end != other.end) return end < other.end;
+    return stream != other.stream ? stream > other.stream : position < other.position;
+  }
 };
 
 /// What the host did between two launches, recording costs and waits taken off.
@@ -172,26 +187,25 @@ void Replay::find_dependencies(const WorkList& list) {
   std::sort(by_start.begin(), by_start.end(), [this, &list](std::size_t a, std::size_t b) {
     return list.works[works_[a].work].start < list.works[works_[b].work].start;
   });
-  std::vector<std::int32_t> last(streams_, -1);  // on each stream, in order of start
-  std::vector<std::int32_t> before_last(streams_, -1);
-  for (const std::size_t i : by_start) {
+  std::set<Ended> ended;  // the last two works of each stream
+  std::vector<std::set<Ended>::iterator> last(streams_, ended.end());
+  std::vector<std::set<Ended>::iterator> before_last(streams_, ended.end());
+  for (std::size_t position = 0; position < by_start.size(); ++position) {
+    const std::size_t i = by_start[position];
     ReplayWork& one = works_[i];
     const GpuWork& work = list.works[one.work];
-    const auto end_of = [&](std::int32_t at) { return list.works[works_[static_cast<std::size_t>(at)].work].end; };
-    const std::int64_t own_end = last[one.stream] < 0 ? 0 : end_of(last[one.stream]);
-    std::int64_t latest = own_end;
-    for (std::uint32_t s = 0; s < streams_; ++s) {
-      if (s == one.stream) continue;
-      for (const std::int32_t at : {last[s], before_last[s]}) {
-        if (at < 0 || static_cast<std::size_t>(at) >= i) continue;
-        const std::int64_t end = end_of(at);
-        if (end > work.start + kDependencySlackNs || end <= latest || work.start - end > 3 * kLaunchLatencyNs) continue;
-        latest = end;
-        one.waits_for = at;
-      }
+    const std::int64_t own_end = last[one.stream] == ended.end() ? 0 : last[one.stream]->end;
+    const std::int64_t earliest = std::max(own_end + 1, work.start - 3 * kLaunchLatencyNs);
+    for (auto at = ended.upper_bound({.end = work.start + kDependencySlackNs}); at != ended.begin();) {
+      --at;
+      if (at->end < earliest) break;
+      if (at->stream == one.stream || at->work >= i) continue;
+      one.waits_for = static_cast<std::int32_t>(at->work);
+      break;
     }
+    if (before_last[one.stream] != ended.end()) ended.erase(before_last[one.stream]);
     before_last[one.stream] = last[one.stream];
-    last[one.stream] = static_cast<std::int32_t>(i);
+    last[one.stream] = ended.insert({work.end, one.stream, position, i}).first;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "analyze/evidence.h"
 #include "analyze/replay.h"
 #include "base/catalog.h"
+#include "base/quantity.h"
 #include "model/finding.h"
 
 namespace warpmark::analyze {
@@ -70,8 +71,7 @@ struct Rule {
 [[nodiscard]] double severity_of(double lost_ns, double step_ns);
 /// A finding with severity and lost time filled in.
 [[nodiscard]] Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title);
-[[nodiscard]] std::string ms_text(double ns);  ///< "12.3 ms", "45 us"
-[[nodiscard]] std::string percent_text(double ratio);
+[[nodiscard]] inline std::string time_text(double ns) { return format_seconds(ns * 1e-9); }
 [[nodiscard]] Fact time_fact(std::string id, const std::string& label, double ns);
 [[nodiscard]] Fact share_fact(std::string id, const std::string& label, double ratio);
 [[nodiscard]] Fact count_fact(std::string id, const std::string& label, double count);

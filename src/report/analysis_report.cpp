@@ -68,7 +68,8 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
         table.rows.push_back(breakdown_row("- " + part_name(*part), part->share, step_s, Tone::quiet));
       }
     }
-    if (rest > 0) table.rows.push_back(breakdown_row("- other", rest, step_s, Tone::quiet));
+    // Alone it would say the same as its group.
+    if (rest > 0 && rest < total) table.rows.push_back(breakdown_row("- other", rest, step_s, Tone::quiet));
   }
   return table;
 }
@@ -113,8 +114,8 @@ Whole whole_of(const Analysis& analysis) {
 
 std::string gain_text(const Gain& gain, const Whole& whole) {
   if (gain.high <= 1.005) return "none expected";
-  if (gain.per_sample) return fmt::format("{:.2f}x to {:.2f}x the samples a second", gain.low, gain.high);
-  return fmt::format("{} {:.2f}x to {:.2f}x as fast", whole.faster, gain.low, gain.high);
+  const std::string range = format_times(gain.low) + " to " + format_times(gain.high);
+  return gain.per_sample ? range + " the samples a second" : fmt::format("{} {} as fast", whole.faster, range);
 }
 
 std::string capitalized(std::string text) {
@@ -123,15 +124,18 @@ std::string capitalized(std::string text) {
 }
 
 /// One finding: numbers first, then what to do, each ready to paste.
-Section finding_section(const Finding& finding, std::size_t number, const Whole& whole) {
+Section finding_section(const Finding& finding, std::size_t number, const Analysis& analysis) {
+  const Whole whole = whole_of(analysis);
   Section section{fmt::format("{}. {}: {}", number, severity_name(finding.severity), finding.title), {}};
   // Counters alone know shares and no times.
   const std::string lost =
       finding.lost_ns > 0 ? fmt::format(", {} {}", format_seconds(ns_to_s(finding.lost_ns)), whole.share) : "";
   Table facts{{{""}, {""}}, {}};
-  facts.rows.push_back({{"rule", Tone::quiet},
-                        {fmt::format("{} ({}), severity {:.2f}{}", finding.rule, finding.kind, finding.severity, lost),
-                         tone_of(finding)}});
+  facts.rows.push_back(
+      {{"rule", Tone::quiet},
+       {fmt::format("{}{}, severity {:.2f}{}", finding.rule,
+                    finding.kind == finding.rule ? "" : " (" + finding.kind + ")", finding.severity, lost),
+        tone_of(finding)}});
   facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain, whole) + "; " + finding.gain.method}});
   bool first = true;
   for (const auto& fact : finding.evidence) {
@@ -141,15 +145,17 @@ Section finding_section(const Finding& finding, std::size_t number, const Whole&
   constexpr std::size_t kEvents = 3;
   for (std::size_t i = 0; i < std::min(kEvents, finding.events.size()); ++i) {
     const auto& event = finding.events[i];
-    facts.rows.push_back({{std::exchange(first, false) ? "seen at" : "", Tone::quiet},
-                          {fmt::format("{} for {}, {} after the start of rank {}", short_name(event.name),
-                                       format_seconds(ns_to_s(event.duration_ns)),
-                                       format_seconds(ns_to_s(event.start_ns)), event.rank)}});
+    facts.rows.push_back(
+        {{std::exchange(first, false) ? "seen at" : "", Tone::quiet},
+         {fmt::format("{} for {}, {} after the start{}", short_name(event.name),
+                      format_seconds(ns_to_s(event.duration_ns)), format_seconds(ns_to_s(event.start_ns)),
+                      analysis.rank_count > 1 ? fmt::format(" of rank {}", event.rank) : "")}});
   }
   section.blocks.push_back(std::move(facts));
   for (const auto& advice : finding.recommendations) {
-    const std::string gain = advice.gain ? " Gain: " + gain_text(*advice.gain, whole) + "." : "";
-    section.blocks.push_back(Paragraph{advice.text + gain});
+    const std::string gain = advice.gain ? gain_text(*advice.gain, whole) : "";
+    const bool said = gain.empty() || gain == gain_text(finding.gain, whole);
+    section.blocks.push_back(Paragraph{advice.text + (said ? "" : " Gain: " + gain + ".")});
     if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
   }
   return section;
@@ -165,18 +171,39 @@ std::string gpus_text(const Analysis& analysis) {
   return ranks + join(models, ", ");
 }
 
-/// ", mean 2.4 ms" where that is another number: findings count all steps, and a few long ones may hold most of the
-/// time.
-std::string mean_text(const Analysis& analysis) {
+/// Mean of the steps where that is another number than their median: findings count all steps, and a few long ones may
+/// hold most of the time. Else the median.
+double shown_step_s(const Analysis& analysis) {
+  const double median_ns = static_cast<double>(analysis.median_step_ns);
   for (const auto& rank : analysis.ranks) {
     if (rank.median_step_ns != analysis.median_step_ns || rank.steps.empty()) continue;
     double sum_ns = 0;
     for (const auto& step : rank.steps) sum_ns += static_cast<double>(step.end_ns - step.start_ns);
     const double mean_ns = sum_ns / static_cast<double>(rank.steps.size());
-    const double off = mean_ns / static_cast<double>(rank.median_step_ns) - 1;
-    return std::abs(off) < 0.05 ? "" : fmt::format(" (mean {})", format_seconds(mean_ns * 1e-9));
+    return (std::abs(mean_ns / median_ns - 1) < 0.05 ? median_ns : mean_ns) * 1e-9;
   }
-  return "";
+  return median_ns * 1e-9;
+}
+
+/// " (mean 2.4 ms)"
+std::string mean_text(const Analysis& analysis) {
+  const double mean_s = shown_step_s(analysis);
+  return mean_s == ns_to_s(analysis.median_step_ns) ? "" : fmt::format(" (mean {})", format_seconds(mean_s));
+}
+
+/// Empty where a single cure, or none, makes the step faster: then it was said.
+std::string combined_text(const Analysis& analysis) {
+  const Whole whole = whole_of(analysis);
+  const std::string together = gain_text(analysis.combined, whole);
+  int cures = 0;
+  for (const Finding& finding : analysis.findings) {
+    if (finding.gain.per_sample || finding.gain.high <= 1.005) continue;
+    ++cures;
+    if (gain_text(finding.gain, whole) == together) return "";
+  }
+  if (cures < 2 || analysis.combined.high <= 1.005) return "";
+  const bool other_batch = analysis.findings.front().gain.per_sample;
+  return std::string("All cures together") + (other_batch ? ", the batch as it is: " : ": ") + together;
 }
 
 Section summary_section(const Analysis& analysis) {
@@ -185,9 +212,8 @@ Section summary_section(const Analysis& analysis) {
                         ? Tone::good
                         : tone_of(analysis.findings.front());
   section.blocks.push_back(Paragraph{capitalized(analysis.verdict), tone});
-  if (analysis.combined.high > 1.005 && analysis.findings.size() > 1) {
-    section.blocks.push_back(
-        Paragraph{"All cures together: " + gain_text(analysis.combined, whole_of(analysis)) + "."});
+  if (const std::string together = combined_text(analysis); !together.empty()) {
+    section.blocks.push_back(Paragraph{together + "."});
   }
   Table facts{{{""}, {""}}, {}};
   std::size_t steps = 0;
@@ -243,12 +269,12 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   report.sections.push_back(summary_section(analysis));
   if (!analysis.breakdown.empty()) {
     report.sections.push_back(
-        {"Where the time of a step goes", {breakdown_table(analysis.breakdown, ns_to_s(analysis.median_step_ns))}});
+        {"Where the time of a step goes", {breakdown_table(analysis.breakdown, shown_step_s(analysis))}});
   }
   if (analysis.ranks.size() > 1) report.sections.push_back(ranks_section(analysis));
   const std::size_t shown = std::min(options.top, analysis.findings.size());
   for (std::size_t i = 0; i < shown; ++i)
-    report.sections.push_back(finding_section(analysis.findings[i], i + 1, whole_of(analysis)));
+    report.sections.push_back(finding_section(analysis.findings[i], i + 1, analysis));
   if (shown < analysis.findings.size()) report.sections.push_back(more_findings(analysis, shown));
   if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
   if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));

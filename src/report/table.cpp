@@ -156,6 +156,28 @@ void append_header(std::string& out, const Table& table, const Layout& layout, c
   out += paint(rule, Tone::quiet, options) + "\n";
 }
 
+/// "ms", "%)" or "GB/s,": what belongs to the number before it.
+bool is_unit(std::string_view word) {
+  word = word.substr(0, word.find_last_not_of(").,;:") + 1);
+  constexpr std::array<std::string_view, 17> kUnits{"%",  "s",   "ms",  "µs",  "us",   "ns",   "B",    "kB", "MB",
+                                                    "GB", "KiB", "MiB", "GiB", "MB/s", "GB/s", "TB/s", "TiB"};
+  return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
+/// Between blanks; a number and its unit are one word where the line is wide enough for it.
+std::vector<std::string> words_of(std::string_view text, std::size_t width) {
+  std::vector<std::string> words;
+  for (std::string& word : split(text, ' ')) {
+    const bool number = !words.empty() && !words.back().empty() && is_digit(words.back().back());
+    if (number && is_unit(word) && display_width(words.back()) + 1 + display_width(word) <= width) {
+      words.back() += ' ' + word;
+    } else {
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string render_table(const Table& table, const RenderOptions& options) {
@@ -169,6 +191,7 @@ std::string render_table(const Table& table, const RenderOptions& options) {
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   WM_CHECK(width > 0);
+  const std::vector<std::string> words = words_of(text, width);
   std::vector<std::string> lines;
   std::string line;
   std::size_t used = 0;
@@ -177,7 +200,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     line.clear();
     used = 0;
   };
-  for (const auto& word : split(text, ' ')) {
+  for (const auto& word : words) {
     std::size_t length = display_width(word);
     if (used > 0 && used + 1 + length > width) flush();
     if (used > 0) {

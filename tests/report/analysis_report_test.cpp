@@ -93,6 +93,56 @@ TEST(AnalysisReport, says_of_a_healthy_profile_that_it_is) {
   EXPECT_THAT(text, Not(HasSubstr("All cures together")));
 }
 
+std::string shown(const Analysis& analysis) {
+  return render_text(build_analysis_report(analysis), {.width = 80, .unicode = true});
+}
+
+TEST(AnalysisReport, tells_of_all_cures_where_there_is_more_than_one) {
+  auto analysis = two_ranks();
+  EXPECT_THAT(shown(analysis), HasSubstr("All cures together: step 1.90x to 2.70x as fast."));
+  analysis.findings.front().gain.per_sample = true;
+  analysis.findings.push_back(analysis.findings.back());
+  EXPECT_THAT(shown(analysis), HasSubstr("All cures together, the batch as it is: step 1.90x to 2.70x as fast."));
+  analysis.findings.pop_back();
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("All cures")));  // of the step there is one
+  analysis = two_ranks();
+  analysis.combined = analysis.findings.front().gain;
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("All cures")));  // no more than the first
+}
+
+TEST(AnalysisReport, sums_up_small_parts_unless_they_are_all_of_a_group) {
+  auto analysis = two_ranks();
+  analysis.breakdown.push_back({"exposed_copy_to_host", "copy", 10'000, 0.0001});
+  analysis.breakdown.push_back({"memset", "copy", 10'000, 0.0001});
+  const std::string text = shown(analysis);
+  const auto copies = text.find("copies, exposed");
+  ASSERT_NE(copies, std::string::npos);
+  EXPECT_EQ(text.find("- other", copies), std::string::npos);
+}
+
+TEST(AnalysisReport, breaks_down_the_mean_step_where_it_is_told) {
+  auto analysis = two_ranks();
+  for (auto& rank : analysis.ranks) rank.steps.push_back({200'000'000, 1'100'000'000});
+  const std::string text = shown(analysis);
+  EXPECT_THAT(text, HasSubstr("100.0 ms median of 3 steps (mean 366.7 ms)"));
+  EXPECT_THAT(text, HasSubstr("GPU idle                   183.3 ms       50.0 %"));
+}
+
+TEST(AnalysisReport, names_the_rank_of_an_event_where_there_are_several) {
+  auto analysis = two_ranks();
+  EXPECT_THAT(shown(analysis), HasSubstr("of rank 0"));
+  analysis.rank_count = 1;
+  EXPECT_THAT(shown(analysis), HasSubstr("12.00 ms after the start\n"));
+}
+
+TEST(AnalysisReport, tells_the_gain_of_advice_where_it_is_another) {
+  auto analysis = two_ranks();
+  analysis.findings[0].recommendations[0].gain = analysis.findings[0].gain;
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("Gain: ")));
+  analysis.findings[0].recommendations[0].gain = Gain{1.2, 1.5, ""};
+  EXPECT_THAT(shown(analysis), HasSubstr("Gain: step 1.20x to 1.50x as fast."));
+}
+
 TEST(AnalysisReport, shows_counters_without_a_timeline) {
   Analysis analysis;
   analysis.sources = {"dmon.txt"};

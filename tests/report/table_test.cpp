@@ -72,6 +72,13 @@ TEST(Wrap, breaks_between_words_and_inside_long_ones) {
   EXPECT_EQ(wrap("", 5), (std::vector<std::string>{""}));
 }
 
+TEST(Wrap, keeps_a_unit_with_its_number) {
+  EXPECT_EQ(wrap("takes 14.0 ms (37.0 %) of it", 12),
+            (std::vector<std::string>{"takes", "14.0 ms", "(37.0 %) of", "it"}));
+  EXPECT_EQ(wrap("in 558 kernels", 7), (std::vector<std::string>{"in 558", "kernels"}));
+  EXPECT_EQ(wrap("1234 GB/s", 6), (std::vector<std::string>{"1234", "GB/s"}));  // there is no room for both
+}
+
 TEST(ShareBar, is_always_as_wide_as_asked) {
   for (const double share : {-1.0, 0.0, 0.01, 0.5, 0.999, 1.0, 7.0}) {
     EXPECT_EQ(display_width(share_bar(share, 10, true)), 10U) << share;

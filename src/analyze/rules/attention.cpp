@@ -6,6 +6,22 @@ namespace warpmark::analyze {
 
 namespace {
 
+// Native: the graph API of cuDNN's frontend ("Scaled Dot Product Attention" of its developer guide).
+constexpr Advice kFuseAttention = {
+    AdviceKind::code,
+    "Use a fused attention: it never writes the scores.",
+    "auto [y, statistics] = graph->sdpa(q, k, v, cudnn_frontend::graph::SDPA_attributes().set_name(\"attention\"));",
+    "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # False in an encoder",
+    "y = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation='cudnn')  # False in an encoder",
+};
+constexpr Advice kCheckFusedAttention = {
+    AdviceKind::code,
+    "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
+    nullptr,
+    "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION): y = model(x)",
+    nullptr,
+};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = avoidable_ns(rank, Owner::attention);
@@ -16,8 +32,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
     kernels += rank.blame.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
   }
   Finding finding = make_finding(kAttentionRule, lost, step,
-                                 "Unfused attention spends " + ms_text(lost) + " a step (" + percent_text(lost / step) +
-                                     ") on its score matrices");
+                                 "Unfused attention spends " + time_text(lost) + " a step (" +
+                                     format_percent(lost / step) + ") on its score matrices");
   finding.evidence = {
       time_fact("score_kernels_per_step", "Softmax, mask, scale and cast kernels on attention scores, per step", lost),
       count_fact("score_kernel_count_per_step", "Such kernels per step", kernels / rank.step_count()),
@@ -25,13 +41,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                      : "Told from the order of kernels, as no shapes were recorded",
        "attention_told_by", std::nullopt, ""},
   };
-  finding.recommendations = {
-      {AdviceKind::code, "Use the fused attention of the framework: it never writes the scores.",
-       "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)"},
-      {AdviceKind::code,
-       "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
-       "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION): ..."},
-  };
+  advise(evidence, {kFuseAttention, kCheckFusedAttention}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
   return {finding};

@@ -13,7 +13,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double compute = rank.group_ns("compute");
   if (compute < kBusyShare * step) return {};
   Finding finding =
-      make_finding(kComputeBoundRule, 0, step, "The GPU computes " + percent_text(compute / step) + " of the step");
+      make_finding(kComputeBoundRule, 0, step, "The GPU computes " + format_percent(compute / step) + " of the step");
   finding.evidence = {
       time_fact("compute_per_step", "Kernels, per step", compute),
       share_fact("idle_share", "GPU idle", rank.group_ns("idle") / step),

@@ -18,6 +18,43 @@ std::string op_around(const RankEvidence& rank, EventIndex call) {
   return std::string(rank.timeline->name_of(call));
 }
 
+constexpr const char* kReadRarely =
+    "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), printing a tensor, nonzero() "
+    "and "
+    "boolean indexing wait.";
+constexpr const char* kReadJaxRarely =
+    "metrics.append(loss)  # a jax.Array; float(), np.asarray() and printing wait: read them every 100 steps";
+constexpr Advice kReadLossRarely = {
+    AdviceKind::code, kReadRarely, nullptr, "running_loss += loss.detach()  # read with .item() every 100 steps",
+    kReadJaxRarely,
+};
+constexpr Advice kReadResultsRarely = {
+    AdviceKind::code, kReadRarely, nullptr, "results.append(y)  # tensors; one torch.stack(results).cpu() at the end",
+    kReadJaxRarely,
+};
+// "Streams" and "Events" of the CUDA C++ Programming Guide; which calls wait: "API synchronization behavior" of the
+// CUDA Runtime API (copies between the device and pageable memory do).
+constexpr Advice kOrderByEvents = {
+    AdviceKind::code,
+    "Order streams by events, so that the host need not wait in between: cudaDeviceSynchronize, cudaStreamSynchronize "
+    "and cudaMemcpy stop it until the GPU is done.",
+    "cudaEventRecord(ready, stream);\n"
+    "cudaStreamWaitEvent(other_stream, ready, 0);  // instead of cudaDeviceSynchronize()",
+};
+constexpr Advice kReadLater = {
+    AdviceKind::code,
+    "Read results late: copy them into pinned memory, launch the next step, and only then look.",
+    "cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream);\n"
+    "cudaEventRecord(copied, stream);  // cudaEventSynchronize(copied) after the launches of the next step",
+};
+constexpr Advice kFindWaits = {
+    AdviceKind::command,
+    "Find every place that waits.",
+    "nsys profile --trace=cuda --sample=process-tree --cudabacktrace=sync:1000 <command>",
+    "torch.cuda.set_sync_debug_mode('warn')",
+    "with jax.transfer_guard('log'): state = step(state, batch)",
+};
+
 struct Waits {
   double count = 0;
   double ns = 0;
@@ -37,7 +74,7 @@ Waits waits_in_steps(const RankEvidence& rank) {
 }
 
 std::string title_of(const DebugModes& modes, double lost, double step) {
-  const std::string idle = "the GPU idle for " + ms_text(lost) + " a step (" + percent_text(lost / step) + ")";
+  const std::string idle = "the GPU idle for " + time_text(lost) + " a step (" + format_percent(lost / step) + ")";
   if (modes.launches_block) return "Every launch waits for its kernel to end, which leaves " + idle;
   if (modes.anomaly_mode) return "Anomaly mode looks for NaN after every function, which leaves " + idle;
   return "Waits of the host for the GPU leave " + idle;
@@ -94,13 +131,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
     const auto most = std::max_element(waits.from.begin(), waits.from.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     finding.evidence.push_back({"Most often from: " + most->first, "sync_origin", std::nullopt, ""});
-    finding.recommendations.push_back(
-        {AdviceKind::code,
-         "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), print(loss), nonzero() and "
-         "boolean indexing wait.",
-         "running_loss += loss.detach()  # read with .item() every 100 steps"});
-    finding.recommendations.push_back(
-        {AdviceKind::code, "Find every place that waits.", "torch.cuda.set_sync_debug_mode('warn')"});
+    advise(evidence, {has_backward_pass(*rank.timeline, rank.list) ? kReadLossRarely : kReadResultsRarely}, finding);
+    advise(evidence, {kOrderByEvents, kReadLater, kFindWaits}, finding);
   }
   show_idle(rank, {Part::idle_sync}, finding);
   if (modes.launches_block) show_idle(rank, {Part::idle_launch}, finding);

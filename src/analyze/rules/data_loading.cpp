@@ -15,6 +15,45 @@ constexpr auto kLoading = static_cast<std::size_t>(HostCause::data_loading);
 /// fast as the process itself.
 constexpr double kLeftWithWorkers = 0.25;
 
+constexpr const char* kWorkers =
+    "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, prefetch_factor=4)";
+constexpr const char* kPrefetch =
+    "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=12))";
+constexpr Advice kLoadAhead = {
+    AdviceKind::code, "Load batches in worker processes, ahead of the GPU; as many workers as cores a GPU has.",
+    nullptr,          kWorkers,
+    kPrefetch,
+};
+constexpr Advice kMoreWorkers = {
+    AdviceKind::code,
+    "The worker processes do not keep up: as many as cores a GPU has, loading further ahead, and less work a sample.",
+    nullptr,
+    kWorkers,
+    kPrefetch,
+};
+constexpr Advice kReadAhead = {
+    AdviceKind::code,
+    "Read the next batch on a thread of its own while the GPU works on this one, into pinned memory.",
+    "auto next = std::async(std::launch::async, read_batch, pinned[(i + 1) % 2]);  // both from cudaHostAlloc",
+};
+constexpr Advice kDecodeOnGpu = {
+    AdviceKind::code,
+    "Move decoding and augmentation to the GPU (NVIDIA DALI), or store the data decoded.",
+    nullptr,
+    "batch = transforms(batch.to('cuda', non_blocking=True))  # torchvision.transforms.v2 takes CUDA tensors",
+    "from nvidia.dali.plugin.jax import DALIGenericIterator",
+};
+// GPUDirect Storage ("cuFile API Reference Guide").
+constexpr Advice kReadPastHost = {
+    AdviceKind::code,
+    "Decode on the GPU (nvJPEG, nvCOMP) and read files into its memory directly, or store the data decoded.",
+    "cuFileRead(file, device_pointer, bytes, file_offset, 0);",
+};
+constexpr const char* kWatch = "iostat -x 1 & mpstat -P ALL 1";
+constexpr Advice kWatchHost = {
+    AdviceKind::command, "See whether the storage or the processors limit it.", kWatch, kWatch, kWatch,
+};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = rank.part_ns(Part::idle_data_loading);
@@ -22,7 +61,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   Finding finding =
       make_finding(kDataLoadingRule, lost, step,
-                   "The GPU waits " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") for input data");
+                   "The GPU waits " + time_text(lost) + " a step (" + format_percent(lost / step) + ") for input data");
   finding.evidence = {
       time_fact("data_loading_idle_per_step", "GPU idle while the host loads data, per step", lost),
       time_fact("data_loading_host_per_step", "Host time in data loading, per step",
@@ -31,16 +70,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
                 static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) / rank.step_count()),
       time_fact("step_time", "Step", step),
   };
-  finding.recommendations = {
-      {AdviceKind::code, "Load batches in worker processes, ahead of the GPU; as many workers as cores a GPU has.",
-       "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, "
-       "prefetch_factor=4)"},
-      {AdviceKind::code,
-       "Move decoding and augmentation to the GPU (NVIDIA DALI, torchvision.transforms.v2 on CUDA tensors), "
-       "or store the data decoded.",
-       "batch = transforms(batch.to('cuda', non_blocking=True))"},
-      {AdviceKind::command, "See whether the storage or the processors limit it.", "iostat -x 1 & mpstat -P ALL 1"},
-  };
+  const bool workers = !rank.loading.in_process && !rank.loading.waits_ns.empty();
+  advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead, kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
   show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);
   return {finding};

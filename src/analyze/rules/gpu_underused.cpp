@@ -14,6 +14,17 @@ namespace {
 constexpr double kMostSeverity = 0.2;
 constexpr Calibration kPerSample = {1.0, -0.08};  // of ten programs (larger_batch.cpp)
 
+constexpr const char* kTrainLarger =
+    "Raise the batch size as far as memory allows, and scale the learning rate with it.";
+constexpr const char* kLarger = "Give each launch more to do: a larger batch, as far as memory and latency allow.";
+constexpr Advice kSideBySide = {
+    AdviceKind::code,
+    "Or let independent kernels run side by side, on streams of their own.",
+    "cudaStreamCreateWithFlags(&other_stream, cudaStreamNonBlocking);",
+};
+constexpr const char* kMemory = "nvidia-smi --query-gpu=memory.used,memory.total --format=csv";
+constexpr Advice kSeeMemory = {AdviceKind::measure, "See how much memory is left.", kMemory, kMemory, kMemory};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const int sms = multiprocessors(rank);
@@ -33,7 +44,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost < 0.02 * step) return {};
   Finding finding =
       make_finding(kGpuUnderusedRule, lost, step,
-                   "Small kernels leave " + percent_text(lost / step) + " of the GPU's multiprocessor time unused");
+                   "Small kernels leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
   finding.severity = std::min(finding.severity / 2, kMostSeverity);
   finding.evidence = {
       share_fact("unused_sm_time", "Multiprocessor time that kernels with too few blocks leave unused", lost / step),
@@ -49,11 +60,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
            : fmt::format("A batch {} times as large does not fill the GPU yet", larger.times),
        "batch_that_fills", larger.full_at, ""});
   finding.recommendations = {
-      {AdviceKind::config, "Raise the batch size as far as memory allows, and scale the learning rate with it.",
-       fmt::format("batch_size *= {}  # or as far as memory allows", larger.times)},
-      {AdviceKind::measure, "See how much memory is left.",
-       "nvidia-smi --query-gpu=memory.used,memory.total --format=csv"},
+      {AdviceKind::config, has_backward_pass(*rank.timeline, rank.list) ? kTrainLarger : kLarger,
+       batch_snippet(evidence, larger.times, "or as far as memory allows")},
   };
+  advise(evidence, {kSideBySide, kSeeMemory}, finding);
   finding.gain = gain_around(
       larger.samples_gain, kPerSample,
       fmt::format("replay with a batch {} times as large, kernels growing once they fill the GPU", larger.times));

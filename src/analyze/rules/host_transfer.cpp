@@ -13,10 +13,48 @@ namespace {
 
 constexpr std::int64_t kValueBytes = 64 << 10;
 
+// "Page-Locked Host Memory" and "Overlap of Data Transfer and Kernel Execution" of the CUDA C++ Programming Guide: only
+// copies from and to page-locked memory run beside kernels and without the host.
+constexpr Advice kPinInputs = {
+    AdviceKind::code,
+    "Pin the host memory and copy asynchronously, so that the copy overlaps computation.",
+    "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once, or cudaHostRegister what is there\n"
+    "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_stream);",
+    "loader = DataLoader(dataset, batch_size=B, pin_memory=True); x = x.to('cuda', non_blocking=True)",
+    nullptr,
+};
+constexpr Advice kCopyAhead = {
+    AdviceKind::code,
+    "Copy the next batch on a stream of its own while this one computes.",
+    "cudaMemcpyAsync(next, host, bytes, cudaMemcpyHostToDevice, copy_stream);\n"
+    "cudaEventRecord(copied, copy_stream);\n"
+    "cudaStreamWaitEvent(stream, copied, 0);  // before the kernels that read it",
+    "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)",
+    "next_x = jax.device_put(next_x)  # returns at once: call it before the step that does not need it",
+};
+constexpr Advice kPinResults = {
+    AdviceKind::code,
+    "Copy results into pinned memory without waiting, and read them after the next step was launched.",
+    "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once\n"
+    "cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, copy_stream);",
+    "host = torch.empty(y.shape, dtype=y.dtype, pin_memory=True)  # once\n"
+    "host.copy_(y, non_blocking=True)  # read it after torch.cuda.current_stream().synchronize()",
+    "y.copy_to_host_async()  # np.asarray(y) after the next step was called",
+};
+constexpr Advice kCopyLessBack = {
+    AdviceKind::code,
+    "Copy less back: reduce on the GPU first (a maximum's index, the few best, bytes instead of floats).",
+    "reduce<<<blocks, 256, 0, stream>>>(scores, result, count);  // then copy the result alone",
+    "result = y.argmax(dim=1).to(torch.uint8).cpu()  # instead of y.cpu()",
+    "result = jnp.argmax(y, axis=1).astype(jnp.uint8)  # instead of y",
+};
+
 struct Copies {
   double count = 0;
   double bytes = 0;
   double pageable = 0;
+  double pinned = 0;
+  double to_host = 0;  ///< bytes
   double time_ns = 0;
 };
 
@@ -33,8 +71,11 @@ Copies copies_in_steps(const RankEvidence& rank) {
     sum.count += 1;
     sum.bytes += static_cast<double>(events.value[work.event]);
     sum.time_ns += static_cast<double>(work.end - work.start);
-    if (host_memory(events.detail[work.event]) == HostMemory::pageable)
-      sum.pageable += static_cast<double>(events.value[work.event]);
+    const auto bytes = static_cast<double>(events.value[work.event]);
+    const HostMemory memory = host_memory(events.detail[work.event]);
+    if (memory == HostMemory::pageable) sum.pageable += bytes;
+    if (memory == HostMemory::pinned) sum.pinned += bytes;
+    if (work.category == Category::copy_to_host) sum.to_host += bytes;
   }
   return sum;
 }
@@ -72,7 +113,7 @@ void recommend_table(const Evidence& evidence, Finding& finding) {
   Change copies(evidence);
   drop_copies(evidence, 1.0, copies);
   Recommendation& pinned = finding.recommendations.front();
-  pinned.id = "pin_memory";
+  pinned.id = pinned.text == kPinInputs.text ? "pin_memory" : "copy_ahead";
   pinned.gain = gain_around(speedup_of(evidence, copies), kHostTransferRule.calibration,
                             "replay of the recorded steps without the copies, the host picking rows as before");
   finding.recommendations.insert(
@@ -80,6 +121,19 @@ void recommend_table(const Evidence& evidence, Finding& finding) {
       {AdviceKind::code,
        "If the table fits into the GPU's memory, keep it there, pick its rows there and send only the indices.",
        "table = table.to('cuda')  # once; then x = table[index.to('cuda')]"});
+}
+
+/// By direction; what is pinned already need not be pinned.
+void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& finding) {
+  const bool pinned = copies.pinned > 0.99 * copies.bytes && copies.bytes > 0;
+  const bool back = copies.to_host > copies.bytes / 2;
+  if (back) {
+    advise(evidence, {kPinResults, kCopyLessBack}, finding);
+  } else if (pinned) {
+    advise(evidence, {kCopyAhead, kSendFewerBytes}, finding);
+  } else {
+    advise(evidence, {kPinInputs, kCopyAhead, kSendFewerBytes}, finding);
+  }
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -92,8 +146,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kHostTransferRule, lost, step,
-                                 "Copies between host and GPU take " + ms_text(lost) + " a step (" +
-                                     percent_text(lost / step) + ") that nothing overlaps");
+                                 "Copies between host and GPU take " + time_text(lost) + " a step (" +
+                                     format_percent(lost / step) + ") that nothing overlaps");
   finding.evidence = {
       time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", exposed),
       time_fact("blocked_copy_per_step", "GPU idle while the host is inside a copy call, per step", blocked),
@@ -107,15 +161,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(
         share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));
   }
-  finding.recommendations = {
-      {AdviceKind::code, "Pin the host memory and copy asynchronously, so that the copy overlaps computation.",
-       "DataLoader(..., pin_memory=True); x = x.to('cuda', non_blocking=True)"},
-      {AdviceKind::code, "Copy the next batch on a stream of its own while this one computes.",
-       "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)"},
-      {AdviceKind::code,
-       "Send fewer bytes: integers or half precision, converted on the GPU; keep what does not change there.",
-       "x = x_uint8.to('cuda', non_blocking=True).to(torch.bfloat16).div_(255)"},
-  };
+  recommend_copies(evidence, copies, finding);
   recommend_table(evidence, finding);
   show_works(
       rank, [&rank](std::size_t i) { return moves_data(rank, rank.list.works[i]); }, finding);

@@ -30,6 +30,60 @@ constexpr std::size_t kUncertain = 4;     // works at the borders of a step, or 
 constexpr std::size_t kTimesOfAKind = 4;  // that a kind of step comes again, in the mean ...
 constexpr std::size_t kMostKinds = 8;     // ... where there is more than one
 
+// "CUDA Graphs" of the CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture".
+constexpr const char* kCaptureStream =
+    "cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);\n"
+    "step(stream);  // launches alone: nothing in it waits or allocates\n"
+    "cudaStreamEndCapture(stream, &graph);\n"
+    "cudaGraphInstantiate(&executable, graph, 0);\n"
+    "cudaGraphLaunch(executable, stream);  // in place of every further step";
+// XLA's command buffers are CUDA graphs ("--xla_gpu_enable_command_buffer", xla/debug_options_flags.cc).
+constexpr const char* kCommandBuffers =
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL'  # before import jax";
+constexpr const char* kReduceOverhead = "model = torch.compile(model, mode='reduce-overhead')";
+constexpr Advice kCaptureTraining = {
+    AdviceKind::code,
+    "",
+    kCaptureStream,
+    "graph = torch.cuda.CUDAGraph()\n"
+    "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
+    kCommandBuffers,
+};
+constexpr Advice kCapture = {
+    AdviceKind::code,
+    "",
+    kCaptureStream,
+    "graph = torch.cuda.CUDAGraph()\n"
+    "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
+    kCommandBuffers,
+};
+constexpr Advice kCaptureStatic = {
+    AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
+    kCaptureStream,   kReduceOverhead,
+    kCommandBuffers,
+};
+constexpr Advice kCaptureTrainingByCompiler = {
+    AdviceKind::code, "Or let the compiler capture it: forward and backward pass each become a graph.",
+    nullptr,          kReduceOverhead,
+    nullptr,
+};
+constexpr Advice kCaptureByCompiler = {
+    AdviceKind::code, "Or let the compiler capture it.", nullptr, kReduceOverhead, nullptr,
+};
+constexpr Advice kCompile = {
+    AdviceKind::code,
+    "Compile the model: fewer, larger kernels and less Python between them.",
+    nullptr,
+    "model = torch.compile(model)",
+    "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
+};
+constexpr Advice kFuseKernels = {
+    AdviceKind::code,
+    "Launch fewer, larger kernels: one for a chain of small ones, one for a batch of equal ones.",
+    "cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16BF, lda, stride_a, b, "
+    "CUDA_R_16BF, ldb, stride_b, &beta, c, CUDA_R_32F, ldc, stride_c, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
+};
+
 struct Launches {
   double count = 0;
   double short_kernels = 0;
@@ -126,35 +180,39 @@ bool graph_first(const Evidence& evidence, double limit) {
 }
 
 /// The cure that the recording speaks for comes first, and its gain is the finding's.
-void recommend(const Evidence& evidence, double limit, Finding& finding) {
+void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
   const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
   const Gain compiled = gain_around(without_dispatch(evidence, kCompiledAway), kCompiled,
                                     "replay of the recorded steps with 25 % of dispatching gone, as compiling did");
+  const bool training = has_backward_pass(*evidence.rank().timeline, evidence.rank().list);
+  const auto give = [&](const Advice& advice, const char* id, const std::optional<Gain>& gain) {
+    for (Recommendation& one : advice_for(evidence, {advice})) {
+      one.id = id;
+      one.gain = gain;
+      finding.recommendations.push_back(std::move(one));
+    }
+  };
+  const auto fuse = [&] {
+    give(kCompile, "compile", compiled);
+    give(kFuseKernels, "fewer_launches", compiled);
+  };
   if (graph_first(evidence, limit)) {
     finding.gain = graph;
-    finding.recommendations = {
-        {AdviceKind::code,
-         "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can replace hundreds.",
-         "graph = torch.cuda.CUDAGraph()\n"
-         "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
-         "cuda_graph", graph},
-        {AdviceKind::code, "Or let the compiler capture it: forward and backward pass each become a graph.",
-         "model = torch.compile(model, mode='reduce-overhead')"},
-        {AdviceKind::code, "Compiling alone gives fewer, larger kernels and less Python between them.",
-         "model = torch.compile(model)", "compile", compiled},
-    };
+    give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
+    finding.recommendations.front().text = fmt::format(
+        "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can replace "
+        "{:.0f}.",
+        launches);
+    if (training) give(kCaptureTrainingByCompiler, "", std::nullopt);
+    if (!training) give(kCaptureByCompiler, "", std::nullopt);
+    fuse();
   } else {
     finding.gain = compiled;
-    finding.recommendations = {
-        {AdviceKind::code, "Compile the model: fewer, larger kernels and less Python between them.",
-         "model = torch.compile(model)", "compile", compiled},
-        {AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of hundreds.",
-         "model = torch.compile(model, mode='reduce-overhead')", "cuda_graph", graph},
-    };
+    fuse();
+    give(kCaptureStatic, "cuda_graph", graph);
   }
-  finding.recommendations.push_back({AdviceKind::config,
-                                     "Give every launch more to do: a larger batch, fused or foreach implementations.",
-                                     "torch.optim.AdamW(params, fused=True)"});
+  finding.recommendations.push_back({AdviceKind::config, "Give every launch more to do: a larger batch.",
+                                     batch_snippet(evidence, 2, "as many launches for twice the samples")});
 }
 
 /// Idle time that dispatching explains, a step: as recorded, but no more than `limit` says would go without it, and
@@ -177,23 +235,27 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const Launches launches = launches_in_steps(rank);
   Finding finding = make_finding(
       kLaunchOverheadRule, lost, step,
-      "The GPU waits " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") for the host to launch work");
+      "The GPU waits " + time_text(lost) + " a step (" + format_percent(lost / step) + ") for the host to launch work");
   finding.evidence = {
       time_fact("launch_idle_per_step", "GPU idle while the host dispatches, per step", lost),
       count_fact("launches_per_step", "Launches per step", launches.count / rank.step_count()),
       time_fact("mean_work_duration", "Mean duration of a kernel or copy",
                 launches.kernel_ns / std::max(1.0, launches.count)),
-      share_fact("short_kernel_share", "Shorter than 10 us", launches.short_kernels / std::max(1.0, launches.count)),
+      share_fact("short_kernel_share", "Kernels and copies shorter than 10 µs",
+                 launches.short_kernels / std::max(1.0, launches.count)),
       time_fact("host_dispatch_per_step", "Host time to dispatch a step (recording costs taken off)",
                 rank.replay.host_ns(HostCause::dispatch) + rank.replay.host_ns(HostCause::other) +
                     rank.replay.host_ns(HostCause::none) + rank.replay.host_ns(HostCause::optimizer)),
-      time_fact("recording_cost_per_step", "Idle time that recording itself is estimated to cause, per step",
-                rank.part_ns(Part::idle_profiler)),
   };
+  if (rank.part_ns(Part::idle_profiler) > 0) {
+    finding.evidence.push_back(time_fact("recording_cost_per_step",
+                                         "Idle time that recording itself is estimated to cause, per step",
+                                         rank.part_ns(Part::idle_profiler)));
+  }
   finding.evidence.push_back(
-      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times faster", limit),
+      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times as fast", limit),
        "cuda_graph_limit", limit, ""});
-  recommend(evidence, limit, finding);
+  recommend(evidence, limit, launches.count / rank.step_count(), finding);
   show_main_thread(evidence, finding);
   show_other_processes(evidence, finding);
   show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);

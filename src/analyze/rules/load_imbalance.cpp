@@ -16,6 +16,25 @@ namespace {
 constexpr double kHardlyMore = 0.9;
 constexpr double kHardlyMoreShare = 0.05;
 
+constexpr Advice kSameWork = {
+    AdviceKind::code,
+    "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
+    nullptr,
+    "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)",
+    "items = sorted(items, key=cost)[rank::ranks]",
+};
+constexpr Advice kDealOut = {
+    AdviceKind::code,
+    "Give all ranks the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
+    "std::ranges::sort(items, by_cost);  // rank r takes items r, r + ranks, r + 2 * ranks, ...",
+};
+constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
+constexpr Advice kCompareMachines = {
+    AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
+    kMachines,           kMachines,
+    kMachines,
+};
+
 struct Computing {
   double kernels = 0;
   double ns = 0;
@@ -65,25 +84,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = late.undisturbed_step_ns();
   if (lost <= 0.001 * step) return {};
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 "Rank " + std::to_string(late.timeline->rank) + " has more work: the others wait " +
-                                     ms_text(lost) + " a step (" + percent_text(lost / step) + ") for it");
+                                 "Rank " + std::to_string(late.number()) + " has more work: the others wait " +
+                                     time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
   for (const RankEvidence& rank : evidence.ranks) {
     const std::string which = "rank_" + std::to_string(rank.index);
-    finding.evidence.push_back(time_fact(which + "_own_work",
-                                         "Rank " + std::to_string(rank.timeline->rank) + ", own work per step",
-                                         rank.own_work_ns()));
-    finding.evidence.push_back(
-        time_fact(which + "_waiting", "Rank " + std::to_string(rank.timeline->rank) + ", waiting for others per step",
-                  rank.part_ns(Part::idle_waiting_for_rank)));
+    finding.evidence.push_back(time_fact(
+        which + "_own_work", "Rank " + std::to_string(rank.number()) + ", own work per step", rank.own_work_ns()));
+    finding.evidence.push_back(time_fact(which + "_waiting",
+                                         "Rank " + std::to_string(rank.number()) + ", waiting for others per step",
+                                         rank.part_ns(Part::idle_waiting_for_rank)));
     if (finding.evidence.size() >= 16) break;
   }
-  finding.recommendations = {
-      {AdviceKind::code,
-       "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
-       "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)"},
-      {AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
-       "nvidia-smi dmon -s pucvmet"},
-  };
+  advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
   show_works(
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   const double spread = to_be_spread_ns(evidence, imbalance);

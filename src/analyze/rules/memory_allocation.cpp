@@ -10,6 +10,34 @@ namespace {
 
 constexpr auto kAllocation = static_cast<std::size_t>(HostCause::allocation);
 
+constexpr Advice kCachingAllocator = {
+    AdviceKind::environment,
+    "Leave the caching allocator on, and let it keep what it has.",
+    nullptr,
+    "unset PYTORCH_NO_CUDA_MEMORY_CACHING; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    "unset XLA_PYTHON_CLIENT_ALLOCATOR XLA_PYTHON_CLIENT_PREALLOCATE",
+};
+constexpr Advice kKeepCache = {
+    AdviceKind::code, "Do not empty the cache within the loop; it frees what the next step allocates again.",
+    nullptr,          "# remove torch.cuda.empty_cache() from the loop",
+    nullptr,
+};
+// "Stream Ordered Memory Allocator" of the CUDA C++ Programming Guide: an allocation is an operation of its stream, and
+// a pool gives memory back at every synchronization unless its release threshold says otherwise.
+constexpr Advice kAllocateInOrder = {
+    AdviceKind::code,
+    "Allocate before the loop, or from a pool in stream order: cudaMalloc takes the driver's lock, cudaFree waits for "
+    "the GPU.",
+    "cudaMallocAsync(&pointer, bytes, stream);\ncudaFreeAsync(pointer, stream);",
+};
+constexpr Advice kKeepPool = {
+    AdviceKind::code,
+    "Let the pool keep its memory when the host synchronizes.",
+    "std::uint64_t keep = UINT64_MAX;\n"
+    "cudaDeviceGetDefaultMemPool(&pool, device);\n"
+    "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);",
+};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   double calls = 0;
@@ -24,21 +52,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (calls == 0 || lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kMemoryAllocationRule, lost, step,
-                                 "Allocating and freeing memory leaves the GPU idle for " + ms_text(lost) +
-                                     " a step (" + percent_text(lost / step) + ")");
+                                 "Allocating and freeing memory leaves the GPU idle for " + time_text(lost) +
+                                     " a step (" + format_percent(lost / step) + ")");
   finding.evidence = {
       time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", lost),
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
       time_fact("allocation_host_per_step", "Host time in them, per step", time / rank.step_count()),
   };
-  finding.recommendations = {
-      {AdviceKind::environment, "Leave the caching allocator on, and let it grow segments instead of freeing them.",
-       "unset PYTORCH_NO_CUDA_MEMORY_CACHING; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-      {AdviceKind::code, "Do not empty the cache within the loop; it frees what the next step allocates again.",
-       "# remove torch.cuda.empty_cache() from the training loop"},
-      {AdviceKind::code, "In native code allocate from a pool, in stream order.",
-       "cudaMallocAsync(&pointer, bytes, stream);"},
-  };
+  advise(evidence, {kCachingAllocator, kKeepCache, kAllocateInOrder, kKeepPool}, finding);
   show_idle(rank, {Part::idle_allocation}, finding);
   return {finding};
 }

@@ -10,6 +10,62 @@ namespace {
 /// is not known beforehand, where a wait or a copy was recorded as it is. The gain has an interval for that.
 constexpr double kSurelyReached = 0.5;
 
+constexpr Advice kFuseChains = {
+    AdviceKind::code,
+    "Let a compiler fuse elementwise chains into single passes over memory.",
+    nullptr,
+    "model = torch.compile(model)",
+    "step = jax.jit(step)",
+};
+// "CUBLASLT_MATMUL_DESC_EPILOGUE" of the cuBLASLt API.
+constexpr Advice kFuseChainsByHand = {
+    AdviceKind::code,
+    "Fuse elementwise chains into single passes over memory: one kernel for a chain, or the epilogue of the matrix "
+    "product before it.",
+    "cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;\n"
+    "cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);",
+};
+constexpr Advice kKeepLayout = {
+    AdviceKind::code,
+    "Keep one layout throughout, so that nothing has to be converted.",
+    "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
+    "model = model.to(memory_format=torch.channels_last)",
+    "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+};
+constexpr Advice kFuseGathers = {
+    AdviceKind::code,
+    "Fuse each gather with what reads its rows, so that they are not written in between.",
+    "sum += table[static_cast<std::size_t>(index[i]) * width + column];  // in the kernel that adds up the rows",
+    "model = torch.compile(model)  # for embeddings that are added up: torch.nn.EmbeddingBag",
+    "step = jax.jit(step)",
+};
+constexpr Advice kGatherInOrder = {
+    AdviceKind::code,
+    "Gather once, in the order in memory (sort the indices), and in 16 bits.",
+    "cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, index, sorted_index, position, sorted_position, count);",
+    "index, order = torch.sort(index)",
+    "index = jnp.sort(index)",
+};
+
+/// What there is none of is no evidence.
+void add_kinds(const KernelBlame& blame, Finding& finding) {
+  const auto chains = static_cast<double>(blame.chains);
+  if (blame.chains > 0) {
+    finding.evidence.push_back(
+        count_fact("elementwise_chains", "Chains of elementwise kernels in the recording", chains));
+    finding.evidence.push_back(
+        count_fact("chain_length", "Kernels in a chain, mean", static_cast<double>(blame.chain_kernels) / chains));
+  }
+  if (blame.gathers > 0) {
+    finding.evidence.push_back(
+        count_fact("gathers", "Gather and scatter kernels in the recording", static_cast<double>(blame.gathers)));
+  }
+  if (blame.layout_conversions > 0) {
+    finding.evidence.push_back(count_fact("layout_conversions", "Layout conversions in the recording",
+                                          static_cast<double>(blame.layout_conversions)));
+  }
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = avoidable_ns(rank, Owner::memory_bandwidth) * kSurelyReached;
@@ -18,35 +74,19 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const KernelBlame& blame = rank.blame;
   Finding finding =
       make_finding(kMemoryBandwidthRule, lost, step,
-                   "Kernels that only move data take " + ms_text(owned_ns(rank, Owner::memory_bandwidth)) +
-                       " a step, about " + ms_text(lost) + " (" + percent_text(lost / step) + ") of it avoidable");
+                   "Kernels that only move data take " + time_text(owned_ns(rank, Owner::memory_bandwidth)) +
+                       " a step, about " + time_text(lost) + " (" + format_percent(lost / step) + ") of it avoidable");
   finding.evidence = {
       time_fact("data_movement_per_step", "Elementwise chains, gathers and layout conversions, per step",
                 owned_ns(rank, Owner::memory_bandwidth)),
-      time_fact("data_movement_avoidable_per_step", "Of it avoidable by fusing, per step", lost),
-      count_fact("elementwise_chains", "Chains of elementwise kernels in the recording",
-                 static_cast<double>(blame.chains)),
-      count_fact(
-          "chain_length", "Kernels in a chain, mean",
-          static_cast<double>(blame.chain_kernels) / static_cast<double>(std::max<std::int64_t>(1, blame.chains))),
-      count_fact("gathers", "Gather and scatter kernels in the recording", static_cast<double>(blame.gathers)),
-      count_fact("layout_conversions", "Layout conversions in the recording",
-                 static_cast<double>(blame.layout_conversions)),
+      time_fact("data_movement_avoidable_per_step",
+                "Counted as avoidable, half of what fusing could save at best, per step", lost),
   };
-  finding.recommendations = {
-      {AdviceKind::code, "Let a compiler fuse elementwise chains into single passes over memory.",
-       "model = torch.compile(model)"},
-  };
-  if (blame.layout_conversions > 0) {
-    finding.recommendations.push_back({AdviceKind::code,
-                                       "Keep one layout throughout, so that nothing has to be converted.",
-                                       "model = model.to(memory_format=torch.channels_last)"});
-  }
-  if (blame.gathers > 0) {
-    finding.recommendations.push_back({AdviceKind::code,
-                                       "Gather once, in the order in memory (sort the indices), and in 16 bits.",
-                                       "index, order = torch.sort(index)"});
-  }
+  add_kinds(blame, finding);
+  if (blame.chains > 0) advise(evidence, {kFuseChains, kFuseChainsByHand}, finding);
+  if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
+  if (blame.gathers > 0 && blame.chains == 0) advise(evidence, {kFuseGathers}, finding);
+  if (blame.gathers > 0) advise(evidence, {kGatherInOrder}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::memory_bandwidth; }, finding);
   return {finding};

@@ -27,6 +27,42 @@ constexpr double kOverlapping = 0.02;  // of the collectives' time
 constexpr int kTimes = 24;             // two programs were given 16 and 32 times their batch
 constexpr Calibration kPerSample = {1.0, 0.0};
 
+// NCCL user guide: "ncclAllReduce", "Group Calls" (several collectives as one launch), "NCCL_DEBUG".
+constexpr Advice kReduceOnGpus = {
+    AdviceKind::code,
+    "Reduce on the GPUs with NCCL, not on the host.",
+    "ncclAllReduce(device_send, device_receive, count, ncclFloat, ncclSum, communicator, stream);",
+    "torch.distributed.init_process_group('nccl'); model = DistributedDataParallel(model.cuda())",
+    "grads = jax.lax.pmean(grads, axis_name='batch')",
+};
+constexpr Advice kBuckets = {
+    AdviceKind::code, "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
+    nullptr,          "model = DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)",
+    nullptr,
+};
+constexpr Advice kOwnStream = {
+    AdviceKind::code,
+    "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
+    "ncclGroupStart();\n"
+    "for (auto& part : parts) ncclAllReduce(part.send, part.receive, part.count, ncclFloat, ncclSum, communicator, "
+    "communication_stream);\n"
+    "ncclGroupEnd();",
+    nullptr,
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_latency_hiding_scheduler=true'  # before import jax",
+};
+constexpr Advice kSendIn16Bits = {
+    AdviceKind::code,
+    "Send in 16 bits what may be rounded, such as gradients.",
+    "ncclAllReduce(send, receive, count, ncclBfloat16, ncclSum, communicator, stream);",
+    "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
+    "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
+    "grads = jax.tree.map(lambda g: g.astype(jnp.bfloat16), grads)  # before they are summed up",
+};
+constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
+constexpr Advice kShowPath = {
+    AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", kNcclDebug, kNcclDebug, kNcclDebug,
+};
+
 struct Traffic {
   double collectives = 0;
   double elements = 0;
@@ -148,21 +184,29 @@ double lost_over_host_ns(const RankEvidence& rank) {
   return sum;
 }
 
+/// Whether the recording knows the types of what is sent, and none is wider than 16 bits.
+bool sends_16_bits(const Evidence& evidence) {
+  bool any = false;
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (const Collective& one : rank.timeline->collectives) {
+      any = true;
+      if (!contains_any(rank.timeline->names.at(one.data_type), {"half", "bfloat16", "float8"})) return false;
+    }
+  }
+  return any;
+}
+
 /// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
 void recommend(const Evidence& evidence, Exposure exposure, const HostShares& host, Finding& finding) {
+  const bool torch = evidence.framework == Framework::pytorch;
   const Recommendation reduce_less = {
-      AdviceKind::code, "Reduce gradients less often: a larger batch per GPU, or accumulate over several.",
-      fmt::format("batch_size *= {}  # or: with model.no_sync(): loss.backward()", kTimes)};
-  const Recommendation buckets = {
       AdviceKind::code,
-      "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
-      "DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)"};
+      torch ? "Reduce gradients less often: a larger batch per GPU, or accumulate over several."
+            : "Communicate less often: a larger batch or domain on each GPU.",
+      batch_snippet(evidence, kTimes,
+                    torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
   switch (exposure) {
-    case Exposure::over_host:
-      finding.recommendations.push_back({AdviceKind::code, "Reduce gradients on the GPUs with NCCL, not on the host.",
-                                         "torch.distributed.init_process_group('nccl'); "
-                                         "model = DistributedDataParallel(model.cuda())"});
-      return;
+    case Exposure::over_host: advise(evidence, {kReduceOnGpus}, finding); return;
     case Exposure::small_units:
       finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
                                          "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
@@ -191,12 +235,10 @@ void recommend(const Evidence& evidence, Exposure exposure, const HostShares& ho
       break;
     case Exposure::not_overlapped: break;
   }
-  finding.recommendations.push_back(buckets);
+  advise(evidence, {kBuckets, kOwnStream}, finding);
   if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
-  finding.recommendations.push_back({AdviceKind::code, "Send gradients in 16 bits.",
-                                     "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"});
-  finding.recommendations.push_back(
-      {AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", "NCCL_DEBUG=INFO"});
+  if (!sends_16_bits(evidence)) advise(evidence, {kSendIn16Bits}, finding);
+  advise(evidence, {kShowPath}, finding);
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
@@ -215,7 +257,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   const Traffic traffic = traffic_in_steps(rank);
   Finding finding = make_finding(kMultiGpuCommRule, lost, step,
-                                 "Communication takes " + ms_text(lost) + " a step (" + percent_text(lost / step) +
+                                 "Communication takes " + time_text(lost) + " a step (" + format_percent(lost / step) +
                                      ") that no computation overlaps");
   finding.evidence = {
       time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",

@@ -1,4 +1,9 @@
 // The optimizer updates parameters one by one: many tiny kernels, and many passes over the same memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
@@ -14,10 +19,41 @@ constexpr double kFewKernels = 40;  // a step: a fused or foreach optimizer need
 // (torch/optim/_functional.py, sparse_adam; ATen/native/sparse/cuda).
 constexpr double kSparseLaunches = 50;
 
+constexpr Advice kFusedUpdate = {
+    AdviceKind::code,
+    "Update all parameters with one kernel.",
+    nullptr,
+    "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)",
+    "update = jax.jit(optimizer.update, donate_argnums=(0, 1))  # or within the jitted step",
+};
+constexpr Advice kUpdateLists = {
+    AdviceKind::code, "Where no fused version exists, update lists of parameters together.",
+    nullptr,          "torch.optim.SGD(model.parameters(), lr=lr, foreach=True)",
+    nullptr,
+};
+constexpr Advice kCaptureUpdate = {
+    AdviceKind::code,
+    "The update is fused already: what is left is the host's way to it, which a graph of the step spares.",
+    nullptr,
+    "torch.optim.AdamW(model.parameters(), lr=lr, fused=True, capturable=True)  # within torch.cuda.graph",
+    "step = jax.jit(step, donate_argnums=0)  # the update within it",
+};
+constexpr Advice kOneBuffer = {
+    AdviceKind::code,
+    "Keep parameters, gradients and moments of all layers in one buffer each, and update them in one pass.",
+    "adamw<<<blocks, 256, 0, stream>>>(parameters, gradients, first_moments, second_moments, count, rate);",
+};
+
+std::string kernels_text(double a_step) {
+  const long count = std::lround(std::max(1.0, a_step));
+  return fmt::format("{} kernel{}", format_count(count), count == 1 ? "" : "s");
+}
+
 struct Updates {
   double kernels = 0;
   double multi_tensor = 0;
   double gpu_ns = 0;
+  double fused = 0;  ///< ns in kernels that update many parameters at once from beginning to end
 };
 
 Updates updates_in_steps(const RankEvidence& rank) {
@@ -26,7 +62,10 @@ Updates updates_in_steps(const RankEvidence& rank) {
     if (work.category != Category::optimizer || !rank.in_steps(work)) continue;
     sum.kernels += 1;
     sum.multi_tensor += is_multi_tensor(rank.timeline->name_of(work.event));
-    sum.gpu_ns += static_cast<double>(work.end - work.start);
+    const auto ns = static_cast<double>(work.end - work.start);
+    sum.gpu_ns += ns;
+    if (contains_any(rank.timeline->name_of(work.event), {"fusedoptimizer", "fusedadam", "fused_adam"}))
+      sum.fused += ns;
   }
   return sum;
 }
@@ -82,8 +121,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   Finding finding =
       make_finding(kOptimizerRule, lost, step,
-                   "The optimizer's update loses " + ms_text(lost) + " a step (" + percent_text(lost / step) + ") in " +
-                       std::to_string(static_cast<int>(updates.kernels / rank.step_count())) + " kernels");
+                   "The optimizer's update loses " + time_text(lost) + " a step (" + format_percent(lost / step) +
+                       ") in " + kernels_text(updates.kernels / rank.step_count()));
   finding.evidence = {
       count_fact("optimizer_kernels_per_step", "Kernels of the optimizer per step",
                  updates.kernels / rank.step_count()),
@@ -92,12 +131,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("optimizer_gpu_per_step", "GPU time of the optimizer, per step", updates.gpu_ns / rank.step_count()),
       time_fact("optimizer_idle_per_step", "GPU idle in the optimizer, per step", rank.part_ns(Part::idle_optimizer)),
   };
-  finding.recommendations = {
-      {AdviceKind::code, "Update all parameters with one kernel.",
-       "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
-      {AdviceKind::code, "Where no fused version exists, update lists of parameters together.",
-       "torch.optim.SGD(model.parameters(), lr=lr, foreach=True)"},
-  };
+  if (updates.fused * 2 > updates.gpu_ns) {
+    advise(evidence, {kCaptureUpdate, kOneBuffer}, finding);
+  } else {
+    advise(evidence, {kFusedUpdate, kOneBuffer}, finding);
+    if (updates.multi_tensor * 2 < updates.kernels) advise(evidence, {kUpdateLists}, finding);
+  }
   add_tables(rank, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::optimizer; }, finding);

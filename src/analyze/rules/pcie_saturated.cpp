@@ -77,13 +77,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
                    link->link_known ? "" : " (assumed, as the link was not sampled)"),
        "pcie_rate", link->highest, "B/s"},
   };
-  finding.recommendations = {
-      {AdviceKind::code,
-       "Send fewer bytes: integers or 16 bits, decoded and converted on the GPU; keep on the GPU what returns.",
-       "x = x_uint8.to('cuda', non_blocking=True)"},
+  advise(evidence, {kSendFewerBytes}, finding);
+  finding.recommendations.push_back(
       {AdviceKind::command, "Check that the link has its full width and generation.",
-       "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"},
-  };
+       "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"});
   finding.gain = shaped(1.0, step / std::max(step - lost, 0.1 * step), "copies at the limit of the link removed");
   return {finding};
 }

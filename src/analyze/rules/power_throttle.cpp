@@ -14,9 +14,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations = {
       {AdviceKind::command, "Compare the limit with what the board allows, and raise it if the power supply permits.",
        "nvidia-smi -q -d POWER && nvidia-smi -pl <watts>"},
-      {AdviceKind::config, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.",
-       "dtype: bfloat16"},
+      {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""},
   };
+  const auto narrow = advice_for(evidence, {kComputeIn16Bits});
+  if (!narrow.empty()) finding.recommendations.back().snippet = narrow.front().snippet;
   return {finding};
 }
 

@@ -41,6 +41,78 @@ double math_ns(const RankEvidence& rank, MatrixMath math) {
   return sum / rank.step_count();
 }
 
+// cuBLAS library: "cublasMath_t" and "cublasComputeType_t"; cuDNN: "cudnnMathType_t". Double precision in TF32 is
+// another result: 10 bits of mantissa instead of 52.
+constexpr const char* kTorchTf32 = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True";
+constexpr const char* kJaxTf32 = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')";
+constexpr const char* kAllowTf32 = "At least allow TF32, which needs no other change.";
+constexpr Advice kTf32Products = {
+    AdviceKind::code,
+    kAllowTf32,
+    "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // cublasLt: CUBLAS_COMPUTE_32F_FAST_TF32",
+    kTorchTf32,
+    kJaxTf32,
+};
+constexpr Advice kTf32Convolutions = {
+    AdviceKind::code,
+    kAllowTf32,
+    "cudnnSetConvolutionMathType(convolution, CUDNN_DEFAULT_MATH);  // and NVIDIA_TF32_OVERRIDE unset",
+    kTorchTf32,
+    kJaxTf32,
+};
+constexpr Advice kLeaveDoubles = {
+    AdviceKind::code,
+    "If the result allows it, multiply in single precision on the tensor cores (TF32), or in doubles only where they "
+    "matter.",
+    "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_32F, lda, b, CUDA_R_32F, ldb, &beta, "
+    "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT);",
+    "model = model.float(); x = x.float(); torch.set_float32_matmul_precision('high')",
+    "jax.config.update('jax_enable_x64', False)",
+};
+constexpr Advice kLayoutOfTensorCores = {
+    AdviceKind::code,
+    "For convolutions keep tensors in the layout of the tensor cores.",
+    "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
+    "model = model.to(memory_format=torch.channels_last)",
+    "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+};
+
+/// Whether works of the category are among those to be computed more narrowly.
+bool owns(const RankEvidence& rank, Category category) {
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (work.category == category && rank.blame.owner[i] == Owner::precision && rank.in_steps(work)) return true;
+  }
+  return false;
+}
+
+struct MatrixTimes {
+  double simt, wide, tf32;  ///< ns a step
+};
+
+std::string title_of(const MatrixTimes& times, double step) {
+  const auto part = [step](double ns) { return time_text(ns) + " a step (" + format_percent(ns / step) + ")"; };
+  if (times.wide > times.simt && times.wide > times.tf32) {
+    return "Matrix work takes " + part(times.wide) + " in double precision";
+  }
+  if (times.simt + times.wide > times.tf32) {
+    return "Matrix work takes " + part(times.simt + times.wide) + " outside of tensor cores";
+  }
+  return "Matrix work of " + time_text(times.tf32) + " a step runs in TF32, not in 16 bits";
+}
+
+struct NamedTime {
+  const char* id;
+  const char* label;
+  double ns;
+};
+
+void add_times(std::initializer_list<NamedTime> times, Finding& finding) {
+  for (const NamedTime& one : times) {
+    if (one.ns > 0) finding.evidence.push_back(time_fact(one.id, one.label, one.ns));
+  }
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
@@ -52,27 +124,25 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
-  Finding finding =
-      make_finding(kPrecisionRule, lost, step,
-                   simt + wide > tf32 ? "Matrix work takes " + ms_text(simt + wide) + " a step (" +
-                                            percent_text((simt + wide) / step) + ") outside of tensor cores"
-                                      : "Matrix work of " + ms_text(tf32) + " a step runs in TF32, not in 16 bits");
-  finding.evidence = {
-      time_fact("fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt),
-      time_fact("tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32),
-      time_fact("half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half),
-  };
-  if (wide > 0)
-    finding.evidence.push_back(time_fact("fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide));
-  finding.recommendations = {
-      {AdviceKind::code, "Compute in BF16; weights and reductions stay in FP32.",
-       "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)"},
-      {AdviceKind::code, "At least allow TF32, which needs no other change.",
-       "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True", "tf32",
-       gain_of_tf32(evidence)},
-      {AdviceKind::code, "For convolutions keep tensors in the layout of the tensor cores.",
-       "model = model.to(memory_format=torch.channels_last)"},
-  };
+  Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
+  add_times({{"fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt},
+             {"tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32},
+             {"half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half},
+             {"fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide}},
+            finding);
+  const bool convolves = owns(rank, Category::convolution);
+  const bool in_doubles = wide > simt;
+  if (in_doubles) advise(evidence, {kLeaveDoubles}, finding);
+  if (!in_doubles) advise(evidence, {kComputeIn16Bits}, finding);
+  if (simt > 0) {
+    const bool alone = convolves && !owns(rank, Category::gemm);
+    for (Recommendation& one : advice_for(evidence, {alone ? kTf32Convolutions : kTf32Products})) {
+      one.id = "tf32";
+      one.gain = gain_of_tf32(evidence);
+      finding.recommendations.push_back(std::move(one));
+    }
+  }
+  if (convolves && !in_doubles) advise(evidence, {kLayoutOfTensorCores}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::precision; }, finding);
   return {finding};

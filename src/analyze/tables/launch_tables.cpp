@@ -34,8 +34,8 @@ AnalysisTable launch_table(const Evidence& evidence) {
   AnalysisTable table{
       "launches",
       "Launch calls",
-      "Delay: from the end of the call to the start of its (first) work, 0 if it began earlier. Slow: above 50 us; "
-      "delayed: above 100 us.",
+      "Delay: from the end of the call to the start of its (first) work, 0 if it began earlier. Slow: above 50 µs; "
+      "delayed: above 100 µs.",
       {{"call", "Call", ""},
        {"works", "Works per step", ""},
        {"mean_call", "Mean duration of the call", "s"},
@@ -112,7 +112,7 @@ AnalysisTable idle_table(const Evidence& evidence) {
       "idle",
       "Idle time of each stream",
       "As HTA defines it, and per stream: never summed over streams, which overlap. Host: the work was launched "
-      "after the one before had ended; kernel: launched in time, gap below 30 us; other: the rest (dependencies).",
+      "after the one before had ended; kernel: launched in time, gap below 30 µs; other: the rest (dependencies).",
       {{"rank", "Rank", ""},
        {"stream", "Stream", ""},
        {"busy", "Busy", "s"},
@@ -141,9 +141,8 @@ AnalysisTable idle_table(const Evidence& evidence) {
     }
     for (const auto& [track, one] : streams) {
       const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
-      table.rows.push_back({static_cast<std::int64_t>(std::max(0, rank.timeline->rank)),
-                            stream_name(*rank.timeline, track), seconds(one.busy), seconds(one.host),
-                            seconds(one.kernel), seconds(one.other)});
+      table.rows.push_back({static_cast<std::int64_t>(rank.number()), stream_name(*rank.timeline, track),
+                            seconds(one.busy), seconds(one.host), seconds(one.kernel), seconds(one.other)});
     }
   }
   return table;

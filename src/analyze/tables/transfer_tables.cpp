@@ -73,8 +73,7 @@ AnalysisTable overlap_table(const Evidence& evidence) {
     const auto all = static_cast<double>(total_length(communication));
     if (all <= 0) continue;
     const auto hidden = static_cast<double>(overlap_length(communication, compute));
-    table.rows.push_back(
-        {static_cast<std::int64_t>(std::max(0, rank.timeline->rank)), all * 1e-9, hidden * 1e-9, hidden / all});
+    table.rows.push_back({static_cast<std::int64_t>(rank.number()), all * 1e-9, hidden * 1e-9, hidden / all});
   }
   if (table.rows.empty()) table.note = "No communication in the analyzed steps.";
   return table;
@@ -99,7 +98,7 @@ AnalysisTable rank_table(const Evidence& evidence) {
       {}};
   for (const RankEvidence& rank : evidence.ranks) {
     const double waiting = rank.part_ns(Part::idle_waiting_for_rank);
-    table.rows.push_back({static_cast<std::int64_t>(rank.timeline->rank), rank.timeline->host, rank.step_ns() * 1e-9,
+    table.rows.push_back({static_cast<std::int64_t>(rank.number()), rank.timeline->host, rank.step_ns() * 1e-9,
                           rank.group_ns("compute") * 1e-9, rank.own_work_ns() * 1e-9,
                           rank.group_ns("communication") * 1e-9, waiting * 1e-9,
                           (rank.group_ns("idle") - waiting) * 1e-9,
