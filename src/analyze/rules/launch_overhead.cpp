@@ -79,9 +79,8 @@ constexpr Advice kCompile = {
 };
 constexpr Advice kFuseKernels = {
     AdviceKind::code,
-    "Launch fewer, larger kernels: one for a chain of small ones, one for a batch of equal ones.",
-    "cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16BF, lda, stride_a, b, "
-    "CUDA_R_16BF, ldb, stride_b, &beta, c, CUDA_R_32F, ldc, stride_c, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
+    "Launch fewer, larger kernels: one for a chain of small ones, one for many items.",
+    "for (int i = blockIdx.x; i < items; i += gridDim.x) update(item[i]);  // in one kernel, not a launch an item",
 };
 
 struct Launches {
