@@ -66,7 +66,7 @@ std::int64_t gpu_works(const Timeline& timeline) {
 std::string cost_text(const Timeline& timeline) {
   if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
   const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
-  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f})", percent("inflation"),
+  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"),
                      percent("inflation_low"), percent("inflation_high"));
 }
 

@@ -86,6 +86,11 @@ void advise(const Evidence& evidence, std::initializer_list<Advice> all, Finding
   for (Recommendation& one : advice_for(evidence, all)) finding.recommendations.push_back(std::move(one));
 }
 
+bool trains(const RankEvidence& rank) {
+  return has_backward_pass(*rank.timeline, rank.list) ||
+         std::ranges::any_of(rank.list.works, [](const GpuWork& work) { return work.category == Category::optimizer; });
+}
+
 std::string batch_snippet(const Evidence& evidence, int times, std::string_view remark) {
   const bool native = evidence.framework == Framework::native;
   return fmt::format("batch_size *= {}{}  {} {}", times, native ? ";" : "", native ? "//" : "#", remark);

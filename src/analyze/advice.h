@@ -13,6 +13,7 @@
 namespace warpmark::analyze {
 
 struct Evidence;
+struct RankEvidence;
 
 enum class Framework : std::uint8_t {
   other,   ///< none of these, or nothing was recorded that tells: advice without a snippet
@@ -39,6 +40,9 @@ struct Advice {
 [[nodiscard]] std::vector<Recommendation> advice_for(const Evidence& evidence, std::initializer_list<Advice> all);
 /// Appends.
 void advise(const Evidence& evidence, std::initializer_list<Advice> all, Finding& finding);
+
+/// Whether it has a loss and an optimizer: by ranges, names, or kernels that update parameters.
+[[nodiscard]] bool trains(const RankEvidence& rank);
 
 /// "batch_size *= 24", and the remark as a comment behind it.
 [[nodiscard]] std::string batch_snippet(const Evidence& evidence, int times, std::string_view remark);

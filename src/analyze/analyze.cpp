@@ -161,9 +161,9 @@ std::string verdict_of(const Analysis& analysis, const ProfileSession& session) 
     return fmt::format("{} ({}): curing it gives about {} to {} the samples a second.", top.title, top.rule,
                        format_times(top.gain.low), format_times(top.gain.high));
   }
-  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule,
-                     analysis.ranks.empty() ? "profiled kernels" : "step", format_times(top.gain.low),
-                     format_times(top.gain.high));
+  const char* what = !analysis.ranks.empty() ? "step" : top.lost_ns > 0 ? "profiled kernels" : "work";
+  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule, what,
+                     format_times(top.gain.low), format_times(top.gain.high));
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {

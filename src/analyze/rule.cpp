@@ -18,6 +18,11 @@ constexpr double kSpreadAtNoGain = 0.5;
 constexpr std::size_t kEventsShown = 5;
 constexpr double kToldInTenths = 9.5;  // told with a decimal: a mean of 1.5 a step is neither 1 nor 2
 
+/// The range of a whole step, around all that the host did in it, shows nothing of why the GPU was idle.
+bool is_profiled_step(const RankEvidence& rank, EventIndex event) {
+  return rank.timeline->name_of(event).starts_with("ProfilerStep#");
+}
+
 }  // namespace
 
 bool can_apply(const Rule& rule, const Evidence& evidence) {
@@ -139,7 +144,8 @@ void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Find
   std::sort(pieces.begin(), pieces.end(),
             [](const IdlePiece& a, const IdlePiece& b) { return a.end - a.start > b.end - b.start; });
   for (const IdlePiece& piece : pieces) {
-    const EventIndex event = piece.host_event != kNoEvent ? piece.host_event : piece.next_work;
+    const bool host = piece.host_event != kNoEvent && !is_profiled_step(rank, piece.host_event);
+    const EventIndex event = host ? piece.host_event : piece.next_work;
     if (event == kNoEvent || finding.events.size() >= kEventsShown) continue;
     const bool shown = std::any_of(finding.events.begin(), finding.events.end(),
                                    [event](const EventReference& one) { return one.event == event; });

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analyze/host_activity.h"
+#include "base/text.h"
 
 namespace warpmark::analyze {
 
@@ -119,8 +120,9 @@ void leave_out_start(Steps& steps) {
 
 Steps from_ranges(const Timeline& timeline, const WorkList& list, const Candidate& chosen, const char* kind) {
   Steps steps;
-  steps.found_by = contains_any(chosen.name, {"profilerstep"}) ? "ProfilerStep annotations"
-                                                               : std::string(kind) + " '" + chosen.name + "'";
+  steps.found_by = contains_any(chosen.name, {"profilerstep"})
+                       ? "ProfilerStep annotations"
+                       : std::string(kind) + " '" + std::string(trim(chosen.name)) + "'";
   steps.found = static_cast<int>(chosen.ranges.size());
   std::vector<std::int64_t> boundaries = gpu_starts(timeline, list, chosen.ranges);
   if (boundaries.size() < 2) {  // launches were not recorded: the ranges themselves

@@ -13,6 +13,8 @@
 namespace warpmark::report {
 namespace {
 
+constexpr double kNoteworthyCost = 0.02;  // of a step
+constexpr std::string_view kRecording = "idle_profiler";
 constexpr double kNoteworthyPart = 0.001;  // of a step; what is smaller is summed up
 
 struct Group {
@@ -33,6 +35,7 @@ Tone tone_of(const Finding& finding) {
 
 /// "idle_data_loading" in the group "idle" is "data loading".
 std::string part_name(const BreakdownPart& part) {
+  if (part.id == kRecording) return "recording itself";
   std::string name = part.id;
   for (const std::string_view prefix : {"idle_", "exposed_"}) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
@@ -206,6 +209,13 @@ std::string combined_text(const Analysis& analysis) {
   return std::string("All cures together") + (other_batch ? ", the batch as it is: " : ": ") + together;
 }
 
+/// What recording itself is estimated to cost, of a step.
+double recording_share(const Analysis& analysis) {
+  double share = 0;
+  for (const auto& part : analysis.breakdown) share += part.id == kRecording ? part.share : 0;
+  return share;
+}
+
 Section summary_section(const Analysis& analysis) {
   Section section{"Summary", {}};
   const Tone tone = analysis.findings.empty() || analysis.findings.front().severity < 0.4
@@ -223,6 +233,12 @@ Section summary_section(const Analysis& analysis) {
         {{"step", Tone::quiet},
          {fmt::format("{} median of {}{}, found by {}", format_seconds(ns_to_s(analysis.median_step_ns)),
                       format_plural(steps, "step", "steps"), mean_text(analysis), analysis.steps_found_by)}});
+  }
+  if (const double recording = recording_share(analysis); recording >= kNoteworthyCost) {
+    const double step = shown_step_s(analysis) * (1 - recording);
+    facts.rows.push_back(
+        {{"", Tone::quiet},
+         {"about " + format_seconds(step) + " without the cost of recording, of which findings are shares"}});
   }
   if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {

@@ -211,6 +211,19 @@ TEST(Advice, of_a_graph_names_the_launches_it_replaces) {
   EXPECT_THAT(first.snippet, HasSubstr("cudaStreamBeginCapture"));
 }
 
+TEST(Idle, is_not_shown_by_the_range_of_a_whole_step) {
+  const Analysis analysis = of(testing_support::stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) {
+      scene.idle_host(60'000);
+      scene.launch(kKernel, 4'000);
+    }
+  }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  ASSERT_NE(finding, nullptr);
+  ASSERT_FALSE(finding->events.empty());
+  for (const EventReference& event : finding->events) EXPECT_EQ(event.name, kKernel);
+}
+
 /// In PyTorch.
 template <typename Body>
 Analysis steps_of(Body body) {
@@ -284,6 +297,14 @@ TEST(Advice, to_programs_that_do_not_train_names_no_loss) {
   const std::string text = words_of(analysis);
   EXPECT_THAT(text, HasSubstr("batch_size"));
   for (const char* foreign : {"loss", "learning rate", "AdamW"}) EXPECT_THAT(text, Not(HasSubstr(foreign)));
+}
+
+TEST(Advice, to_programs_that_train_is_so_where_only_kernels_tell_it) {
+  const Analysis analysis = of(testing_support::stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch(testing_support::kTensorGemm, 20'000, 8);
+    scene.launch("multi_tensor_apply_kernel<TensorListMetadata<4>>", 20'000);
+  }));
+  EXPECT_THAT(words_of(analysis), HasSubstr("learning rate"));
 }
 
 TEST(Advice, on_fused_optimizers_is_not_to_fuse_them) {

@@ -36,7 +36,7 @@ TEST(Steps, come_from_other_repeating_ranges) {
   }
   const Timeline timeline = scene.build();
   const Steps steps = steps_of(timeline);
-  EXPECT_EQ(steps.found_by, "annotation 'train iteration '");
+  EXPECT_EQ(steps.found_by, "annotation 'train iteration'");
   EXPECT_EQ(steps.analyzed.size(), 4U);
 }
 

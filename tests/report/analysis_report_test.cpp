@@ -120,6 +120,14 @@ TEST(AnalysisReport, sums_up_small_parts_unless_they_are_all_of_a_group) {
   EXPECT_EQ(text.find("- other", copies), std::string::npos);
 }
 
+TEST(AnalysisReport, tells_the_step_that_findings_are_shares_of) {
+  auto analysis = two_ranks();
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("cost of recording")));
+  analysis.breakdown.push_back({"idle_profiler", "idle", 20'000'000, 0.2});
+  EXPECT_THAT(shown(analysis), HasSubstr("about 80.00 ms without the cost of recording"));
+  EXPECT_THAT(shown(analysis), HasSubstr("- recording itself"));
+}
+
 TEST(AnalysisReport, breaks_down_the_mean_step_where_it_is_told) {
   auto analysis = two_ranks();
   for (auto& rank : analysis.ranks) rank.steps.push_back({200'000'000, 1'100'000'000});

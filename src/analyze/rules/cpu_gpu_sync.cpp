@@ -19,18 +19,22 @@ std::string op_around(const RankEvidence& rank, EventIndex call) {
 }
 
 constexpr const char* kReadRarely =
-    "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), printing a tensor, nonzero() "
-    "and "
-    "boolean indexing wait.";
-constexpr const char* kReadJaxRarely =
-    "metrics.append(loss)  # a jax.Array; float(), np.asarray() and printing wait: read them every 100 steps";
+    "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), torch.cuda.synchronize(), "
+    "printing a tensor, nonzero() and boolean indexing wait.";
 constexpr Advice kReadLossRarely = {
     AdviceKind::code, kReadRarely, nullptr, "running_loss += loss.detach()  # read with .item() every 100 steps",
-    kReadJaxRarely,
+    nullptr,
 };
 constexpr Advice kReadResultsRarely = {
     AdviceKind::code, kReadRarely, nullptr, "results.append(y)  # tensors; one torch.stack(results).cpu() at the end",
-    kReadJaxRarely,
+    nullptr,
+};
+constexpr Advice kReadArraysRarely = {
+    AdviceKind::code,
+    "Keep values on the GPU and read them rarely: float(), np.asarray(), printing and block_until_ready() wait.",
+    nullptr,
+    nullptr,
+    "metrics.append(loss)  # a jax.Array; np.asarray(jnp.stack(metrics)) every 100 steps",
 };
 // "Streams" and "Events" of the CUDA C++ Programming Guide; which calls wait: "API synchronization behavior" of the
 // CUDA Runtime API (copies between the device and pageable memory do).
@@ -131,8 +135,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
     const auto most = std::max_element(waits.from.begin(), waits.from.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     finding.evidence.push_back({"Most often from: " + most->first, "sync_origin", std::nullopt, ""});
-    advise(evidence, {has_backward_pass(*rank.timeline, rank.list) ? kReadLossRarely : kReadResultsRarely}, finding);
-    advise(evidence, {kOrderByEvents, kReadLater, kFindWaits}, finding);
+    advise(evidence, {trains(rank) ? kReadLossRarely : kReadResultsRarely}, finding);
+    advise(evidence, {kReadArraysRarely, kOrderByEvents, kReadLater, kFindWaits}, finding);
   }
   show_idle(rank, {Part::idle_sync}, finding);
   if (modes.launches_block) show_idle(rank, {Part::idle_launch}, finding);

@@ -60,7 +60,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
            : fmt::format("A batch {} times as large does not fill the GPU yet", larger.times),
        "batch_that_fills", larger.full_at, ""});
   finding.recommendations = {
-      {AdviceKind::config, has_backward_pass(*rank.timeline, rank.list) ? kTrainLarger : kLarger,
+      {AdviceKind::config, trains(rank) ? kTrainLarger : kLarger,
        batch_snippet(evidence, larger.times, "or as far as memory allows")},
   };
   advise(evidence, {kSideBySide, kSeeMemory}, finding);

@@ -183,7 +183,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
   const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
   const Gain compiled = gain_around(without_dispatch(evidence, kCompiledAway), kCompiled,
                                     "replay of the recorded steps with 25 % of dispatching gone, as compiling did");
-  const bool training = has_backward_pass(*evidence.rank().timeline, evidence.rank().list);
+  const bool training = trains(evidence.rank());
   const auto give = [&](const Advice& advice, const char* id, const std::optional<Gain>& gain) {
     for (Recommendation& one : advice_for(evidence, {advice})) {
       one.id = id;

@@ -26,7 +26,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return kernel_finding(
       kOccupancyRule, evidence, "Low occupancy",
       {{AdviceKind::code, "Use fewer registers or less shared memory per block, or blocks of another size.",
-        "__global__ void __launch_bounds__(256, 4) kernel(...)"},
+        "__global__ void __launch_bounds__(256, 4) kernel(float* y, const float* x, int count)"},
        {AdviceKind::code, "Let the runtime propose the block size.",
         "cudaOccupancyMaxPotentialBlockSize(&grid, &block, kernel, 0, 0);"}},
       judge);

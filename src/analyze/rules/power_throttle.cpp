@@ -13,7 +13,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle, "runs at its power limit");
   finding.recommendations = {
       {AdviceKind::command, "Compare the limit with what the board allows, and raise it if the power supply permits.",
-       "nvidia-smi -q -d POWER && nvidia-smi -pl <watts>"},
+       "nvidia-smi -q -d POWER  # then: nvidia-smi -pl WATTS"},
       {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""},
   };
   const auto narrow = advice_for(evidence, {kComputeIn16Bits});

@@ -14,7 +14,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations = {
       {AdviceKind::command, "See temperatures, fans and neighbours; air flow and inlet temperature come first.",
        "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"},
-      {AdviceKind::command, "Until it is fixed, a lower power limit gives steadier clocks.", "nvidia-smi -pl 500"},
+      {AdviceKind::command, "Until it is fixed, a lower power limit gives steadier clocks.",
+       "nvidia-smi -pl WATTS  # below the present limit: nvidia-smi -q -d POWER"},
   };
   return {finding};
 }
