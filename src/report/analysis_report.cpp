@@ -236,9 +236,8 @@ Section summary_section(const Analysis& analysis) {
   }
   if (const double recording = recording_share(analysis); recording >= kNoteworthyCost) {
     const double step = shown_step_s(analysis) * (1 - recording);
-    facts.rows.push_back(
-        {{"", Tone::quiet},
-         {"about " + format_seconds(step) + " without the cost of recording, of which findings are shares"}});
+    facts.rows.push_back({{"", Tone::quiet},
+                          {"findings are shares of it without the cost of recording, about " + format_seconds(step)}});
   }
   if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {
