@@ -15,10 +15,14 @@ namespace warpmark::analyze {
 
 namespace {
 
+bool is_generated(std::string_view name) {
+  return contains_any(name, {"triton_poi_fused", "triton_red_fused", "triton_per_fused", "triton_tem_fused"});
+}
+
 Framework told_by(std::string_view name) {
+  if (is_generated(name)) return Framework::pytorch;
   if (contains_any(name, {"aten::", "at::native", "2at6native", "at::cuda", "c10::", "torch::", "torch/", "torch.",
-                          "autograd::engine", "profilerstep#", "optimizer.step#", "triton_poi_fused",
-                          "triton_red_fused", "triton_per_fused", "triton_tem_fused", "nn.module:"})) {
+                          "autograd::engine", "profilerstep#", "optimizer.step#", "nn.module:"})) {
     return Framework::pytorch;
   }
   const bool fusion = name.starts_with("loop_") || name.starts_with("input_") || name.starts_with("gemm_fusion_");
@@ -57,7 +61,7 @@ const char* snippet_of(const Advice& advice, Framework framework) {
 
 Framework framework_of(const ProfileSession& session) {
   bool jax = false;
-  bool others = runs_python(session.counters) || session.ranks.empty();
+  bool others = runs_python(session.counters) || (session.ranks.empty() && session.kernels.empty());
   bool foreign = false;
   for (const Timeline& timeline : session.ranks) {
     others = others || runs_python(timeline);
@@ -69,8 +73,23 @@ Framework framework_of(const ProfileSession& session) {
       foreign = foreign || is_of_others(name);
     }
   }
+  for (const KernelProfile& profile : session.kernels) {
+    const Framework told = told_by(profile.name);
+    if (told == Framework::pytorch) return told;
+    jax = jax || told == Framework::jax;
+    foreign = foreign || is_of_others(profile.name);
+  }
   if (jax && !foreign) return Framework::jax;
   return others || foreign ? Framework::other : Framework::native;
+}
+
+bool is_compiled(const ProfileSession& session) {
+  return std::ranges::any_of(session.ranks, [](const Timeline& timeline) {
+    for (NameId i = 0; i < timeline.names.size(); ++i) {
+      if (is_generated(timeline.names.at(i))) return true;
+    }
+    return false;
+  });
 }
 
 std::vector<Recommendation> advice_for(const Evidence& evidence, std::initializer_list<Advice> all) {
@@ -104,6 +123,14 @@ constinit const Advice kComputeIn16Bits = {
     "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
     "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)",
     "y = jax.lax.dot(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32)",
+};
+
+constinit const Advice kMendGraphBreaks = {
+    AdviceKind::code,
+    "The program is compiled, but something is left between the compiled parts: find what breaks them apart.",
+    nullptr,
+    "model = torch.compile(model, fullgraph=True)  # stops at the first break and says why",
+    nullptr,
 };
 
 constinit const Advice kSendFewerBytes = {

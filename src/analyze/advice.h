@@ -26,6 +26,9 @@ enum class Framework : std::uint8_t {
 /// timeline with neither is a native program's. O(names), not O(events).
 [[nodiscard]] Framework framework_of(const ProfileSession& session);
 
+/// Whether TorchInductor generated kernels of it. O(names).
+[[nodiscard]] bool is_compiled(const ProfileSession& session);
+
 /// One cure, with a snippet for each framework that knows it; null where it does not.
 struct Advice {
   AdviceKind kind = AdviceKind::code;
@@ -50,5 +53,6 @@ void advise(const Evidence& evidence, std::initializer_list<Advice> all, Finding
 // Advice that more than one rule gives.
 extern const Advice kComputeIn16Bits;
 extern const Advice kSendFewerBytes;
+extern const Advice kMendGraphBreaks;  ///< of programs that are compiled
 
 }  // namespace warpmark::analyze

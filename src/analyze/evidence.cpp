@@ -112,6 +112,7 @@ Evidence gather_evidence(const ProfileSession& session) {
   Evidence evidence;
   evidence.session = &session;
   evidence.framework = framework_of(session);
+  evidence.compiled = is_compiled(session);
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
   std::vector<RankAlignment> alignments = align_ranks(session, lists);

@@ -54,6 +54,7 @@ struct Evidence {
   const ProfileSession* session = nullptr;
   std::vector<RankEvidence> ranks;         ///< those with GPU work in their steps
   std::size_t critical = 0;                ///< the rank that the others wait for (index into ranks)
+  bool compiled = false;                   ///< by torch.compile
   Framework framework = Framework::other;  ///< what the program is written with
 
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }

@@ -318,8 +318,56 @@ TEST(Advice, on_fused_optimizers_is_not_to_fuse_them) {
   ASSERT_NE(find(analysis, "optimizer"), nullptr);
   EXPECT_THAT(find(analysis, "optimizer")->title, HasSubstr("in 1 kernel"));
   const std::string text = advice_of(analysis, "optimizer");
-  EXPECT_THAT(text, HasSubstr("fused already"));
+  EXPECT_THAT(text, HasSubstr("updated together already"));
   EXPECT_THAT(text, Not(HasSubstr("foreach")));
+}
+
+TEST(Advice, on_optimizers_names_the_one_that_was_recorded) {
+  const auto updating = [](const char* range) {
+    return advice_of(steps_of([range](TimelineScene& scene) {
+                       for (int i = 0; i < 10; ++i) scene.launch(testing_support::kTensorGemm, 100'000);
+                       scene.within(range, EventKind::annotation, [&] {
+                         for (int i = 0; i < 300; ++i) scene.launch("at::native::add", 3'000), scene.idle_host(5'000);
+                       });
+                     }),
+                     "optimizer");
+  };
+  EXPECT_THAT(updating("Optimizer.step#Adam.step"),
+              HasSubstr("torch.optim.Adam(model.parameters(), lr=lr, fused=True)"));
+  const std::string without = updating("Optimizer.step#RMSprop.step");
+  EXPECT_THAT(without, HasSubstr("torch.optim.RMSprop(model.parameters(), lr=lr, foreach=True)"));
+  EXPECT_THAT(without, Not(HasSubstr("fused=True")));
+}
+
+TEST(Advice, to_compiled_programs_is_not_to_compile_them) {
+  const auto chains = [](const char* kernel) {
+    return words_of(steps_of([kernel](TimelineScene& scene) {
+      scene.launch(testing_support::kTensorGemm, 50'000);
+      for (int i = 0; i < 10; ++i) scene.launch(kernel, 100'000);
+      for (int i = 0; i < 100; ++i) scene.idle_host(20'000), scene.launch(testing_support::kTensorGemm, 4'000);
+    }));
+  };
+  EXPECT_THAT(chains("void at::native::vectorized_elementwise_kernel<4>"), HasSubstr("torch.compile(model)\n"));
+  const std::string compiled = chains("triton_poi_fused_add_relu_0");
+  EXPECT_THAT(compiled, HasSubstr("fullgraph=True"));
+  EXPECT_THAT(compiled, Not(HasSubstr("torch.compile(model)\n")));
+}
+
+TEST(Advice, on_kernels_of_libraries_is_not_to_rewrite_them) {
+  const auto occupied = [](const char* name) {
+    ProfileSession session;
+    KernelProfile profile;
+    profile.name = name;
+    profile.metrics.add("gpu__time_duration.sum", "ns", 1'000'000);
+    profile.metrics.add("sm__warps_active.avg.pct_of_peak_sustained_active", "%", 20);
+    profile.metrics.add("sm__maximum_warps_per_active_cycle_pct", "%", 50);
+    session.kernels.push_back(std::move(profile));
+    return words_of(analyze(session));
+  };
+  EXPECT_THAT(occupied("saxpy(int, float*)"), HasSubstr("__launch_bounds__"));
+  EXPECT_THAT(occupied("ampere_sgemm_128x64_nn cublasLt::kernel"), Not(HasSubstr("__launch_bounds__")));
+  EXPECT_THAT(occupied("ampere_sgemm_128x64_nn cublasLt::kernel"), HasSubstr("cublasLtMatmulAlgoGetHeuristic"));
+  EXPECT_THAT(occupied("void at::native::reduce_kernel<512, 1>"), HasSubstr("max-autotune"));
 }
 
 TEST(Advice, on_loading_tells_workers_from_their_absence) {

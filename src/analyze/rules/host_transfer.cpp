@@ -25,7 +25,7 @@ constexpr Advice kPinInputs = {
 };
 constexpr Advice kCopyAhead = {
     AdviceKind::code,
-    "Copy the next batch on a stream of its own while this one computes.",
+    "Copy what the next step needs on a stream of its own while this one computes.",
     "cudaMemcpyAsync(next, host, bytes, cudaMemcpyHostToDevice, copy_stream);\n"
     "cudaEventRecord(copied, copy_stream);\n"
     "cudaStreamWaitEvent(stream, copied, 0);  // before the kernels that read it",

@@ -55,6 +55,21 @@ double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& gr
   return std::max(profiled, evidence.rank().undisturbed_step_ns());
 }
 
+/// Kernels that a user does not write.
+bool is_of_library(std::string_view name) {
+  return contains_any(name, {"at::native", "cublas", "cutlass", "cudnn", "xmma", "nvjet", "nccl", "cub::", "thrust::",
+                             "triton_", "ampere_", "volta_", "turing_", "sm80_", "sm90_", "sm100_"});
+}
+
+// cuBLASLt proposes several algorithms for a product ("cublasLtMatmulAlgoGetHeuristic").
+constexpr Advice kChooseOtherKernel = {
+    AdviceKind::code,
+    "Kernels of libraries and compilers: give them larger and rounder shapes, or let them try others of theirs.",
+    "cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, d, preference, 8, results, &found);  // time each",
+    "model = torch.compile(model, mode='max-autotune')",
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_autotune_level=4'  # before import jax",
+};
+
 }  // namespace
 
 std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, const std::string& title,
@@ -87,7 +102,11 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
                                     "): " + hits[i].saving.text,
                                 hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
   }
-  finding.recommendations = std::move(recommendations);
+  const auto of_library = [](const Hit& hit) { return is_of_library(hit.profile->name); };
+  const bool some = std::any_of(hits.begin(), hits.end(), of_library);
+  const bool all = std::all_of(hits.begin(), hits.end(), of_library);
+  if (!all) finding.recommendations = std::move(recommendations);
+  if (some) advise(evidence, {kChooseOtherKernel}, finding);
   finding.gain =
       shaped(1.0, whole / std::max(whole - lost, 0.05 * whole),
              "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");

@@ -192,7 +192,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     }
   };
   const auto fuse = [&] {
-    give(kCompile, "compile", compiled);
+    give(evidence.compiled ? kMendGraphBreaks : kCompile, "compile", compiled);
     give(kFuseKernels, "fewer_launches", compiled);
   };
   if (graph_first(evidence, limit)) {

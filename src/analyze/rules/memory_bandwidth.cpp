@@ -83,7 +83,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
                 "Counted as avoidable, half of what fusing could save at best, per step", lost),
   };
   add_kinds(blame, finding);
-  if (blame.chains > 0) advise(evidence, {kFuseChains, kFuseChainsByHand}, finding);
+  if (blame.chains > 0)
+    advise(evidence, {evidence.compiled ? kMendGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
   if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
   if (blame.gathers > 0 && blame.chains == 0) advise(evidence, {kFuseGathers}, finding);
   if (blame.gathers > 0) advise(evidence, {kGatherInOrder}, finding);

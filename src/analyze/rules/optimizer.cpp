@@ -19,24 +19,12 @@ constexpr double kFewKernels = 40;  // a step: a fused or foreach optimizer need
 // (torch/optim/_functional.py, sparse_adam; ATen/native/sparse/cuda).
 constexpr double kSparseLaunches = 50;
 
-constexpr Advice kFusedUpdate = {
+constexpr Advice kUpdateTogether = {
     AdviceKind::code,
-    "Update all parameters with one kernel.",
+    "Update all parameters in one jitted call, best within that of the step.",
     nullptr,
-    "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)",
-    "update = jax.jit(optimizer.update, donate_argnums=(0, 1))  # or within the jitted step",
-};
-constexpr Advice kUpdateLists = {
-    AdviceKind::code, "Where no fused version exists, update lists of parameters together.",
-    nullptr,          "torch.optim.SGD(model.parameters(), lr=lr, foreach=True)",
     nullptr,
-};
-constexpr Advice kCaptureUpdate = {
-    AdviceKind::code,
-    "The update is fused already: what is left is the host's way to it, which a graph of the step spares.",
-    nullptr,
-    "torch.optim.AdamW(model.parameters(), lr=lr, fused=True, capturable=True)  # within torch.cuda.graph",
-    "step = jax.jit(step, donate_argnums=0)  # the update within it",
+    "update = jax.jit(optimizer.update, donate_argnums=(0, 1))",
 };
 constexpr Advice kOneBuffer = {
     AdviceKind::code,
@@ -64,7 +52,7 @@ Updates updates_in_steps(const RankEvidence& rank) {
     sum.multi_tensor += is_multi_tensor(rank.timeline->name_of(work.event));
     const auto ns = static_cast<double>(work.end - work.start);
     sum.gpu_ns += ns;
-    if (contains_any(rank.timeline->name_of(work.event), {"fusedoptimizer", "fusedadam", "fused_adam"}))
+    if (contains_any(rank.timeline->name_of(work.event), {"fusedoptimizer", "fusedadam", "fused_adam", "fusedsgd"}))
       sum.fused += ns;
   }
   return sum;
@@ -112,6 +100,39 @@ void add_tables(const RankEvidence& rank, Finding& finding) {
        "optimizers = [torch.optim.SparseAdam(table.parameters()), torch.optim.AdamW(others, fused=True)]"});
 }
 
+/// "RMSprop", from the range that PyTorch records around an update; empty if it did not.
+std::string optimizer_class(const Timeline& timeline) {
+  constexpr std::string_view kBefore = "Optimizer.step#";
+  for (NameId i = 0; i < timeline.names.size(); ++i) {
+    std::string_view name = timeline.names.at(i);
+    if (!name.starts_with(kBefore)) continue;
+    name.remove_prefix(kBefore.size());
+    return std::string(name.substr(0, name.find('.')));
+  }
+  return "";
+}
+
+/// PyTorch's cure by the class that was recorded and what it has (documentation of torch.optim: fused versions, and
+/// `capturable`, which SGD does not need).
+Recommendation torch_cure(const std::string& name, const Updates& updates) {
+  const bool fuses = name == "AdamW" || name == "Adam" || name == "SGD" || name == "Adagrad";
+  const auto made = [&name](std::string_view options) {
+    return fmt::format("torch.optim.{}(model.parameters(), lr=lr, {})", name, options);
+  };
+  if (fuses && updates.fused * 2 <= updates.gpu_ns) {
+    return {AdviceKind::code, "Update all parameters with one kernel.", made("fused=True")};
+  }
+  if (!fuses && updates.multi_tensor * 2 < updates.kernels) {
+    return {AdviceKind::code, "Update lists of parameters together.", made("foreach=True")};
+  }
+  const std::string options = std::string(fuses ? "fused=True" : "foreach=True") +
+                              (name == "SGD" || name == "Adagrad" ? "" : ", capturable=True");
+  return {AdviceKind::code,
+          "Parameters are updated together already: what is left is the host's way to it, which a graph of the step "
+          "spares.",
+          made(options) + "  # within torch.cuda.graph"};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
@@ -131,11 +152,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("optimizer_gpu_per_step", "GPU time of the optimizer, per step", updates.gpu_ns / rank.step_count()),
       time_fact("optimizer_idle_per_step", "GPU idle in the optimizer, per step", rank.part_ns(Part::idle_optimizer)),
   };
-  if (updates.fused * 2 > updates.gpu_ns) {
-    advise(evidence, {kCaptureUpdate, kOneBuffer}, finding);
+  if (evidence.framework == Framework::pytorch) {
+    const std::string name = optimizer_class(*rank.timeline);
+    finding.recommendations = {torch_cure(name.empty() ? "AdamW" : name, updates)};
   } else {
-    advise(evidence, {kFusedUpdate, kOneBuffer}, finding);
-    if (updates.multi_tensor * 2 < updates.kernels) advise(evidence, {kUpdateLists}, finding);
+    advise(evidence, {kUpdateTogether, kOneBuffer}, finding);
   }
   add_tables(rank, finding);
   show_works(

@@ -134,7 +134,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const bool in_doubles = wide > simt;
   if (in_doubles) advise(evidence, {kLeaveDoubles}, finding);
   if (!in_doubles) advise(evidence, {kComputeIn16Bits}, finding);
-  if (simt > 0) {
+  if (simt > tf32) {
     const bool alone = convolves && !owns(rank, Category::gemm);
     for (Recommendation& one : advice_for(evidence, {alone ? kTf32Convolutions : kTf32Products})) {
       one.id = "tf32";
