@@ -142,6 +142,7 @@ Section finding_section(const Finding& finding, std::size_t number, const Analys
   facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain, whole) + "; " + finding.gain.method}});
   bool first = true;
   for (const auto& fact : finding.evidence) {
+    if (fact.unit == "s" && fact.value == 0.0) continue;  // what takes no time is for programs to read
     facts.rows.push_back({{std::exchange(first, false) ? "evidence" : "", Tone::quiet}, {fact.text}});
   }
   first = true;

@@ -339,6 +339,17 @@ TEST(Advice, on_optimizers_names_the_one_that_was_recorded) {
   EXPECT_THAT(without, Not(HasSubstr("fused=True")));
 }
 
+TEST(Advice, on_fused_optimizers_is_on_what_surrounds_them) {
+  const Analysis analysis = steps_of([](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) scene.launch(testing_support::kTensorGemm, 50'000);
+    scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] {
+      for (int i = 0; i < 100; ++i) scene.launch("at::native::mul", 2'000), scene.idle_host(5'000);
+      scene.launch("multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor>", 900'000);
+    });
+  });
+  EXPECT_THAT(advice_of(analysis, "optimizer"), HasSubstr("what surrounds it"));
+}
+
 TEST(Advice, to_compiled_programs_is_not_to_compile_them) {
   const auto chains = [](const char* kernel) {
     return words_of(steps_of([kernel](TimelineScene& scene) {

@@ -143,6 +143,14 @@ TEST(AnalysisReport, names_the_rank_of_an_event_where_there_are_several) {
   EXPECT_THAT(shown(analysis), HasSubstr("12.00 ms after the start\n"));
 }
 
+TEST(AnalysisReport, leaves_out_what_takes_no_time) {
+  auto analysis = two_ranks();
+  analysis.findings[0].evidence.push_back({"GPU idle in the optimizer: 0 s", "optimizer_idle", 0.0, "s"});
+  analysis.findings[0].evidence.push_back({"Of them for many parameters: 0 %", "multi_tensor", 0.0, ""});
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("GPU idle in the optimizer")));
+  EXPECT_THAT(shown(analysis), HasSubstr("Of them for many parameters: 0 %"));
+}
+
 TEST(AnalysisReport, tells_the_gain_of_advice_where_it_is_another) {
   auto analysis = two_ranks();
   analysis.findings[0].recommendations[0].gain = analysis.findings[0].gain;

@@ -259,7 +259,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kMultiGpuCommRule, lost, step,
                                  "Communication takes " + time_text(lost) + " a step (" + format_percent(lost / step) +
                                      ") that no computation overlaps");
-  finding.evidence = {
+  const std::vector<Fact> of_collectives = {
       time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                 rank.part_ns(Part::exposed_communication)),
       time_fact("waiting_per_step", "Waiting in collectives for other ranks, per step",
@@ -268,6 +268,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                  traffic.overlapped_ns / std::max(1.0, traffic.time_ns)),
       count_fact("collectives_per_step", "Collectives per step", traffic.collectives / rank.step_count()),
   };
+  if (traffic.collectives > 0) finding.evidence = of_collectives;
   if (traffic.elements > 0) {
     finding.evidence.push_back(count_fact("elements_per_collective", "Elements per collective, mean",
                                           traffic.elements / std::max(1.0, traffic.collectives)));

@@ -114,7 +114,7 @@ std::string optimizer_class(const Timeline& timeline) {
 
 /// PyTorch's cure by the class that was recorded and what it has (documentation of torch.optim: fused versions, and
 /// `capturable`, which SGD does not need).
-Recommendation torch_cure(const std::string& name, const Updates& updates) {
+Recommendation torch_cure(const std::string& name, const Updates& updates, double steps) {
   const bool fuses = name == "AdamW" || name == "Adam" || name == "SGD" || name == "Adagrad";
   const auto made = [&name](std::string_view options) {
     return fmt::format("torch.optim.{}(model.parameters(), lr=lr, {})", name, options);
@@ -124,6 +124,12 @@ Recommendation torch_cure(const std::string& name, const Updates& updates) {
   }
   if (!fuses && updates.multi_tensor * 2 < updates.kernels) {
     return {AdviceKind::code, "Update lists of parameters together.", made("foreach=True")};
+  }
+  if (updates.kernels - updates.multi_tensor > kFewKernels * steps) {
+    return {
+        AdviceKind::code,
+        "The update itself is fused: do what surrounds it (scaling, clipping, copies) for lists of parameters, too.",
+        "torch._foreach_mul_([p.grad for p in model.parameters()], scale)"};
   }
   const std::string options = std::string(fuses ? "fused=True" : "foreach=True") +
                               (name == "SGD" || name == "Adagrad" ? "" : ", capturable=True");
@@ -154,7 +160,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   if (evidence.framework == Framework::pytorch) {
     const std::string name = optimizer_class(*rank.timeline);
-    finding.recommendations = {torch_cure(name.empty() ? "AdamW" : name, updates)};
+    finding.recommendations = {torch_cure(name.empty() ? "AdamW" : name, updates, rank.step_count())};
   } else {
     advise(evidence, {kUpdateTogether, kOneBuffer}, finding);
   }
