@@ -2,14 +2,12 @@
 // is bounded by the size of the text.
 #pragma once
 
-#include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <string>
 #include <string_view>
 
 #include "memory_bound.h"
 #include "profile/catalog.h"
+#include "stretched.h"
 
 namespace warpmark::fuzz {
 
@@ -49,28 +47,12 @@ inline void read_and_check(const profile::TraceReader& reader, std::string_view 
   }
 }
 
-/// The text with a piece of its middle repeated until it is large enough for the bound on memory to mean something.
-inline std::string stretched(std::string_view bytes) {
-  constexpr std::size_t kLarge = 1 << 20;
-  const auto piece_end = [&](std::size_t from) {
-    return std::min(bytes.find_first_of("\n,", from), bytes.size() - 1) + 1;
-  };
-  const std::size_t begin = piece_end(bytes.size() / 3);
-  const std::string_view piece = bytes.substr(begin, piece_end(begin + bytes.size() / 8) - begin);
-  std::string text(bytes.substr(0, begin));
-  while (!piece.empty() && text.size() < kLarge) text += piece;
-  return text.append(bytes.substr(begin));
-}
-
 inline void read_profile(std::string_view reader_id, std::string_view bytes, const profile::ReadOptions& options = {}) {
   const profile::TraceReader* reader = find_in(profile::readers(), reader_id);
   require(reader != nullptr);
   (void)reader->sniff(bytes.substr(0, profile::kSniffBytes));
   read_and_check(*reader, bytes, options);
-  constexpr std::size_t kOneIn = 256;  // a large text takes as long as some hundred small ones
-  if (bytes.size() > 16 && std::hash<std::string_view>()(bytes) % kOneIn == 0) {
-    read_and_check(*reader, stretched(bytes), options);
-  }
+  if (is_stretched(bytes)) read_and_check(*reader, stretched(bytes, 1 << 20), options);
 }
 
 }  // namespace warpmark::fuzz

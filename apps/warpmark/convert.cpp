@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "profile/catalog.h"
 #include "profile/read_session.h"
 #include "warpmark/command.h"
+#include "warpmark/interrupt.h"
 #include "warpmark/profile_inputs.h"
 
 namespace warpmark::apps {
@@ -45,6 +47,9 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto session, profile::read_session(inputs));
   const auto files = writer->files != nullptr ? writer->files(session, out) : std::vector{out};
   for (const auto& file : files) WM_TRY(check_not_an_input(file, options.positionals(), session));
+  std::vector<std::filesystem::path> halves;
+  for (const auto& file : files) halves.push_back(temporary_for(file));
+  const RemovedIfInterrupted half_written(std::move(halves));
   WM_TRY(writer->write(session, out));
   for (const auto& file : files) context.out << file.string() << '\n';
   return kSuccess;

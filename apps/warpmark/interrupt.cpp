@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "warpmark/command.h"
 
@@ -26,6 +28,8 @@ struct SignalState {
   sem_t arrived{};
   std::array<char, 512> on_interrupt{};
   std::array<char, 512> on_crash{};
+  std::mutex leftovers_lock;
+  const std::vector<std::filesystem::path>* leftovers = nullptr;
 };
 
 SignalState& state() {
@@ -57,6 +61,10 @@ void watch() {
   const std::int64_t grace_ms = state().grace_ms.load();
   const timespec grace{grace_ms / 1000, grace_ms % 1000 * 1'000'000};
   nanosleep(&grace, nullptr);
+  state().leftovers_lock.lock();  // for good: what is named there must stay until the end
+  if (state().leftovers != nullptr) {
+    for (const auto& file : *state().leftovers) ::unlink(file.c_str());
+  }
   say(state().on_interrupt.data());
   ::_exit(kInterrupted);
 }
@@ -86,6 +94,16 @@ void handle_interrupts() {
 }
 
 void set_grace(double seconds) { state().grace_ms.store(static_cast<std::int64_t>(seconds * 1000)); }
+
+RemovedIfInterrupted::RemovedIfInterrupted(std::vector<std::filesystem::path> files) : files_(std::move(files)) {
+  const std::lock_guard lock(state().leftovers_lock);
+  state().leftovers = &files_;
+}
+
+RemovedIfInterrupted::~RemovedIfInterrupted() {
+  const std::lock_guard lock(state().leftovers_lock);
+  state().leftovers = nullptr;
+}
 
 void set_last_words(const std::string& on_interrupt_text, const std::string& on_crash_text) {
   copy_text(state().on_interrupt, on_interrupt_text);

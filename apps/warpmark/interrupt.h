@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace warpmark::apps {
 
@@ -15,6 +17,19 @@ void handle_interrupts();
 
 /// How long the work in progress may take to come back, instead of 0.9 s: for verbs that have something to clean up.
 void set_grace(double seconds);
+
+/// Files that are removed if a signal ends the program while this lives, such as those that are half written:
+/// base/files.h names them by temporary_for. One at a time.
+class RemovedIfInterrupted {
+ public:
+  explicit RemovedIfInterrupted(std::vector<std::filesystem::path> files);
+  ~RemovedIfInterrupted();
+  RemovedIfInterrupted(const RemovedIfInterrupted&) = delete;
+  RemovedIfInterrupted& operator=(const RemovedIfInterrupted&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> files_;
+};
 
 /// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text
 /// is used from signal handlers. Main thread only.

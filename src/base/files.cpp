@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -77,6 +78,10 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) return file_error("read", path, errno);
   std::string bytes;
+  struct stat facts {};
+  if (::fstat(file.fd, &facts) == 0 && facts.st_size > 0 && facts.st_size <= cap_bytes) {
+    bytes.reserve(static_cast<std::size_t>(facts.st_size));
+  }
   std::string chunk(1 << 16, '\0');
   for (;;) {
     const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());

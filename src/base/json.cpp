@@ -5,10 +5,7 @@
 namespace warpmark {
 namespace {
 
-/// Copying and writing a document recurse once a level.
-constexpr std::size_t kMostLevels = 1000;
-
-/// Whether brackets outside of strings are open more than kMostLevels deep.
+/// Whether brackets outside of strings are open more than kMostJsonLevels deep.
 bool too_deep(std::string_view text) {
   std::size_t level = 0;
   bool quoted = false;
@@ -19,7 +16,7 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = !quoted;
     } else if (!quoted && (c == '[' || c == '{')) {
-      if (++level > kMostLevels) return true;
+      if (++level > kMostJsonLevels) return true;
     } else if (!quoted && (c == ']' || c == '}') && level > 0) {
       --level;
     }
@@ -44,7 +41,7 @@ std::string what_is_wrong(std::string_view said) {
 
 Result<Json> parse_json(std::string_view text, std::string_view name) {
   if (too_deep(text)) {
-    return data_error(std::string(name) + " is nested more than " + std::to_string(kMostLevels) + " levels deep",
+    return data_error(std::string(name) + " is nested more than " + std::to_string(kMostJsonLevels) + " levels deep",
                       "no tool writes such JSON: is the file damaged?");
   }
   if (trim(text).empty()) return data_error(std::string(name) + " is empty, where JSON is expected");

@@ -12,7 +12,10 @@
 
 namespace warpmark {
 
-/// `name` is the file or source named in the error. Data error for what is no JSON, or nested above 1000 levels.
+/// Copying and writing a document recurse once a level.
+inline constexpr std::size_t kMostJsonLevels = 1000;
+
+/// `name` is the file or source named in the error. Data error for what is no JSON, or nested above kMostJsonLevels.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
 
 /// Indented by two, or on one line with indent -1. Invalid UTF-8 is replaced by U+FFFD.

@@ -84,10 +84,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongest = 200;  // nobody types longer ones, and the distance takes the product of the lengths
   std::string best;
+  if (word.size() > kLongest) return best;
   std::size_t best_distance = word.size() / 3 + 2;  // farther than this is another word, not a typing error
   for (const auto& candidate : candidates) {
     const bool is_prefix = word.size() >= 3 && candidate.starts_with(word);
+    if (!is_prefix && candidate.size() >= word.size() + best_distance) continue;
     const std::size_t distance = is_prefix ? 1 : edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -3,6 +3,7 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -12,10 +13,14 @@
 namespace warpmark {
 namespace {
 
-/// Where the documents of a text begin, and which of them say anything.
+/// Where the documents of a text begin, which of them say anything, and how many values they have: yaml-cpp takes some
+/// 1000 bytes for each, and an alias stands for all values of what it names.
 class DocumentCounter final : public YAML::EventHandler {
  public:
   [[nodiscard]] const YAML::Mark& begin() const { return begin_; }
+  [[nodiscard]] std::size_t values() const { return values_; }
+  /// Some alias stands inside of what it names.
+  [[nodiscard]] bool is_endless() const { return endless_; }
   /// Up to the last one that is not empty.
   [[nodiscard]] int documents() const { return last_full_; }
   /// The last one began where the one before it did: the parser does not get past something.
@@ -27,21 +32,51 @@ class DocumentCounter final : public YAML::EventHandler {
     ++begun_;
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { last_full_ = begun_; }
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
-    last_full_ = begun_;
+  void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override {
+    open(anchor);
+    close();
   }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
     last_full_ = begun_;
+    const auto named = sizes_.find(anchor);
+    endless_ = endless_ || named == sizes_.end();
+    if (named != sizes_.end()) values_ = std::min(values_ + named->second, kEnough);
   }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t anchor, const std::string&) override {
     last_full_ = begun_;
+    open(anchor);
+    close();
   }
-  void OnMapEnd() override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    last_full_ = begun_;
+    open(anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    last_full_ = begun_;
+    open(anchor);
+  }
+  void OnMapEnd() override { close(); }
 
  private:
+  static constexpr std::size_t kEnough = 1 << 30;  // aliases of aliases grow without end
+
+  struct Open {
+    YAML::anchor_t anchor;
+    std::size_t values_before;
+  };
+  void open(YAML::anchor_t anchor) { open_.push_back({anchor, values_++}); }
+  void close() {
+    const auto [anchor, before] = open_.back();
+    open_.pop_back();
+    if (anchor != YAML::NullAnchor) sizes_[anchor] = values_ - before;
+  }
+
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< of what has a name
+  std::size_t values_ = 0;
+  bool endless_ = false;
   YAML::Mark begin_;
   int begun_ = 0;
   int last_full_ = 0;
@@ -53,6 +88,9 @@ class DocumentCounter final : public YAML::EventHandler {
 /// Not by YAML::LoadAll: yaml-cpp 0.7 sees an empty document before a stray ',', and again before the same one, so that
 /// a file of one comma would fill the memory.
 Result<YAML::Node> only_document(const std::string& text, std::string_view file) {
+  if (text.size() > static_cast<std::size_t>(kLargestYamlBytes)) {
+    return data_error(fmt::format("{} is larger than {} bytes", file, kLargestYamlBytes), "is it the right file?");
+  }
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DocumentCounter counter;
@@ -65,6 +103,13 @@ Result<YAML::Node> only_document(const std::string& text, std::string_view file)
   if (counter.documents() > 1) {
     return data_error(fmt::format("{} has {} documents, one is expected", file, counter.documents()),
                       "a line --- begins another one");
+  }
+  if (counter.is_endless()) {
+    return data_error(fmt::format("{} has an alias inside of what it names", file), "write the value itself there");
+  }
+  if (counter.values() > kMostYamlValues) {
+    return data_error(fmt::format("{} has more than {} keys and values", file, kMostYamlValues),
+                      "an alias counts as all that it stands for; split the file");
   }
   return counter.documents() == 0 ? YAML::Node() : YAML::Load(text);
 }

@@ -59,7 +59,13 @@ class YamlReader {
   std::string_view file_;
 };
 
-/// The only document of the text; null if it is empty. Throws what yaml-cpp throws.
+/// Largest configuration file that is read, and the most keys, values, lists and maps in it, those that aliases repeat
+/// counted each time: some 50 times what the largest of our own has, and 20 MB of memory.
+inline constexpr std::int64_t kLargestYamlBytes = 256 << 10;
+inline constexpr std::size_t kMostYamlValues = 20'000;
+
+/// The only document of the text; null if it is empty. Data error for several, one above the limits, and an alias
+/// inside of what it names. Throws what yaml-cpp throws.
 [[nodiscard]] Result<YAML::Node> only_document(const std::string& text, std::string_view file);
 
 /// Parses the text and calls `read` with the root; yaml-cpp's exceptions become data errors with the line.
@@ -73,8 +79,5 @@ auto read_yaml(std::string_view text, std::string_view file, Read&& read) -> dec
                       "the file must be valid YAML");
   }
 }
-
-/// Largest configuration file that is read.
-inline constexpr std::int64_t kLargestYamlBytes = 1 << 20;
 
 }  // namespace warpmark

@@ -53,6 +53,7 @@ Status read_measure(JsonFields& fields, const std::string& slug, Run& run) {
 Result<std::vector<Session>> read_bencher(const Document& document) {
   if (!document.json || !document.json->is_object()) return data_error("it is no JSON object of benchmarks");
   Session session = foreign_session("Bencher Metric Format");
+  ResultLimit limit(document.text);
   std::optional<Error> error;
   for (const auto& [name, measures] : document.json->items()) {
     JsonFields benchmark(measures, clean_text(name), error);
@@ -64,6 +65,7 @@ Result<std::vector<Session>> read_bencher(const Document& document) {
       if (!error) WM_TRY(read_measure(fields, clean_text(slug), run));
       if (error) return *error;
     }
+    WM_TRY(limit.add(run));
   }
   return std::vector<Session>{std::move(session)};
 }

@@ -25,6 +25,7 @@ using Fields = std::vector<std::string>;
 constexpr std::array<std::string_view, 13> kColumns{"session", "started", "commit",  "branch", "workload",
                                                     "device",  "mode",    "outcome", "metric", "unit",
                                                     "better",  "round",   "value"};
+constexpr std::size_t kMostColumns = kColumns.size() + kMostParams;
 constexpr std::string_view kParameter = "param.";  // before the name of a parameter that is also a column's
 
 bool is_column(std::string_view name) { return std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(); }
@@ -52,10 +53,10 @@ std::optional<char> separator_of(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   if (line.size() > (1 << 16)) return std::nullopt;
   for (const char separator : {',', ';', '\t'}) {
-    const auto rows = parse_csv(line, separator, "");
-    if (!rows.ok() || rows->empty()) continue;
+    Fields fields;
+    if (!CsvRows(line, separator).next(fields).ok()) continue;
     const auto has = [&](std::string_view name) {
-      return std::any_of(rows->front().begin(), rows->front().end(), [&](const auto& f) { return trim(f) == name; });
+      return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return trim(field) == name; });
     };
     if (has("value") && (has("workload") || has("name"))) return separator;
   }
@@ -87,7 +88,7 @@ Result<Header> header_of(const Fields& fields) {
 
 class CsvReader {
  public:
-  explicit CsvReader(Header header) : header_(std::move(header)) {}
+  CsvReader(Header header, std::string_view text) : header_(std::move(header)), limit_(text) {}
 
   Status add(const Fields& row) {
     const std::string unit_text = text(row, "unit", "");
@@ -96,7 +97,8 @@ class CsvReader {
     const Unit unit = unit_of(unit_text);
     WM_ASSIGN(const Better better, direction(row, unit.si));
     const std::string id = text(row, "metric", metric_for(unit.si));
-    auto& metric = metric_of(*run, id, unit.si, better);
+    WM_ASSIGN(CollectedMetric* const found, metric_of(*run, id, unit.si, better));
+    CollectedMetric& metric = *found;
     if (metric.unit != unit.si) return data_error("the unit of '" + id + "' changes from '" + metric.unit + "'");
     const std::string round = text(row, "round", "");
     if (metric.samples.empty() || round != metric.round) metric.round_sizes.push_back(0);
@@ -108,9 +110,12 @@ class CsvReader {
 
   Result<std::vector<Session>> finish() {
     std::vector<Session> sessions;
+    sessions.reserve(groups_.size());
     for (auto& group : groups_) {
+      group.session.runs.reserve(group.runs.size());
       for (auto& collected : group.runs) WM_TRY(finish(group.session, collected));
       sessions.push_back(std::move(group.session));
+      group = {};
     }
     return sessions;
   }
@@ -158,21 +163,23 @@ class CsvReader {
     return *better;
   }
 
-  Group& group_of(const Fields& row) {
+  Result<Group*> group_of(const Fields& row) {
     const std::string key = text(row, "session", "") + '\n' + text(row, "started", "") + '\n' +
                             text(row, "commit", "") + '\n' + text(row, "branch", "");
     const auto [found, is_new] = by_group_.emplace(key, groups_.size());
     if (is_new) {
+      WM_TRY(limit_.add(1));
       Group& group = groups_.emplace_back();
       group.session = foreign_session("CSV");
       group.session.commit = text(row, "commit", "");
       group.session.branch = text(row, "branch", "");
     }
-    return groups_[found->second];
+    return &groups_[found->second];
   }
 
   Result<Collected*> run_of(const Fields& row) {
-    Group& group = group_of(row);
+    WM_ASSIGN(Group* const group_at, group_of(row));
+    Group& group = *group_at;
     if (const std::string started = text(row, "started", ""); !started.empty()) {
       const auto utc = to_utc(started);
       if (!utc) return data_error("'" + started + "' is no date", "for example 2026-03-01T12:00:00Z");
@@ -193,6 +200,7 @@ class CsvReader {
     const std::string key = workload + '\n' + to_text(params) + '\n' + device + '\n' + mode_text + '\n' + outcome_text;
     const auto [found, is_new] = group.by_case.emplace(key, group.runs.size());
     if (is_new) {
+      WM_TRY(limit_.add(0, params));
       Session scratch = foreign_session("CSV");
       Run run = add_run(scratch, workload, device);
       run.params = std::move(params);
@@ -204,15 +212,19 @@ class CsvReader {
     return &group.runs[found->second];
   }
 
-  static CollectedMetric& metric_of(Collected& run, const std::string& id, const std::string& unit, Better better) {
+  Result<CollectedMetric*> metric_of(Collected& run, const std::string& id, const std::string& unit, Better better) {
     for (auto& metric : run.metrics) {
-      if (metric.id == id) return metric;
+      if (metric.id == id) return &metric;
+    }
+    WM_TRY(limit_.add(1));
+    if (run.metrics.size() == kMostMetrics) {
+      return data_error(fmt::format("'{}' has more than {} metrics", run.run.workload, kMostMetrics));
     }
     auto& metric = run.metrics.emplace_back();
     metric.id = id;
     metric.unit = unit;
     metric.better = better;
-    return metric;
+    return &metric;
   }
 
   static Status finish(Session& session, Collected& collected) {
@@ -229,6 +241,7 @@ class CsvReader {
   }
 
   Header header_;
+  ResultLimit limit_;
   std::vector<Group> groups_;
   std::map<std::string, std::size_t> by_group_;
 };
@@ -238,28 +251,37 @@ Result<std::vector<Session>> read_csv(const Document& document) {
   if (!separator) {
     return data_error("the first line does not name the columns 'workload' (or 'name') and 'value'");
   }
-  WM_ASSIGN(const auto rows, parse_csv(document.text, *separator, "the table"));
-  WM_ASSIGN(Header header, header_of(rows.front()));
-  CsvReader reader(std::move(header));
-  for (std::size_t i = 1; i < rows.size(); ++i) {
+  CsvRows rows(document.text, *separator, kMostColumns);
+  Fields row;
+  WM_ASSIGN(const std::size_t columns, rows.next(row));
+  if (columns > kMostColumns) return data_error(fmt::format("it has {} columns, at most {}", columns, kMostColumns));
+  WM_ASSIGN(Header header, header_of(row));
+  CsvReader reader(std::move(header), document.text);
+  for (std::size_t number = 2;; ++number) {
+    const auto fields = rows.next(row);
+    if (fields.ok() && *fields == 0) break;
     Status added;
-    if (rows[i].size() != rows[0].size()) {
-      added = data_error(fmt::format("it has {} fields, the header {}", rows[i].size(), rows[0].size()));
+    if (!fields.ok()) {
+      added = fields.error();
+    } else if (*fields != columns) {
+      added = data_error(fmt::format("it has {} fields, the header {}", *fields, columns));
     } else {
-      added = reader.add(rows[i]);
+      added = reader.add(row);
     }
-    if (added.ok()) continue;
-    return data_error(fmt::format("row {}: {}", i + 1, added.error().what), added.error().hint);
+    if (!added.ok()) return data_error(fmt::format("row {}: {}", number, added.error().what), added.error().hint);
   }
   return reader.finish();
 }
 
-/// Names of the parameters of all runs, in the order of their first use.
-std::vector<std::string> parameters_of(const Session& session) {
+/// Names of the parameters of all runs, in the order of their first use. Unsupported if they are too many for columns.
+Result<std::vector<std::string>> parameters_of(const Session& session) {
   std::vector<std::string> names;
   for (const Run& run : session.runs) {
     for (const auto& [name, value] : run.params.items()) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (names.size() <= kMostParams) continue;
+      return unsupported_error(fmt::format("{} has more than {} parameters, a column each", session.id, kMostParams),
+                               "--format warpmark writes all of them");
     }
   }
   return names;
@@ -289,7 +311,7 @@ void add_samples(std::string& text, const std::string& run_fields, const Metric&
 }
 
 Result<Exported> write_csv(const Session& session) {
-  const auto names = parameters_of(session);
+  WM_ASSIGN(const auto names, parameters_of(session));
   std::string text = "session,started,commit,branch,workload,";
   for (const auto& name : names) {
     text += guarded(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';

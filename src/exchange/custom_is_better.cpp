@@ -22,12 +22,14 @@ bool detect_custom_is_better(const Document& document) {
 Result<std::vector<Session>> read_custom_is_better(const Document& document, Better better) {
   if (!document.json || !document.json->is_array()) return data_error("it is no JSON array of names and values");
   Session session = foreign_session("github-action-benchmark");
+  ResultLimit limit(document.text);
   std::optional<Error> error;
   std::size_t at = 0;
   for (const auto& item : *document.json) {
     JsonFields fields(item, "[" + std::to_string(at++) + "]", error);
     if (!error) WM_TRY(read_named_value(fields, better, session));
     if (error) return *error;
+    WM_TRY(limit.add(session.runs.back()));
   }
   return std::vector<Session>{std::move(session)};
 }

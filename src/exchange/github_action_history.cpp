@@ -25,7 +25,8 @@ Better direction_of(std::string_view tool) {
   return Better::lower;
 }
 
-Result<Session> read_entry(JsonFields& entry, const std::string& suite, std::optional<Error>& error) {
+Result<Session> read_entry(JsonFields& entry, const std::string& suite, ResultLimit& limit,
+                           std::optional<Error>& error) {
   std::string tool = "customSmallerIsBetter", timestamp;
   std::int64_t date_ms = 0;
   entry.maybe("tool", tool);
@@ -42,6 +43,7 @@ Result<Session> read_entry(JsonFields& entry, const std::string& suite, std::opt
     if (!added.ok()) return;
     added = read_named_value(bench, direction_of(tool), session);
     if (added.ok() && !error && suite != "Benchmark") session.runs.back().params.set("suite", clean_text(suite));
+    if (added.ok()) added = limit.add(session.runs.back());
   });
   if (!added.ok()) return added.error();
   return session;
@@ -53,16 +55,17 @@ Result<std::vector<Session>> read_github_action_history(const Document& document
   if (brace == std::string_view::npos) return data_error("there is no object after " + std::string(kVariable));
   std::string_view object = body.substr(brace);
   while (object.ends_with(';')) object = trim(object.substr(0, object.size() - 1));
-  WM_ASSIGN(const Json json, parse_json(object, document.name));
+  WM_ASSIGN(const Json json, parse_results(object, document.name));
   if (!json.contains("entries") || !json["entries"].is_object()) return data_error("it has no 'entries'");
   std::vector<Session> sessions;
+  ResultLimit limit(object);
   std::optional<Error> error;
   for (const auto& [suite, entries] : json["entries"].items()) {
     if (!entries.is_array()) return data_error("the entries of '" + clean_text(suite) + "' are no array");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       JsonFields entry(entries[i], "entries." + clean_text(suite) + "[" + std::to_string(i) + "]", error);
       if (error) return *error;
-      auto session = read_entry(entry, suite, error);
+      auto session = read_entry(entry, suite, limit, error);
       if (error) return *error;
       if (!session.ok()) return session.error();
       if (!session->runs.empty()) sessions.push_back(std::move(session).value());

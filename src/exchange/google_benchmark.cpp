@@ -67,9 +67,10 @@ using Key = std::tuple<std::int64_t, std::int64_t, std::string>;
 
 class GoogleBenchmarkReader {
  public:
-  GoogleBenchmarkReader(Session& session, bool has_cpu_time) : session_(session), has_cpu_time_(has_cpu_time) {}
+  GoogleBenchmarkReader(const Document& document, Session& session, bool has_cpu_time)
+      : session_(session), has_cpu_time_(has_cpu_time), cases_(document.text), results_(document.text) {}
 
-  void entry(JsonFields& fields) {
+  Status entry(JsonFields& fields) {
     std::string name, type = "iteration", aggregate;
     std::int64_t family = 0, instance = 0;
     fields.required("name", name);
@@ -80,15 +81,17 @@ class GoogleBenchmarkReader {
     std::string run_name = name;
     fields.maybe("run_name", run_name);
     const bool is_aggregate = type == "aggregate";
-    if (is_aggregate && aggregate != "median" && aggregate != "mean") return;
+    if (is_aggregate && aggregate != "median" && aggregate != "mean") return {};
     auto& place = is_aggregate ? (aggregate == "median" ? medians_ : means_) : repetitions_;
     const Key key{family, instance, run_name};
     const auto [found, is_new] = place.try_emplace(key);
     if (is_new && seen_.insert(key).second) order_.push_back(key);
+    if (is_new) WM_TRY(cases_.add(1));
     Benchmark& benchmark = found->second;
     benchmark.name = run_name;
     benchmark.aggregate = aggregate;
     read_entry(fields, benchmark);
+    return {};
   }
 
   Status finish() {
@@ -96,7 +99,9 @@ class GoogleBenchmarkReader {
       const auto* benchmark = find(repetitions_, key);
       if (benchmark == nullptr) benchmark = find(medians_, key);
       if (benchmark == nullptr) benchmark = find(means_, key);
-      if (benchmark != nullptr) WM_TRY(add(*benchmark));
+      if (benchmark == nullptr) continue;
+      WM_TRY(add(*benchmark));
+      WM_TRY(results_.add(session_.runs.back()));
     }
     return {};
   }
@@ -173,6 +178,8 @@ class GoogleBenchmarkReader {
 
   Session& session_;
   bool has_cpu_time_;
+  ResultLimit cases_;  ///< before they are results: with those of failed and of repeated ones
+  ResultLimit results_;
   Benchmarks repetitions_, medians_, means_;
   std::vector<Key> order_;
   std::set<Key> seen_;
@@ -221,9 +228,12 @@ Result<std::vector<Session>> read_google_benchmark(const Document& document) {
                               [&](JsonFields& fields, Session& session) {
                                 fields.object("context", true, [&](JsonFields& c) { read_context(c, session); });
                                 // Our own export repeats the time there, and says so.
-                                GoogleBenchmarkReader reader(session, !json["context"].contains("warpmark_cpu_time"));
-                                fields.each("benchmarks", [&](JsonFields& entry) { reader.entry(entry); });
-                                added = reader.finish();
+                                const bool has_cpu_time = !json["context"].contains("warpmark_cpu_time");
+                                GoogleBenchmarkReader reader(document, session, has_cpu_time);
+                                fields.each("benchmarks", [&](JsonFields& entry) {
+                                  if (added.ok()) added = reader.entry(entry);
+                                });
+                                if (added.ok()) added = reader.finish();
                               });
   if (!added.ok()) return added.error();
   return sessions;

@@ -32,11 +32,12 @@ void judge(JsonFields& fields, Run& run) {
   run.reason = fmt::format("{} of {} executions ended with a failure", failed, codes.size());
 }
 
-void read_parameters(JsonFields& fields, Run& run) {
-  if (!fields.has("parameters") || !fields.json()["parameters"].is_object()) return;
+Status read_parameters(JsonFields& fields, Run& run) {
+  if (!fields.has("parameters") || !fields.json()["parameters"].is_object()) return {};
   for (const auto& [name, value] : fields.json()["parameters"].items()) {
-    run.params.set(clean_text(name), param_value(value.is_string() ? value.get<std::string>() : value.dump()));
+    WM_TRY(set_param(run, clean_text(name), param_value(value.is_string() ? value.get<std::string>() : value.dump())));
   }
+  return {};
 }
 
 Status read_result(JsonFields& fields, Session& session) {
@@ -45,7 +46,7 @@ Status read_result(JsonFields& fields, Session& session) {
   Run& run = add_run(session, command, "cpu");
   keep_name(run);
   run.timing.method = "hyperfine";
-  read_parameters(fields, run);
+  WM_TRY(read_parameters(fields, run));
   judge(fields, run);
   std::vector<double> times, memory;
   double median = 0, mean = 0;
@@ -69,9 +70,11 @@ Status read_result(JsonFields& fields, Session& session) {
 Result<std::vector<Session>> read_hyperfine(const Document& document) {
   if (!detect_hyperfine(document)) return data_error("it has no 'results' with a command and its times");
   Status added;
+  ResultLimit limit(document.text);
   auto sessions = read_object(*document.json, foreign_session("hyperfine"), [&](JsonFields& fields, Session& session) {
     fields.each("results", [&](JsonFields& result) {
       if (added.ok()) added = read_result(result, session);
+      if (added.ok()) added = limit.add(session.runs.back());
     });
   });
   if (sessions.ok() && !added.ok()) return added.error();

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -71,15 +69,14 @@ void name_machine(Session& session, const ImportOptions& options) {
   if (machine.hostname.empty()) machine.hostname = kUnknownMachine;
 }
 
-void add_bytes(std::string& text, double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  text.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
-}
-
-/// Everything that makes these results these results. Lengths come first, so that no two lists join to the same text.
-std::string essence_of(const Session& session) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += fmt::format("{}:{}", part.size(), part); };
+/// Of everything that makes these results these results. Lengths come first, so that no two lists join to the same
+/// text.
+std::string digest_of(const Session& session) {
+  Digest digest;
+  const auto add = [&](const std::string& part) {
+    digest.add(std::to_string(part.size()) + ':');
+    digest.add(part);
+  };
   for (const auto& part : {session.build.version, session.started, session.commit, session.branch,
                            session.machine.fingerprint, session.machine.hostname}) {
     add(part);
@@ -94,12 +91,12 @@ std::string essence_of(const Session& session) {
     for (const Metric& metric : run.metrics) {
       add(metric.id);
       add(metric.unit);
-      for (const double sample : metric.samples) add_bytes(text, sample);
-      text += '.';
+      digest.add({reinterpret_cast<const char*>(metric.samples.data()), metric.samples.size() * sizeof(double)});
+      digest.add(".");
     }
-    text += ';';
+    digest.add(";");
   }
-  return text;
+  return digest.text();
 }
 
 Status identify(Session& session, const Format& format, const ImportOptions& options) {
@@ -111,7 +108,7 @@ Status identify(Session& session, const Format& format, const ImportOptions& opt
     session.started = *utc;
   }
   name_machine(session, options);
-  session.id = std::string(format.id) + "-" + digest(essence_of(session));
+  session.id = std::string(format.id) + "-" + digest_of(session);
   if (session.started.empty()) session.started = options.fallback_started;
   for (Run& run : session.runs) run.id = fmt::format("{}.{}", session.id, run.index);
   return {};
@@ -124,7 +121,7 @@ Result<Document> open_document(std::string name, std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) document.text.remove_prefix(3);  // a byte order mark, from spreadsheets
   const auto body = trim(document.text);
   if (!body.starts_with('{') && !body.starts_with('[')) return document;
-  auto json = parse_json(document.text, document.name);
+  auto json = parse_results(document.text, document.name);
   if (!json.ok()) {
     Error error = json.error();
     if (error.hint.empty()) error.hint = "is the file complete? NaN and Infinity are no JSON";

@@ -40,7 +40,56 @@ std::optional<int> offset_s(std::string_view text) {
   return (text[0] == '-' ? -1 : 1) * (*hours * 3600 + *minutes * 60);
 }
 
+constexpr std::size_t kMostKeys = 10'000;  // each is looked for among the others of its object
+constexpr std::size_t kMostValues = 500'000, kBytesOfValue = 10;
+
+/// What the parser would make of it, seen from the commas and colons outside of strings.
+Status sparse(std::string_view text, std::string_view name) {
+  const std::size_t most_values = std::max(kMostValues, text.size() / kBytesOfValue);
+  std::size_t values = 0;
+  std::vector<std::size_t> keys;  // of the objects and arrays that are open
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size() && keys.size() <= kMostJsonLevels; ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (quoted) {
+      continue;
+    } else if (c == '[' || c == '{') {
+      keys.push_back(0);
+      ++values;
+    } else if ((c == ']' || c == '}') && !keys.empty()) {
+      keys.pop_back();
+    } else if (c == ',' && ++values > most_values) {
+      return data_error(fmt::format("{} has more than {} values in {} bytes of JSON", name, most_values, text.size()),
+                        "no tool writes results so densely: is it the right file?");
+    } else if (c == ':' && !keys.empty() && ++keys.back() > kMostKeys) {
+      return data_error(fmt::format("{} has an object of more than {} keys", name, kMostKeys),
+                        "no tool writes such results: is it the right file? Else split it");
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Status ResultLimit::add(std::size_t results, const Params& params) {
+  results_ += results;
+  params_ += params.items().size();
+  if (results_ <= most_results_ && params_ <= most_params_) return {};
+  const bool is_results = results_ > most_results_;
+  return data_error(fmt::format("it has more than {} {}", is_results ? most_results_ : most_params_,
+                                is_results ? "results" : "parameters"),
+                    is_results ? "split it; above 30000 each must have 100 bytes of the file"
+                               : "split it; above 100000 each must have 10 bytes of the file");
+}
+
+Result<Json> parse_results(std::string_view text, std::string_view name) {
+  WM_TRY(sparse(text, name));
+  return parse_json(text, name);
+}
 
 Session foreign_session(std::string_view tool, std::string_view version) {
   Session session;
@@ -60,8 +109,17 @@ Run& add_run(Session& session, std::string_view name, std::string_view device) {
   return run;
 }
 
+Status set_param(Run& run, std::string_view name, ParamValue value) {
+  run.params.set(name, std::move(value));
+  if (run.params.items().size() <= kMostParams) return {};
+  return data_error(fmt::format("'{}' has more than {} parameters", run.workload, kMostParams));
+}
+
 Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples, Grouping grouping) {
   if (samples.empty()) return {};
+  if (run.metrics.size() == kMostMetrics) {
+    return data_error(fmt::format("'{}' has more than {} metrics", run.workload, kMostMetrics));
+  }
   for (const double sample : samples) {
     if (!(std::fabs(sample) <= kLargestSample)) {
       return data_error(
@@ -145,13 +203,19 @@ void set_processor(Session& session, const std::string& name, std::int64_t compu
   session.machine.devices.push_back(std::move(cpu));
 }
 
-std::string digest(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
+void Digest::add(std::string_view text) {
   for (const char letter : text) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 1099511628211ULL;
+    hash_ ^= static_cast<unsigned char>(letter);
+    hash_ *= 1099511628211ULL;
   }
-  return fmt::format("{:016x}", hash);
+}
+
+std::string Digest::text() const { return fmt::format("{:016x}", hash_); }
+
+std::string digest(std::string_view text) {
+  Digest digest;
+  digest.add(text);
+  return digest.text();
 }
 
 }  // namespace warpmark::exchange

@@ -1,6 +1,8 @@
 // Parts that the readers of all formats build their sessions from.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,32 @@
 #include "model/run.h"
 
 namespace warpmark::exchange {
+
+/// The most results that are believed of a file of this size. A result takes some 2 KB of memory and a parameter 80
+/// bytes, however short their text is.
+///   results (metrics of runs)  30 000, or one for every 100 bytes of text
+///   parameters                 100 000, or one for every 10 bytes
+class ResultLimit {
+ public:
+  explicit ResultLimit(std::string_view text)
+      : most_results_(std::max<std::size_t>(30'000, text.size() / 100)),
+        most_params_(std::max<std::size_t>(100'000, text.size() / 10)) {}
+
+  /// A run that is complete. Data error for one too many.
+  [[nodiscard]] Status add(const Run& run) { return add(std::max<std::size_t>(1, run.metrics.size()), run.params); }
+  [[nodiscard]] Status add(std::size_t results, const Params& params = {});
+
+ private:
+  std::size_t most_results_, most_params_;
+  std::size_t results_ = 0, params_ = 0;
+};
+
+/// Of one result: each is looked for among all others.
+inline constexpr std::size_t kMostParams = 256, kMostMetrics = 1000;
+
+/// JSON of results; beyond what base/json.h refuses, a data error for objects of more than 10 000 keys, and for more
+/// than 500 000 values where one has less than 10 bytes: they would take 20 to 50 times the text.
+[[nodiscard]] Result<Json> parse_results(std::string_view text, std::string_view name);
 
 /// A session of another tool. `version` may be empty.
 [[nodiscard]] Session foreign_session(std::string_view tool, std::string_view version = {});
@@ -32,8 +60,11 @@ inline constexpr Quantity kTime{"time", "s", Better::lower};
 /// How samples belong together: each is a start of its own, or all were taken in one go.
 enum class Grouping { one_round, round_each };
 
-/// Data error for a sample that is not finite or absurdly large, and for a time below 0. Without samples nothing is
-/// added.
+/// Data error beyond kMostParams.
+[[nodiscard]] Status set_param(Run& run, std::string_view name, ParamValue value);
+
+/// Data error for a sample that is not finite or absurdly large, for a time below 0, and beyond kMostMetrics. Without
+/// samples nothing is added.
 [[nodiscard]] Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples,
                                 Grouping grouping = Grouping::one_round);
 
@@ -57,7 +88,15 @@ void keep_name(Run& run);
 /// Sets the machine's one device; facts that are empty or 0 stay unknown.
 void set_processor(Session& session, const std::string& name, std::int64_t compute_units, double max_clock_hz);
 
-/// 16 hexadecimal digits (FNV-1a, 64 bits).
+/// 16 hexadecimal digits (FNV-1a, 64 bits) of texts, one after another.
+class Digest {
+ public:
+  void add(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037ULL;
+};
 [[nodiscard]] std::string digest(std::string_view text);
 
 /// Reads the document by `read(fields, session)` and turns its first complaint into an error that names the file.

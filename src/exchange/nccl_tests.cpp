@@ -50,7 +50,11 @@ Result<std::vector<Session>> read_nccl_tests(const Document& document) {
   ProfileSession profile;
   WM_TRY(profile::kNcclTestsReader.read(*source, {}, profile));
   Session session = foreign_session("nccl-tests");
-  for (const auto& result : profile.collectives) WM_TRY(add_result(result, session));
+  ResultLimit limit(document.text);
+  for (const auto& result : profile.collectives) {
+    WM_TRY(add_result(result, session));
+    WM_TRY(limit.add(session.runs.back()));
+  }
   return std::vector<Session>{std::move(session)};
 }
 

@@ -163,7 +163,7 @@ Status read_state(const Document& document, JsonFields& fields, const std::strin
   run.timing.method = "NVBench";
   if (fields.json().contains("axis_values")) {
     for (const auto& axis : named_values(fields.json()["axis_values"])) {
-      run.params.set(clean_text(axis.name), param_value(axis.text));
+      WM_TRY(set_param(run, clean_text(axis.name), param_value(axis.text)));
     }
   }
   if (skipped) {
@@ -200,6 +200,7 @@ void read_device(JsonFields& fields, Session& session) {
 Result<std::vector<Session>> read_nvbench(const Document& document) {
   if (!detect_nvbench(document)) return data_error("it has no 'devices' and 'benchmarks' with states");
   Status added;
+  ResultLimit limit(document.text);
   auto sessions = read_object(*document.json, foreign_session("NVBench"), [&](JsonFields& fields, Session& session) {
     fields.each("devices", [&](JsonFields& device) { read_device(device, session); });
     fields.each("benchmarks", [&](JsonFields& benchmark) {
@@ -207,6 +208,7 @@ Result<std::vector<Session>> read_nvbench(const Document& document) {
       benchmark.required("name", name);
       benchmark.each("states", [&](JsonFields& state) {
         if (added.ok()) added = read_state(document, state, name, session);
+        if (added.ok()) added = limit.add(session.runs.back());
       });
     });
   });

@@ -64,7 +64,7 @@ Status read_benchmark(JsonFields& fields, Session& session) {
   if (!group.empty()) run.notes.emplace_back("group", clean_text(group));
   if (fields.has("params") && fields.json()["params"].is_object()) {
     for (const auto& [key, value] : fields.json()["params"].items()) {
-      run.params.set(clean_text(key), param_value(value.is_string() ? value.get<std::string>() : value.dump()));
+      WM_TRY(set_param(run, clean_text(key), param_value(value.is_string() ? value.get<std::string>() : value.dump())));
     }
   }
   std::vector<double> data;
@@ -86,6 +86,7 @@ Result<std::vector<Session>> read_pytest_benchmark(const Document& document) {
   const std::string version =
       json.contains("version") && json["version"].is_string() ? json["version"].get<std::string>() : "";
   Status added;
+  ResultLimit limit(document.text);
   auto sessions =
       read_object(json, foreign_session("pytest-benchmark", version), [&](JsonFields& fields, Session& session) {
         std::string date;
@@ -95,6 +96,7 @@ Result<std::vector<Session>> read_pytest_benchmark(const Document& document) {
         fields.object("commit_info", false, [&](JsonFields& commit) { read_commit(commit, session); });
         fields.each("benchmarks", [&](JsonFields& benchmark) {
           if (added.ok()) added = read_benchmark(benchmark, session);
+          if (added.ok()) added = limit.add(session.runs.back());
         });
       });
   if (sessions.ok() && !added.ok()) return added.error();

@@ -26,17 +26,17 @@ Result<std::optional<StoredSession>> stored_as(Store& store, const std::string& 
   return std::optional<StoredSession>();
 }
 
-/// Runs that are not stored; data error if a stored one differs.
-Result<std::vector<Run>> missing_runs(const StoredSession& stored, const Session& session) {
+/// Runs of the session that are not stored; data error if a stored one differs.
+Result<std::vector<const Run*>> missing_runs(const StoredSession& stored, const Session& session) {
   const Session& there = stored.session;
   std::map<std::int64_t, const Run*> known;
   for (const Run& run : there.runs) known.emplace(run.index, &run);
   bool differs = there.commit != session.commit || there.machine.fingerprint != session.machine.fingerprint;
-  std::vector<Run> missing;
+  std::vector<const Run*> missing;
   for (const Run& run : session.runs) {
     const auto found = known.find(run.index);
     if (found == known.end()) {
-      missing.push_back(run);
+      missing.push_back(&run);
     } else {
       differs = differs || !same_results(*found->second, run);
     }
@@ -54,14 +54,16 @@ Result<KeptSession> try_to_keep(Store& store, const Session& session, std::size_
   if (!stored) {
     WM_TRY(store.begin(session));
     stored.emplace();
-    stored->session = session;
-    stored->session.runs.clear();
+    stored->session.commit = session.commit;
+    stored->session.machine.fingerprint = session.machine.fingerprint;
     stored->session.complete = false;
   }
   WM_ASSIGN(const auto missing, missing_runs(*stored, session));
+  std::vector<Run> runs;
   for (std::size_t at = 0; at < missing.size(); at += batch) {
-    const auto count = std::min(batch, missing.size() - at);
-    WM_TRY(store.append_runs(session.id, std::span(missing).subspan(at, count)));
+    runs.clear();
+    for (std::size_t i = at; i < std::min(at + batch, missing.size()); ++i) runs.push_back(*missing[i]);
+    WM_TRY(store.append_runs(session.id, runs));
   }
   if (session.complete && !stored->session.complete) WM_TRY(store.finish(session.id, session.ceilings));
   const auto added = static_cast<std::int64_t>(missing.size());

@@ -20,6 +20,7 @@ namespace warpmark::validate {
 namespace {
 
 constexpr std::int64_t kLargestFile = 64 << 20;
+constexpr std::size_t kLongestCommand = 2 << 20;  // a quarter of the usual stack: "Argument list too long", execve(2)
 // Beyond these a value is a mistake, and ratios or squares of two would not be numbers any more.
 constexpr double kLargestValue = 1e100, kSmallestValue = 1e-100;
 
@@ -118,13 +119,19 @@ Result<double> by_json(const MetricSpec& metric, const std::string& text, const 
   return value_of(metric, std::move(samples));
 }
 
+std::size_t places_of(const std::string& word, const std::string& place) {
+  std::size_t places = 0;
+  for (auto at = word.find(place); at != std::string::npos; at = word.find(place, at + place.size())) ++places;
+  return places;
+}
+
 std::optional<std::string> filled(const std::string& word, const std::string& name, const std::string& value) {
   const std::string place = "{" + name + "}";
   std::string result;
   std::size_t begin = 0, at = 0;
   bool any = false;
   while ((at = word.find(place, begin)) != std::string::npos) {
-    result += word.substr(begin, at - begin) + value;
+    result.append(word, begin, at - begin).append(value);
     begin = at + place.size();
     any = true;
   }
@@ -154,6 +161,8 @@ std::filesystem::file_time_type written_at(const std::string& directory, const s
 
 Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& config) {
   CommandSpec result = spec;
+  std::size_t bytes = 0;
+  for (const auto& word : result.run) bytes += word.size();
   for (const auto& [name, value] : config) {
     if (name.starts_with("env.") && name.size() > 4) {
       const std::string variable = name.substr(4);
@@ -163,6 +172,12 @@ Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& c
     }
     bool any = false;
     for (auto& word : result.run) {
+      bytes += places_of(word, "{" + name + "}") * value.size();
+      if (bytes > kLongestCommand) {
+        return usage_error(
+            fmt::format("with '{}' filled in the command is longer than {} bytes", name, kLongestCommand),
+            "Linux starts no program with more");
+      }
       if (auto replaced = filled(word, name, value)) {
         word = std::move(*replaced);
         any = true;

@@ -252,11 +252,12 @@ CommandSpec timed_command(std::vector<std::string> words) {
 Result<std::vector<std::string>> split_words(std::string_view text) {
   std::vector<std::string> words;
   std::optional<std::string> word;
+  const auto begun = [&]() -> std::string& { return word ? *word : word.emplace(); };
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      word = word.value_or("") + text[++i];
+      begun() += text[++i];
     } else if (quote != 0) {
       if (c == quote) {
         quote = 0;
@@ -265,12 +266,12 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
       }
     } else if (c == '\'' || c == '"') {
       quote = c;
-      word = word.value_or("");
+      (void)begun();
     } else if (c == ' ' || c == '\t' || c == '\n') {
       if (word) words.push_back(std::move(*word));
       word.reset();
     } else {
-      word = word.value_or("") + c;
+      begun() += c;
     }
   }
   if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));

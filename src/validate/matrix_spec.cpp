@@ -1,6 +1,8 @@
 #include "validate/matrix_spec.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -12,6 +14,25 @@ namespace warpmark::validate {
 namespace {
 
 constexpr std::size_t kMostVariants = 1000;
+constexpr std::size_t kMostCombinations = 100 * kMostVariants;
+constexpr std::size_t kMostAxes = 20;
+constexpr std::size_t kMostCommandBytes = 64 << 20;  // of all variants together: each has its command
+
+/// Of every axis the index of a value, or kAnyValue.
+using MatrixChoice = std::vector<std::size_t>;
+constexpr std::size_t kAnyValue = std::string::npos;
+
+/// About what a copy of the command takes.
+std::size_t bytes_of(const CommandSpec& command) {
+  std::size_t bytes = sizeof(CommandSpec);
+  for (const auto& word : command.run) bytes += sizeof(word) + word.size();
+  for (const auto& word : command.build) bytes += sizeof(word) + word.size();
+  for (const auto& [name, value] : command.environment) bytes += 2 * sizeof(name) + name.size() + value.size();
+  for (const auto& metric : command.metrics) {
+    bytes += sizeof(metric) + metric.name.size() + metric.unit.size() + metric.expression.size() + metric.file.size();
+  }
+  return bytes;
+}
 
 struct Prices {
   double flat = 0;
@@ -54,6 +75,9 @@ struct MatrixReader : YamlReader {
 
   Result<std::vector<MatrixAxisSpec>> axes(const YAML::Node& map) const {
     if (!map.IsMap() || map.size() == 0) return error(map, "axes must be a map such as {batch: [1, 8, 32]}");
+    if (map.size() > kMostAxes) {
+      return error(map, fmt::format("{} axes are too many", map.size()), fmt::format("at most {}", kMostAxes));
+    }
     WM_TRY(no_key_twice(map));
     std::vector<MatrixAxisSpec> result;
     for (const auto& item : map) {
@@ -61,11 +85,11 @@ struct MatrixReader : YamlReader {
       if (!item.second.IsSequence() || item.second.size() == 0) {
         return error(item.second, "axis " + axis.name + " must be a list of values such as [1, 8, 32]");
       }
+      std::set<std::string> labels;
       for (const auto& node : item.second) {
         WM_ASSIGN(auto next, value(node, axis.name));
-        const bool twice = std::any_of(axis.values.begin(), axis.values.end(),
-                                       [&](const auto& known) { return known.label == next.label; });
-        if (twice) return error(node, "axis " + axis.name + " has '" + next.label + "' twice");
+        const bool is_new = labels.insert(next.label).second;
+        if (!is_new) return error(node, "axis " + axis.name + " has '" + next.label + "' twice");
         if (next.spliced && axis.name.starts_with("env.")) return error(node, "a variable has one value, not a list");
         axis.values.push_back(std::move(next));
       }
@@ -80,22 +104,30 @@ struct MatrixReader : YamlReader {
     return names;
   }
 
+  /// Where a label that exists stands among the values of its axis.
+  Result<std::size_t> value_index(const YAML::Node& node, const std::string& name, const MatrixAxisSpec& axis) const {
+    std::vector<std::string> labels;
+    for (const auto& known : axis.values) {
+      if (node.Scalar() == known.label) return labels.size();
+      labels.push_back(known.label);
+    }
+    WM_TRY(one_of(node, name, labels));
+    return kAnyValue;
+  }
+
   /// {batch: 8}: axes and labels that exist.
   Result<MatrixChoice> choice(const YAML::Node& node, const std::string& name, const MatrixSpec& spec,
                               bool complete) const {
     WM_ASSIGN(const auto items, pairs(node, name));
     WM_TRY(only_keys(node, names_of(spec.axes)));
-    MatrixChoice result;
+    MatrixChoice result(spec.axes.size(), kAnyValue);
     for (const auto& [axis, label] : items) {
-      std::vector<std::string> labels;
-      for (const auto& candidate : spec.axes) {
-        if (candidate.name != axis) continue;
-        for (const auto& known : candidate.values) labels.push_back(known.label);
+      for (std::size_t at = 0; at < spec.axes.size(); ++at) {
+        if (spec.axes[at].name != axis) continue;
+        WM_ASSIGN(result[at], value_index(node[axis], name + "." + axis, spec.axes[at]));
       }
-      WM_TRY(one_of(node[axis], name + "." + axis, labels));
-      result[axis] = label;
     }
-    if (complete && result.size() != spec.axes.size()) {
+    if (complete && items.size() != spec.axes.size()) {
       return error(node, name + " must name a value of every axis", "axes: " + join(names_of(spec.axes), ", "));
     }
     return result;
@@ -237,59 +269,67 @@ struct MatrixReader : YamlReader {
 
   // ---- variants
 
-  static bool matches(const MatrixSpec& spec, const std::vector<std::size_t>& variant, const MatrixChoice& choice) {
-    for (std::size_t axis = 0; axis < spec.axes.size(); ++axis) {
-      const auto wanted = choice.find(spec.axes[axis].name);
-      if (wanted != choice.end() && wanted->second != spec.axes[axis].values[variant[axis]].label) return false;
+  static bool matches(const MatrixChoice& variant, const MatrixChoice& choice) {
+    for (std::size_t axis = 0; axis < variant.size(); ++axis) {
+      if (choice[axis] != kAnyValue && choice[axis] != variant[axis]) return false;
     }
     return true;
   }
 
-  /// Every combination in the order of the file, the last axis varying fastest.
-  Result<std::vector<std::vector<std::size_t>>> combinations(const YAML::Node& root, const MatrixSpec& spec) const {
-    std::vector<std::vector<std::size_t>> all{{}};
-    for (const auto& axis : spec.axes) {
-      if (all.size() * axis.values.size() > 100 * kMostVariants) {
-        return error(root["axes"], "the axes have too many combinations", "leave out values, or use product: false");
-      }
-      std::vector<std::vector<std::size_t>> longer;
-      for (const auto& prefix : all) {
-        for (std::size_t i = 0; i < axis.values.size(); ++i) {
-          longer.push_back(prefix);
-          longer.back().push_back(i);
-        }
-      }
-      all = std::move(longer);
+  /// The next combination in the order of the file, the last axis varying fastest; false after the last one.
+  static bool advance(const MatrixSpec& spec, MatrixChoice& variant) {
+    for (std::size_t axis = variant.size(); axis-- > 0;) {
+      if (++variant[axis] < spec.axes[axis].values.size()) return true;
+      variant[axis] = 0;
     }
-    return all;
+    return false;
   }
 
-  Status add_variants(const YAML::Node& root, const Draft& parts, MatrixSpec& spec) const {
-    WM_ASSIGN(const auto all, combinations(root, spec));
-    bool baseline = false;
-    for (const auto& choice : all) {
-      const auto in = [&](const std::vector<MatrixChoice>& list) {
-        return std::any_of(list.begin(), list.end(), [&](const auto& item) { return matches(spec, choice, item); });
-      };
-      const bool is_baseline = matches(spec, choice, parts.baseline);
-      if (!((parts.product && !in(parts.exclude)) || in(parts.include) || (is_baseline && !in(parts.exclude))))
-        continue;
-      WM_ASSIGN(auto variant, variant_of(root, parts, spec, choice));
-      variant.baseline = is_baseline;
-      baseline = baseline || is_baseline;
-      spec.variants.push_back(std::move(variant));
-    }
-    if (!baseline) return error(root["baseline"], "the baseline is excluded");
-    if (spec.variants.size() < 2) return error(root["axes"], "there is no variant beside the baseline");
-    if (spec.variants.size() > kMostVariants) {
-      return error(root["axes"], fmt::format("{} variants are too many", spec.variants.size()),
-                   fmt::format("at most {}: use exclude, or product: false with include", kMostVariants));
+  Status combinations_are_few(const YAML::Node& root, const MatrixSpec& spec) const {
+    std::size_t all = 1;
+    for (const auto& axis : spec.axes) {
+      all *= axis.values.size();
+      if (all <= kMostCombinations) continue;
+      return error(root["axes"], fmt::format("the axes have more than {} combinations", kMostCombinations),
+                   "leave out values or axes");
     }
     return {};
   }
 
+  Status add_variants(const YAML::Node& root, const Draft& parts, MatrixSpec& spec) const {
+    WM_TRY(combinations_are_few(root, spec));
+    std::size_t bytes = 0;
+    bool baseline = false;
+    MatrixChoice choice(spec.axes.size(), 0);
+    do {
+      const auto in = [&](const std::vector<MatrixChoice>& list) {
+        return std::any_of(list.begin(), list.end(), [&](const auto& item) { return matches(choice, item); });
+      };
+      const bool is_baseline = matches(choice, parts.baseline);
+      if (!((parts.product && !in(parts.exclude)) || in(parts.include) || (is_baseline && !in(parts.exclude))))
+        continue;
+      if (spec.variants.size() == kMostVariants) {
+        return error(root["axes"], fmt::format("more than {} variants are too many", kMostVariants),
+                     "use exclude, or product: false with include");
+      }
+      WM_ASSIGN(auto variant, variant_of(root, parts, spec, choice));
+      bytes += bytes_of(variant.command);
+      if (bytes > kMostCommandBytes) {
+        return error(root["command"],
+                     fmt::format("the commands of all variants take more than {} bytes", kMostCommandBytes),
+                     "shorten the command, or leave out variants");
+      }
+      variant.baseline = is_baseline;
+      baseline = baseline || is_baseline;
+      spec.variants.push_back(std::move(variant));
+    } while (advance(spec, choice));
+    if (!baseline) return error(root["baseline"], "the baseline is excluded");
+    if (spec.variants.size() < 2) return error(root["axes"], "there is no variant beside the baseline");
+    return {};
+  }
+
   Result<VariantSpec> variant_of(const YAML::Node& root, const Draft& parts, const MatrixSpec& spec,
-                                 const std::vector<std::size_t>& choice) const {
+                                 const MatrixChoice& choice) const {
     VariantSpec variant;
     variant.choice = choice;
     variant.command = parts.command;

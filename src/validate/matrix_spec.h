@@ -2,7 +2,6 @@
 // count, the baseline, prices and objectives. Unknown keys and values are errors with the line and a suggestion.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +28,6 @@ struct MatrixAxisSpec {
   std::vector<MatrixValue> values;
 };
 
-/// Labels of some axes.
-using MatrixChoice = std::map<std::string, std::string>;
-
 /// One combination that is measured.
 struct VariantSpec {
   std::string name;
@@ -54,7 +50,7 @@ struct MatrixSpec {
   std::vector<std::string> objectives;  ///< ids of metrics; empty: those of throughput, latency and cost that exist
 };
 
-/// At most 1000 variants.
+/// At most 20 axes, 100 000 combinations of their values and 1000 variants.
 [[nodiscard]] Result<MatrixSpec> parse_matrix_spec(std::string_view yaml, std::string_view file_name);
 
 }  // namespace warpmark::validate

@@ -1,8 +1,14 @@
 // `warpmark analyze` as a person uses it: on the example trace, on two ranks, and on files that are no profiles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "apps/cli_fixture.h"
 #include "base/files.h"
@@ -170,6 +176,31 @@ TEST_F(AnalyzeCli, overwrites_no_profile_that_it_reads) {
   write("two/report.json", "{}");
   EXPECT_EQ(warpmark({"analyze", path("two"), "--json", path("two/report.json")}).exit_code, 0) << "of no profile";
   EXPECT_EQ(output.out, path("out.rank0.json") + "\n" + path("out.rank1.json") + "\n") << "what was written is named";
+}
+
+/// Into a pipe that nobody reads, so that the conversion is under way until the signal comes.
+TEST_F(AnalyzeCli, leaves_no_half_file_of_an_interrupted_conversion) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_directory(path("temporary"));
+  const auto left = [&] {
+    return std::distance(std::filesystem::directory_iterator(path("temporary")), std::filesystem::directory_iterator());
+  };
+  for (const auto& [signal, format] : {std::pair{SIGINT, "chrome"}, {SIGTERM, "sqlite"}, {SIGINT, "warpmark"}}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      setenv("TMPDIR", path("temporary").c_str(), 1);
+      ::execl(kExecutable.c_str(), "warpmark", "convert", kExample.c_str(), "--to", format, "--out",
+              path("pipe").c_str(), nullptr);
+      ::_exit(127);
+    }
+    for (int i = 0; i < 2000 && left() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(left(), 1) << format;
+    ::kill(child, signal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 130) << format;
+    EXPECT_EQ(left(), 0) << format;
+  }
 }
 
 TEST_F(AnalyzeCli, converts_into_what_a_link_names_and_never_replaces_a_device) {

@@ -225,7 +225,7 @@ TEST(Csv, names_the_row_that_is_wrong) {
   EXPECT_EQ(what("name,value,value\na,1,2\n"), "input: there are two columns 'value'");
   EXPECT_EQ(what("name,value,unit,metric\na,1,s,x\na,1,B,x\n"), "input: row 3: the unit of 'x' changes from 's'");
   EXPECT_EQ(what("name,value,started\na,1,yesterday\n"), "input: row 2: 'yesterday' is no date");
-  EXPECT_EQ(what("name,value\n\"a,1\n"), "input: the table: a quote is not closed");
+  EXPECT_EQ(what("name,value\n\"a,1\n"), "input: row 2: a quote is not closed");
 }
 
 }  // namespace

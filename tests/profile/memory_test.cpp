@@ -1,18 +1,12 @@
 // The promise on memory: at most 64 bytes an event beyond the names, and never more than the text itself.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <fstream>
 
 #include "profile/trace_text.h"
 #include "support/fake_tree.h"
-
-// Sanitizers keep freed memory and shadow all of it.
-extern "C" void __asan_init() __attribute__((weak));
-extern "C" void __tsan_init() __attribute__((weak));
+#include "support/peak_memory.h"
 
 namespace warpmark::profile {
 namespace {
@@ -46,20 +40,15 @@ std::int64_t write_trace(const std::filesystem::path& path, int events) {
 
 /// Of a child that reads the file; -1 if it failed.
 std::int64_t peak_bytes(const std::filesystem::path& path, int events) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  return testing_support::peak_bytes([&] {
     const std::array<std::filesystem::path, 1> paths{path};
     const auto session = read_session(paths, {.threads = 1});
-    ::_exit(session.ok() && session->ranks[0].events.size() == static_cast<std::size_t>(events) ? 0 : 1);
-  }
-  rusage usage = {};
-  int status = 0;
-  ::wait4(child, &status, 0, &usage);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? usage.ru_maxrss * 1024 : -1;
+    return session.ok() && session->ranks[0].events.size() == static_cast<std::size_t>(events);
+  });
 }
 
 TEST(Memory, is_bounded_by_events_and_by_the_text) {
-  if (&__asan_init != nullptr || &__tsan_init != nullptr) GTEST_SKIP() << "a sanitizer changes what memory costs";
+  if (!testing_support::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer changes what memory costs";
   const warpmark::test::FakeTree tree;
   const std::int64_t small_text = write_trace(tree.root() / "small.json", kFewEvents);
   const std::int64_t text = write_trace(tree.root() / "large.json", kEvents);

@@ -16,6 +16,11 @@ Error error_of(const std::string& yaml) {
   return spec.ok() ? Error{} : spec.error();
 }
 
+TEST(SplitWords, takes_a_long_word_letter_by_letter) {
+  const std::string word(1 << 20, 'a');
+  EXPECT_EQ(*split_words("x " + word + "' '\\b"), (std::vector<std::string>{"x", word + " b"}));
+}
+
 TEST(SplitWords, knows_quotes_but_expands_nothing) {
   EXPECT_EQ(*split_words("a 'b c'  \"d e\" f\\ g $HOME *"),
             (std::vector<std::string>{"a", "b c", "d e", "f g", "$HOME", "*"}));

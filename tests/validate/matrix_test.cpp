@@ -113,6 +113,45 @@ TEST(MatrixSpec, names_line_and_fix_of_what_is_wrong) {
   expect_matrix_refused("command: {rum: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "did you mean 'run'?");
 }
 
+std::string numbers_to(int end) {
+  std::string text = "[0";
+  for (int i = 1; i < end; ++i) text += ", " + std::to_string(i);
+  return text + "]";
+}
+
+TEST(MatrixSpec, refuses_more_than_can_be_measured_before_it_makes_it) {
+  const auto refused = [](const std::string& yaml, const std::string& part) {
+    testing_support::expect_refused(parse_matrix_spec(yaml, "m.yaml"), part);
+  };
+  const std::string metrics = [] {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += "{name: m" + std::to_string(i) + ", regex: x}, ";
+    return "metrics: [" + text + "]";
+  }();
+  const std::string square =
+      "\nbaseline: {a: 0, b: 0}\naxes: {a: " + numbers_to(300) + ", b: " + numbers_to(300) + "}\n";
+  refused("command: {run: 'x {a} {b}', " + metrics + "}" + square, "more than 1000 variants are too many");
+  refused("command: {run: 'x {a} {b}'}\nbaseline: {a: 0, b: 0}\naxes: {a: " + numbers_to(400) +
+              ", b: " + numbers_to(400) + "}\n",
+          "the axes have more than 100000 combinations");
+  const std::string few = "\nbaseline: {a: 0, b: 0}\naxes: {a: " + numbers_to(30) + ", b: " + numbers_to(30) + "}\n";
+  refused("command: {run: 'x {a} {b} " + std::string(100'000, 'x') + "'}" + few,
+          "the commands of all variants take more than 67108864 bytes");
+  std::string axes, words, baseline;
+  for (int i = 0; i < 21; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    axes += name + ": [1], ";
+    baseline += name + ": 1, ";
+    words += " {" + name + "}";
+  }
+  refused("command: {run: 'x" + words + "'}\naxes: {" + axes + "}\nbaseline: {" + baseline + "}\n",
+          "21 axes are too many");
+  std::string places;
+  for (int i = 0; i < 20'000; ++i) places += "{a}";
+  refused("command: {run: 'x " + places + "'}\naxes: {a: [0, " + std::string(1000, 'z') + "]}\nbaseline: {a: 0}\n",
+          "with 'a' filled in the command is longer than 2097152 bytes");
+}
+
 TEST(MetricPercentile, is_taken_from_lists_and_from_all_lines_that_match) {
   ProcessOutput output;
   output.out = "took 3 ms\ntook 1 ms\nother 9\ntook 2 ms\n{}\n";
