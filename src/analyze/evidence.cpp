@@ -135,7 +135,8 @@ Evidence gather_evidence(const ProfileSession& session) {
     one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.gathers = find_host_gathers(*one.timeline, one.list, one.steps.analyzed);
     one.value_reads = find_value_reads(*one.timeline, one.list, one.host->debug_modes());
-    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until);
+    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until,
+                        one.value_reads.works);
     correct_for_recording(one);
     give_to_loading(one);
     evidence.ranks.push_back(std::move(one));

@@ -32,7 +32,7 @@ struct RankEvidence {
   Breakdown breakdown;
   KernelBlame blame;
   HostGathers gathers;
-  std::vector<std::size_t> value_reads;  ///< index into WorkList::works
+  ValueReads value_reads;
   Replay replay;
 
   /// As the recording says, else its place.

@@ -44,6 +44,7 @@ constexpr float kFusedDispatch = 0.1F;             // one call instead of about 
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
 constexpr int kAttentionReach = 10;
 constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and making the mask
+constexpr double kMostAppended = 1.0 / 32;  // of the result of a concatenation: the rest is copied for nothing
 constexpr int kPassOfSoftmax = 8;   // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
@@ -81,6 +82,7 @@ class Blamer {
     attention_by_shape();
     if (!result_.attention_by_shape) attention_by_order();
     attention_widened();
+    attention_copies();
     precision();
     memory();
     return std::move(result_);
@@ -212,6 +214,25 @@ class Blamer {
     }
   }
 
+  /// Keys and values that are copied for as long as they are multiplied, as where each is repeated for several heads:
+  /// a fused kernel reads them where they are.
+  void attention_copies() {
+    const std::vector<std::size_t> order = works_of_main_stream(list_);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const GpuWork& product = list_.works[order[at]];
+      if (result_.owner[order[at]] != Owner::attention || product.category != Category::gemm) continue;
+      for (std::size_t before = at; before > 0 && at - before < static_cast<std::size_t>(kWideningReach); --before) {
+        const std::size_t i = order[before - 1];
+        if (list_.works[i].category == Category::memset) continue;
+        if (result_.owner[i] != Owner::none || !is_elementwise(list_.works[i].category)) break;
+        const bool copies = contains_any(name(i), {"copy"}) && length(i) > kBandwidthBoundNs;
+        if (!copies || length(i) < length(order[at])) continue;
+        own_scores(i);
+        ++result_.attention_copies;
+      }
+    }
+  }
+
   bool reach_matrix(const std::vector<std::size_t>& order, std::size_t from, int step,
                     std::vector<std::size_t>& run) const {
     const std::size_t softmax = order[from];
@@ -282,6 +303,7 @@ class Blamer {
     gathers(order);
     std::vector<std::size_t> chain;
     const bool training = has_backward_pass(timeline_, list_);
+    if (!training) appends();
     auto step = steps_.begin();
     for (const std::size_t i : order) {
       const Category category = list_.works[i].category;
@@ -296,6 +318,26 @@ class Blamer {
       }
     }
     close(chain, training);
+  }
+
+  /// A tensor that grows by a few rows at a time, each time as a copy of the whole: a cache of keys and values, a list
+  /// of results. Written into room that is there from the start, only the new rows are moved. In a backward pass the
+  /// parts are needed, as in networks that concatenate features.
+  void appends() {
+    for (std::size_t i = 0; i < list_.works.size(); ++i) {
+      const EventIndex op = list_.works[i].op;
+      if (length(i) <= kBandwidthBoundNs || op == kNoEvent || timeline_.name_of(op) != "aten::cat") continue;
+      std::int64_t largest = 0;
+      std::int64_t sum = 0;
+      for (const auto& dims : shapes_of(op)) {
+        largest = std::max(largest, product(dims));
+        sum += product(dims);
+      }
+      const double added = sum == 0 ? 1 : static_cast<double>(sum - largest) / static_cast<double>(sum);
+      if (added > kMostAppended || result_.owner[i] != Owner::none) continue;
+      own(i, Owner::memory_bandwidth, static_cast<float>(added));
+      result_.appends.push_back(i);
+    }
   }
 
   /// A gather whose rows the next kernels reduce or scatter is one pass with them.

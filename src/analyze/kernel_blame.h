@@ -24,6 +24,8 @@ struct KernelBlame {
   std::int64_t chain_kernels = 0;
   std::int64_t gathers = 0;
   std::int64_t layout_conversions = 0;
+  std::vector<std::size_t> appends;   ///< works that copy a whole tensor to add little to it, of memory_bandwidth
+  std::int64_t attention_copies = 0;  ///< long copies of what attention multiplies, as of heads repeated
   DenseTables tables;               ///< owned by the optimizer
   bool attention_by_shape = false;  ///< false: told from the order of kernels, as shapes were not recorded
 };

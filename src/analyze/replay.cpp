@@ -28,7 +28,7 @@ struct Order {
   std::uint32_t track;
   bool uploads;
   bool downloads;
-  bool reads;   ///< a value or a few, where `downloads` moves data
+  bool reads;   ///< a value or a few, where `downloads` moves data; or is there for such a read
   bool blocks;  ///< the launch call waited for this work
 };
 
@@ -126,7 +126,8 @@ class HostTime {
 }  // namespace
 
 Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-               const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until) {
+               const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until,
+               const std::vector<std::size_t>& value_reads) {
   if (steps.analyzed.empty() || list.empty()) return;
   const EventColumns& events = timeline.events;
   std::int64_t end = steps.start();
@@ -149,11 +150,11 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     unknown += !known;
     const bool blocks = host.debug_modes().launches_block && known && !is_copy(work.category) &&
                         outlasts(events.end(work.launch), work.end);
-    const bool copies_back = work.category == Category::copy_to_host;
     const bool moves_back = downloads(timeline, work);
+    const bool reads = work.category == Category::copy_to_host || std::ranges::binary_search(value_reads, i);
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
                      known ? events.track[work.launch] : 0, work.category == Category::copy_to_device, moves_back,
-                     copies_back && !moves_back, blocks});
+                     reads && !moves_back, blocks});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -46,9 +46,11 @@ struct WhatIf {
 class Replay {
  public:
   Replay() = default;
-  /// `wait_until` as in BreakdownInput: waiting for other ranks is left out of durations.
+  /// `wait_until` as in BreakdownInput: waiting for other ranks is left out of durations. `value_reads` as found by
+  /// find_value_reads().
   Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-         const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until);
+         const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until,
+         const std::vector<std::size_t>& value_reads);
 
   /// Steady time of one step, ns; 0 if nothing could be replayed. O(works).
   [[nodiscard]] double step_ns(const WhatIf& change = {}) const;

@@ -9,7 +9,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kWidestRatio = 1.98;  // of high to low
+constexpr double kWidestRatio = 1.995;  // of high to low
 constexpr double kLeastGain = 0.93;    // run-to-run noise of a step; the least of 167 pairs is 0.948
 constexpr double kLeastSpread = 0.08;  // of the logarithm: noise of both measurements
 // Of a rule's spread, growing to all of it at a gain of exp(1 - this): 19 of 20 pairs foretold to gain below 1.22 were

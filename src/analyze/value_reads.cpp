@@ -1,27 +1,151 @@
 #include "analyze/value_reads.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "analyze/host_activity.h"
+
 namespace warpmark::analyze {
 
-std::vector<std::size_t> find_value_reads(const Timeline& timeline, const WorkList& list, const DebugModes& modes) {
-  const EventColumns& events = timeline.events;
-  std::vector<bool> reads(timeline.names.size());
-  bool any = modes.anomaly_mode;
-  for (NameId i = 0; i < reads.size(); ++i) {
-    reads[i] = timeline.names.at(i) == "aten::item";
-    any = any || reads[i];
+namespace {
+
+// A loop over values reads one, does a little with it and reads the next. Doing the same for all values at once needs
+// neither the reads nor the rounds. Six programs' rounds had 1 to 6 launches of 1.4 to 5.5 us in all, and 50 to 6000 of
+// them a step; layers with a read in each had 38 us and more.
+constexpr std::size_t kMostInRound = 32;
+constexpr std::int64_t kLongestInRoundNs = 10'000;
+constexpr std::size_t kLeastRounds = 16;
+
+struct Launched {
+  std::size_t work;
+  std::uint32_t track;
+  std::int64_t time;
+  bool reads;
+};
+
+/// Operators whose result only answers a question, so that nothing but the host that reads it needs them.
+bool asks(std::string_view op) {
+  for (const std::string_view one :
+       {"aten::isfinite", "aten::isnan", "aten::isinf", "aten::all", "aten::any", "aten::equal", "aten::allclose",
+        "aten::isclose", "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::logical_and",
+        "aten::logical_or", "aten::logical_not"}) {
+    if (op == one) return true;
   }
-  std::vector<std::size_t> found;
-  if (!any) return found;
-  for (std::size_t i = 0; i < list.works.size(); ++i) {
-    const GpuWork& work = list.works[i];
-    if (work.category != Category::copy_to_host && !modes.anomaly_mode) continue;
-    for (EventIndex at = work.launch; at != kNoEvent; at = list.parent[at]) {
-      if (events.kind[at] != EventKind::op || (!reads[events.name[at]] && !modes.checks.contains(at))) continue;
-      found.push_back(i);
-      break;
+  return false;
+}
+
+class Reads {
+ public:
+  Reads(const Timeline& timeline, const WorkList& list, const DebugModes& modes)
+      : timeline_(timeline), list_(list), modes_(modes), item_(timeline.names.size()), asks_(timeline.names.size()) {
+    for (NameId i = 0; i < item_.size(); ++i) {
+      item_[i] = timeline.names.at(i) == "aten::item";
+      asks_[i] = asks(timeline.names.at(i));
     }
   }
-  return found;
+
+  ValueReads find() {
+    found_.assign(list_.works.size(), false);
+    for (std::size_t i = 0; i < found_.size(); ++i) found_[i] = is_read(list_.works[i]);
+    const std::vector<Launched> order = in_launch_order();
+    for (auto first = order.begin(); first != order.end();) {
+      const auto last = std::find_if(first, order.end(), [&](const Launched& one) { return one.track != first->track; });
+      look_at_thread({first, last});
+      first = last;
+    }
+    ValueReads reads{{}, rounds_};
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (found_[i]) reads.works.push_back(i);
+    }
+    return reads;
+  }
+
+ private:
+  bool is_read(const GpuWork& work) const {
+    if (work.category != Category::copy_to_host && !modes_.anomaly_mode) return false;
+    for (EventIndex at = work.launch; at != kNoEvent; at = list_.parent[at]) {
+      if (timeline_.events.kind[at] != EventKind::op) continue;
+      if (item_[timeline_.events.name[at]] || modes_.checks.contains(at)) return true;
+    }
+    return false;
+  }
+
+  std::vector<Launched> in_launch_order() const {
+    const EventColumns& events = timeline_.events;
+    std::vector<Launched> order;
+    for (std::size_t i = 0; i < list_.works.size(); ++i) {
+      const EventIndex launch = list_.works[i].launch;
+      if (launch == kNoEvent) continue;
+      const GpuWork& work = list_.works[i];
+      const bool reads = found_[i] || (work.category == Category::copy_to_host && !downloads(timeline_, work));
+      order.push_back({i, events.track[launch], events.start[launch], reads});
+    }
+    std::ranges::sort(order, [](const Launched& a, const Launched& b) {
+      return a.track != b.track ? a.track < b.track : a.time != b.time ? a.time < b.time : a.work < b.work;
+    });
+    return order;
+  }
+
+  void look_at_thread(std::span<const Launched> order) {
+    std::size_t round = 0;   // the first launch after the last read
+    std::size_t rounds = 0;  // in a row
+    std::size_t loop = 0;    // the first launch of the first of them
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (!order[i].reads) continue;
+      const std::span<const Launched> between = order.subspan(round, i - round);
+      mark_questions(between);
+      if (!is_round(between)) rounds = 0;
+      else if (rounds++ == 0) loop = round;
+      if (rounds >= kLeastRounds) {
+        const std::size_t from = rounds == kLeastRounds ? loop : round;
+        mark(order.subspan(from, i + 1 - from));
+        rounds_ += rounds == kLeastRounds ? static_cast<std::int64_t>(rounds) : 1;
+      }
+      round = i + 1;
+    }
+  }
+
+  void mark_questions(std::span<const Launched> between) {
+    for (auto one = between.rbegin(); one != between.rend() && is_question(list_.works[one->work]); ++one) {
+      found_[one->work] = true;
+    }
+  }
+
+  void mark(std::span<const Launched> works) {
+    for (const Launched& one : works) found_[one.work] = true;
+  }
+
+  bool is_round(std::span<const Launched> between) const {
+    return between.size() <= kMostInRound && std::ranges::all_of(between, [this](const Launched& one) {
+      const GpuWork& work = list_.works[one.work];
+      const bool matrix = work.category <= Category::attention || work.category == Category::communication;
+      return !matrix && !work.in_optimizer && work.end - work.start <= kLongestInRoundNs;
+    });
+  }
+
+  bool is_question(const GpuWork& work) const {
+    EventIndex outermost = kNoEvent;
+    for (EventIndex at = work.launch; at != kNoEvent; at = list_.parent[at]) {
+      if (timeline_.events.kind[at] == EventKind::op) outermost = at;
+    }
+    return outermost != kNoEvent && asks_[timeline_.events.name[outermost]];
+  }
+
+  const Timeline& timeline_;
+  const WorkList& list_;
+  const DebugModes& modes_;
+  std::vector<bool> item_;  // by name
+  std::vector<bool> asks_;
+  std::vector<bool> found_;  // by work
+  std::int64_t rounds_ = 0;
+};
+
+}  // namespace
+
+ValueReads find_value_reads(const Timeline& timeline, const WorkList& list, const DebugModes& modes) {
+  return Reads(timeline, list, modes).find();
 }
 
 }  // namespace warpmark::analyze

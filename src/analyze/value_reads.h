@@ -1,7 +1,9 @@
-// Copies and kernels that are there for the host to see a value: Tensor.item(), and the checks of anomaly mode.
+// Copies and kernels that are there for the host to see a value: Tensor.item(), what asks the question that it reads the
+// answer of, loops that read value after value, and the checks of anomaly mode.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "analyze/debug_modes.h"
@@ -10,8 +12,11 @@
 
 namespace warpmark::analyze {
 
-/// Index into WorkList::works, ascending.
-[[nodiscard]] std::vector<std::size_t> find_value_reads(const Timeline& timeline, const WorkList& list,
-                                                        const DebugModes& modes);
+struct ValueReads {
+  std::vector<std::size_t> works;  ///< index into WorkList::works, ascending
+  std::int64_t rounds = 0;         ///< of loops that read value after value
+};
+
+[[nodiscard]] ValueReads find_value_reads(const Timeline& timeline, const WorkList& list, const DebugModes& modes);
 
 }  // namespace warpmark::analyze

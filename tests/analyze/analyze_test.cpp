@@ -188,7 +188,7 @@ struct Replayed {
         steps(find_steps(timeline, list)),
         busy(busy_intervals(list, [](const GpuWork&) { return true; })),
         host(timeline, list, busy),
-        replay(timeline, list, steps, host, busy, {}) {}
+        replay(timeline, list, steps, host, busy, {}, {}) {}
 };
 
 TEST(Replay, gives_back_the_recorded_step) {

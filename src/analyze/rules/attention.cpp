@@ -22,6 +22,15 @@ constexpr Advice kCheckFusedAttention = {
     nullptr,
 };
 
+// What cuDNN's and JAX's attention does anyway.
+constexpr Advice kShareHeads = {
+    AdviceKind::code,
+    "Do not repeat keys and values for every head: a fused kernel shares them.",
+    nullptr,
+    "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
+    nullptr,
+};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = avoidable_ns(rank, Owner::attention);
@@ -42,6 +51,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
        "attention_told_by", std::nullopt, ""},
   };
   advise(evidence, {kFuseAttention, kCheckFusedAttention}, finding);
+  if (rank.blame.attention_copies > 0) advise(evidence, {kShareHeads}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
   return {finding};

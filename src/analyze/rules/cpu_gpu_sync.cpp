@@ -59,6 +59,14 @@ constexpr Advice kFindWaits = {
     "with jax.transfer_guard('log'): state = step(state, batch)",
 };
 
+constexpr Advice kAllAtOnce = {
+    AdviceKind::code,
+    "Work on all values at once instead of one in each round of a loop: then none has to be read.",
+    "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, in place of a loop over keys",
+    "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort along a dimension",
+    "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
+};
+
 struct Waits {
   double count = 0;
   double ns = 0;
@@ -131,6 +139,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waits.ns / rank.step_count()),
   };
   add_debug_modes(rank, modes, finding);
+  if (rank.value_reads.rounds > 0) {
+    finding.evidence.push_back(count_fact("loop_rounds", "Rounds of loops that read value after value in the recording",
+                                          static_cast<double>(rank.value_reads.rounds)));
+    advise(evidence, {kAllAtOnce}, finding);
+  }
   if (!waits.from.empty()) {
     const auto most = std::max_element(waits.from.begin(), waits.from.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -156,7 +169,7 @@ void change(const Evidence& evidence, double success, Change& change) {
       }
     }
     open_columns(rank, one);
-    for (const std::size_t i : rank.value_reads) one.duration_scale[i] *= static_cast<float>(1 - success);
+    for (const std::size_t i : rank.value_reads.works) one.duration_scale[i] *= static_cast<float>(1 - success);
   }
 }
 

@@ -14,6 +14,30 @@ constexpr auto kLoading = static_cast<std::size_t>(HostCause::data_loading);
 /// program's own process takes all threads of PyTorch's pool: twelve workers were seen to deliver about four times as
 /// fast as the process itself.
 constexpr double kLeftWithWorkers = 0.25;
+/// Where workers load already, more of them gain no more than they are more: 12 to 14 are usual, two to four were there.
+constexpr double kMostMoreWorkers = 7;
+/// Of seven programs to which workers were added one reached what the wait foretells, the others 0.5 to 0.8 of it: what
+/// the loop itself does for each batch stays.
+constexpr double kWorkersReach = 0.86;
+
+bool has_workers(const RankEvidence& rank) { return !rank.loading.in_process && rank.loading.waits_ns.size() >= 2; }
+
+/// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
+/// Worker processes deliver in bursts (the mean wait tells their pace), which is also the pace of the loop whatever the
+/// recording cost; loading in the program's own process is steady but for outliers (the median).
+double gain_without_waits(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const double replayed_gain = replayed(kDataLoadingRule, evidence, 1.0);
+  const double before = evidence.base_step_ns();
+  const Loading& loading = rank.loading;
+  if (evidence.ranks.size() != 1 || before <= 0 || loading.waits_ns.size() < 2) return replayed_gain;
+  const double in_steps = rank.replay.host_ns(HostCause::data_loading);
+  const double usual = loading.in_process ? loading.median_ns() : loading.mean_ns();
+  double step = std::max(before - in_steps, 0.0) + usual;
+  if (!loading.in_process) step = std::max(step, rank.step_ns() - in_steps + usual);
+  const double after = std::max(before / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
+  return std::max(1.0, step / after);
+}
 
 constexpr const char* kWorkers =
     "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, prefetch_factor=4)";
@@ -70,8 +94,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
                 static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) / rank.step_count()),
       time_fact("step_time", "Step", step),
   };
-  const bool workers = !rank.loading.in_process && !rank.loading.waits_ns.empty();
-  advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead, kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
+  const bool workers = has_workers(rank);
+  advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
+  const std::size_t on_gpu = finding.recommendations.size();
+  advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
+  if (workers && evidence.ranks.size() == 1) {
+    finding.recommendations[on_gpu].id = "gpu_preprocessing";
+    finding.recommendations[on_gpu].gain = gain_around(gain_without_waits(evidence), kDataLoadingRule.calibration,
+                                                       "replay of the recorded steps without waiting for input");
+  }
   show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);
   return {finding};
@@ -81,21 +112,10 @@ void change(const Evidence&, double success, Change& change) {
   for (WhatIf& one : change.ranks) one.host_scale[kLoading] *= 1 - success;
 }
 
-/// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
-/// Worker processes deliver in bursts (the mean wait tells their pace), which is also the pace of the loop whatever the
-/// recording cost; loading in the program's own process is steady but for outliers (the median).
 double foretell(const Evidence& evidence) {
-  const RankEvidence& rank = evidence.rank();
-  const double replayed_gain = replayed(kDataLoadingRule, evidence, 1.0);
-  const double before = evidence.base_step_ns();
-  const Loading& loading = rank.loading;
-  if (evidence.ranks.size() != 1 || before <= 0 || loading.waits_ns.size() < 2) return replayed_gain;
-  const double in_steps = rank.replay.host_ns(HostCause::data_loading);
-  const double usual = loading.in_process ? loading.median_ns() : loading.mean_ns();
-  double step = std::max(before - in_steps, 0.0) + usual;
-  if (!loading.in_process) step = std::max(step, rank.step_ns() - in_steps + usual);
-  const double after = std::max(before / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
-  return std::max(1.0, step / after);
+  const double without_waits = gain_without_waits(evidence);
+  if (!has_workers(evidence.rank())) return without_waits;
+  return std::max(1.0, std::min(without_waits, kMostMoreWorkers) * kWorkersReach);
 }
 
 }  // namespace

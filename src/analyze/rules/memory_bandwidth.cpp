@@ -1,5 +1,5 @@
 // Kernels that only move data: chains of elementwise kernels, each reading and writing everything once more, gathers,
-// and conversions between layouts.
+// conversions between layouts, and tensors copied whole to append to them.
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -10,6 +10,13 @@ namespace {
 /// is not known beforehand, where a wait or a copy was recorded as it is. The gain has an interval for that.
 constexpr double kSurelyReached = 0.5;
 
+constexpr Advice kGrowInPlace = {
+    AdviceKind::code,
+    "Write new rows into a tensor that is long enough from the start: torch.cat copies all that was there.",
+    nullptr,
+    "cache[:, :, position] = k  # for language models: generate(..., cache_implementation='static')",
+    nullptr,
+};
 constexpr Advice kFuseChains = {
     AdviceKind::code,
     "Let a compiler fuse elementwise chains into single passes over memory.",
@@ -47,6 +54,16 @@ constexpr Advice kGatherInOrder = {
     "index = jnp.sort(index)",
 };
 
+/// Avoidable time of copies for appending, a step: what was there before need not move at all.
+double appending_ns(const RankEvidence& rank) {
+  double sum = 0;
+  for (const std::size_t i : rank.blame.appends) {
+    const GpuWork& work = rank.list.works[i];
+    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
+  }
+  return sum / rank.step_count();
+}
+
 /// What there is none of is no evidence.
 void add_kinds(const KernelBlame& blame, Finding& finding) {
   const auto chains = static_cast<double>(blame.chains);
@@ -68,7 +85,9 @@ void add_kinds(const KernelBlame& blame, Finding& finding) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = avoidable_ns(rank, Owner::memory_bandwidth) * kSurelyReached;
+  const double appending = appending_ns(rank);
+  const double by_fusing = (avoidable_ns(rank, Owner::memory_bandwidth) - appending) * kSurelyReached;
+  const double lost = by_fusing + appending;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const KernelBlame& blame = rank.blame;
@@ -77,17 +96,23 @@ std::vector<Finding> apply(const Evidence& evidence) {
                    "Kernels that only move data take " + time_text(owned_ns(rank, Owner::memory_bandwidth)) +
                        " a step, about " + time_text(lost) + " (" + format_percent(lost / step) + ") of it avoidable");
   finding.evidence = {
-      time_fact("data_movement_per_step", "Elementwise chains, gathers and layout conversions, per step",
+      time_fact("data_movement_per_step", "Elementwise chains, gathers, layout conversions and appending, per step",
                 owned_ns(rank, Owner::memory_bandwidth)),
       time_fact("data_movement_avoidable_per_step",
-                "Counted as avoidable, half of what fusing could save at best, per step", lost),
+                "Counted as avoidable, half of what fusing could save at best, per step", by_fusing),
   };
+  if (appending > 0) {
+    finding.evidence.push_back(
+        time_fact("appending_per_step", "Copying tensors whole to append at most a 32nd to them, per step", appending));
+  }
   add_kinds(blame, finding);
+  if (appending > by_fusing) advise(evidence, {kGrowInPlace}, finding);
   if (blame.chains > 0)
     advise(evidence, {evidence.compiled ? kMendGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
   if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
   if (blame.gathers > 0 && blame.chains == 0) advise(evidence, {kFuseGathers}, finding);
   if (blame.gathers > 0) advise(evidence, {kGatherInOrder}, finding);
+  if (appending > 0 && appending <= by_fusing) advise(evidence, {kGrowInPlace}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::memory_bandwidth; }, finding);
   return {finding};
