@@ -7,12 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "analyze/operator_shapes.h"
 #include "analyze/work_list.h"
 #include "model/timeline.h"
 
 namespace warpmark::analyze {
-
-using Shapes = std::vector<std::vector<std::int64_t>>;
 
 /// For each work of the chain the share of its time that is left without such tensors; 1 where it has none to do with.
 /// `shapes_of`: sizes of an operator's inputs, empty where they were not recorded.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/autocast.h"
 #include "analyze/expanded_tensors.h"
+#include "analyze/needless_copies.h"
 #include "analyze/operator_shapes.h"
 
 namespace warpmark::analyze {
@@ -21,7 +23,6 @@ constexpr float kWideAttention = 0.15F;     // a fused attention kernel on FP32 
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
 constexpr float kDoubleToSingle = 0.14F;    // FP64 to TF32, both on tensor cores: 67 to 495 TFLOP/s (data sheet)
 constexpr float kDoubleBytes = 0.5F;        // of everything else in double precision
-constexpr float kWideElementwise = 0.55F;   // half the bytes
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
 constexpr float kGather = 0.35F;  // gathered rows used in place instead of written and read again
@@ -44,7 +45,6 @@ constexpr float kFusedDispatch = 0.1F;             // one call instead of about 
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
 constexpr int kAttentionReach = 10;
 constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and making the mask
-constexpr double kMostAppended = 1.0 / 32;  // of the result of a concatenation: the rest is copied for nothing
 constexpr int kPassOfSoftmax = 8;   // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
@@ -58,11 +58,6 @@ std::int64_t product(const std::vector<std::int64_t>& dims) {
   std::int64_t elements = 1;
   for (const std::int64_t one : dims) elements *= std::max<std::int64_t>(one, 1);
   return elements;
-}
-
-/// A copy on the device is a pass over memory like any elementwise kernel.
-bool is_elementwise(Category category) {
-  return category == Category::elementwise || category == Category::copy_on_device;
 }
 
 bool is_matrix(Category category) { return category == Category::gemm || category == Category::convolution; }
@@ -98,8 +93,8 @@ class Blamer {
     result_.dispatch[i] = std::min(1.0F, dispatch);
   }
 
-  const std::vector<std::vector<std::int64_t>>& shapes_of(EventIndex op) {
-    static const std::vector<std::vector<std::int64_t>> kNone;
+  const Shapes& shapes_of(EventIndex op) {
+    static const Shapes kNone;
     if (op == kNoEvent || timeline_.events.kind[op] != EventKind::op) return kNone;
     const NameId id = timeline_.events.detail[op];
     if (id == 0 || id >= shapes_.size()) return kNone;
@@ -214,22 +209,13 @@ class Blamer {
     }
   }
 
-  /// Keys and values that are copied for as long as they are multiplied, as where each is repeated for several heads:
-  /// a fused kernel reads them where they are.
   void attention_copies() {
-    const std::vector<std::size_t> order = works_of_main_stream(list_);
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      const GpuWork& product = list_.works[order[at]];
-      if (result_.owner[order[at]] != Owner::attention || product.category != Category::gemm) continue;
-      for (std::size_t before = at; before > 0 && at - before < static_cast<std::size_t>(kWideningReach); --before) {
-        const std::size_t i = order[before - 1];
-        if (list_.works[i].category == Category::memset) continue;
-        if (result_.owner[i] != Owner::none || !is_elementwise(list_.works[i].category)) break;
-        const bool copies = contains_any(name(i), {"copy"}) && length(i) > kBandwidthBoundNs;
-        if (!copies || length(i) < length(order[at])) continue;
-        own_scores(i);
-        ++result_.attention_copies;
-      }
+    const std::vector<std::size_t> copies = find_copies_before_products(timeline_, list_, [this](std::size_t i) {
+      return result_.owner[i] == Owner::attention && list_.works[i].category == Category::gemm;
+    });
+    for (const std::size_t i : copies) {
+      result_.attention_copies += result_.owner[i] == Owner::none;
+      own_scores(i);
     }
   }
 
@@ -269,7 +255,7 @@ class Blamer {
   }
 
   void precision() {
-    const float narrower = bytes_left_in_16_bits();
+    const float narrower = bytes_left_in_16_bits(list_);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
@@ -320,23 +306,12 @@ class Blamer {
     close(chain, training);
   }
 
-  /// A tensor that grows by a few rows at a time, each time as a copy of the whole: a cache of keys and values, a list
-  /// of results. Written into room that is there from the start, only the new rows are moved. In a backward pass the
-  /// parts are needed, as in networks that concatenate features.
   void appends() {
-    for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      const EventIndex op = list_.works[i].op;
-      if (length(i) <= kBandwidthBoundNs || op == kNoEvent || timeline_.name_of(op) != "aten::cat") continue;
-      std::int64_t largest = 0;
-      std::int64_t sum = 0;
-      for (const auto& dims : shapes_of(op)) {
-        largest = std::max(largest, product(dims));
-        sum += product(dims);
-      }
-      const double added = sum == 0 ? 1 : static_cast<double>(sum - largest) / static_cast<double>(sum);
-      if (added > kMostAppended || result_.owner[i] != Owner::none) continue;
-      own(i, Owner::memory_bandwidth, static_cast<float>(added));
-      result_.appends.push_back(i);
+    for (const Append& one :
+         find_appends(timeline_, list_, [this](EventIndex op) -> const Shapes& { return shapes_of(op); })) {
+      if (result_.owner[one.work] != Owner::none) continue;
+      own(one.work, Owner::memory_bandwidth, static_cast<float>(one.added));
+      result_.appends.push_back(one.work);
     }
   }
 
@@ -367,20 +342,6 @@ class Blamer {
       }
       own(i, Owner::memory_bandwidth, keep);
     }
-  }
-
-  /// Autocast runs normalisations, softmax and losses in FP32 and casts to and from them, but batch norm follows the
-  /// convolution before it (PyTorch, "Automatic Mixed Precision package", op lists): only convolutional networks move
-  /// their other bytes in 16 bits.
-  float bytes_left_in_16_bits() const {
-    std::int64_t convolution = 0;
-    std::int64_t product = 0;
-    for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (list_.works[i].category == Category::convolution && list_.works[i].math != MatrixMath::none)
-        convolution += length(i);
-      if (list_.works[i].category == Category::gemm) product += length(i);
-    }
-    return convolution > product ? kWideElementwise : 1.0F;
   }
 
   void close(std::vector<std::size_t>& chain, bool training) {
@@ -424,7 +385,7 @@ class Blamer {
   const Timeline& timeline_;
   const WorkList& list_;
   std::span<const StepSpan> steps_;
-  std::vector<std::vector<std::vector<std::int64_t>>> shapes_;  // by NameId, parsed when needed
+  std::vector<Shapes> shapes_;  // by NameId, parsed when needed
   KernelBlame result_;
 };
 

@@ -26,8 +26,8 @@ struct KernelBlame {
   std::int64_t layout_conversions = 0;
   std::vector<std::size_t> appends;   ///< works that copy a whole tensor to add little to it, of memory_bandwidth
   std::int64_t attention_copies = 0;  ///< long copies of what attention multiplies, as of heads repeated
-  DenseTables tables;               ///< owned by the optimizer
-  bool attention_by_shape = false;  ///< false: told from the order of kernels, as shapes were not recorded
+  DenseTables tables;                 ///< owned by the optimizer
+  bool attention_by_shape = false;    ///< false: told from the order of kernels, as shapes were not recorded
 };
 
 /// `steps`: a chain ends with its step, whose last results the next one does not read.

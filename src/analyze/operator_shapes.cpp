@@ -6,8 +6,8 @@
 
 namespace warpmark::analyze {
 
-std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text) {
-  std::vector<std::vector<std::int64_t>> shapes;
+Shapes parse_shapes(std::string_view text) {
+  Shapes shapes;
   std::vector<std::int64_t> dims;
   std::int64_t number = -1;
   const auto take = [&] {

@@ -7,8 +7,10 @@
 
 namespace warpmark::analyze {
 
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
 /// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters
 /// separate.
-[[nodiscard]] std::vector<std::vector<std::int64_t>> parse_shapes(std::string_view text);
+[[nodiscard]] Shapes parse_shapes(std::string_view text);
 
 }  // namespace warpmark::analyze

@@ -10,8 +10,8 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kWidestRatio = 1.995;  // of high to low
-constexpr double kLeastGain = 0.93;    // run-to-run noise of a step; the least of 167 pairs is 0.948
-constexpr double kLeastSpread = 0.08;  // of the logarithm: noise of both measurements
+constexpr double kLeastGain = 0.93;     // run-to-run noise of a step; the least of 167 pairs is 0.948
+constexpr double kLeastSpread = 0.08;   // of the logarithm: noise of both measurements
 // Of a rule's spread, growing to all of it at a gain of exp(1 - this): 19 of 20 pairs foretold to gain below 1.22 were
 // off by less than 0.18, 60 from there to 2.7 by less than 0.24, 85 of larger gains by 0.3 in most cases.
 constexpr double kSpreadAtNoGain = 0.5;

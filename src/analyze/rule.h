@@ -20,9 +20,9 @@ enum class Need { gpu_work, several_ranks, kernel_profiles, counters };
 /// How far the first recommendation goes and how well that was foretold, measured on before/after pairs
 /// (docs/results/, "How often the analysis is right"; bench/score_analysis.py prints both).
 struct Calibration {
-  double removed = 1.0;  ///< of what `change` removes: 0 nothing, 1 all
-  double bias = 0.0;     ///< middle of ln(measured / foretold) of the pairs
-  double spread = 0.345; ///< of ln(measured / foretold) about the bias: most of the pairs lie within
+  double removed = 1.0;   ///< of what `change` removes: 0 nothing, 1 all
+  double bias = 0.0;      ///< middle of ln(measured / foretold) of the pairs
+  double spread = 0.345;  ///< of ln(measured / foretold) about the bias: most of the pairs lie within
 };
 
 /// A program change for the replay, one element a rank. Composable: rules multiply their factors into it.

@@ -51,7 +51,8 @@ class Reads {
     for (std::size_t i = 0; i < found_.size(); ++i) found_[i] = is_read(list_.works[i]);
     const std::vector<Launched> order = in_launch_order();
     for (auto first = order.begin(); first != order.end();) {
-      const auto last = std::find_if(first, order.end(), [&](const Launched& one) { return one.track != first->track; });
+      const std::uint32_t track = first->track;
+      const auto last = std::find_if(first, order.end(), [track](const Launched& one) { return one.track != track; });
       look_at_thread({first, last});
       first = last;
     }
@@ -96,8 +97,10 @@ class Reads {
       if (!order[i].reads) continue;
       const std::span<const Launched> between = order.subspan(round, i - round);
       mark_questions(between);
-      if (!is_round(between)) rounds = 0;
-      else if (rounds++ == 0) loop = round;
+      if (!is_round(between))
+        rounds = 0;
+      else if (rounds++ == 0)
+        loop = round;
       if (rounds >= kLeastRounds) {
         const std::size_t from = rounds == kLeastRounds ? loop : round;
         mark(order.subspan(from, i + 1 - from));
@@ -119,10 +122,10 @@ class Reads {
 
   bool is_round(std::span<const Launched> between) const {
     return between.size() <= kMostInRound && std::ranges::all_of(between, [this](const Launched& one) {
-      const GpuWork& work = list_.works[one.work];
-      const bool matrix = work.category <= Category::attention || work.category == Category::communication;
-      return !matrix && !work.in_optimizer && work.end - work.start <= kLongestInRoundNs;
-    });
+             const GpuWork& work = list_.works[one.work];
+             const bool matrix = work.category <= Category::attention || work.category == Category::communication;
+             return !matrix && !work.in_optimizer && work.end - work.start <= kLongestInRoundNs;
+           });
   }
 
   bool is_question(const GpuWork& work) const {

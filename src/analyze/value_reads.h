@@ -1,5 +1,5 @@
-// Copies and kernels that are there for the host to see a value: Tensor.item(), what asks the question that it reads the
-// answer of, loops that read value after value, and the checks of anomaly mode.
+// Copies and kernels that are there for the host to see a value: Tensor.item(), what asks the question whose answer it
+// reads, loops that read value after value, and the checks of anomaly mode.
 #pragma once
 
 #include <cstddef>

@@ -48,6 +48,10 @@ struct WorkList {
 [[nodiscard]] constexpr bool is_copy(Category category) {
   return is_host_copy(category) || category == Category::copy_on_device;
 }
+/// A copy on the device is a pass over memory like any elementwise kernel.
+[[nodiscard]] constexpr bool is_elementwise(Category category) {
+  return category == Category::elementwise || category == Category::copy_on_device;
+}
 
 /// Union of the works that `wanted(work)` accepts.
 template <typename Predicate>

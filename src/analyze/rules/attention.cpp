@@ -24,10 +24,8 @@ constexpr Advice kCheckFusedAttention = {
 
 // What cuDNN's and JAX's attention does anyway.
 constexpr Advice kShareHeads = {
-    AdviceKind::code,
-    "Do not repeat keys and values for every head: a fused kernel shares them.",
-    nullptr,
-    "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
+    AdviceKind::code, "Do not repeat keys and values for every head: a fused kernel shares them.",
+    nullptr,          "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
     nullptr,
 };
 

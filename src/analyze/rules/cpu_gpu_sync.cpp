@@ -62,8 +62,8 @@ constexpr Advice kFindWaits = {
 constexpr Advice kAllAtOnce = {
     AdviceKind::code,
     "Work on all values at once instead of one in each round of a loop: then none has to be read.",
-    "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, in place of a loop over keys",
-    "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort along a dimension",
+    "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, not a loop over keys",
+    "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort",
     "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
 };
 

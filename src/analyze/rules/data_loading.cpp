@@ -14,7 +14,7 @@ constexpr auto kLoading = static_cast<std::size_t>(HostCause::data_loading);
 /// program's own process takes all threads of PyTorch's pool: twelve workers were seen to deliver about four times as
 /// fast as the process itself.
 constexpr double kLeftWithWorkers = 0.25;
-/// Where workers load already, more of them gain no more than they are more: 12 to 14 are usual, two to four were there.
+/// Where workers load already, more of them gain no more than they are more: two were seen to become 12 or 14.
 constexpr double kMostMoreWorkers = 7;
 /// Of seven programs to which workers were added one reached what the wait foretells, the others 0.5 to 0.8 of it: what
 /// the loop itself does for each batch stays.
