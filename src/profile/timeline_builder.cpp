@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/units.h"
 #include "profile/timeline_sort.h"
 
 namespace warpmark::profile {
@@ -19,6 +20,8 @@ constexpr std::int64_t kNonsenseNs = std::int64_t{7} * 24 * 3600 * 1'000'000'000
 constexpr std::int64_t kOverlapNs = 1000;  // nested events may stick out by the rounding of their clock
 constexpr std::size_t kExampleBytes = 160;
 constexpr std::size_t kMaxEvents = kNoEvent - 1;
+
+constexpr std::string_view kQualityKey = "quality of the source: ";
 
 constexpr const char* kNonsenseText =
     "events left out: their time is a week or more away from the others, or they last as long";
@@ -156,7 +159,28 @@ void TimelineBuilder::issue(std::string_view id, std::string_view text, std::str
 }
 
 void TimelineBuilder::add_metadata(std::string_view key, std::string_view value) {
-  timeline_.metadata.emplace_back(key, value);
+  const auto bar = value.find('|');
+  const auto end = value.find('|', bar + 1);
+  const auto count = parse_integer(value.substr(0, bar));
+  if (key.starts_with(kQualityKey) && end != std::string_view::npos && count.ok() && *count > 0) {
+    count_issue(issues_of_source_, printable(key.substr(kQualityKey.size())),
+                printable(value.substr(bar + 1, end - bar - 1)), value.substr(end + 1), *count);
+  } else {
+    timeline_.metadata.emplace_back(key, value);
+  }
+}
+
+/// The flaws that the events still have were counted again here, so that the larger count is the one of both.
+void TimelineBuilder::join_issues_of_source() {
+  for (auto& issue : issues_of_source_) {
+    const auto known = issue_ids_.find(issue.id);
+    if (known == issue_ids_.end()) {
+      timeline_.quality.push_back(std::move(issue));
+    } else {
+      DataQualityIssue& met = timeline_.quality[known->second];
+      met.count = std::max(met.count, issue.count);
+    }
+  }
 }
 
 Timeline TimelineBuilder::finish() {
@@ -165,6 +189,7 @@ Timeline TimelineBuilder::finish() {
   sort_counters();
   rebase();
   count_overlaps();
+  join_issues_of_source();
   Timeline finished = std::move(timeline_);
   *this = TimelineBuilder();
   return finished;
@@ -234,6 +259,10 @@ void TimelineBuilder::count_overlaps() {
   if (count == 0) return;
   issue("overlapping_events", "calls of one thread that overlap without nesting: kept as they are",
         timeline_.names.at(events.name[example]), count);
+}
+
+std::pair<std::string, std::string> metadata_of(const DataQualityIssue& issue) {
+  return {std::string(kQualityKey) + issue.id, std::to_string(issue.count) + '|' + issue.text + '|' + issue.example};
 }
 
 void count_issue(std::vector<DataQualityIssue>& issues, std::string_view id, std::string_view text,

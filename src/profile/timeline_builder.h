@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/timeline.h"
@@ -50,6 +51,7 @@ class TimelineBuilder {
   void add_counter(std::string_view id, std::string_view unit, int device, std::int64_t time, double value);
   /// Counts a flaw. `text` says what it is and what was done about it; the first example is kept, shortened.
   void issue(std::string_view id, std::string_view text, std::string_view example = {}, std::int64_t count = 1);
+  /// What metadata_of(issue) made becomes an issue again, which finish() joins with those met here.
   void add_metadata(std::string_view key, std::string_view value);
 
   /// Events start on a clock whose 0 is this many ns after the Unix epoch (or boot). May be set at any time.
@@ -67,6 +69,7 @@ class TimelineBuilder {
   void drop_nonsense();
   void sort_counters();
   void count_overlaps();
+  void join_issues_of_source();
   void rebase();
 
   Timeline timeline_;
@@ -75,7 +78,11 @@ class TimelineBuilder {
   std::unordered_map<std::string, std::uint32_t> shape_ids_;
   std::unordered_map<std::string, std::size_t> counter_ids_;
   std::unordered_map<std::string, std::size_t> issue_ids_;
+  std::vector<DataQualityIssue> issues_of_source_;
 };
+
+/// A flaw as a key and a value of the metadata, by which a converted profile says what its source had lost.
+[[nodiscard]] std::pair<std::string, std::string> metadata_of(const DataQualityIssue& issue);
 
 /// Adds a flaw to a list of them, joined with the one of the same id. `example` is shortened and made printable.
 void count_issue(std::vector<DataQualityIssue>& issues, std::string_view id, std::string_view text,

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "base/files.h"
@@ -153,6 +154,37 @@ TEST(RecordingFormat, round_trip_is_exact) {
   // Once more adds nothing: facts do not pile up.
   ASSERT_TRUE(kRecordingFormat.write(*again, tree.root() / "again.wmrec").ok());
   EXPECT_EQ(read_file(tree.root() / "out.wmrec").value().size(), read_file(tree.root() / "again.wmrec").value().size());
+}
+
+/// Seven events were lost for good; two overlap, and are met again by who reads what was written.
+TEST(ConvertedProfile, says_what_its_source_had_lost_and_counts_nothing_twice) {
+  const FakeTree tree;
+  TimelineBuilder builder;
+  const auto thread = builder.track({TrackKind::cpu_thread, 1, 2, -1, ""});
+  for (const std::int64_t start : {0, 5000, 8000}) {
+    (void)builder.add({.start = start, .duration = 7000, .track = thread, .kind = EventKind::op});
+  }
+  builder.issue("lost", "events left out", "the \"first\"|one", 7);
+  ProfileSession session;
+  session.ranks.push_back(builder.finish());
+  ASSERT_EQ(session.ranks[0].quality.size(), 2U);
+  count_issue(session.quality, "file_left_out", "files that are no profiles", "x.txt", 3);
+  for (const auto& [writer, name] : {std::pair{&kChromeWriter, "a.json"}, {&kRecordingFormat, "a.wmrec"}}) {
+    ASSERT_TRUE(writer->write(session, tree.root() / name).ok());
+    for (const char* again : {"b", "c"}) {  // of what was converted twice, too
+      const auto read = read_session(std::vector{tree.root() / name});
+      ASSERT_TRUE(read.ok()) << read.error().what;
+      std::map<std::string, std::int64_t> counts;
+      for (const auto& issue : read->ranks[0].quality) counts[issue.id] += issue.count;
+      EXPECT_EQ(counts["lost"], 7) << name << again;
+      EXPECT_EQ(counts["file_left_out"], 3) << name << again;
+      const auto overlaps = session.ranks[0].quality[1];
+      EXPECT_EQ(counts[overlaps.id], overlaps.count) << name << again;
+      EXPECT_EQ(counts.size(), 3U) << name << again;
+      EXPECT_TRUE(read->quality.empty()) << name << again;
+      ASSERT_TRUE(writer->write(*read, tree.root() / name).ok());
+    }
+  }
 }
 
 TEST(ChromeWriter, writes_valid_json_with_arrows) {

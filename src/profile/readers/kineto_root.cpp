@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kStepBytes = 1 << 16;
 constexpr std::size_t kMostHeadBytes = 256 << 20;  // before the list of events
 constexpr std::size_t kMostFactBytes = 4 << 20;    // of a value that is parsed, with its lists of ranks
-constexpr std::size_t kMostMetadataBytes = 200;
+constexpr std::size_t kMostMetadataBytes = 600;
 
 Json parsed(std::string_view text) {
   if (text.size() > kMostFactBytes) return {};

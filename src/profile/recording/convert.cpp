@@ -29,6 +29,13 @@ void write_facts(const Timeline& timeline, RecordingWriter& writer) {
   }
 }
 
+void write_quality(const std::vector<DataQualityIssue>& quality, RecordingWriter& writer) {
+  for (const auto& issue : quality) {
+    const auto [key, value] = metadata_of(issue);
+    writer.metadata(key, value);
+  }
+}
+
 std::uint32_t shape_of(const LaunchShape& shape, RecordingWriter& writer) {
   recording::ShapeRecord record;
   std::memcpy(record.grid, shape.grid, sizeof record.grid);
@@ -145,14 +152,17 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
   bool first = true;
   for (const auto& timeline : session.ranks) {
     if (!first) writer.begin_part();
+    if (first) write_quality(session.quality, writer);
     first = false;
     write_facts(timeline, writer);
+    write_quality(timeline.quality, writer);
     write_events(timeline, writer);
     write_counters(timeline.counters, timeline.origin_ns, writer);
     writer.end_part();
   }
   if (!session.counters.empty() || !session.kernels.empty()) {
     if (!first) writer.begin_part();
+    if (first) write_quality(session.quality, writer);
     write_counters(session.counters, 0, writer);
     for (const auto& kernel : session.kernels) write_kernel(kernel, writer);
     writer.end_part();

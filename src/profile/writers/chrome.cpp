@@ -64,9 +64,10 @@ class ChromeFile {
  public:
   ChromeFile(const Timeline& timeline, TextFile& file) : timeline_(timeline), file_(file) {}
 
-  /// `others`: counters of the session, whose times are since the Unix epoch.
-  Status write(std::span<const CounterSeries> others) {
-    head();
+  /// `others`: counters of the session, whose times are since the Unix epoch; `quality`: its flaws beside the
+  /// timeline's.
+  Status write(std::span<const CounterSeries> others, std::span<const DataQualityIssue> quality) {
+    head(quality);
     for (const auto& name : timeline_.tracks) track_name(name);
     collect_flows();
     for (EventIndex i = 0; i < timeline_.events.size(); ++i) {
@@ -88,7 +89,7 @@ class ChromeFile {
     fmt::format_to(std::back_inserter(file_.text), format, std::forward<Values>(values)...);
   }
 
-  void head() {
+  void head(std::span<const DataQualityIssue> quality) {
     put("{{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
     const char* separator = "\n    ";
     for (const GpuInfo& gpu : timeline_.gpus) {
@@ -106,6 +107,12 @@ class ChromeFile {
     if (!timeline_.format.empty()) put("  \"{}\": {},\n", kRecordedAs, json_string(timeline_.format));
     for (const auto& [key, value] : timeline_.metadata) {
       if (!is_ours(key)) put("  {}: {},\n", json_string(key), json_string(value));
+    }
+    for (const auto& issues : {std::span<const DataQualityIssue>(timeline_.quality), quality}) {
+      for (const DataQualityIssue& issue : issues) {
+        const auto [key, value] = metadata_of(issue);
+        put("  {}: {},\n", json_string(key), json_string(value));
+      }
     }
     put("  \"displayTimeUnit\": \"ns\",\n  \"baseTimeNanoseconds\": {},\n  \"traceEvents\": [", timeline_.origin_ns);
   }
@@ -277,8 +284,11 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
   const auto paths = files(session, path);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     WM_ASSIGN(TextFile file, TextFile::create(paths[i]));
-    // What was sampled of the machine goes with the first rank.
-    WM_TRY(ChromeFile(session.ranks[i], file).write(i == 0 ? session.counters : std::span<const CounterSeries>()));
+    // What was sampled of the machine, and flaws of no timeline, go with the first rank.
+    const bool first = i == 0;
+    WM_TRY(ChromeFile(session.ranks[i], file)
+               .write(first ? session.counters : std::span<const CounterSeries>(),
+                      first ? session.quality : std::span<const DataQualityIssue>()));
   }
   return {};
 }
