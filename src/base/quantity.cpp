@@ -13,7 +13,7 @@ constexpr const char* kNoNumber = "n/a";
 
 /// Rounds to that many significant digits, so that 999.96 becomes 1000 before a prefix is chosen.
 double rounded(double value, int digits) {
-  if (value == 0) return 0;
+  if (value == 0 || !std::isfinite(value)) return value;
   const double scale = std::pow(10.0, digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(value)))));
   const double result = std::round(value * scale) / scale;
   return std::isfinite(result) ? result : value;

@@ -212,7 +212,8 @@ TEST(Cures, rows_of_a_table_without_gradient_need_no_update) {
 }
 
 TEST(Cures, a_table_most_of_which_is_used_is_updated_as_a_whole) {
-  const Finding* finding = find(of_table(100'000), "optimizer");
+  const Analysis analysis = of_table(100'000);
+  const Finding* finding = find(analysis, "optimizer");
   EXPECT_TRUE(finding == nullptr || finding->gain.low < 1);
 }
 
@@ -229,7 +230,8 @@ TEST(Cures, a_launch_that_waited_for_a_place_in_the_queue_is_no_host_time) {
       scene.add({EventKind::kernel, begin + 10'000 + i * 92'000, 75'000, kFp32Product, stream, id});
     }
   }
-  const Finding* finding = find(of(scene.build()), "precision");
+  const Analysis analysis = of(scene.build());
+  const Finding* finding = find(analysis, "precision");
   ASSERT_NE(finding, nullptr);
   EXPECT_GT(finding->gain.low, 4);
 }
@@ -377,7 +379,8 @@ TEST(Cures, waiting_for_input_on_one_rank_is_gone_when_cured) {
     timeline.world_size = 2;
     session.ranks.push_back(std::move(timeline));
   }
-  expect_gain(find(analyze(session), "load_imbalance"), 4.8);
+  const Analysis analysis = analyze(session);
+  expect_gain(find(analysis, "load_imbalance"), 4.8);
 }
 
 }  // namespace

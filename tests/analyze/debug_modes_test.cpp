@@ -55,7 +55,8 @@ TEST(DebugModes, without_synchronous_launches_the_host_sets_the_pace_if_it_is_sl
 TEST(DebugModes, launches_that_return_at_once_are_not_blamed) {
   EXPECT_TRUE(modes_of(program_of_launches(true, 8'000, 20'000)).launches_block);
   EXPECT_FALSE(modes_of(program_of_launches(false, 8'000, 2'000)).launches_block);
-  EXPECT_EQ(find(of(program_of_launches(false, 8'000, 20'000)), "cpu_gpu_sync"), nullptr);
+  const Analysis analysis = of(program_of_launches(false, 8'000, 20'000));
+  EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
 }
 
 TEST(DebugModes, clocks_that_disagree_tell_nothing_of_launches) {
@@ -126,7 +127,9 @@ TEST(DebugModes, values_read_one_by_one_need_no_picking_if_read_at_once) {
   };
   expect_first(reading(true), "cpu_gpu_sync", (1000.0 + 200 * 20) / 1000);
   // with work between the reads the operators may be that work's
-  EXPECT_LT(find(reading(false), "cpu_gpu_sync")->gain.high, find(reading(true), "cpu_gpu_sync")->gain.low);
+  const Analysis between = reading(false);
+  const Analysis nothing_between = reading(true);
+  EXPECT_LT(find(between, "cpu_gpu_sync")->gain.high, find(nothing_between, "cpu_gpu_sync")->gain.low);
 }
 
 }  // namespace

@@ -214,7 +214,8 @@ TEST(Rules, gpu_underused_by_small_kernels_is_a_note) {
   const Finding* finding = find(analysis, "gpu_underused");
   ASSERT_NE(finding, nullptr);
   EXPECT_LE(finding->severity, 0.4);
-  EXPECT_EQ(find(of(stepped(6, healthy_work)), "gpu_underused"), nullptr);
+  const Analysis healthy = of(stepped(6, healthy_work));
+  EXPECT_EQ(find(healthy, "gpu_underused"), nullptr);
 }
 
 /// Two ranks that all-reduce at the end of each step; `extra_ns`: more computing on the second.

@@ -18,5 +18,7 @@ inline const Finding* find(const Analysis& analysis, std::string_view rule) {
   }
   return nullptr;
 }
+/// The finding would be gone with the analysis.
+const Finding* find(Analysis&& analysis, std::string_view rule) = delete;
 
 }  // namespace warpmark::testing_support
