@@ -66,11 +66,15 @@ constexpr const char* kLastCharacter = "\xF4\x8F\xBF\xBF";  // U+10FFFF, after e
 std::string number_of(std::int64_t index) { return std::to_string(index); }
 
 Status SqlStore::begin(const Session& header) {
-  Session bare = header;
-  bare.runs.clear();
-  bare.ceilings.clear();
-  bare.complete = false;
-  bare.command = hide_password(bare.command);
+  Session bare;  // what comes later is not even copied: an imported session may be large
+  bare.id = header.id;
+  bare.started = header.started;
+  bare.command = hide_password(header.command);
+  bare.commit = header.commit;
+  bare.branch = header.branch;
+  bare.dirty = header.dirty;
+  bare.machine = header.machine;
+  bare.build = header.build;
   WM_ASSIGN(auto transaction, Transaction::begin(*database_, Kind::write));
   WM_ASSIGN(const auto known, database_->integer("SELECT count(*) FROM sessions WHERE id = ?", {header.id}));
   if (known > 0) return internal_error("session '" + header.id + "' is already stored");
