@@ -192,13 +192,14 @@ struct Interrupted {
   double seconds = 0;  ///< that it lived after the signal
 };
 
-/// Starts a session, sends it `signal` in the middle, and waits for its end.
+/// Starts a session, sends it `signal` once the first result is stored, and waits for its end.
 Interrupted interrupted_run(const std::vector<std::string>& words, const std::string& signal,
                             const std::string& marks) {
   std::string command = "'" + kExecutable + "'";
   for (const auto& word : words) command += " '" + word + "'";
-  command += " & child=$!; sleep 3; date +%s.%N > '" + marks + "'; kill -" + signal +
-             " $child; wait $child; code=$?; date +%s.%N >> '" + marks + "'; exit $code";
+  command += " & child=$!; for i in $(seq 300); do sleep 0.1; '" + kExecutable +
+             "' report last --format json 2> /dev/null | grep -q round_sizes && break; done; date +%s.%N > '" + marks +
+             "'; kill -" + signal + " $child; wait $child; code=$?; date +%s.%N >> '" + marks + "'; exit $code";
   auto output = run_process({"bash", "-c", command}, {.deadline_s = 100});
   EXPECT_TRUE(output.ok());
   std::ifstream file(marks);
