@@ -99,6 +99,8 @@ TEST(NeedlessWork, a_tensor_that_grows_by_copies_of_the_whole_is_written_in_plac
   EXPECT_NEAR(finding.severity, 1.0, 1e-9);
   expect_gain(&finding, 4.0);
   EXPECT_THAT(finding.recommendations.front().text, testing::HasSubstr("torch.cat copies all that was there"));
+  EXPECT_EQ(finding.recommendations.size(), 1U);  // there is nothing to fuse
+  for (const Fact& fact : finding.evidence) EXPECT_GT(fact.value.value_or(1), 0) << fact.text;
 }
 
 TEST(NeedlessWork, concatenations_of_like_parts_are_left_alone) {

@@ -133,8 +133,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {
       time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", idle),
-      time_fact("lost_lead_per_step", "Further idle time that the host's lead would have hidden, per step",
-                lost - idle),
+      time_fact("lost_lead_per_step", "Further idle time that would go with the waits, per step", lost - idle),
       count_fact("syncs_per_step", "Waits of the host per step", waits.count / rank.step_count()),
       time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waits.ns / rank.step_count()),
   };

@@ -1,5 +1,7 @@
 // Kernels that only move data: chains of elementwise kernels, each reading and writing everything once more, gathers,
 // conversions between layouts, and tensors copied whole to append to them.
+#include <algorithm>
+
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -86,7 +88,7 @@ void add_kinds(const KernelBlame& blame, Finding& finding) {
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double appending = appending_ns(rank);
-  const double by_fusing = (avoidable_ns(rank, Owner::memory_bandwidth) - appending) * kSurelyReached;
+  const double by_fusing = std::max(0.0, avoidable_ns(rank, Owner::memory_bandwidth) - appending) * kSurelyReached;
   const double lost = by_fusing + appending;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
@@ -98,16 +100,19 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.evidence = {
       time_fact("data_movement_per_step", "Elementwise chains, gathers, layout conversions and appending, per step",
                 owned_ns(rank, Owner::memory_bandwidth)),
-      time_fact("data_movement_avoidable_per_step",
-                "Counted as avoidable, half of what fusing could save at best, per step", by_fusing),
   };
+  if (by_fusing >= 1) {  // ns: less is the rounding of the difference
+    finding.evidence.push_back(time_fact("data_movement_avoidable_per_step",
+                                         "Counted as avoidable, half of what fusing could save at best, per step",
+                                         by_fusing));
+  }
   if (appending > 0) {
     finding.evidence.push_back(
         time_fact("appending_per_step", "Copying tensors whole to append at most a 32nd to them, per step", appending));
   }
   add_kinds(blame, finding);
   if (appending > by_fusing) advise(evidence, {kGrowInPlace}, finding);
-  if (blame.chains > 0)
+  if (blame.chains > 0 && by_fusing >= 1)
     advise(evidence, {evidence.compiled ? kMendGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
   if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
   if (blame.gathers > 0 && blame.chains == 0) advise(evidence, {kFuseGathers}, finding);
