@@ -50,7 +50,9 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
   std::vector<std::filesystem::path> halves;
   for (const auto& file : files) halves.push_back(temporary_for(file));
   const RemovedIfInterrupted half_written(std::move(halves));
-  WM_TRY(writer->write(session, out));
+  const Status written = writer->write(session, out);
+  if (!written.ok() && interrupt_flag()) return kInterrupted;  // a signal also ends the call that waits for a pipe
+  WM_TRY(written);
   for (const auto& file : files) context.out << file.string() << '\n';
   return kSuccess;
 }

@@ -266,7 +266,7 @@ TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
     if (fact_of(timeline, "recorded_again") != "1" && run < kMostRuns) continue;
     EXPECT_EQ(fact_of(timeline, "recorded_again"), "1");
     EXPECT_EQ(start_up_in(timeline), 0) << "the start-up that was recorded is gone";
-    EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 20);
+    EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 5);
     EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
     return;
   }
