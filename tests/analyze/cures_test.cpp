@@ -9,6 +9,7 @@
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::kTensorGemm;
 using testing_support::of;
@@ -21,13 +22,6 @@ constexpr const char* kCast =
 constexpr const char* kGather = "void at::native::vectorized_gather_kernel<16, long>";
 constexpr const char* kReduce = "void at::native::reduce_kernel<512, 1, ReduceOp<float, MeanOps>>";
 constexpr const char* kFp32Product = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_ffma_aligna4_alignc4_execute_kernel";
-
-void expect_gain(const Finding* finding, double factor) {
-  ASSERT_NE(finding, nullptr);
-  EXPECT_LE(finding->gain.low, factor);
-  EXPECT_GE(finding->gain.high, factor);
-  EXPECT_LT(finding->gain.high, 2 * finding->gain.low);
-}
 
 void short_kernels(TimelineScene& scene, int count) {
   for (int i = 0; i < count; ++i) {

@@ -9,6 +9,7 @@
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::kTensorGemm;
 using testing_support::of;
@@ -18,13 +19,6 @@ using testing_support::TimelineScene;
 constexpr const char* kGelu = "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl>";
 constexpr const char* kCast =
     "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>";
-
-void expect_gain(const Finding* finding, double factor) {
-  ASSERT_NE(finding, nullptr);
-  EXPECT_LE(finding->gain.low, factor);
-  EXPECT_GE(finding->gain.high, factor);
-  EXPECT_LT(finding->gain.high, 2 * finding->gain.low);
-}
 
 /// One value read: the question's kernels, then the copy and the wait.
 void read_value(TimelineScene& scene) {

@@ -1,6 +1,8 @@
 // The analysis of a timeline made for a test, and one finding of it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string_view>
 #include <utility>
 
@@ -20,5 +22,13 @@ inline const Finding* find(const Analysis& analysis, std::string_view rule) {
 }
 /// The finding would be gone with the analysis.
 const Finding* find(Analysis&& analysis, std::string_view rule) = delete;
+
+/// The interval holds `factor` and is narrower than twice.
+inline void expect_gain(const Finding* finding, double factor) {
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LE(finding->gain.low, factor);
+  EXPECT_GE(finding->gain.high, factor);
+  EXPECT_LT(finding->gain.high, 2 * finding->gain.low);
+}
 
 }  // namespace warpmark::testing_support
