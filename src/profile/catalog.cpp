@@ -8,6 +8,7 @@
 #include "profile/readers/ncu_csv.h"
 #include "profile/readers/nsys_sqlite.h"
 #include "profile/readers/nvidia_smi_dmon.h"
+#include "profile/readers/xla_trace.h"
 #include "profile/recording/convert.h"
 #include "profile/recording/reader.h"
 #include "profile/writers/chrome.h"
@@ -17,8 +18,8 @@ namespace warpmark::profile {
 namespace {
 
 constexpr std::array kReaders{
-    &kKinetoReader,   &kNsysSqliteReader, &kNcuCsvReader,    &kNvidiaSmiDmonReader,
-    &kDcgmDmonReader, &kNcclTestsReader,  &kRecordingReader,
+    &kKinetoReader,        &kXlaTraceReader, &kNsysSqliteReader, &kNcuCsvReader,
+    &kNvidiaSmiDmonReader, &kDcgmDmonReader, &kNcclTestsReader,  &kRecordingReader,
 };
 
 constexpr std::array kWriters{&kChromeWriter, &kSqliteWriter, &kRecordingFormat};

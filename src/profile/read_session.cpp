@@ -124,10 +124,22 @@ Result<std::vector<fs::path>> files_in(const fs::path& folder) {
   return files;
 }
 
+/// jax.profiler writes the same events once more where create_perfetto_trace or create_perfetto_link ask for it.
+bool is_copy_for_perfetto(const fs::path& file, const std::vector<fs::path>& files) {
+  return file.filename() == "perfetto_trace.json.gz" &&
+         std::any_of(files.begin(), files.end(),
+                     [](const fs::path& one) { return one.string().ends_with(".trace.json.gz"); });
+}
+
 Status add_folder(const fs::path& folder, const ReadOptions& options, ProfileSession& session) {
   WM_ASSIGN(const std::vector<fs::path> files, files_in(folder));
   std::size_t read = 0;
   for (const fs::path& file : files) {
+    if (is_copy_for_perfetto(file, files)) {
+      count_issue(session.quality, "copy_left_out", "copies of a trace that JAX wrote for Perfetto: left out",
+                  file.filename().string());
+      continue;
+    }
     auto part = read_file_of_session(file, options);
     if (part.ok()) {
       append(session, std::move(part).value());

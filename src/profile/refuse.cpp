@@ -1,5 +1,5 @@
 // What files that are no profile look like. Magic numbers: file(1)'s database; first lines of Git LFS pointers:
-// git-lfs/docs/spec.md.
+// git-lfs/docs/spec.md. XSpace: xplane.proto of github.com/openxla/xla.
 #include <algorithm>
 
 #include "profile/read_session.h"
@@ -50,6 +50,13 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+/// XLA's protocol buffer XSpace: its first field is a plane, which begins with its number and its name.
+bool is_xplane(std::string_view head) {
+  const std::string_view begin = head.substr(0, 64);
+  return begin.starts_with('\n') &&
+         (begin.find("/device:") != std::string_view::npos || begin.find("/host:") != std::string_view::npos);
+}
+
 bool is_binary(std::string_view head) {
   return std::any_of(head.begin(), head.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\x1B';
@@ -74,6 +81,9 @@ Refusal look_at(std::string_view head) {
   // .nsys-rep files have no magic number that is documented; the word is within their first bytes.
   if (is_binary(head) && head.substr(0, 4096).find("QuadD") != std::string_view::npos) {
     return {"an Nsight Systems report", kExportNsys};
+  }
+  if (is_binary(head) && is_xplane(head)) {
+    return {"an XPlane of XLA's profiler (.xplane.pb)", "read the .trace.json.gz that lies beside it"};
   }
   if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
   if (begin.starts_with("{") || begin.starts_with("[")) {

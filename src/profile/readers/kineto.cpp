@@ -5,6 +5,7 @@
 
 #include "profile/readers/kineto_list.h"
 #include "profile/readers/kineto_root.h"
+#include "profile/readers/xla_rows.h"
 
 namespace warpmark::profile {
 namespace {
@@ -31,12 +32,21 @@ std::size_t guess_events(const ByteSource& source) {
 }
 
 Status read(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
+  return read_chrome_trace(source, options, session);
+}
+
+}  // namespace
+
+const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff, read};
+
+Status read_chrome_trace(ByteSource& source, const ReadOptions& options, ProfileSession& session, XlaRows* xla) {
   TimelineBuilder builder;
   builder.reserve(guess_events(source));
   auto first = read_kineto_head(source, builder);
   if (first.ok()) {
+    if (xla != nullptr) WM_TRY(read_xla_names(source, first.value(), *xla));
     KinetoMerge merge(builder, parsers_needed(options));
-    WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge));
+    WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge, xla));
     merge.finish();
     if (list.rest.empty()) {
       builder.issue("unfinished_file",
@@ -53,9 +63,5 @@ Status read(ByteSource& source, const ReadOptions& options, ProfileSession& sess
   session.ranks.push_back(builder.finish());
   return {};
 }
-
-}  // namespace
-
-const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff, read};
 
 }  // namespace warpmark::profile

@@ -6,6 +6,12 @@
 
 namespace warpmark::profile {
 
+class XlaRows;
+
 extern const TraceReader kKinetoReader;
+
+/// With `xla` the events are those of XLA's profiler: the rows are named in it first.
+[[nodiscard]] Status read_chrome_trace(ByteSource& source, const ReadOptions& options, ProfileSession& session,
+                                       XlaRows* xla = nullptr);
 
 }  // namespace warpmark::profile

@@ -78,7 +78,8 @@ class Cutter {
 class Pipeline {
  public:
   /// `first` is a block that the cutter has filled.
-  Pipeline(Cutter& cutter, std::unique_ptr<Block> first, std::size_t parsers) : cutter_(cutter) {
+  Pipeline(Cutter& cutter, std::unique_ptr<Block> first, std::size_t parsers, const XlaRows* xla)
+      : cutter_(cutter), xla_(xla) {
     unparsed_.push_back(first.get());
     in_order_.push_back(std::move(first));
     for (std::size_t i = 0; i < parsers * 2; ++i) free_.push_back(std::make_unique<Block>());
@@ -147,7 +148,7 @@ class Pipeline {
   }
 
   void parse(std::size_t number) {
-    KinetoParser parser;
+    KinetoParser parser(scan_functions(), xla_);
     for (;;) {
       Block* block = nullptr;
       {
@@ -170,6 +171,7 @@ class Pipeline {
   }
 
   Cutter& cutter_;  ///< of the cutting thread
+  const XlaRows* const xla_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Block>> free_;
@@ -184,7 +186,8 @@ class Pipeline {
 /// Takes the blocks in order and reads again what a wrong cut or a broken event has left.
 class Joiner {
  public:
-  Joiner(KinetoMerge& merge, std::size_t own_number) : merge_(merge), own_number_(own_number) {}
+  Joiner(KinetoMerge& merge, std::size_t own_number, const XlaRows* xla)
+      : merge_(merge), own_number_(own_number), parser_(scan_functions(), xla) {}
 
   void add(const Block& block) {
     text_.bytes += static_cast<std::int64_t>(block.text.size());
@@ -256,15 +259,15 @@ std::size_t parse_threads(int threads) {
 std::size_t parsers_needed(const ReadOptions& options) { return parse_threads(options.threads) + 1; }
 
 Result<EventListText> read_event_list(ByteSource& source, std::string first, const ReadOptions& options,
-                                      KinetoMerge& merge) {
+                                      KinetoMerge& merge, const XlaRows* xla) {
   const std::size_t parsers = parse_threads(options.threads);
-  Joiner joiner(merge, parsers);
+  Joiner joiner(merge, parsers, xla);
   Cutter cutter(source, std::move(first), options.block_bytes > 0 ? options.block_bytes : kBlockBytes);
   auto block = std::make_unique<Block>();
   WM_ASSIGN(const bool any, cutter.fill(*block));
   if (any && cutter.over()) joiner.add_all(std::move(block->text));
   if (!any || cutter.over()) return joiner.finish();
-  Pipeline pipeline(cutter, std::move(block), parsers);
+  Pipeline pipeline(cutter, std::move(block), parsers, xla);
   while (auto parsed = pipeline.take()) {
     joiner.add(*parsed);
     pipeline.give_back(std::move(parsed));

@@ -10,6 +10,7 @@
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
 #include "profile/readers/kineto_kinds.h"
+#include "profile/readers/xla_rows.h"
 
 namespace warpmark::profile {
 namespace {
@@ -38,7 +39,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view us) {
 
 }  // namespace
 
-KinetoParser::KinetoParser(const ScanFunctions& scan) : scan_(scan) {}
+KinetoParser::KinetoParser(const ScanFunctions& scan, const XlaRows* xla) : scan_(scan), xla_(xla) {}
 
 BlockStop KinetoParser::parse(const char* begin, const char* end, Ending ending, EventBatch& batch) {
   restart_if_large(batch);
@@ -125,6 +126,12 @@ const char* KinetoParser::parse_carefully(const char* p, const char* end, bool f
 
 void KinetoParser::record(const EventFields& fields, EventBatch& batch) {
   ++batch.rows;
+  if (xla_ == nullptr) return record_phase(fields, batch);
+  EventFields meant = fields;
+  if (xla_->translate(meant, xla_name_)) record_phase(meant, batch);
+}
+
+void KinetoParser::record_phase(const EventFields& fields, EventBatch& batch) {
   const char phase = fields.phase.empty() ? 'X' : fields.phase[0];
   switch (phase) {
     case 'X':

@@ -10,6 +10,8 @@
 
 namespace warpmark::profile {
 
+class XlaRows;
+
 /// Why and where parsing of a block stopped.
 struct BlockStop {
   enum class Why {
@@ -31,7 +33,8 @@ enum class Ending {
 /// Not thread safe.
 class KinetoParser {
  public:
-  explicit KinetoParser(const ScanFunctions& scan = scan_functions());
+  /// `xla` lives longer: it says what the events of XLA's profiler mean.
+  explicit KinetoParser(const ScanFunctions& scan = scan_functions(), const XlaRows* xla = nullptr);
 
   /// [begin, end) is a piece of the list that begins between two events, followed by the padding of json_scan.h.
   /// `batch` is a fresh one.
@@ -40,6 +43,7 @@ class KinetoParser {
  private:
   [[nodiscard]] const char* parse_carefully(const char* p, const char* end, bool final, EventBatch& batch);
   void record(const EventFields& fields, EventBatch& batch);
+  void record_phase(const EventFields& fields, EventBatch& batch);
   void record_event(const EventFields& fields, EventBatch& batch);
   void record_memory(const EventFields& fields, RawEvent& event, EventBatch& batch);
   void record_counter(const EventFields& fields, EventBatch& batch);
@@ -64,7 +68,9 @@ class KinetoParser {
   };
 
   const ScanFunctions& scan_;
+  const XlaRows* xla_;
   std::string scratch_;
+  std::string xla_name_;
   TextTable texts_;
   std::map<Track, std::uint32_t, TrackOrder> tracks_;
   std::unordered_map<LaunchShape, std::uint32_t, ShapeHash> shapes_;

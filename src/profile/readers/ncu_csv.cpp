@@ -36,7 +36,9 @@ Sniff sniff(std::string_view head) {
 
 class NcuTable {
  public:
-  NcuTable(const std::vector<std::string>& header, ProfileSession& session) : header_(header), session_(session) {
+  /// A file may hold many short tables: what they name is kept once.
+  NcuTable(const std::vector<std::string>& header, std::shared_ptr<KernelMetricNames> names, ProfileSession& session)
+      : header_(header), session_(session), metric_names_(std::move(names)) {
     for (std::size_t i = 0; i < header.size(); ++i) columns_.try_emplace(header[i], i);
     is_details_ = columns_.contains("Metric Name");
     for (std::size_t i = 0; i < header.size() && !is_details_; ++i) {
@@ -126,7 +128,7 @@ class NcuTable {
   std::map<std::string, std::size_t> columns_;
   std::vector<std::size_t> metric_columns_;
   std::vector<std::string> units_;
-  std::shared_ptr<KernelMetricNames> metric_names_ = std::make_shared<KernelMetricNames>();
+  std::shared_ptr<KernelMetricNames> metric_names_;
   bool is_details_ = false;
   std::map<std::pair<std::int64_t, std::string>, std::size_t> kernels_;  ///< (ID, process) to the session's index
   std::map<std::string, std::int64_t> launches_;
@@ -136,6 +138,7 @@ class NcuTable {
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   LineReader lines(source);
   std::optional<NcuTable> table;
+  const auto names = std::make_shared<KernelMetricNames>();
   std::string record;
   bool is_open = false;  // the record goes on in the next line
   std::string_view line;
@@ -144,7 +147,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
     WM_ASSIGN(const bool more, lines.next(line));
     if (!more) break;
     if (is_header(line)) {  // also in the middle: files that were appended to one another
-      table.emplace(csv_fields(line), session);
+      table.emplace(csv_fields(line), names, session);
       record.clear();
       continue;
     }
