@@ -30,6 +30,10 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   const Timeline& timeline = session->ranks[0];
   EXPECT_EQ(fact_of(timeline, "dropped_records"), "0");
   EXPECT_FALSE(fact_of(timeline, "inflation").empty());
+  ASSERT_EQ(timeline.gpus.size(), 1U);
+  EXPECT_EQ(timeline.gpus[0].name, "Played GPU");
+  EXPECT_EQ(timeline.gpus[0].sm_count, 132);
+  EXPECT_EQ(timeline.gpus[0].compute_major, 9);
   std::size_t kernels = 0, launches = 0, waits = 0, copies = 0, joined = 0;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     kernels += timeline.events.kind[i] == EventKind::kernel ? 1U : 0U;
@@ -107,6 +111,33 @@ TEST_F(ProfileCli, says_that_a_process_outlives_the_command) {
       {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", "sh", "-c",
        kProgram + " 3 > /dev/null & until [ -s " + path("p.wmrec.parts") + "/$!.wmrec ]; do sleep 0.05; done"});
   EXPECT_THAT(daemon.err, HasSubstr("outlives the command")) << daemon.err;
+}
+
+/// XLA calls the driver itself, and its threads wait on condition variables.
+TEST_F(ProfileCli, records_the_drivers_copies_and_waits_and_how_long_a_thread_was_blocked) {
+  const auto output = warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--",
+                                kProgram, "0.6", "driver=1", "kernels=20", "sleep_us=3000"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  const Timeline timeline = recorded(path("p.wmrec"));
+  const auto& events = timeline.events;
+  const auto calls = [&](std::string_view name) {
+    return count_of(
+        timeline, [&](EventIndex i) { return events.kind[i] == EventKind::driver_api && timeline.name_of(i) == name; });
+  };
+  const auto steps = calls("cuCtxSynchronize");
+  EXPECT_GT(steps, 20);
+  EXPECT_NEAR(static_cast<double>(calls("cuMemcpyHtoDAsync")), static_cast<double>(steps), 2);
+  const auto slept = count_of(timeline, [&](EventIndex i) {
+    return events.kind[i] == EventKind::os_call && timeline.name_of(i) == "blocked" && events.duration[i] >= 2'500'000;
+  });
+  EXPECT_GE(slept, steps - 3);  // and while another thread launches
+}
+
+TEST_F(ProfileCli, takes_no_ranges_of_a_compiler_for_steps) {
+  const auto output = warpmark({"profile", "--delay", "0s", "--duration", "500ms", "--out", path("p.wmrec"), "--",
+                                kProgram, "3", "kernels=40", "compiler=1"});
+  ASSERT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_NE(fact_of(recorded(path("p.wmrec")), "steps_found_by"), "ranges");
 }
 
 TEST_F(ProfileCli, leaves_a_forked_child_alone) {

@@ -298,7 +298,10 @@ CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CU
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    *name = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel ? "cuLaunchKernel" : "cuCall";
+    *name = id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel         ? "cuLaunchKernel"
+            : id == CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2 ? "cuMemcpyHtoDAsync_v2"
+            : id == CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize     ? "cuCtxSynchronize"
+                                                                 : "cuCall";
   } else if (id == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000) {
     *name = "cudaLaunchKernel_v7000";
   } else if (id == CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020) {

@@ -5,6 +5,7 @@
 // before the steps it launches kernels that are all different.
 //
 //   mock_program [SECONDS] [kernels=N] [launch_us=T] [kill_after=S] [exit=CODE] [fork=1] [ranges=1] [cuda=0] [odd=1]
+//   [driver=1] [compiler=1] [sleep_us=T]
 //                [memory=1] [startup=S]
 //
 // Prints the number of steps and of kernels it launched. Exits with 3 unless told otherwise.
@@ -38,8 +39,11 @@ struct Script {
   bool fork = false;
   bool ranges = false;
   bool cuda = true;
-  bool odd = false;     ///< steps differ
-  bool memory = false;  ///< every step allocates and releases memory
+  bool odd = false;       ///< steps differ
+  bool memory = false;    ///< every step allocates and releases memory
+  bool driver = false;    ///< copies and waits are calls of the driver
+  bool compiler = false;  ///< every step has ranges of XLA's compiler
+  int sleep_us = 0;       ///< before each step
 };
 
 std::uint64_t now_ns() {
@@ -66,13 +70,21 @@ class Driver {
     run(call, work, duration_ns);
     ++kernels_;
   }
+  bool through_driver = false;  ///< copies and waits are calls of the driver
   void copy(std::uint64_t bytes) {
-    const MockCall call{true, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, ++correlation_};
+    const MockCall call{!through_driver,
+                        through_driver ? static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2)
+                                       : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020),
+                        ++correlation_};
     const MockWork work{.kind = MockWork::Kind::copy_to_device, .correlation = call.correlation, .bytes = bytes};
     run(call, work, bytes / 10);
   }
   void wait() {
-    const MockCall call{true, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, ++correlation_};
+    const MockCall call{!through_driver,
+                        through_driver
+                            ? static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize)
+                            : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020),
+                        ++correlation_};
     mock_cupti_enter(&call);
     MockWork wait{.kind = MockWork::Kind::wait, .start_ns = now_ns(), .correlation = call.correlation};
     spend_until(free_at_ns_);
@@ -141,6 +153,9 @@ Script script_of(int count, char** words) {
     if (key == "cuda") script.cuda = value != 0;
     if (key == "odd") script.odd = value != 0;
     if (key == "memory") script.memory = value != 0;
+    if (key == "driver") script.driver = value != 0;
+    if (key == "compiler") script.compiler = value != 0;
+    if (key == "sleep_us") script.sleep_us = static_cast<int>(value);
   }
   return script;
 }
@@ -162,6 +177,11 @@ void start_up(Driver& driver, double seconds) {
 }
 
 void step(Driver& driver, const Script& script, long number) {
+  if (script.sleep_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(script.sleep_us));
+  for (int i = 0; i < 3 && script.compiler; ++i) {
+    nvtxRangePushA("XlaPass:#name=trip-count-of-iterations,module=jit_step#");
+    nvtxRangePop();
+  }
   if (script.ranges) nvtxRangePushA(("step " + std::to_string(number)).c_str());
   driver.copy(600'000);
   if (script.memory) driver.allocate(1 << 20);
@@ -187,6 +207,7 @@ int main(int count, char** words) {
   const Script script = script_of(count, words);
   if (!script.cuda) return script.exit_code;
   Driver driver(script.launch_us);
+  driver.through_driver = script.driver;
   if (script.fork) {
     const pid_t child = fork();
     if (child == 0) std::exit(0);  // runs the handlers that the recorder registered in its parent

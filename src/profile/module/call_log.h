@@ -17,6 +17,8 @@ struct CallRecord {
   std::uint32_t call = 0;         ///< CUPTI's callback id
   std::uint32_t correlation = 0;  ///< joins the call and the GPU work it started
   bool runtime = true;            ///< of the runtime, else of the driver
+  std::int64_t gap_ns = 0;        ///< since the thread's call before, if it was off the processor in it
+  std::int64_t blocked_ns = 0;    ///< of the gap, off the processor
 };
 
 /// One writer, one reader.

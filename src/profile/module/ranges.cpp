@@ -44,6 +44,13 @@ bool names_step(const std::string& name) {
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 
+/// XLA encloses what it knows of a range in its name, "XlaPass:#name=fusion,module=jit_f#"
+/// (tsl/profiler/lib/traceme_encode.h): hundreds while it compiles, which are no steps. JAX's StepTraceAnnotation is
+/// "train#step_num=3#".
+bool is_of_compiler(const std::string& name) {
+  return name.ends_with('#') && name.find("step_num=") == std::string::npos;
+}
+
 }  // namespace
 
 RangeLog& RangeLog::instance() {
@@ -108,7 +115,7 @@ void RangeLog::keep(NamedRange range) {
 }
 
 void RangeLog::count(const std::string& name) {
-  if (name.empty()) return;
+  if (name.empty() || is_of_compiler(name)) return;
   std::string plain = without_digits(name);
   const std::lock_guard lock(mutex_);
   if (counts_.size() < kMostNames || counts_.contains(plain)) ++counts_[std::move(plain)];

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "profile/module/blocked_time.h"
+#include "profile/module/gpu_facts.h"
 #include "profile/module/ranges.h"
 #include "profile/module/traced_calls.h"
 
@@ -24,11 +26,14 @@ constexpr std::int64_t kFlushNs = 500'000'000;
 // CUPTI's own thread crashed when it was told to flush 30 us after records were switched on.
 constexpr std::int64_t kSettleNs = 100'000'000;
 
-std::int64_t unix_ns() {
+std::int64_t time_of(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
+
+std::int64_t unix_ns() { return time_of(CLOCK_REALTIME); }
+std::int64_t processor_ns() { return time_of(CLOCK_THREAD_CPUTIME_ID); }
 
 /// CUPTI keeps a plain function pointer, so the recorder stands where that function can find it.
 Recorder*& current() {
@@ -52,6 +57,8 @@ struct OpenCall {
   std::uint32_t correlation = 0;
   bool runtime = false;
   bool open = false;
+  BlockedTime::Gap before = {};
+  BlockedTime blocked = {};
 };
 
 OpenCall& open_call() {
@@ -65,11 +72,20 @@ void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Callbac
   OpenCall& own = open_call();
   if (!runtime && own.open && own.runtime) return;  // the runtime launches through the driver: one of the two is enough
   if (call.callbackSite == CUPTI_API_ENTER) {
-    own = {unix_ns(), call.correlationId, runtime, true};
+    own.start_ns = unix_ns();
+    own.correlation = call.correlationId;
+    own.runtime = runtime;
+    own.open = true;
+    if (!current()->is_logging()) own.blocked = {};  // what lies between two windows is no gap
+    own.before = current()->is_logging() ? own.blocked.call_begins(own.start_ns, processor_ns) : BlockedTime::Gap{};
     if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call), own.start_ns);
   } else if (own.open && own.runtime == runtime && own.correlation == call.correlationId) {
     own.open = false;
-    current()->call_ends({own.start_ns, unix_ns(), id, call.correlationId, runtime});
+    const std::int64_t end_ns = unix_ns();
+    if (!current()->is_logging()) return;
+    const BlockedTime::Gap& gap = own.before;
+    current()->call_ends({own.start_ns, end_ns, id, call.correlationId, runtime, gap.length_ns, gap.blocked_ns});
+    own.blocked.call_ends(own.start_ns, end_ns, processor_ns);
   } else {
     own.open = false;
   }
@@ -186,7 +202,10 @@ void Recorder::enter(Phase phase) {
   if (phase == Phase::recording && recorded_) forget_start_up();
   logging_.store(on, std::memory_order_relaxed);
   subscribe(on || phase == Phase::plain || (phase == Phase::waiting && schedule_.counts_steps()), on);
-  if (phase == Phase::recording) mark("recording_begin_ns");
+  if (phase == Phase::recording) {
+    for (const std::string& gpu : gpu_facts()) writer_.metadata("gpu", gpu);
+    mark("recording_begin_ns");
+  }
   const bool was_recording = collecting_ && !probing_;
   collect(on);
   if (!on && was_recording) mark("recording_end_ns");
@@ -241,6 +260,7 @@ void Recorder::subscribe(bool launches, bool others) {
   enable(launches, CUPTI_CB_DOMAIN_RUNTIME_API, launch_calls());
   enable(launches, CUPTI_CB_DOMAIN_DRIVER_API, driver_launches());
   enable(others, CUPTI_CB_DOMAIN_RUNTIME_API, other_calls());
+  enable(others, CUPTI_CB_DOMAIN_DRIVER_API, other_driver_calls());
 }
 
 void Recorder::collect(bool on) {
@@ -287,9 +307,7 @@ void Recorder::drain() {
   if (!taken.empty()) writer_.flush();
 }
 
-void Recorder::call_ends(const CallRecord& call) {
-  if (logging_.load(std::memory_order_relaxed)) calls_.add(call);
-}
+void Recorder::call_ends(const CallRecord& call) { calls_.add(call); }
 
 /// CUPTI stays in the process with nothing switched on: taking it out (cuptiFinalize) crashed programs. We stay its
 /// subscriber, too: threads may be within a call.

@@ -45,6 +45,8 @@ class Recorder {
   void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
   void launches(std::uint64_t what, std::int64_t now_ns) { history_.add(what, now_ns); }
+  /// Calls are recorded now.
+  [[nodiscard]] bool is_logging() const { return logging_.load(std::memory_order_relaxed); }
   void call_ends(const CallRecord& call);
 
  private:

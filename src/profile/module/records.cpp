@@ -186,6 +186,18 @@ void RecordTranslator::add(std::int64_t thread_id, const CallRecord& call) {
   event.name = name->second;
   event.track = thread(thread_id);
   event.correlation = call.correlation;
+  if (call.blocked_ns > 0) blocked(event, call);
+  writer_.event(event);
+}
+
+/// Where in the gap it was off the processor is not known: at its beginning, as who waits for what was launched does.
+void RecordTranslator::blocked(const EventRecord& call_event, const CallRecord& call) {
+  EventRecord event;
+  event.start_ns = call.start_ns - call.gap_ns;
+  event.duration_ns = call.blocked_ns;
+  event.kind = code_of(EventKind::os_call);
+  event.name = writer_.name("blocked");
+  event.track = call_event.track;
   writer_.event(event);
 }
 

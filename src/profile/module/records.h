@@ -39,6 +39,7 @@ class RecordTranslator {
   void graph(const CUpti_ActivityGraphTrace2& record);
   void memory(const CUpti_ActivityMemory4& record);
   void overhead(const CUpti_ActivityOverhead3& record);
+  void blocked(const recording::EventRecord& call_event, const CallRecord& call);
 
   [[nodiscard]] std::uint32_t stream(std::uint32_t device, std::uint32_t stream_id);
   [[nodiscard]] std::uint32_t thread(std::int64_t thread_id);

@@ -15,6 +15,9 @@ namespace warpmark::profile::module {
 [[nodiscard]] std::span<const CUpti_CallbackId> other_calls();
 /// Ids of the driver's calls that launch.
 [[nodiscard]] std::span<const CUpti_CallbackId> driver_launches();
+/// Ids of those that move data, wait or allocate. A driver call within a call of the runtime is not recorded, so these
+/// are of programs that call the driver themselves.
+[[nodiscard]] std::span<const CUpti_CallbackId> other_driver_calls();
 
 [[nodiscard]] bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 /// A number that is the same whenever the same kernel or graph is launched.
