@@ -180,9 +180,10 @@ extern const Command analyze_command{
     .id = "analyze",
     .summary = "read a profile, name its bottlenecks and what mending them gains",
     .details =
-        "Reads PyTorch and Kineto traces, Nsight Systems SQLite exports, Nsight Compute CSVs, nvidia-smi and dcgmi "
-        "dmon logs, nccl-tests output and warpmark's own recordings, packed with gzip or zstd or not. The format is "
-        "found by looking into the file. Several files, or a folder, become one session with a rank a file.\n"
+        "Reads PyTorch and Kineto traces, the trace.json.gz of jax.profiler and TensorFlow's profiler, Nsight Systems "
+        "SQLite exports, Nsight Compute CSVs, nvidia-smi and dcgmi dmon logs, nccl-tests output and warpmark's own "
+        "recordings, packed with gzip or zstd or not. The format is found by looking into the file. Several files, or "
+        "a folder, become one session with a rank a file.\n"
         "\n"
         "Every nanosecond of a step is given to one cause, so the parts sum to the step. A gain is an interval: how "
         "many times as fast a step would be without the cause.",

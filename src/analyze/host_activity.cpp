@@ -1,80 +1,33 @@
 #include "analyze/host_activity.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
+
+#include "analyze/hidden_waits.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
 constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
-constexpr double kMostInflation = 10;
-constexpr std::int64_t kMostCallCostNs = 20'000;  // more is no cost of timing a call
 constexpr std::int64_t kLongLoadingNs = 300'000;
 // Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
 // stretch between operators is the program's own.
 constexpr std::int64_t kShortGlueNs = 20'000;
-constexpr double kMeasuredShare = 0.7;  // where the cost was measured, it is spread over the calls: a bound only
-// Recorded over unrecorded step of 22 host-bound programs (H100 and H200 machines): median 1.89 with shapes (mean
-// deviation 4 %), 1.74 without (11 %).
-constexpr double kKinetoShareWithShapes = 1 - 1 / 1.89;
-constexpr double kKinetoShare = 1 - 1 / 1.74;
-// Length of the launch calls that Kineto records, a quarter of them shorter, on the machines of those figures. Where
-// the processor is slower or shared, they last longer, and recording slows the program more than it slows them: of 48
-// host-bound programs those with quick calls ran 1.5 to 1.9 times as long in most cases, those with a quarter above 6
-// us 1.7 to 2.3 times. The exponent fits them best between 0.46 and 0.61, whichever of the six sets is left out.
-constexpr double kUsualLaunchNs = 4'200;
-constexpr double kMostLaunchNs = 7'500;
-constexpr std::int64_t kWaitingLaunchNs = 15'000;  // a call above this waited for the GPU
-constexpr std::size_t kEnoughLaunches = 20'000;    // for a median
-constexpr double kInflationOfSlowness = 0.5;
 constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
 
 bool is_api(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
 
-/// The time that recording took, spread over the calls that were timed: what the program was slowed by in all is
-/// measured, where is not.
-std::int64_t measured_call_cost_ns(const Timeline& timeline, double inflation) {
-  const EventColumns& events = timeline.events;
-  std::int64_t calls = 0, first = INT64_MAX, last = INT64_MIN;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (!is_api(events.kind[i])) continue;
-    ++calls;
-    first = std::min(first, events.start[i]);
-    last = std::max(last, events.end(i));
-  }
-  if (calls == 0) return 0;
-  const double cost = static_cast<double>(last - first) * inflation / (1 + inflation) / static_cast<double>(calls);
-  return std::min(kMostCallCostNs, static_cast<std::int64_t>(cost));
+HostCause cause_of(const HiddenWait& wait) { return wait.moves_data ? HostCause::transfer : HostCause::sync; }
+
+/// Ranges of JAX that end once a value is there, which the GPU still works on: reading an array, block_until_ready().
+bool waits_for_array(std::string_view range) {
+  return contains_any(range, {"np.asarray(jax.array)", "blockhostuntilready", "block_until_ready"});
 }
 
-bool records_shapes(const Timeline& timeline) {
-  const EventColumns& events = timeline.events;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (events.kind[i] == EventKind::op && events.detail[i] != 0) return true;
-  }
-  return false;
-}
-
-/// How slowly the host of the recording launches kernels, 1 and above.
-double host_slowness(const Timeline& timeline) {
-  const EventColumns& events = timeline.events;
-  std::vector<bool> launches(timeline.names.size());
-  for (NameId i = 0; i < launches.size(); ++i) launches[i] = contains_any(timeline.names.at(i), {"launchkernel"});
-  std::vector<std::int64_t> lengths;
-  for (EventIndex i = 0; i < events.size() && lengths.size() < kEnoughLaunches; ++i) {
-    if (!is_api(events.kind[i]) || !launches[events.name[i]] || events.duration[i] >= kWaitingLaunchNs) continue;
-    lengths.push_back(events.duration[i]);
-  }
-  if (lengths.empty()) return 1;
-  const auto quarter = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 4);
-  std::nth_element(lengths.begin(), quarter, lengths.end());
-  return std::clamp(static_cast<double>(*quarter), kUsualLaunchNs, kMostLaunchNs) / kUsualLaunchNs;
-}
+/// XLA's ranges in which a thread of its own copies what the program gave into pinned memory.
+bool stages_upload(std::string_view range) { return contains_any(range, {"h2d dispatch"}); }
 
 }  // namespace
 
@@ -89,36 +42,6 @@ bool is_allocation_call(std::string_view api) {
                             "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
 
-std::optional<double> measured_inflation(const Timeline& timeline) {
-  std::optional<double> inflation;
-  for (const auto& [key, value] : timeline.metadata) {
-    if (key == "warpmark_inflation_corrected" && value == "1") return std::nullopt;
-    if (key != "inflation") continue;
-    const double ratio = std::strtod(value.c_str(), nullptr);
-    if (ratio >= 0) inflation = std::min(ratio, kMostInflation);  // not so for NaN
-  }
-  return inflation;
-}
-
-RecordingCost recording_cost(const Timeline& timeline) {
-  for (const auto& [key, value] : timeline.metadata) {
-    if (key == "warpmark_inflation_corrected" && value == "1") return {};
-  }
-  if (const auto inflation = measured_inflation(timeline)) {
-    return {0, measured_call_cost_ns(timeline, *inflation), kMeasuredShare};
-  }
-  if (contains_any(timeline.format, {"kineto", "pytorch", "chrome"})) {
-    const RecordingCost usual = records_shapes(timeline) ? RecordingCost{4000, 6000, kKinetoShareWithShapes}
-                                                         : RecordingCost{3500, 5000, kKinetoShare};
-    const double slowness = host_slowness(timeline);
-    return {static_cast<std::int64_t>(static_cast<double>(usual.op_ns) * slowness),
-            static_cast<std::int64_t>(static_cast<double>(usual.api_ns) * slowness),
-            1 - (1 - usual.most_share) * std::pow(slowness, -kInflationOfSlowness)};
-  }
-  if (contains_any(timeline.format, {"nsys", "nsight"})) return {300, 1200, kKinetoShare};
-  return {100, 700, kKinetoShare};
-}
-
 struct HostActivity::Builder {
   const Timeline& timeline;
   const WorkList& list;
@@ -127,6 +50,7 @@ struct HostActivity::Builder {
   const DebugModes& modes;
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
   std::unordered_map<EventIndex, const GpuWork*> copies = {};
+  std::vector<EventIndex> release_waits = find_waits_for_release(timeline);
   std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
 
   struct Open {
@@ -149,6 +73,8 @@ struct HostActivity::Builder {
       cause = names_data_loading(text)     ? HostCause::data_loading
               : names_optimizer_step(text) ? HostCause::optimizer
               : text == "aten::item"       ? HostCause::reading
+              : waits_for_array(text)      ? HostCause::sync
+              : stages_upload(text)        ? HostCause::transfer
               : kind == EventKind::op      ? HostCause::dispatch
                                            : HostCause::none;
     }
@@ -161,8 +87,9 @@ struct HostActivity::Builder {
     const EventColumns& events = timeline.events;
     if (modes.checks.contains(i)) return HostCause::reading;
     const HostCause cause = of_name(events.name[i], events.kind[i]);
+    if (cause == HostCause::sync && std::ranges::binary_search(release_waits, i)) return HostCause::allocation;
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
-    if (cause != HostCause::transfer) return cause;
+    if (cause != HostCause::transfer || !is_api(events.kind[i])) return cause;
     const auto copy = copies.find(i);
     if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
@@ -170,6 +97,12 @@ struct HostActivity::Builder {
     if (copy->second->category == Category::copy_to_host && events.value[work] <= kScalarBytes) return HostCause::sync;
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+  }
+
+  /// A range that waits or copies by its name: what is called in it is part of it.
+  [[nodiscard]] bool is_wait_range(const Open& open) const {
+    const bool waits = open.cause == HostCause::sync || open.cause == HostCause::transfer;
+    return waits && !is_api(timeline.events.kind[open.event]);
   }
 
   static HostCause combined(HostCause around, HostCause own) {
@@ -223,12 +156,13 @@ struct HostActivity::Builder {
     std::int64_t end = events.end(i);
     if (!stack.empty()) end = std::min(end, stack.back().end);  // overlapping ranges: the outer one ends both
     if (end <= events.start[i]) return;
-    const HostCause own = of_event(i);
+    const bool in_wait = !stack.empty() && is_wait_range(stack.back());
+    const HostCause own = in_wait ? HostCause::none : of_event(i);
     const HostCause cause = combined(stack.empty() ? HostCause::none : stack.back().cause, own);
     const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own));
     const Open open{end, cause, inherits ? stack.back().event : i};
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
-    if (waits && is_api(kind))
+    if (waits && !in_wait && (is_api(kind) || own == HostCause::sync))
       blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
     if (const auto saves = modes.stacks.find(i); saves != modes.stacks.end() && cause == HostCause::dispatch) {
       mark(track, events.start[i], HostCause::reading, i);
@@ -293,15 +227,73 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
+    const bool waits = kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i));
     const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api(kind) ||
-                       kind == EventKind::python || kind == EventKind::os_call;
-    if (range && wanted[events.track[i]]) builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
+                       kind == EventKind::python || (kind == EventKind::os_call && !waits);
+    if (!range || !wanted[events.track[i]]) continue;
+    builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
+    if (!is_api(kind) && builder.of_event(i) == HostCause::transfer) staging_.insert(i);
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }
+  add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
   std::sort(blocking_.begin(), blocking_.end(),
             [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
+}
+
+/// They take the place of what no operator or call explains; ranges need not enclose them.
+void HostActivity::add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
+                                    const Coverage& gpu_busy) {
+  std::vector<std::vector<const HiddenWait*>> of_track(tracks_.size());
+  for (const HiddenWait& wait : waits) {
+    if (!wanted[wait.track]) continue;
+    of_track[wait.track].push_back(&wait);
+    blocking_.push_back({wait.start, wait.end, gpu_busy.covered(wait.start, wait.end), wait.event, cause_of(wait)});
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    if (!of_track[t].empty()) put_over(tracks_[t], of_track[t]);
+  }
+}
+
+void HostActivity::put_over(Track& track, const std::vector<const HiddenWait*>& waits) {
+  Track under;
+  std::swap(under.time, track.time);
+  std::swap(under.cause, track.cause);
+  std::swap(under.event, track.event);
+  std::size_t next = 0;
+  const auto add = [&track](std::int64_t time, HostCause cause, EventIndex event) {
+    if (!track.time.empty() && track.time.back() == time) {
+      track.cause.back() = cause;
+      track.event.back() = event;
+      return;
+    }
+    track.time.push_back(time);
+    track.cause.push_back(cause);
+    track.event.push_back(event);
+  };
+  HostCause cause = HostCause::none;
+  EventIndex event = kNoEvent;
+  const auto take_until = [&](std::int64_t time) {
+    for (; next < under.time.size() && under.time[next] <= time; ++next) {
+      cause = under.cause[next];
+      event = under.event[next];
+      add(under.time[next], cause, event);
+    }
+  };
+  for (const HiddenWait* wait : waits) {
+    take_until(wait->start);
+    std::int64_t at = wait->start;
+    while (at < wait->end) {  // piece by piece of what lies under it
+      const std::int64_t until = next < under.time.size() ? std::min(wait->end, under.time[next]) : wait->end;
+      const bool unexplained = cause == HostCause::none || cause == HostCause::other;
+      if (unexplained) add(at, cause_of(*wait), wait->event);
+      take_until(until);
+      if (unexplained && until == wait->end) add(until, cause, event);
+      at = until;
+    }
+  }
+  take_until(INT64_MAX);
 }
 
 void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "analyze/debug_modes.h"
 #include "analyze/intervals.h"
+#include "analyze/recording_cost.h"
 #include "analyze/work_list.h"
 #include "model/timeline.h"
 
@@ -29,20 +30,7 @@ enum class HostCause : std::uint8_t {
 };
 inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);
 
-/// What recording one host event cost, ns, and the most of a stretch of host time that recording its events can take:
-/// what a profile's own inflation is corrected with. The share is the steadier figure: a faster processor both
-/// dispatches and records faster.
-struct RecordingCost {
-  std::int64_t op_ns = 0;
-  std::int64_t api_ns = 0;
-  double most_share = 0;
-};
-/// By what the recorder measured of itself, else by format; the figures and how they were measured: docs/metrics.md,
-/// "Profiles".
-[[nodiscard]] RecordingCost recording_cost(const Timeline& timeline);
-/// How much slower the program ran while it was recorded, as the recorder measured it: 0.1 is 10 %. Nothing if it did
-/// not, or if the profile was corrected for it already.
-[[nodiscard]] std::optional<double> measured_inflation(const Timeline& timeline);
+struct HiddenWait;
 
 /// A call that may have waited for the GPU.
 struct BlockingCall {
@@ -71,6 +59,8 @@ class HostActivity {
   /// All blocking calls outside of data loading, ascending by end.
   [[nodiscard]] const std::vector<BlockingCall>& blocking_calls() const { return blocking_; }
   [[nodiscard]] const DebugModes& debug_modes() const { return modes_; }
+  /// The segment copies in the host's memory, for which it need not wait for the GPU.
+  [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
 
  private:
   struct Track {
@@ -82,10 +72,14 @@ class HostActivity {
     std::int64_t cost = 0;
   };
   struct Builder;
+  void add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
+                        const Coverage& gpu_busy);
+  static void put_over(Track& track, const std::vector<const HiddenWait*>& waits);
   [[nodiscard]] std::int64_t cost_within(const Track& track, std::int64_t from, std::int64_t to) const;
 
   std::vector<Track> tracks_;
   std::vector<BlockingCall> blocking_;
+  std::unordered_set<EventIndex> staging_;
   DebugModes modes_;
 };
 
@@ -101,7 +95,8 @@ void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);
 /// What the host does after a download outside of all operators and calls, longer than the glue between them (300 us),
-/// is work on what it copied, and giving back its memory: renames it to transfer.
+/// is work on what it copied, and giving back its memory: renames it to transfer. Before a download that a thread of
+/// its own launches it makes room for what is copied.
 void name_work_on_download(std::vector<HostSegment>& segments);
 /// Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 /// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what

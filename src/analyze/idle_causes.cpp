@@ -51,7 +51,9 @@ class Explainer {
     const std::int64_t handed_over = std::min(gap.end, launch);
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
-    input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
+    const std::uint32_t before = track_before(launch, track);
+    input_.host.segments(track, before, gap.start, handed_over, segments_);
+    if (track != before && downloads(input_.timeline, *next)) name_work_on_download(segments_);
     const bool after_download = next != works.begin() && downloads(input_.timeline, *std::prev(next));
     if (after_download && next->category != Category::copy_to_device) name_work_on_download(segments_);
     if (next->category == Category::copy_to_device) {

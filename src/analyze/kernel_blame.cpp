@@ -10,6 +10,8 @@
 #include "analyze/expanded_tensors.h"
 #include "analyze/needless_copies.h"
 #include "analyze/operator_shapes.h"
+#include "analyze/steps.h"
+#include "analyze/xla_kernels.h"
 
 namespace warpmark::analyze {
 
@@ -34,8 +36,7 @@ constexpr float kReducedScatter = 0.1F;
 constexpr float kLayout = 0.1F;
 constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused chain still has to move ...
 constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
-// In training a reduction ends a pass: the backward pass needs what was normalised (a write and a read), and gradients
-// of parameters are sums over the batch.
+// In training a reduction ends a pass: the backward pass reads what was normalised, gradients are sums over the batch.
 constexpr double kPassOfReduction = 0.6;  // of the longest kernel
 // Without a backward pass a row's reduction ends no pass while the row fits into registers, but what is then reduced in
 // the other direction is read again, by one pass for a maximum and a sum.
@@ -149,8 +150,7 @@ class Blamer {
   void own_scores(std::size_t i) {
     const GpuWork& work = list_.works[i];
     if (work.category != Category::gemm) return own(i, Owner::attention, 0.0F, kFusedDispatch);
-    const bool wide = work.math == MatrixMath::simt_fp32 || work.math == MatrixMath::simt_fp64;
-    own(i, Owner::attention, wide ? kSimtToTensor : kScoreProduct, 0.5F);
+    own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kScoreProduct, 0.5F);
   }
 
   bool touches(EventIndex op, const std::set<ScoreShape>& scores) {
@@ -188,6 +188,7 @@ class Blamer {
         for (const std::size_t i : run) own_scores(i);
       }
     }
+    for (const std::size_t i : find_xla_attention(timeline_, list_, order)) own_scores(i);
   }
 
   /// Attention in FP32 within a program of 16 bits first scales and widens what it multiplies, and narrows the result:
@@ -231,11 +232,13 @@ class Blamer {
       const GpuWork& work = list_.works[i];
       if (work.category == Category::memset) continue;
       if (work.category == Category::gemm) {
+        if (work.math == MatrixMath::simt_fp64) return false;  // statistics, not attention
         run.push_back(i);
         if (backward) push_twin(order, at, step, run);
         return true;
       }
-      if (!is_elementwise(work.category) && work.category != Category::reduction) return false;
+      const bool unnamed = work.category == Category::other && work.op == kNoEvent;  // a mask of the program's own
+      if (!is_elementwise(work.category) && work.category != Category::reduction && !unnamed) return false;
       if (length(i) * kPassOfSoftmax >= length(softmax)) run.push_back(i);
     }
     return false;
@@ -279,24 +282,24 @@ class Blamer {
 
   void memory() {
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (result_.owner[i] != Owner::none) continue;
-      if (is_layout_conversion(name(i))) {
-        own(i, Owner::memory_bandwidth, kLayout);
-        ++result_.layout_conversions;
-      }
+      if (result_.owner[i] != Owner::none || !is_layout_conversion(name(i))) continue;
+      own(i, Owner::memory_bandwidth, kLayout);
+      ++result_.layout_conversions;
     }
     const std::vector<std::size_t> order = works_of_main_stream(list_);
     gathers(order);
     std::vector<std::size_t> chain;
     const bool training = has_backward_pass(timeline_, list_);
     if (!training) appends();
-    auto step = steps_.begin();
+    const std::vector<std::int64_t> borders = borders_of(steps_);
+    auto border = borders.begin();
     for (const std::size_t i : order) {
       const Category category = list_.works[i].category;
       if (category == Category::memset) continue;
-      for (; step != steps_.end() && list_.works[i].start >= step->end_ns; ++step) close(chain, training);
+      for (; border != borders.end() && list_.works[i].start >= *border; ++border) close(chain, training);
       const bool links =
           (is_elementwise(category) || category == Category::reduction) && result_.owner[i] == Owner::none;
+      if (links && !chain.empty() && xla_fused_apart(timeline_, list_, chain.back(), i)) close(chain, training);
       if (links) {
         chain.push_back(i);
       } else {
@@ -346,8 +349,7 @@ class Blamer {
 
   void close(std::vector<std::size_t>& chain, bool training) {
     drop_expanded(chain);
-    std::int64_t sum = 0;
-    std::int64_t longest = 0;
+    std::int64_t sum = 0, longest = 0;
     std::ptrdiff_t reductions = 0;
     for (const std::size_t i : chain) {
       reductions += list_.works[i].category == Category::reduction;

@@ -21,8 +21,23 @@ bool has(std::string_view text, std::initializer_list<std::string_view> tokens) 
                      [text](std::string_view token) { return text.find(token) != std::string_view::npos; });
 }
 
+/// XLA names a fusion after its kind and its root ("loop_add_fusion_3", "input_reduce_fusion", "gemm_fusion_dot_7"), or
+/// with a number alone, and what it need not fuse "wrapped_add" (xla/service/gpu/transforms/fusion_wrapper.cc).
+bool is_fusion(std::string_view name) {
+  if (name.starts_with("wrapped_") || name.starts_with("fusion_") || name == "fusion") return true;
+  return (name.starts_with("loop_") || name.starts_with("input_")) && has(name, {"fusion"});
+}
+
+Category of_fusion(std::string_view name) {
+  if (has(name, {"gather", "scatter"})) return Category::gather;
+  return has(name, {"reduce", "argmax", "sort"}) && !has(name, {"reduce_window", "reduce_precision"})
+             ? Category::reduction
+             : Category::elementwise;
+}
+
 /// Categories that a name states; `other` if it states none. The order matters: specific before general.
 Category by_name(std::string_view name) {
+  if (is_fusion(name)) return of_fusion(name);
   if (has(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather", "all_gather",
                  "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
     return Category::communication;
@@ -123,6 +138,8 @@ MatrixMath matrix_math(std::string_view name, Category category) {
 bool is_layout_conversion(std::string_view kernel_name) {
   return contains_any(kernel_name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"});
 }
+
+bool is_xla_fusion(std::string_view kernel_name) { return is_fusion(lower(kernel_name)); }
 
 bool is_multi_tensor(std::string_view kernel_name) {
   return contains_any(kernel_name,

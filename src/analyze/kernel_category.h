@@ -46,6 +46,8 @@ enum class MatrixMath : std::uint8_t {
 [[nodiscard]] MatrixMath matrix_math(std::string_view name, Category category);
 /// Conversion between NCHW and NHWC, or a transpose that exists for the layout only.
 [[nodiscard]] bool is_layout_conversion(std::string_view kernel_name);
+/// A kernel that XLA made of what it fused, or of one operation that it wrapped; not its matrix products.
+[[nodiscard]] bool is_xla_fusion(std::string_view kernel_name);
 /// One kernel for many parameters (foreach, fused, Apex multi-tensor).
 [[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
 

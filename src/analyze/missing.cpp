@@ -59,11 +59,19 @@ const char* marked_steps(Framework framework) {
   return "with nvtx.annotate('step'): state = step(state, batch)";
 }
 
+/// Ranges of JAX and TensorFlow are no operators with shapes, and their Python functions are recorded anyway.
+bool is_of_xla(const Timeline& timeline) { return timeline.format == "xla_trace"; }
+
 Recorder recorder_of(const Timeline& timeline, Framework framework) {
   constexpr const char* kNcu = "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv";
   if (timeline.format.starts_with("nsys")) {
     return {"nsys profile --duration 30 <command>", "nsys profile --trace cuda,nvtx,osrt <command>", kNcu,
             marked_steps(framework)};
+  }
+  if (is_of_xla(timeline) && framework == Framework::jax) {
+    return {"with jax.profiler.trace('trace'): train(steps=20)", "warpmark profile --waits -- <command>",
+            "warpmark profile --ncu 5 -- <command>",
+            "with jax.profiler.StepTraceAnnotation('train', step_num=i): state = step(state, batch)"};
   }
   if (timeline.format == "warpmark" || framework != Framework::pytorch) {
     return {"warpmark profile --steps 20 -- <command>", "warpmark profile --waits -- <command>",
@@ -100,14 +108,15 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     if (rank.steps.analyzed.size() < 3) {
       missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});
     }
-    if (seen.ops && !seen.shapes) {
+    const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);
+    if (has_operators && !seen.shapes) {
       missing.push_back(
           {"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
     }
     if (!seen.syncs) {
       missing.push_back({"synchronization records: waits between streams, the critical path", recorder.syncs});
     }
-    if (seen.ops && !seen.python) {
+    if (has_operators && !seen.python) {
       missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});
     }
     int world = 0;

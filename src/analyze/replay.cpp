@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 
 namespace warpmark::analyze {
 
@@ -20,6 +21,10 @@ constexpr std::int64_t kLongLaunchNs =
 constexpr double kBusyWhileLong = 0.5;  // the GPU is busy then, if between kernels only now and then
 constexpr std::int64_t kMostReplayDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
 constexpr std::int64_t kDependencySlackNs = 1'500;
+constexpr std::int64_t kPendingSlackNs = 50'000;
+constexpr std::int64_t kLongPauseNs = 100'000;  // of a host that is held back
+constexpr double kKernelGapNs =
+    900;  // between two kernels of a stream that were launched in time (H200: 0.8 to 1.0 us)
 
 struct Order {
   std::size_t work;
@@ -28,9 +33,44 @@ struct Order {
   std::uint32_t track;
   bool uploads;
   bool downloads;
-  bool reads;   ///< a value or a few, where `downloads` moves data; or is there for such a read
-  bool blocks;  ///< the launch call waited for this work
+  bool reads;                  ///< a value or a few, where `downloads` moves data; or is there for such a read
+  bool blocks;                 ///< the launch call waited for this work
+  std::int64_t pending_until;  ///< end of the last of this work and all launched before
 };
+
+std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
+  std::vector<std::int64_t> leads;
+  for (const Order& one : order) leads.push_back(list.works[one.work].start - one.launch_end);
+  const auto middle = leads.begin() + std::ssize(leads) / 2;
+  std::nth_element(leads.begin(), middle, leads.end());
+  return *middle;
+}
+
+/// The host is a step or more ahead of the GPU and gets no further ahead, though it waits in no call: something holds
+/// it back that was not recorded (XLA lets only so many executions be under way). Then a long stretch between two calls
+/// is no work that has to be done.
+bool is_held_back(std::span<const Order> order, const WorkList& list, const HostActivity& host, const Steps& steps) {
+  constexpr std::size_t kFewest = 64;
+  constexpr double kMostInCalls = 0.25;  // of the time
+  constexpr double kMostGrowth = 0.05;   // of the lead, to the time
+  if (order.size() < kFewest || steps.analyzed.size() < 3) return false;
+  std::int64_t in_calls = 0;
+  for (const BlockingCall& call : host.blocking_calls()) {
+    if (call.end >= steps.start() && call.start < steps.end()) in_calls += call.waited_ns;
+  }
+  std::int64_t counted_until = INT64_MIN;  // a graph is launched by one call
+  for (const Order& one : order) {
+    if (one.launch_end - one.launch < kBlockedLaunchNs || one.launch < counted_until) continue;
+    in_calls += one.launch_end - one.launch;
+    counted_until = one.launch_end;
+  }
+  if (static_cast<double>(in_calls) > kMostInCalls * static_cast<double>(steps.length())) return false;
+  const std::int64_t step_ns = steps.length() / std::ssize(steps.analyzed);
+  const std::int64_t first = median_lead(order.first(order.size() / 4), list);
+  const std::int64_t last = median_lead(order.last(order.size() / 4), list);
+  const double growth = static_cast<double>(last - first) / static_cast<double>(steps.length());
+  return first >= step_ns && growth < kMostGrowth;
+}
 
 /// A work on its stream, for the one that ended last. Of those that ended together the lowest stream comes last, and on
 /// it the work that began last.
@@ -45,11 +85,19 @@ struct Ended {
   }
 };
 
+bool is_unrecorded(HostCause cause) { return cause == HostCause::none || cause == HostCause::other; }
+
 /// What the host did between two launches, recording costs and waits taken off.
 class HostTime {
  public:
-  HostTime(const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns, double most_recording)
-      : host_(host), gpu_busy_(gpu_busy), step_ns_(step_ns), most_recording_(most_recording) {}
+  HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
+           bool held_back)
+      : timeline_(timeline),
+        host_(host),
+        gpu_busy_(gpu_busy),
+        step_ns_(step_ns),
+        held_back_(held_back),
+        most_recording_(recording_cost(timeline).most_share) {}
 
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
@@ -58,7 +106,7 @@ class HostTime {
       name_round_trip(segments_);
     } else if (to.uploads) {
       name_loading_before_upload(segments_, step_ns_);
-    } else if (from.downloads) {
+    } else if (from.downloads || (to.downloads && to.track != from.track)) {
       name_work_on_download(segments_);
     } else if (from.reads && to.reads) {
       name_picking(segments_);
@@ -78,17 +126,19 @@ class HostTime {
       if (segment.start < from.launch_end && segment.cause != HostCause::data_loading) {
         length -= std::min(length, blocked);
       }
-      const bool may_wait = segment.cause == HostCause::sync || segment.cause == HostCause::transfer ||
-                            segment.cause == HostCause::allocation;
+      const bool may_wait = segment.cause == HostCause::sync || segment.cause == HostCause::allocation ||
+                            (segment.cause == HostCause::transfer && !host_.stages_copy(segment));
       if (may_wait) {
         const std::int64_t waited = gpu_busy_.covered(segment.start, segment.end);
         length -= std::min(length, waited);
-        if (waited > most_waited) {
+        if (waited > most_waited && !is_throttled(segment, from)) {
           most_waited = waited;
           work.wait = segment.cause;
           work.host_before_wait_ns = clamp(so_far);
         }
         if (segment.cause == HostCause::sync) length = std::min(length, kWakeUpNs);
+      } else if (held_back_ && length >= kLongPauseNs && is_unrecorded(segment.cause)) {
+        length -= std::min(length, gpu_busy_.covered(segment.start, segment.end));
       } else if (segment.cause != HostCause::data_loading) {
         // What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
         const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
@@ -106,6 +156,13 @@ class HostTime {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, 2'000'000'000));
   }
 
+  /// A wait that no call tells and that ends while what was launched before is still under way is for older work: the
+  /// program keeps the host from running further ahead.
+  bool is_throttled(const HostSegment& segment, const Order& from) const {
+    if (segment.event == kNoEvent || timeline_.events.kind[segment.event] != EventKind::os_call) return false;
+    return from.pending_until > segment.end + kPendingSlackNs;
+  }
+
   /// A launch call that lasts long while the GPU is busy waited for a place in the queue.
   std::int64_t blocked_by_queue(const Order& from) const {
     const std::int64_t length = from.launch_end - from.launch;
@@ -115,9 +172,11 @@ class HostTime {
     return length - kPlainLaunchNs;
   }
 
+  const Timeline& timeline_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
+  bool held_back_;
   double most_recording_;  // of a stretch
   std::vector<HostSegment> segments_;
   std::int64_t debt_ = 0;
@@ -154,14 +213,17 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool reads = work.category == Category::copy_to_host || std::ranges::binary_search(value_reads, i);
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
                      known ? events.track[work.launch] : 0, work.category == Category::copy_to_device, moves_back,
-                     reads && !moves_back, blocks});
+                     reads && !moves_back, blocks, 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  HostTime host_time(host, gpu_busy, steps.length() / std::ssize(steps.analyzed), recording_cost(timeline).most_share);
+  std::int64_t pending_until = 0;
+  for (Order& one : order) one.pending_until = pending_until = std::max(pending_until, list.works[one.work].end);
+  HostTime host_time(timeline, host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
+                     knows_host_ && is_held_back(order, list, host, steps));
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];
     if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time
@@ -210,11 +272,25 @@ void Replay::find_dependencies(const WorkList& list) {
   }
 }
 
+namespace {
+
+/// Without waits the queue fills, and gaps between kernels show that were hidden in the waits. The kernels of a graph
+/// follow one another sooner.
+bool runs_freely(const WhatIf& change) {
+  for (std::size_t c = 0; c < kHostCauses; ++c) {
+    if (change.drop_wait[c] && static_cast<HostCause>(c) != HostCause::dispatch) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 double Replay::step_ns(const WhatIf& change) const {
   if (works_.empty() || steps_ == 0) return 0;
   std::vector<double> stream_end(streams_, 0.0);
   std::vector<double> end(works_.size(), 0.0);
   std::vector<double> start(works_.size(), 0.0);
+  const double gap = runs_freely(change) ? kKernelGapNs : 0;
   double host = 0;
   double gpu = 0;
   double marks[4] = {0, 0, 0, 0};
@@ -224,7 +300,7 @@ double Replay::step_ns(const WhatIf& change) const {
       const double scale = change.duration_scale.empty() ? 1.0 : static_cast<double>(change.duration_scale[one.work]);
       if (i >= kQueueDepth) host = std::max(host, start[i - kQueueDepth]);
       if (scale > 0) {
-        double begin = std::max(host + static_cast<double>(kLaunchLatencyNs), stream_end[one.stream]);
+        double begin = std::max(host + static_cast<double>(kLaunchLatencyNs), stream_end[one.stream] + gap);
         if (one.waits_for >= 0) begin = std::max(begin, end[static_cast<std::size_t>(one.waits_for)]);
         start[i] = begin;
         end[i] = begin + scale * static_cast<double>(one.duration_ns);

@@ -4,10 +4,12 @@
 #include "analyze/steps.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 
 #include "analyze/host_activity.h"
+#include "analyze/launch_sequence.h"
 #include "base/text.h"
 
 namespace warpmark::analyze {
@@ -23,6 +25,7 @@ struct Candidate {
   std::string name;  // without digits
   std::vector<HostStep> ranges;
   bool overlapping = false;
+  std::size_t beside_another = 0;  // ranges that a range of this name on another track overlaps
   std::int64_t covered = 0;
 };
 
@@ -37,6 +40,7 @@ std::string without_digits(std::string_view text) {
 std::vector<Candidate> repeating_ranges(const Timeline& timeline, EventKind kind) {
   const EventColumns& events = timeline.events;
   std::map<std::pair<std::uint32_t, std::string>, Candidate> groups;
+  std::map<std::string, std::pair<std::int64_t, Candidate*>> latest;  // of each name: the end, of which group
   std::vector<std::string> plain(timeline.names.size());
   for (EventIndex i = 0; i < events.size(); ++i) {
     if (events.kind[i] != kind || events.duration[i] <= 0) continue;
@@ -47,20 +51,60 @@ std::vector<Candidate> repeating_ranges(const Timeline& timeline, EventKind kind
     if (!group.ranges.empty() && events.start[i] < group.ranges.back().end) group.overlapping = true;
     group.ranges.push_back({events.start[i], events.end(i)});
     group.covered += events.duration[i];
+    auto& [end, other] = latest[name];
+    const bool host = kind == EventKind::annotation;  // the GPU's ranges may be repeated on each stream
+    if (host && other != nullptr && other != &group && events.start[i] < end) {
+      ++group.beside_another;
+      ++other->beside_another;
+    }
+    if (other == nullptr || events.end(i) > end) {
+      end = events.end(i);
+      other = &group;
+    }
   }
   std::vector<Candidate> result;
   for (auto& [key, group] : groups) result.push_back(std::move(group));
   return result;
 }
 
+/// When each work began on the clock of the ranges, ascending: on the host's it was launched.
+std::vector<std::int64_t> beginnings_of_work(const Timeline& timeline, const WorkList& list, EventKind kind) {
+  std::vector<std::int64_t> begun;
+  for (const GpuWork& work : list.works) {
+    if (kind == EventKind::gpu_annotation) {
+      begun.push_back(work.start);
+    } else if (work.launch != kNoEvent) {
+      begun.push_back(timeline.events.start[work.launch]);
+    }
+  }
+  std::sort(begun.begin(), begun.end());
+  return begun;
+}
+
+/// Compilation and data loading may repeat and cover the recording, too. But several threads do them at once, while
+/// steps follow one another, and steps do the program's work: three of four begin some, and together half of it.
+bool are_steps(const Candidate& one, const std::vector<std::int64_t>& begun) {
+  if (one.beside_another * 2 >= one.ranges.size()) return false;
+  std::size_t within = 0;
+  std::size_t idle = 0;
+  for (const HostStep& range : one.ranges) {
+    const auto first = std::lower_bound(begun.begin(), begun.end(), range.start);
+    const auto count = static_cast<std::size_t>(std::lower_bound(first, begun.end(), range.end) - first);
+    within += count;
+    idle += count == 0 ? 1U : 0U;
+  }
+  return begun.empty() || (idle * 4 <= one.ranges.size() && within * 2 >= begun.size());
+}
+
 /// The ranges that are steps: the profiler's own first, else those that cover most of the time, the fewest of them.
-const Candidate* choose(const std::vector<Candidate>& candidates, std::int64_t span) {
+const Candidate* choose(const std::vector<Candidate>& candidates, std::int64_t span,
+                        const std::vector<std::int64_t>& begun) {
   const Candidate* best = nullptr;
   for (const Candidate& one : candidates) {
     if (one.overlapping) continue;
     if (contains_any(one.name, {"profilerstep"}) && one.ranges.size() >= 2) return &one;
     const bool once_a_step = one.ranges.size() >= 3 && one.covered * 2 >= span;
-    if (!once_a_step) continue;
+    if (!once_a_step || !are_steps(one, begun)) continue;
     if (best == nullptr || one.covered > best->covered + span / 50 ||
         (one.covered > best->covered - span / 50 && one.ranges.size() < best->ranges.size())) {
       best = &one;
@@ -139,7 +183,8 @@ Steps from_ranges(const Timeline& timeline, const WorkList& list, const Candidat
 struct Launched {
   std::int64_t start = 0;
   EventIndex launch = kNoEvent;
-  NameId name = 0;  ///< of the one work; of graphs a number beyond all names, the same for the same nodes
+  NameId name = 0;          ///< of the one work; of graphs a number beyond all names, the same for the same nodes
+  std::uint32_t shape = 0;  ///< of a kernel's launch: an element of Timeline::launch_shapes
 };
 
 /// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
@@ -156,7 +201,8 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
     const std::uint32_t correlation = events.correlation[order[first]->event];
     std::size_t next = first + 1;
     while (next < order.size() && correlation != 0 && events.correlation[order[next]->event] == correlation) ++next;
-    NameId name = events.name[order[first]->event];
+    const EventIndex work = order[first]->event;
+    NameId name = events.name[work];
     if (next - first > 1) {
       std::vector<NameId> nodes;
       for (std::size_t i = first; i < next; ++i) nodes.push_back(events.name[order[i]->event]);
@@ -164,23 +210,11 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
       const auto known = static_cast<NameId>(timeline.names.size() + graphs.size());
       name = graphs.try_emplace(std::move(nodes), known).first->second;
     }
-    launched.push_back({order[first]->start, order[first]->launch, name});
+    const bool kernel = next - first == 1 && events.kind[work] == EventKind::kernel;
+    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0});
     first = next;
   }
   return launched;
-}
-
-/// Evenly spaced: at least three, and in three of four cases within a tenth of the median, which is returned; else 0.
-std::size_t even_spacing(const std::vector<std::size_t>& positions) {
-  if (positions.size() < 3) return 0;
-  std::vector<std::size_t> gaps;
-  for (std::size_t i = 1; i < positions.size(); ++i) gaps.push_back(positions[i] - positions[i - 1]);
-  std::sort(gaps.begin(), gaps.end());
-  const std::size_t median = gaps[gaps.size() / 2];
-  const auto uneven = static_cast<std::size_t>(std::count_if(gaps.begin(), gaps.end(), [&](std::size_t gap) {
-    return (gap > median ? gap - median : median - gap) * 10 > median;
-  }));
-  return uneven * 4 <= gaps.size() ? median : 0;
 }
 
 /// What was launched first after each wait of the host for the GPU, as indices into `order`.
@@ -205,17 +239,68 @@ std::vector<std::size_t> first_after_waits(const Timeline& timeline, const std::
   return found;
 }
 
-/// A model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so
-/// many of them makes a step from wait to wait.
+/// What is launched, and in grids and blocks of which size: the same kernels work on all levels of a pyramid.
+std::vector<std::uint32_t> with_shapes(const Timeline& timeline, const std::vector<Launched>& order) {
+  std::map<std::array<std::uint32_t, 6>, std::uint32_t> sizes;
+  std::vector<std::uint32_t> size_of;
+  for (const LaunchShape& one : timeline.launch_shapes) {
+    const std::array<std::uint32_t, 6> size = {one.grid[0],  one.grid[1],  one.grid[2],
+                                               one.block[0], one.block[1], one.block[2]};
+    size_of.push_back(sizes.try_emplace(size, static_cast<std::uint32_t>(sizes.size())).first->second);
+  }
+  std::map<std::pair<NameId, std::uint32_t>, std::uint32_t> kinds;
+  std::vector<std::uint32_t> launches;
+  for (const Launched& one : order) {
+    const std::uint32_t size = one.shape < size_of.size() ? size_of[one.shape] : 0;
+    launches.push_back(kinds.try_emplace({one.name, size}, static_cast<std::uint32_t>(kinds.size())).first->second);
+  }
+  return launches;
+}
+
+/// Sizes that depend on the data differ from step to step: then the names alone.
+std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::vector<Launched>& order,
+                                         const std::vector<NameId>& names) {
+  std::vector<std::size_t> starts = self_matching_sequence(with_shapes(timeline, order));
+  return starts.empty() ? self_matching_sequence(names) : starts;
+}
+
+/// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
+/// model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so many
+/// of them makes a step from wait to wait.
 std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector<Launched>& order) {
   constexpr std::size_t kFewLaunches = 8;
   std::vector<NameId> names;
   for (const Launched& one : order) names.push_back(one.name);
   std::vector<std::size_t> starts = repeating_sequence(names);
   const std::size_t spacing = even_spacing(starts);
-  if (spacing == 0 || spacing >= kFewLaunches) return starts;
+  if (spacing >= kFewLaunches) return starts;
+  std::vector<std::size_t> matching = matching_starts(timeline, order, names);
+  if (spacing == 0 || even_spacing(matching) >= 2 * spacing) return matching;
   std::vector<std::size_t> waited = first_after_waits(timeline, order);
   return even_spacing(waited) >= 2 * spacing ? waited : starts;
+}
+
+/// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many
+/// windows one is much longer, and they take much of the time. The step then ends where a long window ends.
+std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries) {
+  constexpr std::int64_t kMuchLonger = 3;  // than the median
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) lengths.push_back(boundaries[i + 1] - boundaries[i]);
+  if (lengths.empty()) return boundaries;
+  std::vector<std::int64_t> sorted = lengths;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
+  const std::int64_t median = sorted[sorted.size() / 2];
+  std::vector<std::size_t> after_long;
+  std::vector<std::int64_t> ends;
+  std::int64_t in_long = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] <= kMuchLonger * median) continue;
+    in_long += lengths[i];
+    after_long.push_back(i + 1);
+    ends.push_back(boundaries[i + 1]);
+  }
+  const bool much_of_the_time = in_long * 5 > boundaries.back() - boundaries.front();
+  return much_of_the_time && even_spacing(after_long) >= 2 ? ends : boundaries;
 }
 
 Steps from_kernels(const Timeline& timeline, const WorkList& list) {
@@ -223,30 +308,13 @@ Steps from_kernels(const Timeline& timeline, const WorkList& list) {
   Steps steps;
   std::vector<std::int64_t> boundaries;
   for (const std::size_t at : step_starts(timeline, order)) boundaries.push_back(order[at].start);
+  boundaries = up_to_long_windows(boundaries);
   steps.found = static_cast<int>(boundaries.size());
   steps.found_by = "repeating kernel sequence";
   steps.analyzed = windows(boundaries);
   steps.repeating = !steps.analyzed.empty();
   leave_out_start(steps);
   return steps;
-}
-
-struct Regular {
-  std::size_t spacing = 0;
-  std::size_t count = 0;
-  std::size_t first = 0;
-  NameId name = 0;
-};
-
-/// Names whose occurrences are evenly spaced (median deviation at most a tenth), at least three of them.
-std::vector<Regular> regular_names(const std::vector<NameId>& names) {
-  std::map<NameId, std::vector<std::size_t>> positions;
-  for (std::size_t i = 0; i < names.size(); ++i) positions[names[i]].push_back(i);
-  std::vector<Regular> result;
-  for (const auto& [name, at] : positions) {
-    if (const std::size_t spacing = even_spacing(at)) result.push_back({spacing, at.size(), at.front(), name});
-  }
-  return result;
 }
 
 }  // namespace
@@ -258,42 +326,13 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
   for (const auto& [kind, word] :
        {std::pair(EventKind::annotation, "annotation"), std::pair(EventKind::gpu_annotation, "GPU range")}) {
     const std::vector<Candidate> candidates = repeating_ranges(timeline, kind);
-    if (const Candidate* chosen = choose(candidates, span)) {
+    if (const Candidate* chosen = choose(candidates, span, beginnings_of_work(timeline, list, kind))) {
       Steps steps = from_ranges(timeline, list, *chosen, word);
       if (!steps.analyzed.empty()) return steps;
     }
   }
   Steps steps = from_kernels(timeline, list);
   return steps.analyzed.empty() ? whole_recording(timeline, list) : steps;
-}
-
-std::vector<std::size_t> repeating_sequence(const std::vector<NameId>& names) {
-  const std::vector<Regular> regular = regular_names(names);
-  // The step is the longest spacing that several kernels share: what occurs once a step has it, whatever noise lies
-  // between.
-  const Regular* best = nullptr;
-  std::size_t best_support = 0;
-  for (const Regular& one : regular) {
-    std::size_t support = 0;
-    for (const Regular& other : regular) {
-      const std::size_t apart = one.spacing > other.spacing ? one.spacing - other.spacing : other.spacing - one.spacing;
-      support += apart * 20 <= one.spacing;
-    }
-    if (one.spacing * (one.count + 1) * 2 < names.size()) continue;  // repeats in a part of the recording only
-    if (support < 2 && regular.size() > 1) continue;
-    const bool longer = best == nullptr || one.spacing > best->spacing + best->spacing / 20;
-    const bool same = best != nullptr && !longer && one.spacing * 20 >= best->spacing * 19;
-    if (longer || (same && one.first < best->first)) {
-      best = &one;
-      best_support = support;
-    }
-  }
-  std::vector<std::size_t> result;
-  if (best == nullptr || best_support == 0) return result;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == best->name) result.push_back(i);
-  }
-  return result;
 }
 
 }  // namespace warpmark::analyze

@@ -3,6 +3,7 @@
 // "Profiles".
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,12 @@ struct Steps {
 
 [[nodiscard]] Steps find_steps(const Timeline& timeline, const WorkList& list);
 
-/// Boundaries of the repeating kernel sequence as indices into `names` (launch order): the positions of one kernel that
-/// occurs once a period. Empty if nothing repeats at least three times. Exposed for the tests.
-[[nodiscard]] std::vector<std::size_t> repeating_sequence(const std::vector<NameId>& names);
+/// Starts of all steps and the end of the last, ascending.
+[[nodiscard]] inline std::vector<std::int64_t> borders_of(std::span<const StepSpan> steps) {
+  std::vector<std::int64_t> borders;
+  for (const StepSpan& step : steps) borders.push_back(step.start_ns);
+  if (!steps.empty()) borders.push_back(steps.back().end_ns);
+  return borders;
+}
 
 }  // namespace warpmark::analyze

@@ -165,6 +165,7 @@ class Oracle {
   HostCause own_cause(EventIndex i) const {
     E events = timeline_.events;
     const std::string_view name = timeline_.name_of(i);
+    if (name == "cudaDeviceSynchronize" && release_follows(i)) return HostCause::allocation;
     if (name == "cudaDeviceSynchronize") return in_copying_operator(i) ? HostCause::transfer : HostCause::sync;
     if (name == "cudaFree") return HostCause::allocation;
     if (name == "enumerate(DataLoader)") return HostCause::data_loading;
@@ -180,6 +181,16 @@ class Oracle {
       }
     }
     return HostCause::dispatch;
+  }
+
+  /// The thread's next call gives memory back.
+  bool release_follows(EventIndex wait) const {
+    E events = timeline_.events;
+    for (EventIndex i = wait + 1; i < events.size(); ++i) {
+      if (events.kind[i] != EventKind::runtime_api || events.track[i] != events.track[wait]) continue;
+      return timeline_.name_of(i) == "cudaFree";
+    }
+    return false;
   }
 
   /// A wait in an operator that itself launched a copy of data between host and GPU.

@@ -11,6 +11,7 @@ namespace {
 
 using testing_support::expect_gain;
 using testing_support::find;
+using testing_support::iterated;
 using testing_support::kTensorGemm;
 using testing_support::of;
 using testing_support::stepped;
@@ -48,6 +49,23 @@ TEST(Cures, copies_within_the_gpu_break_no_graph) {
   const Finding* finding = find(analysis, "launch_overhead");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->recommendations.front().id, "cuda_graph");
+}
+
+TEST(Cures, tf32_comes_first_where_16_bits_are_no_line_around_the_model) {
+  const auto program = [](bool torch) {
+    return of(iterated(6, [torch](TimelineScene& scene) {
+      if (torch) (void)scene.timeline().names.intern("aten::mm");
+      for (int i = 0; i < 4; ++i) scene.launch(kFp32Product, 1'000'000);
+    }));
+  };
+  const Analysis native = program(false);
+  const Finding* finding = find(native, "precision");
+  expect_gain(finding, 4.5);  // 67 to 495 TFLOP/s, less what products reach of it
+  EXPECT_EQ(finding->recommendations.front().id, "tf32");
+  ASSERT_TRUE(finding->recommendations[1].gain.has_value());
+  EXPECT_GT(finding->recommendations[1].gain->low, finding->gain.low);  // 16 bits gain more
+  const Analysis torch = program(true);
+  EXPECT_NE(find(torch, "precision")->recommendations.front().id, "tf32");
 }
 
 TEST(Cures, compiling_comes_first_where_steps_differ) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "support/timeline_scene.h"
@@ -101,6 +102,89 @@ TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
   ASSERT_EQ(steps.analyzed.size(), 9U);
   EXPECT_GT(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 6'000);
   EXPECT_LT(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 6'000 + 20'000);
+}
+
+/// One time step of a wave equation: ten kernels, all of one loop.
+void launch_time_step(TimelineScene& scene) {
+  for (int k = 0; k < 10; ++k) scene.launch("wave_" + std::string(1, static_cast<char>('a' + k)), 6'000);
+}
+
+TEST(Steps, of_a_loop_that_the_host_reads_after_go_from_read_to_read) {
+  TimelineScene scene;
+  for (int i = 0; i < 12; ++i) {
+    for (int inner = 0; inner < 32; ++inner) launch_time_step(scene);
+    scene.idle_host(20'000'000);  // copies and works on what it read
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "repeating kernel sequence");
+  EXPECT_EQ(steps.found, 11) << "the first step has no end of another before it";
+  ASSERT_EQ(steps.analyzed.size(), 9U);
+  const std::int64_t length = steps.analyzed.front().end_ns - steps.analyzed.front().start_ns;
+  EXPECT_GT(length, 20'000'000);
+  for (const StepSpan& span : steps.analyzed) EXPECT_LT(std::abs(span.end_ns - span.start_ns - length), 100'000);
+}
+
+TEST(Steps, keep_their_windows_where_a_few_are_long_at_no_even_distance) {
+  TimelineScene scene;
+  for (int i = 0; i < 200; ++i) {
+    launch_time_step(scene);
+    if (i == 20 || i == 30 || i == 100 || i == 110 || i == 190) scene.idle_host(20'000'000);
+  }
+  const Timeline timeline = scene.build();
+  EXPECT_EQ(steps_of(timeline).found, 200);
+}
+
+TEST(Steps, of_many_equal_iterations_begin_where_one_launch_differs) {
+  TimelineScene scene;
+  for (int i = 0; i < 12; ++i) {
+    scene.launch("begin", 4'000);
+    for (int inner = 0; inner < 60; ++inner) scene.replay({"dot", "update"}, 3'000);
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "repeating kernel sequence");
+  EXPECT_EQ(steps.found, 12);
+  ASSERT_EQ(steps.analyzed.size(), 10U);
+  EXPECT_EQ(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 60 * 6'000 + 4'000);
+}
+
+TEST(Steps, of_one_kernel_on_several_grids_are_told_by_the_grids) {
+  TimelineScene scene;
+  for (int i = 0; i < 40; ++i) {
+    for (const std::uint32_t blocks : {4096U, 1024U, 256U, 64U, 256U, 1024U, 4096U}) {
+      for (int k = 0; k < 8; ++k) scene.launch("relax", blocks * 4L, blocks);
+    }
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found, 40);
+  ASSERT_EQ(steps.analyzed.size(), 38U);
+}
+
+TEST(Steps, are_no_ranges_that_launch_nothing) {
+  TimelineScene scene;
+  for (int i = 0; i < 6; ++i) {
+    scene.range("compile module " + std::to_string(i), 2'000'000);
+    for (int k = 0; k < 12; ++k) scene.launch("kernel_" + std::to_string(k), 50'000);
+  }
+  const Timeline timeline = scene.build();
+  EXPECT_EQ(steps_of(timeline).found_by, "repeating kernel sequence");
+}
+
+TEST(Steps, are_no_ranges_that_several_threads_are_in_at_once) {
+  TimelineScene scene;
+  scene.timeline().tracks.push_back({TrackKind::cpu_thread, 1, 2, -1, "other"});
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t start = scene.now();
+    for (int k = 0; k < 12; ++k) scene.launch("kernel_" + std::to_string(k), 50'000);
+    scene.synchronize();
+    for (const std::uint32_t thread : {0U, 1U}) {
+      scene.add({EventKind::annotation, start, scene.now() - start, "compile " + std::to_string(i), thread});
+    }
+  }
+  const Timeline timeline = scene.build();
+  EXPECT_EQ(steps_of(timeline).found_by, "repeating kernel sequence");
 }
 
 TEST(Steps, are_the_whole_recording_if_nothing_repeats) {

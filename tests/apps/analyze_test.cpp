@@ -153,6 +153,33 @@ TEST_F(AnalyzeCli, converts_and_finds_the_same) {
   EXPECT_THAT(unknown.err, HasSubstr("chrome"));
 }
 
+TEST_F(AnalyzeCli, reads_what_the_profiler_of_jax_wrote) {
+  const std::string trace = WARPMARK_SOURCE_DIR "/tests/data/xla/mlp_train.trace.json.gz";
+  const auto output = warpmark({"analyze", trace, "--format", "json"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto json = parse_json(output.out, "out");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["session"]["steps_found_by"], "annotation 'train'");
+  double shares = 0;
+  for (const auto& part : (*json)["breakdown"]) shares += part["share"].get<double>();
+  EXPECT_NEAR(shares, 1, 1e-3);
+  EXPECT_EQ((*json)["findings"][0]["rule"], "host_transfer");
+  EXPECT_EQ((*json)["findings"][1]["rule"], "cpu_gpu_sync");
+  EXPECT_THAT(output.out, HasSubstr("jax.device_put"));
+  EXPECT_THAT(output.out, Not(HasSubstr("record_shapes")));
+  const auto launched = warpmark({"analyze", trace, "--query",
+                                  "select count(*) as n from events g join events c on g.correlation = c.correlation "
+                                  "where g.kind in ('kernel', 'memcpy', 'memset') and c.kind = 'driver_api'",
+                                  "--format", "json"});
+  EXPECT_THAT(launched.out, HasSubstr("384"));  // all of them, each with one call
+  for (const char* format : {"warpmark", "chrome"}) {
+    ASSERT_EQ(warpmark({"convert", trace, "--to", format, "--out", path("again")}).exit_code, 0);
+    const auto again = parse_json(warpmark({"analyze", path("again"), "--format", "json"}).out, "out");
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ((*again)["findings"], (*json)["findings"]) << format;
+  }
+}
+
 TEST_F(AnalyzeCli, overwrites_no_profile_that_it_reads) {
   const std::string rank = R"({"schemaVersion": 1, "traceEvents": [
     {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"stream": 7}}]})";

@@ -156,6 +156,17 @@ Timeline stepped(int steps, Body body) {
   return scene.build();
 }
 
+/// The same in a program that is not PyTorch's.
+template <typename Body>
+Timeline iterated(int steps, Body body) {
+  TimelineScene scene;
+  for (int i = 0; i < steps; ++i) {
+    scene.within("iteration " + std::to_string(i), EventKind::annotation, [&] { body(scene); });
+  }
+  scene.synchronize();
+  return scene.build();
+}
+
 /// Of one rank.
 inline ProfileSession session_of(Timeline timeline) {
   ProfileSession session;

@@ -6,6 +6,8 @@ namespace warpmark::analyze {
 
 namespace {
 
+constexpr double kLeastByOrder = 0.02;
+
 // Native: the graph API of cuDNN's frontend ("Scaled Dot Product Attention" of its developer guide).
 constexpr Advice kFuseAttention = {
     AdviceKind::code,
@@ -32,8 +34,9 @@ constexpr Advice kShareHeads = {
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = avoidable_ns(rank, Owner::attention);
-  if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
+  // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
+  if (lost <= (rank.blame.attention_by_shape ? 0.0 : kLeastByOrder * step)) return {};
   double kernels = 0;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     kernels += rank.blame.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);

@@ -1,5 +1,6 @@
-// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle: a small batch. A note, never a
-// warning: whether a larger batch is wanted is the user's decision.
+// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle, and matrix kernels with narrow
+// tiles read their weights for few rows: a small batch. A note, never a warning: whether a larger batch is wanted is
+// the user's decision.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,11 +33,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   double lost = 0;
   double small = 0;
   double kernels = 0;
+  double narrow = 0;
   for (const GpuWork& work : rank.list.works) {
     if (!is_compute(work.category) || !rank.in_steps(work)) continue;
-    const double used = occupied(rank, work, sms);
+    const double tile = tile_filled(rank, work);
+    const double used = occupied(rank, work, sms) * tile;
     kernels += 1;
     small += used < 1;
+    if (tile < 1) narrow += static_cast<double>(work.end - work.start);
     lost += static_cast<double>(work.end - work.start) * (1 - used);
   }
   lost /= rank.step_count();
@@ -47,11 +51,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
                    "Small kernels leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
   finding.severity = std::min(finding.severity / 2, kMostSeverity);
   finding.evidence = {
-      share_fact("unused_sm_time", "Multiprocessor time that kernels with too few blocks leave unused", lost / step),
-      share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors",
+      share_fact("unused_sm_time", "Multiprocessor time that small kernels leave unused", lost / step),
+      share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors, or narrow tiles",
                  small / std::max(1.0, kernels)),
       count_fact("multiprocessors", "Multiprocessors", sms),
   };
+  if (narrow > 0) {
+    finding.evidence.push_back(time_fact("narrow_tiles_per_step",
+                                         "Matrix kernels with tiles narrower than 64 rows or columns, per step",
+                                         narrow / rank.step_count()));
+  }
   const LargerBatch larger = larger_batch(evidence);
   finding.evidence.push_back(
       {larger.full_at < larger.times

@@ -181,6 +181,12 @@ double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
   return blocks > 0 ? std::min(1.0, blocks / sms) : 1;
 }
 
+double tile_filled(const RankEvidence& rank, const GpuWork& work) {
+  constexpr double kWideTile = 64;
+  if (work.math != MatrixMath::tensor_half && work.math != MatrixMath::tensor_tf32) return 1;
+  return std::min(1.0, tile_side(rank.timeline->name_of(work.event)) / kWideTile);
+}
+
 double larger_batch_gain(const Evidence& evidence, int times) { return gain_of(evidence, needs_of(evidence), times); }
 
 LargerBatch larger_batch(const Evidence& evidence) {

@@ -21,4 +21,8 @@ struct LargerBatch {
 /// Share of the GPU's multiprocessors that a kernel's blocks occupy; 1 if its shape is not known.
 [[nodiscard]] double occupied(const RankEvidence& rank, const GpuWork& work, int sms);
 
+/// Of a matrix kernel on tensor cores whose tile is narrower than 64 rows or columns the share of a full tile's work, 1
+/// for all others: it reads its weights for few rows.
+[[nodiscard]] double tile_filled(const RankEvidence& rank, const GpuWork& work);
+
 }  // namespace warpmark::analyze

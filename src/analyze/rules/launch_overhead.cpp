@@ -11,6 +11,7 @@
 #include "analyze/other_processes.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
+#include "analyze/xla_kernels.h"
 
 namespace warpmark::analyze {
 
@@ -27,6 +28,7 @@ constexpr double kWorthCapturing = 1.8;   // below it compiling gains nearly as 
 constexpr double kMostWaits = 1;          // of the host for the GPU a step: reading the loss at its end breaks no graph
 constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
 constexpr std::size_t kUncertain = 4;     // works at the borders of a step, or in one step only; and 2 % more
+constexpr double kFewLaunches = 8;        // of a step that is a round of a loop
 constexpr std::size_t kTimesOfAKind = 4;  // that a kind of step comes again, in the mean ...
 constexpr std::size_t kMostKinds = 8;     // ... where there is more than one
 
@@ -76,6 +78,13 @@ constexpr Advice kCompile = {
     nullptr,
     "model = torch.compile(model)",
     "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
+};
+constexpr Advice kLoopWithin = {
+    AdviceKind::code,
+    "Put the loop into the compiled function: one execution instead of one a round.",
+    nullptr,
+    nullptr,
+    "state = jax.lax.fori_loop(0, rounds, lambda i, state: step(state), state)  # jax.lax.scan to collect results",
 };
 constexpr Advice kFuseKernels = {
     AdviceKind::code,
@@ -173,16 +182,30 @@ double without_dispatch(const Evidence& evidence, double share) {
   return speedup_of(evidence, change);
 }
 
+/// Of dispatching that compiling takes away. An execution of an XLA program is one dispatch from Python, whatever the
+/// program holds: compiled as one, all but one go away.
+double compiled_away(const Evidence& evidence) {
+  constexpr double kFewest = 2;  // executions a step: fewer are compiled as one
+  if (evidence.framework != Framework::jax) return kCompiledAway;
+  const RankEvidence& rank = evidence.rank();
+  const double executions =
+      count_xla_executions(*rank.timeline, rank.list, rank.steps.start(), rank.steps.end()) / rank.step_count();
+  return executions < kFewest ? kCompiledAway : 1 - 1 / executions;
+}
+
 /// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
 bool graph_first(const Evidence& evidence, double limit) {
-  return limit > kWorthCapturing && repeats_exactly(evidence);
+  return limit > kWorthCapturing && repeats_exactly(evidence) && compiled_away(evidence) <= kCompiledAway;
 }
 
 /// The cure that the recording speaks for comes first, and its gain is the finding's.
 void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
   const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
-  const Gain compiled = gain_around(without_dispatch(evidence, kCompiledAway), kCompiled,
-                                    "replay of the recorded steps with 25 % of dispatching gone, as compiling did");
+  const double away = compiled_away(evidence);
+  const Gain compiled =
+      gain_around(without_dispatch(evidence, away), kCompiled,
+                  fmt::format("replay of the recorded steps with {} of dispatching gone{}", format_percent(away),
+                              away > kCompiledAway ? ", one execution in place of all" : ", as compiling did"));
   const bool training = trains(evidence.rank());
   const auto give = [&](const Advice& advice, const char* id, const std::optional<Gain>& gain) {
     for (Recommendation& one : advice_for(evidence, {advice})) {
@@ -198,10 +221,17 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
   if (graph_first(evidence, limit)) {
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
-    finding.recommendations.front().text = fmt::format(
-        "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can replace "
-        "{:.0f}.",
-        launches);
+    finding.recommendations.front().text =
+        launches >= kFewLaunches
+            ? fmt::format(
+                  "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can "
+                  "replace {:.0f}.",
+                  launches)
+            : "Launch many rounds as one CUDA graph: every recorded one launched the same.";
+    if (evidence.framework == Framework::jax && launches < kFewLaunches) {
+      finding.recommendations.clear();
+      give(kLoopWithin, "compile", graph);
+    }
     if (training) give(kCaptureTrainingByCompiler, "", std::nullopt);
     if (!training) give(kCaptureByCompiler, "", std::nullopt);
     fuse();
@@ -220,7 +250,7 @@ double lost_ns(const Evidence& evidence, double limit) {
   const RankEvidence& rank = evidence.rank();
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
   const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
-                      late_updates_ns(evidence) - others;
+                      late_updates_ns(evidence) - late_by_allocations_ns(evidence) - others;
   if (!rank.replay.knows_host()) return idle;
   return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
 }
@@ -262,7 +292,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  drop_dispatch(graph_first(evidence, without_dispatch(evidence, 1.0)) ? success : kCompiledAway * success, change);
+  drop_dispatch(graph_first(evidence, without_dispatch(evidence, 1.0)) ? success : compiled_away(evidence) * success,
+                change);
 }
 
 }  // namespace

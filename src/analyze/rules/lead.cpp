@@ -31,6 +31,11 @@ double blocked_in_launches_ns(const RankEvidence& rank) {
   return sum / rank.step_count();
 }
 
+double late_by_allocations_ns(const Evidence& evidence) {
+  const double recorded = evidence.rank().part_ns(Part::idle_allocation);
+  return recorded > 0 ? further_loss_ns(kMemoryAllocationRule, evidence, recorded) : 0;
+}
+
 double lost_lead_ns(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double recorded = rank.part_ns(Part::idle_sync);

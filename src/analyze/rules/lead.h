@@ -16,6 +16,10 @@ namespace warpmark::analyze {
 /// ahead. Blamed on cpu_gpu_sync, and not on launch_overhead. ns; 0 if nothing waits.
 [[nodiscard]] double lost_lead_ns(const Evidence& evidence);
 
+/// The same of calls that allocate and free, which keep the host from getting ahead. Blamed on memory_allocation, and
+/// not on launch_overhead. ns; 0 if nothing idles because of them.
+[[nodiscard]] double late_by_allocations_ns(const Evidence& evidence);
+
 /// The same of an optimizer that updates parameters one by one. Blamed on optimizer, and not on launch_overhead. ns
 [[nodiscard]] double late_updates_ns(const Evidence& evidence);
 

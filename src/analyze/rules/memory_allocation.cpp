@@ -2,6 +2,7 @@
 // the GPU. A caching or stream-ordered allocator does neither in steady state.
 #include <algorithm>
 
+#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -48,14 +49,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
     calls += 1;
     time += static_cast<double>(call.end - call.start);
   }
-  const double lost = rank.part_ns(Part::idle_allocation);
-  if (calls == 0 || lost <= 0) return {};
+  const double idle = rank.part_ns(Part::idle_allocation);
+  if (calls == 0 || idle <= 0) return {};
+  const double later = late_by_allocations_ns(evidence);
+  const double lost = idle + later;
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kMemoryAllocationRule, lost, step,
                                  "Allocating and freeing memory leaves the GPU idle for " + time_text(lost) +
                                      " a step (" + format_percent(lost / step) + ")");
   finding.evidence = {
-      time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", lost),
+      time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", idle),
+      time_fact("allocation_lost_lead_per_step", "Further idle time that would go with them, per step", later),
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
       time_fact("allocation_host_per_step", "Host time in them, per step", time / rank.step_count()),
   };

@@ -19,18 +19,29 @@ constexpr double kTf32Forgiven = 0.26;
 constexpr float kSimtToTf32 = 0.22F;
 constexpr Calibration kTf32Calibration = {1.0, 0.0};
 
-/// The speed-up of TF32 alone: what surrounds the matrix work stays as it is.
-Gain gain_of_tf32(const Evidence& evidence) {
-  Change change(evidence);
+/// TF32 alone: what surrounds the matrix work stays as it is.
+void allow_tf32(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      if (rank.list.works[i].math == MatrixMath::simt_fp32) change.ranks[r].duration_scale[i] = kSimtToTf32;
+      if (rank.list.works[i].math != MatrixMath::simt_fp32) continue;
+      change.ranks[r].duration_scale[i] *= static_cast<float>(scaled(static_cast<double>(kSimtToTf32), success));
     }
   }
+}
+
+Gain gain_of_tf32(const Evidence& evidence) {
+  Change change(evidence);
+  allow_tf32(evidence, 1.0, change);
   return gain_around(speedup_of(evidence, change), kTf32Calibration,
                      "replay with FP32 matrix kernels at the rate of TF32");
+}
+
+/// PyTorch computes in 16 bits by a line around the model. JAX uses TF32 unless told otherwise, and a program of its
+/// own kernels keeps its data in the type that it was written for: there the switch for TF32 is the cure at hand.
+bool tf32_is_nearer(const Evidence& evidence, double simt, double tf32, double wide) {
+  return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt;
 }
 
 double math_ns(const RankEvidence& rank, MatrixMath math) {
@@ -46,6 +57,7 @@ double math_ns(const RankEvidence& rank, MatrixMath math) {
 constexpr const char* kTorchTf32 = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True";
 constexpr const char* kJaxTf32 = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')";
 constexpr const char* kAllowTf32 = "At least allow TF32, which needs no other change.";
+constexpr const char* kAllowTf32First = "Allow TF32, which needs no other change.";
 constexpr Advice kTf32Products = {
     AdviceKind::code,
     kAllowTf32,
@@ -113,6 +125,31 @@ void add_times(std::initializer_list<NamedTime> times, Finding& finding) {
   }
 }
 
+/// 16 bits speed up the matrix work and halve the bytes of all that surrounds it.
+void narrow_to_16_bits(const Evidence& evidence, double success, Change& change) {
+  shrink_owned(evidence, Owner::precision, success, change);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    std::vector<float>& scale = change.ranks[r].duration_scale;
+    const KernelBlame& blame = evidence.ranks[r].blame;
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.narrow[i]), success));
+    }
+  }
+}
+
+void put_tf32_first(const Evidence& evidence, Finding& finding) {
+  std::vector<Recommendation>& all = finding.recommendations;
+  const auto tf32 = std::ranges::find(all, "tf32", &Recommendation::id);
+  if (tf32 == all.end() || tf32 == all.begin()) return;
+  std::rotate(all.begin(), tf32, tf32 + 1);
+  all.front().text = kAllowTf32First;
+  finding.gain = *all.front().gain;
+  Change change(evidence);
+  narrow_to_16_bits(evidence, 1.0, change);
+  all[1].gain =
+      gain_around(speedup_of(evidence, change), kPrecisionRule.calibration, "replay with matrix work in 16 bits");
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
@@ -141,6 +178,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       one.gain = gain_of_tf32(evidence);
       finding.recommendations.push_back(std::move(one));
     }
+    if (tf32_is_nearer(evidence, simt, tf32, wide)) put_tf32_first(evidence, finding);
   }
   if (convolves && !in_doubles) advise(evidence, {kLayoutOfTensorCores}, finding);
   show_works(
@@ -148,16 +186,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-/// 16 bits speed up the matrix work and halve the bytes of all that surrounds it.
 void change(const Evidence& evidence, double success, Change& change) {
-  shrink_owned(evidence, Owner::precision, success, change);
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    std::vector<float>& scale = change.ranks[r].duration_scale;
-    const KernelBlame& blame = evidence.ranks[r].blame;
-    for (std::size_t i = 0; i < scale.size(); ++i) {
-      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.narrow[i]), success));
-    }
-  }
+  const RankEvidence& rank = evidence.rank();
+  const auto sum = [&rank](MatrixMath math) { return math_ns(rank, math); };
+  const bool tf32 =
+      tf32_is_nearer(evidence, sum(MatrixMath::simt_fp32), sum(MatrixMath::tensor_tf32), sum(MatrixMath::simt_fp64));
+  (tf32 ? allow_tf32 : narrow_to_16_bits)(evidence, success, change);
 }
 
 }  // namespace

@@ -1,0 +1,103 @@
+#include "analyze/hidden_waits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyze/host_activity.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::int64_t kShortestWaitNs = 20'000;
+// From the end of the work until the thread runs again: the callback, the condition variable and the scheduler.
+constexpr std::int64_t kLongestWakeNs = 150'000;
+constexpr std::int64_t kEndedSlackNs = 3'000;  // work that ends this soon after: clocks of GPU and host differ
+
+constexpr std::int64_t kRightBeforeNs = 20'000;
+
+using Ends = std::vector<std::pair<std::int64_t, std::size_t>>;  // end, index into works
+
+/// What a thread may wait for. One that launches much waits for whatever is read, also by other threads; a thread of a
+/// pool waits for what it launched itself, and else for something to do.
+class Awaited {
+ public:
+  Awaited(const Timeline& timeline, const WorkList& list) : own_(timeline.tracks.size()) {
+    for (std::size_t i = 0; i < list.works.size(); ++i) {
+      const GpuWork& work = list.works[i];
+      all_.emplace_back(work.end, i);
+      if (work.launch != kNoEvent) own_[timeline.events.track[work.launch]].emplace_back(work.end, i);
+    }
+    std::sort(all_.begin(), all_.end());
+    for (Ends& own : own_) std::sort(own.begin(), own.end());
+  }
+
+  /// The last that ended in (from, to], nullptr if none did.
+  [[nodiscard]] const Ends::value_type* last_end(std::uint32_t track, std::int64_t from, std::int64_t to) const {
+    const Ends& ends = own_[track].size() * kLaunchesMuch >= all_.size() ? all_ : own_[track];
+    const auto next = std::upper_bound(ends.begin(), ends.end(), std::pair(to, SIZE_MAX));
+    return next == ends.begin() || std::prev(next)->first <= from ? nullptr : &*std::prev(next);
+  }
+
+ private:
+  static constexpr std::size_t kLaunchesMuch = 5;  // one in so many, or more
+  Ends all_;
+  std::vector<Ends> own_;  // by track
+};
+
+}  // namespace
+
+bool is_waiting_os_call(std::string_view name) {
+  return name == "blocked" || contains_any(name, {"cond_wait", "cond_timedwait", "cond_clockwait", "futex", "sem_wait",
+                                                  "sem_timedwait", "sem_clockwait", "poll", "eventfd"});
+}
+
+std::vector<HiddenWait> find_hidden_waits(const Timeline& timeline, const WorkList& list) {
+  const EventColumns& events = timeline.events;
+  std::vector<bool> waits(timeline.names.size());
+  bool any = false;
+  for (NameId i = 0; i < waits.size(); ++i) {
+    waits[i] = is_waiting_os_call(timeline.names.at(i));
+    any = any || waits[i];
+  }
+  std::vector<HiddenWait> found;
+  if (!any) return found;
+  const Awaited awaited(timeline, list);
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] != EventKind::os_call || !waits[events.name[i]] || events.duration[i] < kShortestWaitNs)
+      continue;
+    const std::int64_t start = events.start[i];
+    const auto* ended = awaited.last_end(events.track[i], start, events.end(i) + kEndedSlackNs);
+    if (ended == nullptr) continue;
+    HiddenWait wait{start, std::min(events.end(i), ended->first + kLongestWakeNs), i, events.track[i]};
+    wait.moves_data = downloads(timeline, list.works[ended->second]);
+    found.push_back(wait);
+  }
+  return found;
+}
+
+std::vector<EventIndex> find_waits_for_release(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  enum class Call : std::uint8_t { other, wait, release };
+  std::vector<Call> calls(timeline.names.size(), Call::other);
+  for (NameId i = 0; i < calls.size(); ++i) {
+    const std::string_view name = timeline.names.at(i);
+    if (is_sync_call(name)) calls[i] = Call::wait;
+    if (is_allocation_call(name) && contains_any(name, {"free", "unmap", "release"})) calls[i] = Call::release;
+  }
+  std::vector<EventIndex> last(timeline.tracks.size(), kNoEvent);  // call of the thread
+  std::vector<EventIndex> found;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] != EventKind::runtime_api && events.kind[i] != EventKind::driver_api) continue;
+    EventIndex& before = last[events.track[i]];
+    const bool waited = before != kNoEvent && calls[events.name[before]] == Call::wait;
+    if (waited && calls[events.name[i]] == Call::release && events.start[i] - events.end(before) < kRightBeforeNs) {
+      found.push_back(before);
+    }
+    before = i;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace warpmark::analyze
