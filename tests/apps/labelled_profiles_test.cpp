@@ -1,7 +1,10 @@
 // The recordings that the tree keeps, each with one known cause: the first finding is an accepted one, and healthy
 // programs are left in peace. How often this is so on others: docs/results/analysis-2026-11-21.md.
-#include <filesystem>
-#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "apps/cli_fixture.h"
 #include "base/files.h"

@@ -129,6 +129,15 @@ TEST(KinetoQuirks, a_file_without_events_keeps_its_facts) {
   EXPECT_EQ(issue_count(timeline, "no_events"), 1);
 }
 
+TEST(KinetoQuirks, keeps_a_thousand_facts) {
+  std::string text = "{\"schemaVersion\": 1, \"traceEvents\": [" + op("a", "1") + "]";
+  for (int i = 0; i < 5000; ++i) text += ", \"a" + std::to_string(i) + "\": " + std::to_string(i);
+  const Timeline timeline = timeline_of(text + "}");
+  EXPECT_EQ(timeline.events.size(), 1U);
+  EXPECT_EQ(timeline.metadata.size(), 1000U);
+  EXPECT_GE(issue_count(timeline, "many_facts"), 4000);
+}
+
 TEST(KinetoQuirks, lists_of_objects_in_arguments_are_no_events) {
   const std::string nested =
       R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1, "args":

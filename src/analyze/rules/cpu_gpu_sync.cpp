@@ -12,6 +12,7 @@ namespace warpmark::analyze {
 namespace {
 
 std::string op_around(const RankEvidence& rank, EventIndex call) {
+  if (rank.timeline->events.kind[call] == EventKind::os_call) return "waits outside of CUDA's calls (a lock, a signal)";
   for (EventIndex at = rank.list.parent[call]; at != kNoEvent; at = rank.list.parent[at]) {
     if (rank.timeline->events.kind[at] == EventKind::op) return std::string(rank.timeline->name_of(at));
   }

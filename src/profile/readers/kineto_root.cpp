@@ -16,6 +16,7 @@ constexpr std::size_t kStepBytes = 1 << 16;
 constexpr std::size_t kMostHeadBytes = 256 << 20;  // before the list of events
 constexpr std::size_t kMostFactBytes = 4 << 20;    // of a value that is parsed, with its lists of ranks
 constexpr std::size_t kMostMetadataBytes = 600;
+constexpr std::size_t kMostMetadata = 1000;  // a fact takes many times the bytes of a short text
 
 Json parsed(std::string_view text) {
   if (text.size() > kMostFactBytes) return {};
@@ -82,6 +83,8 @@ void add_fact(std::string_view key, std::string_view value, TimelineBuilder& bui
     builder.facts().format = decode_json_text(without_quotes(value)).text;
   } else if (key == "host_name") {
     builder.facts().host = decode_json_text(without_quotes(value)).text;
+  } else if (builder.facts().metadata.size() >= kMostMetadata) {
+    builder.issue("many_facts", "facts beside the events beyond the first thousand: left out", key);
   } else if (value.size() <= kMostMetadataBytes && !value.starts_with('[') && !value.starts_with('{')) {
     builder.add_metadata(decode_json_text(key).text, decode_json_text(without_quotes(value)).text);
   }
