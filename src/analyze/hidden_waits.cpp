@@ -12,9 +12,8 @@ namespace {
 constexpr std::int64_t kShortestWaitNs = 20'000;
 // From the end of the work until the thread runs again: the callback, the condition variable and the scheduler.
 constexpr std::int64_t kLongestWakeNs = 150'000;
-constexpr std::int64_t kEndedSlackNs = 3'000;  // work that ends this soon after: clocks of GPU and host differ
-
-constexpr std::int64_t kRightBeforeNs = 20'000;
+constexpr std::int64_t kEndedSlackNs = 3'000;    // work that ends this soon after: clocks of GPU and host differ
+constexpr std::int64_t kRightBeforeNs = 20'000;  // from the end of a wait to the call that gives memory back
 
 using Ends = std::vector<std::pair<std::int64_t, std::size_t>>;  // end, index into works
 

@@ -139,7 +139,7 @@ bool is_layout_conversion(std::string_view kernel_name) {
   return contains_any(kernel_name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"});
 }
 
-bool is_xla_fusion(std::string_view kernel_name) { return is_fusion(lower(kernel_name)); }
+bool is_xla_fusion(std::string_view kernel_name) { return is_fusion(kernel_name); }
 
 bool is_multi_tensor(std::string_view kernel_name) {
   return contains_any(kernel_name,

@@ -47,6 +47,7 @@ enum class MatrixMath : std::uint8_t {
 /// Conversion between NCHW and NHWC, or a transpose that exists for the layout only.
 [[nodiscard]] bool is_layout_conversion(std::string_view kernel_name);
 /// A kernel that XLA made of what it fused, or of one operation that it wrapped; not its matrix products.
+/// Asked of every kernel of a chain: copies nothing. XLA writes lower case.
 [[nodiscard]] bool is_xla_fusion(std::string_view kernel_name);
 /// One kernel for many parameters (foreach, fused, Apex multi-tensor).
 [[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
