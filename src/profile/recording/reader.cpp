@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "profile/recording/format.h"
+#include "profile/recording/repeated_ids.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
 
@@ -133,6 +134,11 @@ class Part {
                      "written by then was read");
     }
     Timeline timeline = builder_.finish();
+    const bool converted = !timeline.format.empty();  // other formats' numbers are what they are
+    if (const std::int64_t calls = converted ? 0 : tell_calls_apart(timeline); calls > 0) {
+      count_issue(timeline.quality, "repeated_call_number",
+                  "calls to which CUPTI gave one number: kernels and copies were joined to them in order", {}, calls);
+    }
     for (auto& kernel : kernels_) session.kernels.push_back(std::move(kernel));
     if (timeline.events.size() == 0) {
       for (auto& series : timeline.counters) {

@@ -1,0 +1,87 @@
+#include "profile/recording/repeated_ids.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace warpmark::profile::recording {
+namespace {
+
+enum Work : std::size_t { launched, copied, filled, graphs, kWorks, none = kWorks };
+
+Work work_of_call(std::string_view name) {
+  if (name.find("GraphLaunch") != std::string_view::npos) return graphs;
+  if (name.find("Launch") != std::string_view::npos) return launched;
+  if (name.find("emcpy") != std::string_view::npos) return copied;
+  return name.find("emset") != std::string_view::npos ? filled : none;
+}
+
+Work work_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::kernel: return launched;
+    case EventKind::memcpy: return copied;
+    case EventKind::memset: return filled;
+    default: return none;
+  }
+}
+
+bool is_call(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
+
+/// Launches that bear one number and whose work was not met yet, in order.
+using Launches = std::array<std::deque<EventIndex>, kWorks>;
+
+std::vector<Work> works_of_names(const NameTable& names) {
+  std::vector<Work> works(names.size());
+  for (NameId name = 0; name < names.size(); ++name) works[name] = work_of_call(names.at(name));
+  return works;
+}
+
+/// The numbers that several calls bear, none of them a graph's launch. Four bytes a call.
+std::unordered_map<std::uint32_t, Launches> repeated_numbers(const EventColumns& events,
+                                                             const std::vector<Work>& works) {
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (is_call(events.kind[i]) && events.correlation[i] != 0) numbers.push_back(events.correlation[i]);
+  }
+  if (!std::is_sorted(numbers.begin(), numbers.end())) std::sort(numbers.begin(), numbers.end());
+  std::unordered_map<std::uint32_t, Launches> repeated;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] == numbers[i - 1]) repeated.try_emplace(numbers[i]);
+  }
+  for (std::size_t i = 0; i < events.size() && !repeated.empty(); ++i) {
+    if (is_call(events.kind[i]) && works[events.name[i]] == graphs) repeated.erase(events.correlation[i]);
+  }
+  return repeated;
+}
+
+}  // namespace
+
+std::int64_t tell_calls_apart(Timeline& timeline) {
+  EventColumns& events = timeline.events;
+  const std::vector<Work> works = works_of_names(timeline.names);
+  auto repeated = repeated_numbers(events, works);
+  if (repeated.empty()) return 0;
+  std::uint32_t last = *std::max_element(events.correlation.begin(), events.correlation.end());
+  std::int64_t told_apart = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto found = repeated.find(events.correlation[i]);
+    if (found == repeated.end()) continue;
+    if (is_call(events.kind[i])) {
+      const Work work = works[events.name[i]];
+      if (work != none) found->second[work].push_back(static_cast<EventIndex>(i));
+      events.correlation[i] = ++last;
+      ++told_apart;
+    } else if (const Work work = work_of(events.kind[i]); work != none) {
+      auto& launches = found->second[work];
+      events.correlation[i] = launches.empty() ? 0 : events.correlation[launches.front()];
+      if (!launches.empty()) launches.pop_front();
+    }
+  }
+  return told_apart;
+}
+
+}  // namespace warpmark::profile::recording
