@@ -24,7 +24,8 @@ struct Part {
 struct Recorded {
   double first_s = -1;  ///< the first recording began, and the last one
   double last_s = -1;
-  double kept_s = 0;  ///< length of the last one
+  double kept_s = 0;                         ///< length of the last one
+  std::int64_t launched_while_recorded = 0;  ///< in the last one
   int recordings = 0;
   bool done = false;
   std::int64_t step_launches = 0;
@@ -50,6 +51,7 @@ Recorded play(const std::vector<Part>& program, const ScheduleOptions& options =
     due += program[at].per_second * 0.02 / (records ? slower : 1);
     const double share = 0.02 / due;
     for (double k = 0; due >= 1; due -= 1) {
+      if (schedule.phase() == Phase::recording) ++recorded.launched_while_recorded;
       history->add(program[at].what(n++, t), static_cast<std::int64_t>((t + share * k++) * 1e9));
     }
     if (schedule.phase() == Phase::recording) recorded.kept_s += 0.02;
@@ -62,6 +64,7 @@ Recorded play(const std::vector<Part>& program, const ScheduleOptions& options =
     if (recorded.first_s < 0) recorded.first_s = t;
     recorded.last_s = t;
     recorded.kept_s = 0;
+    recorded.launched_while_recorded = 0;
     ++recorded.recordings;
   }
   recorded.done = schedule.phase() == Phase::done;
@@ -107,6 +110,21 @@ TEST(Adaptive, program_of_a_minute_tells_what_recording_costs) {
   EXPECT_NEAR(recorded.inflation.typical, 1.1 * 1.04 - 1, 0.02) << "what CUPTI leaves behind could not be told";
   EXPECT_TRUE(recorded.inflation.residual_assumed);
   EXPECT_NEAR(recorded.inflation.low, 0.1, 0.02);
+}
+
+TEST(Adaptive, program_that_compiles_for_long_is_recorded_when_it_steps) {
+  const auto recorded = play({start_up(0.5), {100, 0, unlike}, {105, 40'000, steps_of(600)}});
+  EXPECT_EQ(recorded.recordings, 1) << "there was nothing to record";
+  EXPECT_GT(recorded.last_s, 100);
+  EXPECT_NEAR(recorded.kept_s, 2, 0.1);
+}
+
+TEST(Adaptive, program_that_compiles_while_it_is_recorded_is_recorded_when_it_works) {
+  const auto recorded = play({start_up(7.5), {100, 0, unlike}, {103, 800, unlike}});
+  EXPECT_EQ(recorded.recordings, 1) << "it repeats nothing";
+  EXPECT_LT(recorded.first_s, 7.5);
+  const auto silent = play({start_up(2.9), {100, 0, unlike}, {103, 800, unlike}, {130, 0, unlike}});
+  EXPECT_GT(silent.launched_while_recorded, 1500);
 }
 
 TEST(Adaptive, usual_start_up_is_waited_for) {

@@ -9,9 +9,10 @@ namespace {
 constexpr std::int64_t kFewestLaunches = 20;  // of a window whose rate means something
 constexpr std::int64_t kFewestSteps = 3;      // of a window, where steps are known ...
 constexpr double kLongestWindow_s = 20;       // ... if they are that short
-constexpr double kStepSearch_s = 60;          // a program whose steps are not found by then has none that repeat
+constexpr double kStepSearch_s = 60;          // of launching: whose steps are not found by then has none that repeat
+constexpr double kSilence_s = 1;              // of no launches: longer is a program that compiles or loads
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
-constexpr double kPatience_s = 2;        // from the first launch, for steps that repeat; then something is recorded
+constexpr double kPatience_s = 2;        // of launching, for steps that repeat; then something is recorded
 constexpr double kLongestStartUp_s = 5;  // what repeats that long is no start-up, whatever comes after it
 constexpr int kMostRepeated = 3;
 // What stayed of CUPTI in steps of 15 and 0.4 ms (docs/results/profile-overhead-h100-2026-11-21.md), where it cannot be
@@ -58,6 +59,7 @@ bool Schedule::advance(const Progress& now) {
     move_to(0, now);
     return true;
   }
+  wait_for_launches(now);
   if (!is_over(windows_[at_])) return false;
   const bool counted = phase() == Phase::waiting ? options_.warmup_steps > 0
                                                  : phase() == Phase::recording && options_.recorded_steps > 0;
@@ -81,8 +83,17 @@ bool Schedule::were_other_steps() const {
   return watched && steady_.elapsed_s > windows_[at_].begin.elapsed_s;
 }
 
+/// While a program compiles nothing is there to be recorded: the window lasts as long from its first launch.
+void Schedule::wait_for_launches(const Progress& now) {
+  Window& window = windows_[at_];
+  if (is_adaptive() && phase() == Phase::recording && now.launches == window.begin.launches) window.begin = now;
+}
+
 void Schedule::note_steps(const Progress& now) {
-  if (first_launch_s_ < 0 && now.launches > 0) first_launch_s_ = now.elapsed_s;
+  if (now.launches > launches_) last_launch_s_ = now.elapsed_s;
+  if (launches_ > 0 && now.elapsed_s - last_launch_s_ <= kSilence_s) launching_s_ += now.elapsed_s - noted_s_;
+  launches_ = now.launches;
+  noted_s_ = now.elapsed_s;
   const bool same = now.maybe_step == steady_.maybe_step ||
                     (now.maybe_step > 0 && steady_.maybe_step > 0 && are_alike(now.maybe_step, steady_.maybe_step));
   if (!same) steady_ = now;
@@ -112,9 +123,8 @@ bool Schedule::is_warm(const Window& waiting) const {
   }
   if (!is_adaptive()) return waiting.end.elapsed_s - waiting.begin.elapsed_s >= options_.delay_s;
   if (waiting.end.step_launches > 0) return true;
-  const double launching_s = first_launch_s_ < 0 ? 0 : waiting.end.elapsed_s - first_launch_s_;
   const double unchanged_s = waiting.end.elapsed_s - steady_.elapsed_s;  // sequences that come and go are a start-up
-  return launching_s >= 3 * kPatience_s || std::min(launching_s, unchanged_s) >= kPatience_s;
+  return launching_s_ >= 3 * kPatience_s || std::min(launching_s_, unchanged_s) >= kPatience_s;
 }
 
 bool Schedule::is_over(const Window& window) const {
@@ -127,8 +137,7 @@ bool Schedule::is_over(const Window& window) const {
   }
   if (elapsed_s < length_of(window)) return false;
   const bool last = &window == &windows_[windows_.size() - 2];
-  if (is_adaptive() && last && recorded_steady_.step_launches == 0 &&
-      window.end.elapsed_s - first_launch_s_ < kStepSearch_s) {
+  if (is_adaptive() && last && recorded_steady_.step_launches == 0 && launching_s_ < kStepSearch_s) {
     return false;  // steps may still come
   }
   const bool measures = window.phase == Phase::plain || window.phase == Phase::probing;

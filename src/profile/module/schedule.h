@@ -76,6 +76,7 @@ class Schedule {
   [[nodiscard]] bool is_warm(const Window& waiting) const;
   void lay_out_windows();
   void note_steps(const Progress& now);
+  void wait_for_launches(const Progress& now);
   void move_to(std::size_t at, const Progress& now);
   [[nodiscard]] bool were_other_steps() const;
   [[nodiscard]] bool recorded_start_up(const Progress& now) const;
@@ -87,7 +88,10 @@ class Schedule {
   std::vector<Window> windows_;
   std::size_t at_ = 0;
   bool steps_missed_ = false;
-  double first_launch_s_ = -1;
+  std::int64_t launches_ = 0;  ///< at noted_s_
+  double noted_s_ = 0;
+  double last_launch_s_ = 0;
+  double launching_s_ = 0;    ///< since the first launch, without what is silent for long
   Progress steady_;           ///< when the steps that repeat now were first seen
   Progress recorded_steady_;  ///< the same of what was recorded; its step_launches are 0 if no steps were known
   int repeated_ = 0;          ///< recordings that were thrown away
