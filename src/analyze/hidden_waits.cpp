@@ -1,6 +1,7 @@
 #include "analyze/hidden_waits.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "analyze/host_activity.h"
@@ -9,6 +10,8 @@ namespace warpmark::analyze {
 
 namespace {
 
+// In warpmark's recordings: so long was the thread off the processor, at some time before its next call.
+constexpr std::string_view kBlocked = "blocked";
 constexpr std::int64_t kShortestWaitNs = 20'000;
 // From the end of the work until the thread runs again: the callback, the condition variable and the scheduler.
 constexpr std::int64_t kLongestWakeNs = 150'000;
@@ -21,7 +24,8 @@ using Ends = std::vector<std::pair<std::int64_t, std::size_t>>;  // end, index i
 /// pool waits for what it launched itself, and else for something to do.
 class Awaited {
  public:
-  Awaited(const Timeline& timeline, const WorkList& list) : own_(timeline.tracks.size()) {
+  Awaited(const Timeline& timeline, const WorkList& list)
+      : timeline_(timeline), list_(list), own_(timeline.tracks.size()) {
     for (std::size_t i = 0; i < list.works.size(); ++i) {
       const GpuWork& work = list.works[i];
       all_.emplace_back(work.end, i);
@@ -31,6 +35,25 @@ class Awaited {
     for (Ends& own : own_) std::sort(own.begin(), own.end());
   }
 
+  /// What of the wait `event`, over by `until`, was for the GPU; ends before it starts if nothing was.
+  [[nodiscard]] HiddenWait waited_for(EventIndex event, std::int64_t until) const {
+    const EventColumns& events = timeline_.events;
+    const std::uint32_t track = events.track[event];
+    const auto* ended = last_end(track, events.start[event], until + kEndedSlackNs);
+    if (ended == nullptr) return {};
+    const GpuWork& work = list_.works[ended->second];
+    // What is read may be copied by another thread. Anything else that another one launched meanwhile was not there to
+    // be waited for: the thread waited for that one.
+    const bool reads = work.category == Category::copy_to_host || work.launch == kNoEvent;
+    const std::int64_t launched = reads ? events.start[event] : events.start[work.launch];
+    return {.start = std::max(events.start[event], launched),
+            .end = std::min(events.end(event), ended->first + kLongestWakeNs),
+            .event = event,
+            .track = track,
+            .moves_data = downloads(timeline_, work)};
+  }
+
+ private:
   /// The last that ended in (from, to], nullptr if none did.
   [[nodiscard]] const Ends::value_type* last_end(std::uint32_t track, std::int64_t from, std::int64_t to) const {
     const Ends& ends = own_[track].size() * kLaunchesMuch >= all_.size() ? all_ : own_[track];
@@ -38,8 +61,9 @@ class Awaited {
     return next == ends.begin() || std::prev(next)->first <= from ? nullptr : &*std::prev(next);
   }
 
- private:
   static constexpr std::size_t kLaunchesMuch = 5;  // one in so many, or more
+  const Timeline& timeline_;
+  const WorkList& list_;
   Ends all_;
   std::vector<Ends> own_;  // by track
 };
@@ -47,8 +71,8 @@ class Awaited {
 }  // namespace
 
 bool is_waiting_os_call(std::string_view name) {
-  return name == "blocked" || contains_any(name, {"cond_wait", "cond_timedwait", "cond_clockwait", "futex", "sem_wait",
-                                                  "sem_timedwait", "sem_clockwait", "poll", "eventfd"});
+  return name == kBlocked || contains_any(name, {"cond_wait", "cond_timedwait", "cond_clockwait", "futex", "sem_wait",
+                                                 "sem_timedwait", "sem_clockwait", "poll", "eventfd"});
 }
 
 std::vector<HiddenWait> find_hidden_waits(const Timeline& timeline, const WorkList& list) {
@@ -62,16 +86,18 @@ std::vector<HiddenWait> find_hidden_waits(const Timeline& timeline, const WorkLi
   std::vector<HiddenWait> found;
   if (!any) return found;
   const Awaited awaited(timeline, list);
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (events.kind[i] != EventKind::os_call || !waits[events.name[i]] || events.duration[i] < kShortestWaitNs)
-      continue;
-    const std::int64_t start = events.start[i];
-    const auto* ended = awaited.last_end(events.track[i], start, events.end(i) + kEndedSlackNs);
-    if (ended == nullptr) continue;
-    HiddenWait wait{start, std::min(events.end(i), ended->first + kLongestWakeNs), i, events.track[i]};
-    wait.moves_data = downloads(timeline, list.works[ended->second]);
-    found.push_back(wait);
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> next_call(timeline.tracks.size(), kNever);
+  for (EventIndex i = static_cast<EventIndex>(events.size()); i-- > 0;) {
+    const EventKind kind = events.kind[i];
+    if (kind == EventKind::runtime_api || kind == EventKind::driver_api) next_call[events.track[i]] = events.start[i];
+    if (kind != EventKind::os_call || !waits[events.name[i]] || events.duration[i] < kShortestWaitNs) continue;
+    const std::int64_t next = next_call[events.track[i]];
+    const bool exact = timeline.name_of(i) != kBlocked || next == kNever;
+    const auto wait = awaited.waited_for(i, exact ? events.end(i) : std::max(events.end(i), next));
+    if (wait.end - wait.start >= kShortestWaitNs) found.push_back(wait);
   }
+  std::reverse(found.begin(), found.end());
   return found;
 }
 

@@ -62,6 +62,36 @@ TEST(HiddenWaits, of_a_thread_that_launches_little_are_for_its_own_work) {
   EXPECT_TRUE(waits[0].moves_data);
 }
 
+/// The main thread is off the processor for 200 of the 300 us in which a thread of a pool copies something.
+Timeline handed_to_a_pool(const char* call, CopyKind kind) {
+  TimelineScene scene;
+  scene.timeline().tracks.push_back({TrackKind::cpu_thread, 1, 2, -1, "pool"});
+  constexpr std::uint32_t kPool = 1;
+  for (int i = 0; i < 5; ++i) {
+    scene.launch(kTensorGemm, 3'000);
+    const std::int64_t gone = scene.now();
+    off_the_processor(scene, 200'000);
+    const auto id = static_cast<std::uint32_t>(900 + i);
+    scene.add({EventKind::driver_api, gone + 230'000, 5'000, call, kPool, id});
+    scene.add({EventKind::memcpy, gone + 240'000, 2'000, "Memcpy", scene.stream(9), id, 4, copy_detail(kind, {})});
+    scene.idle_host(100'000);
+  }
+  scene.launch(kTensorGemm, 3'000);
+  return scene.build();
+}
+
+TEST(HiddenWaits, are_not_for_the_gpu_while_another_thread_uploads) {
+  const Timeline timeline = handed_to_a_pool("cuMemcpyHtoDAsync_v2", CopyKind::host_to_device);
+  EXPECT_TRUE(find_hidden_waits(timeline, list_work(timeline)).empty());
+}
+
+TEST(HiddenWaits, are_for_what_another_thread_reads) {
+  const Timeline timeline = handed_to_a_pool("cuMemcpyDtoHAsync_v2", CopyKind::device_to_host);
+  const auto waits = find_hidden_waits(timeline, list_work(timeline));
+  ASSERT_EQ(waits.size(), 5U);
+  EXPECT_EQ(waits[0].end - waits[0].start, 200'000);
+}
+
 TEST(HiddenWaits, are_blamed_for_the_idle_time_that_follows_them) {
   const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 50'000);
