@@ -10,11 +10,13 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr int kMostShift = 96;
+// A rank may be a step ahead of another one: some programs have hundreds of collectives a step.
+constexpr int kMostShift = 2048;
 constexpr std::size_t kProbes = 512;
 constexpr std::size_t kLeastMatches = 3;
 
-std::int64_t median_of(std::vector<std::int64_t> values) {
+/// Reorders them.
+std::int64_t median_of(std::vector<std::int64_t>& values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -32,8 +34,10 @@ struct Shift {
 Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
   Shift best;
   const std::size_t least = std::max(kLeastMatches, std::min(first.size(), other.size()) / 2);
-  for (int by = -kMostShift; by <= kMostShift; ++by) {
-    std::vector<std::int64_t> differences;
+  std::vector<std::int64_t> differences;
+  for (int n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
+    const int by = n % 2 == 1 ? n / 2 + 1 : -n / 2;
+    differences.clear();
     const std::size_t stride = std::max<std::size_t>(1, first.size() / kProbes);
     std::size_t common = 0;
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -45,7 +49,7 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     if (common < least || differences.size() < kLeastMatches) continue;
     const std::int64_t offset = median_of(differences);
     for (std::int64_t& one : differences) one = std::abs(one - offset);
-    const std::int64_t spread = median_of(std::move(differences));
+    const std::int64_t spread = median_of(differences);
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
     const bool closer =
         best.found && spread <= best.spread + best.spread / 4 && std::abs(offset) < std::abs(best.offset);

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analyze/ranks.h"
 #include "analyze/replay.h"
 #include "base/json.h"
 #include "model/json_analysis.h"
@@ -208,31 +207,6 @@ TEST(Replay, never_promises_more_than_the_gpu_and_the_host_need) {
   WhatIf free_gpu;
   free_gpu.duration_scale.assign(one.list.works.size(), 0.0F);
   EXPECT_GT(one.replay.step_ns(free_gpu), 500'000);  // the loader is left
-}
-
-TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    TimelineScene scene;
-    for (int i = rank * 3; i < 40; ++i) {
-      const std::int64_t start = 1'000'000 + i * 1'000'000 + i * i * 1'000 + (rank == 0 ? 0 : 200'000);
-      scene.add({EventKind::kernel, start, 1'500'000 + i * 1'000'000 + i * i * 1'000 - (start - 1'000'000),
-                 "ncclDevKernel_AllReduce", scene.stream(20)});
-    }
-    Timeline timeline = scene.build();
-    timeline.origin_ns = rank == 0 ? 0 : -7'000'000;  // this clock is 7 ms behind
-    session.ranks.push_back(std::move(timeline));
-  }
-  std::vector<WorkList> lists;
-  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists);
-  EXPECT_TRUE(aligned[1].aligned);
-  EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
-  EXPECT_EQ(aligned[1].matched, 37);
-  // The first rank waited 200 us in each collective that both recorded, the second never.
-  const GpuWork& work = lists[0].works[10];
-  EXPECT_EQ(aligned[0].wait_until[10] - work.start, 200'000);
-  EXPECT_EQ(aligned[1].wait_until[10], 0);
 }
 
 }  // namespace

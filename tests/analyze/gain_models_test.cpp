@@ -24,13 +24,15 @@ void expect_held(const Finding* finding, double factor) {
   EXPECT_GE(finding->gain.high, factor);
 }
 
-/// Two ranks that reduce after `work(scene, rank)`; the first waits `late_ns` for the second.
-Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work) {
+/// Two ranks that meet in a collective after `work(scene, rank)`; the first waits `late_ns` for the second.
+Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work,
+                 const char* collective = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", const char* within = "step") {
   ProfileSession session;
   for (int rank = 0; rank < 2; ++rank) {
     Timeline timeline = stepped(6, [&](TimelineScene& scene) {
       work(scene, rank);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (rank == 0 ? late_ns : 0));
+      scene.within(within, EventKind::annotation,
+                   [&] { scene.launch(collective, 50'000 + (rank == 0 ? late_ns : 0)); });
       scene.synchronize();
     });
     timeline.rank = rank;
@@ -54,6 +56,17 @@ TEST(GainModels, kernels_of_one_rank_alone_go) {
     for (int i = 0; i < (rank == 0 ? 9 : 90); ++i) scene.launch(kTensorGemm, 100'000);
   });
   expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
+}
+
+TEST(GainModels, what_one_rank_makes_for_the_others_is_spread_over_all) {
+  const auto makes_it_all = [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < (rank == 0 ? 9 : 90); ++i) scene.launch(kTensorGemm, 100'000);
+  };
+  const char* sends = "ncclDevKernel_Broadcast_RING_LL";
+  const Analysis results = late_by(8'100'000, makes_it_all, sends);
+  expect_held(find(results, "load_imbalance"), 9.05 / 5.0);
+  const Analysis buffers = late_by(8'100'000, makes_it_all, sends, "DistributedDataParallel.forward");
+  expect_held(find(buffers, "load_imbalance"), 9.05 / 0.95);
 }
 
 TEST(GainModels, what_one_rank_writes_on_its_host_goes) {

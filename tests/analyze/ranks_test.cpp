@@ -1,0 +1,52 @@
+// Ranks whose recordings begin at different collectives, on clocks that differ.
+#include "analyze/ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::TimelineScene;
+
+/// Two ranks that meet once a millisecond and a little more; the second comes 200 us late, its recording begins `later`
+/// collectives late and its clock is 7 ms behind.
+ProfileSession ranks_of(int collectives, int later) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    TimelineScene scene;
+    for (int i = rank * later; i < collectives; ++i) {
+      const std::int64_t start = 1'000'000 + i * 1'000'000 + i * i * 1'000 + (rank == 0 ? 0 : 200'000);
+      scene.add({EventKind::kernel, start, 1'500'000 + i * 1'000'000 + i * i * 1'000 - (start - 1'000'000),
+                 "ncclDevKernel_AllReduce", scene.stream(20)});
+    }
+    Timeline timeline = scene.build();
+    timeline.origin_ns = rank == 0 ? 0 : -7'000'000;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return session;
+}
+
+void expect_aligned(int collectives, int later) {
+  const ProfileSession session = ranks_of(collectives, later);
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  const auto aligned = align_ranks(session, lists);
+  EXPECT_TRUE(aligned[1].aligned);
+  EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
+  EXPECT_EQ(aligned[1].matched, collectives - later);
+  // The first rank waited 200 us in each collective that both recorded, the second never.
+  const auto met = static_cast<std::size_t>(later + 7);
+  EXPECT_EQ(aligned[0].wait_until[met] - lists[0].works[met].start, 200'000);
+  EXPECT_EQ(aligned[1].wait_until[7], 0);
+}
+
+TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) { expect_aligned(40, 3); }
+
+TEST(Ranks, are_aligned_though_one_is_hundreds_of_collectives_ahead) { expect_aligned(900, 300); }
+
+}  // namespace
+}  // namespace warpmark::analyze
