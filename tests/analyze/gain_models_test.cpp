@@ -83,6 +83,18 @@ Analysis of_small_products(const char* kernel) {
   }));
 }
 
+TEST(GainModels, blocks_that_are_channels_become_no_more_with_the_batch) {
+  const auto blocks_of = [](const char* kernel) {
+    return of(stepped(6, [kernel](TimelineScene& scene) {
+      for (int i = 0; i < 20; ++i) scene.launch(kernel, 200'000, 64);
+    }));
+  };
+  const Analysis rows = blocks_of("void at::native::vectorized_layer_norm_kernel<float>(int)");
+  const Analysis channels = blocks_of("void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>(float)");
+  EXPECT_NE(find(rows, "gpu_underused"), nullptr);
+  EXPECT_EQ(find(channels, "gpu_underused"), nullptr);
+}
+
 TEST(GainModels, a_narrow_tile_takes_more_samples_for_nothing) {
   const Analysis narrow = of_small_products("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT");
   const Analysis wide = of_small_products("nvjet_sm90_tst_128x256_64x4_2x1_v_bz_TNT");

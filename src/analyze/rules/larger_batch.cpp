@@ -120,6 +120,14 @@ double tile_side(std::string_view name) {
   return kFullTile;
 }
 
+/// Batch normalization over rows of one channel has a block for each channel, whatever the batch: ATen
+/// (Normalization.cuh, `blocks(input.size(1))`) and cuDNN ("1C11": one mean for each C).
+bool has_block_a_channel(const RankEvidence& rank, const GpuWork& work) {
+  if (work.category != Category::normalization) return false;
+  const std::string_view name = rank.timeline->name_of(work.event);
+  return contains_any(name, {"_1c11_", "batch_norm_collect_statistics_kernel", "batch_norm_backward_kernel"});
+}
+
 /// GPU time that every work needs per recorded batch once the GPU is full, ns; negative: the batch does not matter.
 std::vector<double> needs_of(const RankEvidence& rank) {
   const int sms = std::max(1, multiprocessors(rank));
@@ -178,7 +186,8 @@ double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
   if (!is_compute(work.category) || events.kind[work.event] != EventKind::kernel) return 1;
   const LaunchShape& shape = rank.timeline->launch_shapes[events.detail[work.event]];
   const double blocks = static_cast<double>(shape.grid[0]) * shape.grid[1] * shape.grid[2];
-  return blocks > 0 ? std::min(1.0, blocks / sms) : 1;
+  if (blocks <= 0 || blocks >= sms || has_block_a_channel(rank, work)) return 1;
+  return blocks / sms;
 }
 
 double tile_filled(const RankEvidence& rank, const GpuWork& work) {
