@@ -264,6 +264,17 @@ std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::ve
   return starts.empty() ? self_matching_sequence(names) : starts;
 }
 
+/// Whether as many rounds of `spacing` launches lie between any two: a model has the same layers in each step, and not
+/// hundreds. A program that waits now and then, by the clock or to print how far it is, makes steps in between.
+bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
+  constexpr std::size_t kMostLayers = 128;
+  const std::size_t usual = even_spacing(waited);
+  if (usual < 2 * spacing || usual > kMostLayers * spacing) return false;
+  std::size_t same = 0;
+  for (std::size_t i = 1; i < waited.size(); ++i) same += waited[i] - waited[i - 1] == usual ? 1U : 0U;
+  return same * 4 >= (waited.size() - 1) * 3;
+}
+
 /// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
 /// model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so many
 /// of them makes a step from wait to wait.
@@ -277,7 +288,7 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
   std::vector<std::size_t> matching = matching_starts(timeline, order, names);
   if (spacing == 0 || even_spacing(matching) >= 2 * spacing) return matching;
   std::vector<std::size_t> waited = first_after_waits(timeline, order);
-  return even_spacing(waited) >= 2 * spacing ? waited : starts;
+  return are_layers(waited, spacing) ? waited : starts;
 }
 
 /// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many

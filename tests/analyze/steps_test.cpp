@@ -90,6 +90,23 @@ TEST(Steps, hold_the_graph_and_what_is_launched_around_it) {
   EXPECT_EQ(steps.analyzed[3].end_ns - steps.analyzed[3].start_ns, 80 * 2'200 + 30'000 + 4'000 + 9'000);
 }
 
+TEST(Steps, are_not_what_lies_between_waits_by_the_clock) {
+  TimelineScene scene;
+  for (int i = 0; i < 400; ++i) {
+    for (const char* kernel : {"attend", "norm", "dense"}) scene.launch(kernel, 20'000);
+    if (i % 40 == 18 || i % 40 == 39) scene.synchronize();  // after 19 or 21 rounds
+  }
+  const Timeline uneven = scene.build();
+  EXPECT_GT(find_steps(uneven, list_work(uneven)).found, 390);
+  TimelineScene seldom;
+  for (int i = 0; i < 2000; ++i) {
+    for (const char* kernel : {"attend", "norm", "dense"}) seldom.launch(kernel, 20'000);
+    if (i % 400 == 399) seldom.synchronize();  // to print how far it is
+  }
+  const Timeline printing = seldom.build();
+  EXPECT_GT(find_steps(printing, list_work(printing)).found, 1990);
+}
+
 TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
   TimelineScene scene;
   for (int i = 0; i < 12; ++i) {
