@@ -160,6 +160,15 @@ TEST(Adaptive, short_steps_after_a_long_start_up_are_found) {
   EXPECT_NEAR(recorded.kept_s, 2, 0.1);
 }
 
+TEST(Adaptive, seldom_steps_of_one_launch_after_a_long_start_up_are_found) {
+  const auto one = [](std::uint64_t, double) { return std::uint64_t{3}; };
+  const auto recorded = play({{3, 5000, unlike}, {12, 40, one}});  // a compiled step that takes 25 ms
+  EXPECT_EQ(recorded.step_launches, 1);
+  EXPECT_GT(recorded.last_s, 3);
+  EXPECT_LT(recorded.last_s, 8);
+  EXPECT_NEAR(recorded.kept_s, 2, 0.1);
+}
+
 TEST(Adaptive, program_that_repeats_nothing_is_recorded_after_two_seconds) {
   const auto recorded = play({{30, 800, unlike}});
   EXPECT_EQ(recorded.recordings, 1);

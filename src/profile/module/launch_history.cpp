@@ -20,6 +20,20 @@ std::size_t differences(std::span<const std::uint64_t> launches, std::size_t shi
   return count;
 }
 
+std::int64_t shortest_repetition(std::span<const std::uint64_t> launches, std::size_t times) {
+  std::size_t best = 0;
+  std::size_t fewest = 0;
+  for (std::size_t shift = 1; shift * times <= launches.size(); ++shift) {
+    const std::size_t allowed = best == 0 ? (launches.size() - shift) / kShareThatMayDiffer : fewest / kFarBetter;
+    const std::size_t found = differences(launches, shift, allowed);
+    if (found > allowed) continue;
+    best = shift;
+    fewest = found;
+    if (found < kFarBetter) break;  // nothing can be far better
+  }
+  return static_cast<std::int64_t>(best);
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> LaunchHistory::recent() const {
@@ -30,6 +44,25 @@ std::vector<std::uint64_t> LaunchHistory::recent() const {
   for (std::uint64_t i = count - kept; i < count; ++i) {
     found.push_back(launches_[i % kKept].load(std::memory_order_relaxed));
   }
+  return found;
+}
+
+std::vector<std::uint64_t> LaunchHistory::throughout(std::int64_t begin_ns, std::int64_t end_ns) const {
+  const std::uint64_t count = count_.load(std::memory_order_relaxed);
+  const std::uint64_t oldest = count < kKept ? 0 : count - kKept;
+  const std::int64_t near = (end_ns - begin_ns) / 4;
+  std::vector<std::uint64_t> found;
+  std::int64_t first = end_ns;
+  std::int64_t last = begin_ns;
+  for (std::uint64_t i = count; i-- > oldest;) {
+    const std::int64_t time = times_[i % kKept].load(std::memory_order_relaxed);
+    if (time < begin_ns) break;
+    found.push_back(launches_[i % kKept].load(std::memory_order_relaxed));
+    first = time;
+    last = std::max(last, time);
+  }
+  if (first > begin_ns + near || last < end_ns - near) return {};
+  std::reverse(found.begin(), found.end());
   return found;
 }
 
@@ -55,18 +88,12 @@ double LaunchHistory::step_ns(std::int64_t step_launches, std::int64_t since_ns)
 std::int64_t repeated_length(std::span<const std::uint64_t> launches) {
   // Start-up is left out by looking at the later half, of which a step may be at most a third.
   const auto later = launches.subspan(launches.size() / 2);
-  if (later.size() < kFewestLaunches) return 0;
-  std::size_t best = 0;
-  std::size_t fewest = 0;
-  for (std::size_t shift = 1; shift * 3 <= later.size(); ++shift) {
-    const std::size_t allowed = best == 0 ? (later.size() - shift) / kShareThatMayDiffer : fewest / kFarBetter;
-    const std::size_t found = differences(later, shift, allowed);
-    if (found > allowed) continue;
-    best = shift;
-    fewest = found;
-    if (found < kFarBetter) break;  // nothing can be far better
-  }
-  return static_cast<std::int64_t>(best);
+  return later.size() < kFewestLaunches ? 0 : shortest_repetition(later, 3);
+}
+
+std::int64_t repeated_throughout(std::span<const std::uint64_t> launches) {
+  constexpr std::size_t kFewest = 8;
+  return launches.size() < kFewest ? 0 : shortest_repetition(launches, 5);
 }
 
 }  // namespace warpmark::profile::module

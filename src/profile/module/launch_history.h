@@ -21,6 +21,9 @@ class LaunchHistory {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(count_.load(std::memory_order_relaxed)); }
   /// The last ones, oldest first.
   [[nodiscard]] std::vector<std::uint64_t> recent() const;
+  /// Those from `begin_ns` until `end_ns`, oldest first, if there were some at the beginning and at the end of that
+  /// time; else none.
+  [[nodiscard]] std::vector<std::uint64_t> throughout(std::int64_t begin_ns, std::int64_t end_ns) const;
   /// Median time between two launches that are a step of `step_launches` apart, of those kept since `since_ns`; 0 if
   /// there are too few. A few slow steps do not change it.
   [[nodiscard]] double step_ns(std::int64_t step_launches, std::int64_t since_ns) const;
@@ -32,8 +35,10 @@ class LaunchHistory {
   std::atomic<std::uint64_t> count_{0};
 };
 
-/// Length of the sequence that the launches repeat, at least three times and to the end; 0 if they repeat none. Two
-/// in a hundred may differ: threads launch side by side, and now and then a step does something more.
+/// Length of the sequence that the later half of the launches repeats, at least three times and to the end; 0 if it
+/// repeats none. Two in a hundred may differ: threads launch side by side, and now and then a step does something more.
 [[nodiscard]] std::int64_t repeated_length(std::span<const std::uint64_t> launches);
+/// The same of a few launches, all of them: at least five times.
+[[nodiscard]] std::int64_t repeated_throughout(std::span<const std::uint64_t> launches);
 
 }  // namespace warpmark::profile::module

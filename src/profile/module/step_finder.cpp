@@ -1,7 +1,6 @@
 #include "profile/module/step_finder.h"
 
 #include <algorithm>
-#include <span>
 
 namespace warpmark::profile::module {
 namespace {
@@ -10,8 +9,8 @@ constexpr std::int64_t kFirstPauseNs = 60'000'000;
 constexpr std::int64_t kLongestPauseNs = 1'000'000'000;
 constexpr std::int64_t kManyLaunches = 1 << 13;  // looking among fewer takes less than a millisecond
 constexpr int kConfirmations = 2;
-constexpr std::size_t kFewLaunches = 1 << 10;  // the last ones, of a program whose start-up launched many more
-constexpr std::int64_t kFewestNamedSteps = 3;  // fewer tell nothing about the launches of one
+constexpr std::int64_t kLatelyNs = 2'000'000'000;  // what repeats that long and nothing else is a step
+constexpr std::int64_t kFewestNamedSteps = 3;      // fewer tell nothing about the launches of one
 
 }  // namespace
 
@@ -26,7 +25,7 @@ void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::in
   if (launches_ - searched_launches_ < std::max<std::int64_t>(1, step_launches_)) return;  // nothing to confirm it
   searched_ns_ = now_ns;
   searched_launches_ = launches_;
-  const std::int64_t length = search(history);
+  const std::int64_t length = search(now_ns, history);
   const bool cheap = length > 0 || launches_ < kManyLaunches;
   pause_ns_ = cheap ? kFirstPauseNs : std::clamp(pause_ns_ + pause_ns_ / 2, kFirstPauseNs, kLongestPauseNs);
   if (length == 0) return;  // a disturbed step, maybe: what was found before still holds
@@ -35,15 +34,11 @@ void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::in
   step_launches_ = length;
 }
 
-/// The later half of all launches, as start-up is left out so. Steps of a few launches (replays of graphs) after a long
-/// start-up are found among the last launches alone; layers launch more than that.
-std::int64_t StepFinder::search(const LaunchHistory& history) const {
-  const auto recent = history.recent();
-  const std::int64_t length = repeated_length(recent);
-  if (length > 0 || recent.size() < 4 * kFewLaunches) return length;
-  const std::int64_t lately = repeated_length(std::span(recent).last(kFewLaunches));
-  constexpr std::int64_t kFewestRepetitions = 64;
-  return lately * kFewestRepetitions <= static_cast<std::int64_t>(kFewLaunches / 2) ? lately : 0;
+/// The later half of all launches, as start-up is left out so. Steps of a few launches (replays of graphs) after a
+/// start-up of very many are found among the last ones alone.
+std::int64_t StepFinder::search(std::int64_t now_ns, const LaunchHistory& history) {
+  const std::int64_t length = repeated_length(history.recent());
+  return length > 0 ? length : repeated_throughout(history.throughout(now_ns - kLatelyNs, now_ns));
 }
 
 bool StepFinder::is_known() const { return step_launches_ > 0 && confirmed_ >= kConfirmations; }

@@ -23,7 +23,7 @@ class StepFinder {
  private:
   [[nodiscard]] bool is_known() const;
 
-  [[nodiscard]] std::int64_t search(const LaunchHistory& history) const;
+  [[nodiscard]] static std::int64_t search(std::int64_t now_ns, const LaunchHistory& history);
 
   std::int64_t launches_ = 0;
   std::int64_t searched_ns_ = 0;
