@@ -169,11 +169,13 @@ TEST(Adaptive, seldom_steps_of_one_launch_after_a_long_start_up_are_found) {
   EXPECT_NEAR(recorded.kept_s, 2, 0.1);
 }
 
-TEST(Adaptive, program_that_repeats_nothing_is_recorded_after_two_seconds) {
+TEST(Adaptive, program_that_repeats_nothing_is_recorded_after_two_seconds_and_when_it_is_older) {
   const auto recorded = play({{30, 800, unlike}});
-  EXPECT_EQ(recorded.recordings, 1);
+  EXPECT_EQ(recorded.recordings, 2);
   EXPECT_GT(recorded.first_s, 2);
   EXPECT_LT(recorded.first_s, 3.2);
+  EXPECT_GT(recorded.last_s, 8);
+  EXPECT_NEAR(recorded.kept_s, 2, 0.1);
   EXPECT_FALSE(recorded.done) << "steps may still come";
   EXPECT_TRUE(play({{70, 800, unlike}}).done);
 }

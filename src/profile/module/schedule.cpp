@@ -15,6 +15,9 @@ constexpr double kForever_s = std::numeric_limits<double>::infinity();
 constexpr double kPatience_s = 2;        // of launching, for steps that repeat; then something is recorded
 constexpr double kLongestStartUp_s = 5;  // what repeats that long is no start-up, whatever comes after it
 constexpr int kMostRepeated = 3;
+// A program whose steps are not found is recorded anew when it has launched this many times as long: the later, the
+// less of it is start-up.
+constexpr double kMuchLater = 4;
 // What stayed of CUPTI in steps of 15 and 0.4 ms (docs/results/profile-overhead-h100-2026-11-21.md), where it cannot be
 // told: 3.0 to 4.8 %.
 constexpr double kUsualResidual = 0.04;
@@ -73,6 +76,7 @@ void Schedule::move_to(std::size_t at, const Progress& now) {
   if (phase() == Phase::recording) {
     recorded_steady_ = steady_;
     recorded_steady_.step_launches = now.step_launches;
+    recorded_after_s_ = launching_s_;
   }
   restart_window(now);
 }
@@ -101,7 +105,11 @@ void Schedule::note_steps(const Progress& now) {
 
 bool Schedule::recorded_start_up(const Progress& now) const {
   const bool recorded = phase() == Phase::recording || at_ > 1;
-  if (!is_adaptive() || !recorded || repeated_ >= kMostRepeated || now.step_launches <= 0) return false;
+  if (!is_adaptive() || !recorded || repeated_ >= kMostRepeated) return false;
+  if (now.step_launches <= 0) {
+    return phase() != Phase::recording && recorded_steady_.step_launches == 0 &&
+           launching_s_ >= kMuchLater * recorded_after_s_;
+  }
   if (recorded_steady_.step_launches == 0) return true;
   if (recorded_steady_.maybe_step == kNamedSteps || steady_.elapsed_s <= recorded_steady_.elapsed_s) return false;
   return !are_alike(now.step_launches, recorded_steady_.step_launches) &&

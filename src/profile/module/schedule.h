@@ -2,7 +2,8 @@
 // launches are counted without recording, with it, and without again; and `probes` times more with and without, for
 // which the records are thrown away. The rates of launches in neighbouring windows tell what the recording itself
 // costs. What was recorded before the steps repeated, or of something that soon gave way to other steps, was start-up:
-// it is recorded anew. Pure: the clock and the counters are arguments.
+// it is recorded anew. So is, later, a program whose steps are not found. Pure: the clock and the counters are
+// arguments.
 #pragma once
 
 #include <cstdint>
@@ -91,10 +92,11 @@ class Schedule {
   std::int64_t launches_ = 0;  ///< at noted_s_
   double noted_s_ = 0;
   double last_launch_s_ = 0;
-  double launching_s_ = 0;    ///< since the first launch, without what is silent for long
-  Progress steady_;           ///< when the steps that repeat now were first seen
-  Progress recorded_steady_;  ///< the same of what was recorded; its step_launches are 0 if no steps were known
-  int repeated_ = 0;          ///< recordings that were thrown away
+  double launching_s_ = 0;       ///< since the first launch, without what is silent for long
+  Progress steady_;              ///< when the steps that repeat now were first seen
+  Progress recorded_steady_;     ///< the same of what was recorded; its step_launches are 0 if no steps were known
+  double recorded_after_s_ = 0;  ///< of launching
+  int repeated_ = 0;             ///< recordings that were thrown away
 };
 
 }  // namespace warpmark::profile::module
