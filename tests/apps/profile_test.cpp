@@ -289,9 +289,10 @@ TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
   // When recording begins is told by the clock, and a machine that stands still for seconds moves it out of start-up or
   // past the last step: then the program has to run again. The rule itself is tested without a clock.
   constexpr int kMostRuns = 3;
+  setenv("MOCK_CUPTI_LATE", "1", 1);  // some of the start-up's records come with those of the steps
   for (int run = 1;; ++run) {
     const auto output =
-        warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "4", "startup=3.5"});
+        warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "4", "startup=4.2"});
     ASSERT_EQ(output.exit_code, 3) << output.err;
     const Timeline timeline = recorded(path("p.wmrec"));
     if (fact_of(timeline, "recorded_again") != "1" && run < kMostRuns) continue;
@@ -299,8 +300,9 @@ TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
     EXPECT_EQ(start_up_in(timeline), 0) << "the start-up that was recorded is gone";
     EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "optimizer_step_kernel"; }), 5);
     EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
-    return;
+    break;
   }
+  unsetenv("MOCK_CUPTI_LATE");
 }
 
 TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {

@@ -204,6 +204,7 @@ void Recorder::enter(Phase phase) {
   subscribe(on || phase == Phase::plain || (phase == Phase::waiting && schedule_.counts_steps()), on);
   if (phase == Phase::recording) {
     for (const std::string& gpu : gpu_facts()) writer_.metadata("gpu", gpu);
+    translator_.begin_at(unix_ns());
     mark("recording_begin_ns");
   }
   const bool was_recording = collecting_ && !probing_;

@@ -274,9 +274,11 @@ std::uint32_t RecordTranslator::thread(std::int64_t thread_id) {
 }
 
 bool RecordTranslator::has_times(std::uint64_t start, std::uint64_t end) {
-  if (start != 0 && end >= start) return true;
-  ++skipped_;
-  return false;
+  if (start == 0 || end < start) {
+    ++skipped_;
+    return false;
+  }
+  return static_cast<std::int64_t>(end) >= begin_ns_;
 }
 
 }  // namespace warpmark::profile::module

@@ -26,6 +26,9 @@ class RecordTranslator {
     api_names_.clear();
     kernel_names_.clear();
   }
+  /// What ended before this time is of an earlier recording and left out: CUPTI keeps buffers that are not full, and
+  /// hands them out with later ones.
+  void begin_at(std::int64_t begin_ns) { begin_ns_ = begin_ns; }
   /// While on, what is added is not written.
   void discard(bool on) { discarding_ = on; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense
@@ -45,13 +48,14 @@ class RecordTranslator {
   [[nodiscard]] std::uint32_t thread(std::int64_t thread_id);
   /// A row of this process that is neither a thread nor a stream.
   [[nodiscard]] std::uint32_t row(const char* name);
-  /// Counts and refuses an event without a start or with its end before it.
+  /// Counts and refuses an event without a start or with its end before it; refuses one of before the recording.
   [[nodiscard]] bool has_times(std::uint64_t start, std::uint64_t end);
 
   const CuptiLibrary& cupti_;
   recording::RecordingWriter& writer_;
   std::unordered_map<std::uint64_t, std::uint32_t> api_names_;
   std::unordered_map<const char*, std::uint32_t> kernel_names_;  ///< CUPTI's names live as long as their module
+  std::int64_t begin_ns_ = 0;
   std::int64_t skipped_ = 0;
   bool discarding_ = false;
 };
