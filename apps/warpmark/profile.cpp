@@ -89,7 +89,8 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
                                timeline.events.size(), gpu_works(timeline), cost_text(timeline));
     look_at(timeline.quality);
   }
-  look_at(session.quality);
+  // Processes without any record beside one that has them are helpers (compilers, loaders) that only initialized CUDA.
+  if (!recorded.gpu_work) look_at(session.quality);
   for (const auto id : outcome.still_running) {
     context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
   }
