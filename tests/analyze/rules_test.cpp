@@ -242,6 +242,27 @@ TEST(Rules, load_imbalance_of_a_late_rank) {
   EXPECT_TRUE(communication == nullptr || communication->severity < 0.2);
 }
 
+TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    int step = 0;
+    Timeline timeline = stepped(8, [&](TimelineScene& scene) {
+      const bool late = ++step % 2 == rank;
+      if (late) scene.idle_host(2'000'000);
+      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 2'000'000));
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session, {.tables = false});
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, ::testing::StartsWith("Ranks wait for one another in collectives"));
+}
+
 TEST(Rules, multi_gpu_comm_that_nothing_overlaps) {
   const Analysis analysis = analyze(two_ranks(0, 700'000));
   expect_top(analysis, "multi_gpu_comm", 1.7);

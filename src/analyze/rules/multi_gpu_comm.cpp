@@ -256,9 +256,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.ranks[worst];
   const double step = rank.undisturbed_step_ns();
   const Traffic traffic = traffic_in_steps(rank);
+  const std::string amount = time_text(lost) + " a step (" + format_percent(lost / step) + ")";
+  const bool mostly_waits = rank.part_ns(Part::idle_waiting_for_rank) > lost / 2;
   Finding finding = make_finding(kMultiGpuCommRule, lost, step,
-                                 "Communication takes " + time_text(lost) + " a step (" + format_percent(lost / step) +
-                                     ") that no computation overlaps");
+                                 mostly_waits ? "Ranks wait for one another in collectives, " + amount
+                                              : "Communication takes " + amount + " that no computation overlaps");
   const std::vector<Fact> of_collectives = {
       time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                 rank.part_ns(Part::exposed_communication)),
