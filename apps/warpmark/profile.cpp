@@ -242,10 +242,11 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
 
   WM_ASSIGN(const auto outcome, profile::record_program(record));
+  if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
   const std::vector<fs::path> files{record.out};
   const auto session = profile::read_session(files);
-  if (!session.ok() && outcome.processes > 0) return session.error();
-  const Recorded recorded = session.ok() ? summarize(context, outcome, *session) : Recorded{};
+  if (!session.ok()) return session.error();
+  const Recorded recorded = summarize(context, outcome, *session);
   if (recorded.problem.starts_with("another profiler")) {
     context.err << "warpmark: " << recorded.problem << '\n';
     return outcome.exit_code;

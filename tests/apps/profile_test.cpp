@@ -229,10 +229,12 @@ TEST_F(ProfileCli, says_what_to_install_where_cupti_is_missing) {
 }
 
 TEST_F(ProfileCli, says_what_a_program_without_cuda_lacks) {
+  ASSERT_TRUE(write_file(path("p.wmrec"), "an earlier recording").ok());
   const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "cuda=0"});
   EXPECT_EQ(output.exit_code, 5);
   EXPECT_THAT(output.err, HasSubstr("made no CUDA call"));
   EXPECT_THAT(output.err, HasSubstr("nvidia-smi"));
+  EXPECT_EQ(read_file(path("p.wmrec")).value(), "an earlier recording");
 }
 
 TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {

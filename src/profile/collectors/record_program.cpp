@@ -107,6 +107,10 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   const auto parts = parts_in(folder);
   outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
   outcome.still_running = running_among(parts);
+  if (outcome.processes == 0) {  // samples of the machine alone: not worth what may be in the file
+    fs::remove_all(folder, ignored);
+    return outcome;
+  }
   if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
     Error error = joined.error();
     error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";

@@ -36,7 +36,8 @@ struct RecordOutcome {
   std::vector<std::int64_t> still_running;  ///< processes that used CUDA and outlive the command
 };
 
-/// Errors: the program cannot be started, the file cannot be written. What the recording lacks is in the recording.
+/// Errors: the program cannot be started, the file cannot be written. What the recording lacks is in the recording. The
+/// file stays as it was if no process used CUDA.
 [[nodiscard]] Result<RecordOutcome> record_program(const RecordOptions& options);
 
 /// The library to inject: $WARPMARK_INJECT_LIBRARY, beside the executable, or in ../lib/warpmark. Environment error
