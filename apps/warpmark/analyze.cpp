@@ -170,7 +170,8 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
     context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was recorded\n";
     return kInconclusive;
   }
-  const bool failed = !analysis.findings.empty() && analysis.findings.front().severity > gate;
+  const bool failed =
+      std::ranges::any_of(analysis.findings, [gate](const Finding& finding) { return finding.severity > gate; });
   return failed ? kGateFailed : kSuccess;
 }
 

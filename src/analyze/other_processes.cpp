@@ -10,11 +10,11 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kDisagree = 0.25;
 constexpr std::int64_t kSamplePeriodNs = 1'000'000'000 / 6;
 constexpr int kLeastSamples = 3;
 
-/// Mean of the samples whose period lies within the rank's steps.
+}  // namespace
+
 std::optional<double> mean_in_steps(const CounterSeries& series, std::int64_t origin_ns, const RankEvidence& rank) {
   double sum = 0;
   int samples = 0;
@@ -29,7 +29,10 @@ std::optional<double> mean_in_steps(const CounterSeries& series, std::int64_t or
   return sum / samples;
 }
 
-}  // namespace
+double busy_share(const RankEvidence& rank) {
+  return static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) /
+         static_cast<double>(rank.steps.length());
+}
 
 std::optional<double> used_by_others(const ProfileSession& session, const RankEvidence& rank) {
   if (rank.steps.analyzed.empty()) return std::nullopt;
@@ -44,9 +47,8 @@ std::optional<double> used_by_others(const ProfileSession& session, const RankEv
   take(session.counters, 0);
   take(rank.timeline->counters, rank.timeline->origin_ns);
   if (!lowest) return std::nullopt;
-  const double own = static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) /
-                     static_cast<double>(rank.steps.length());
-  if (*lowest - own < kDisagree) return std::nullopt;
+  const double own = busy_share(rank);
+  if (*lowest - own < kUtilizationDisagrees) return std::nullopt;
   return *lowest - own;
 }
 

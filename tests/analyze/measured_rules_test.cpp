@@ -99,7 +99,7 @@ TEST(CounterRules, tell_heat_from_power) {
   EXPECT_GT(severity(session, "thermal_throttle"), 0.4);
   EXPECT_EQ(severity(session, "power_throttle"), 0);
   session.counters[0] = series("throttle_reasons", {0x4, 0x4, 0x4, 0x4});
-  EXPECT_GT(severity(session, "power_throttle"), 0.4);
+  EXPECT_GT(severity(session, "power_throttle"), 0.3);
   EXPECT_EQ(severity(session, "thermal_throttle"), 0);
   session.counters[0] = series("throttle_reasons", {0x1, 0x0, 0x1, 0x0});  // idle
   EXPECT_EQ(severity(session, "power_throttle"), 0);
@@ -109,8 +109,66 @@ TEST(CounterRules, blame_no_limit_for_the_low_clock_of_an_idle_gpu) {
   ProfileSession session;
   session.counters = {series("throttle_reasons", {0x4, 0x1, 0x1, 0x4}),
                       series("sm_clock", {1.9e9, 0.3e9, 0.3e9, 1.9e9}), series("sm_clock_max", {2.0e9})};
-  // half of the samples, 5 % of the clock: 2.5 % of the time, and a severity of twice that
-  EXPECT_NEAR(severity(session, "power_throttle"), 0.05, 1e-9);
+  // half of the samples, 5 % of the clock, half of that counted: 1.25 % of the time, and a severity of twice that
+  EXPECT_NEAR(severity(session, "power_throttle"), 0.025, 1e-9);
+}
+
+/// A hundred steps of 10 ms, the GPU busy all the time, and samples of two GPUs from before the steps until after them.
+ProfileSession busy_session(double first_reasons, double second_reasons, double second_utilization) {
+  ProfileSession session;
+  session.ranks.push_back(testing_support::stepped(
+      100, [](testing_support::TimelineScene& scene) { scene.launch("forces(float4*)", 10'000'000); }));
+  const auto sample = [&](const std::string& id, int device, double value) {
+    CounterSeries one = series(id, std::vector<double>(10, value));
+    one.device = device;
+    session.ranks[0].counters.push_back(std::move(one));
+  };
+  for (int device = 0; device < 2; ++device) {
+    sample("throttle_reasons", device, device == 0 ? first_reasons : second_reasons);
+    sample("gpu_utilization", device, device == 0 ? 1.0 : second_utilization);
+    sample("sm_clock", device, 1.4e9);
+    sample("sm_clock_max", device, 2.0e9);
+  }
+  return session;
+}
+
+TEST(CounterRules, call_no_busy_gpu_at_its_power_limit_a_bottleneck) {
+  ProfileSession session = busy_session(0x4, 0, 0);
+  EXPECT_NEAR(severity(session, "power_throttle"), 0.3, 1e-6);
+  for (const auto& [id, watts] : {std::pair("power_limit", 500.0), std::pair("power_limit_default", 700.0)}) {
+    session.ranks[0].counters.push_back(series(id, {watts}));
+  }
+  EXPECT_NEAR(severity(session, "power_throttle"), 0.6, 1e-6);  // somebody lowered it
+}
+
+TEST(CounterRules, blame_the_program_for_no_gpu_of_others) {
+  EXPECT_EQ(severity(busy_session(0, 0x4, 0.1), "power_throttle"), 0);
+  EXPECT_EQ(severity(busy_session(0, 0x4, 1.0), "power_throttle"), 0);  // either may be the program's
+  EXPECT_GT(severity(busy_session(0x4, 0x4, 1.0), "power_throttle"), 0.2);
+}
+
+TEST(CounterRules, look_at_the_samples_of_the_steps) {
+  ProfileSession session = busy_session(0, 0, 0);
+  CounterSeries& reasons = session.ranks[0].counters.front();
+  for (int i = 0; i < 40; ++i) {  // four seconds after the last step
+    reasons.times.push_back((20 + i) * 100'000'000LL);
+    reasons.values.push_back(0x4);
+  }
+  EXPECT_EQ(severity(session, "power_throttle"), 0);
+}
+
+TEST(CounterRules, hide_no_finding_about_the_program) {
+  ProfileSession session = busy_session(0x4, 0, 0);
+  session.ranks[0] = testing_support::stepped(100, [](testing_support::TimelineScene& scene) {
+    scene.launch("forces(float4*)", 8'800'000);
+    scene.synchronize();
+    scene.idle_host(1'200'000);
+  });
+  session.ranks[0].counters = busy_session(0x4, 0, 0).ranks[0].counters;
+  const std::vector<Finding> findings = analyze(session).findings;
+  ASSERT_GE(findings.size(), 2U);
+  EXPECT_NE(findings[0].rule, "power_throttle");
+  EXPECT_LT(findings[0].severity, severity(session, "power_throttle"));
 }
 
 TEST(CounterRules, know_what_a_pcie_link_carries) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+
+#include "analyze/other_processes.h"
 
 namespace warpmark::analyze {
 
@@ -11,9 +14,91 @@ namespace {
 
 constexpr double kAssumedClockLoss = 0.1;
 constexpr double kLeastShare = 0.01;
+constexpr std::size_t kLeastSamplesOfSteps = 3;
 
 bool has_bits(double value, std::uint64_t bits) {
   return !std::isnan(value) && value >= 0 && value <= 1e15 && (static_cast<std::uint64_t>(value) & bits) != 0;
+}
+
+/// One tool's samples of the GPUs of a machine, those of other programs among them.
+struct SampledGpus {
+  const std::vector<CounterSeries>& counters;
+  const RankEvidence* rank;  ///< whose steps tell which samples count; may be null
+  std::int64_t origin_ns;    ///< of their times
+};
+
+double lost_by(const Throttle& throttle) { return throttle.share * throttle.clock_loss; }
+
+const CounterSeries* find_series(const SampledGpus& gpus, std::string_view id, int device) {
+  const auto found = std::ranges::find_if(
+      gpus.counters, [&](const CounterSeries& one) { return one.id == id && one.device == device; });
+  return found == gpus.counters.end() ? nullptr : &*found;
+}
+
+/// What a GPU does before and after says nothing about the steps. All samples where hardly any lies within them.
+CounterSeries within_steps(const CounterSeries& series, const SampledGpus& gpus) {
+  if (gpus.rank == nullptr) return series;
+  CounterSeries within{series.id, series.unit, series.device, {}, {}};
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const std::int64_t time = series.times[i] + gpus.origin_ns - gpus.rank->timeline->origin_ns;
+    if (time < gpus.rank->steps.start() || time > gpus.rank->steps.end()) continue;
+    within.times.push_back(series.times[i]);
+    within.values.push_back(series.values[i]);
+  }
+  return within.times.size() < kLeastSamplesOfSteps ? series : within;
+}
+
+/// GPUs that the recorded program works on, as far as they may be among those sampled.
+std::size_t gpus_used(const Evidence& evidence, const SampledGpus& gpus) {
+  std::size_t used = 0;
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (gpus.rank != nullptr && rank.timeline->host != gpus.rank->timeline->host) continue;
+    std::set<int> devices;
+    for (const Track& track : rank.timeline->tracks) {
+      if (track.kind == TrackKind::gpu_stream) devices.insert(track.device);
+    }
+    used += std::max<std::size_t>(1, devices.size());
+    used = std::max(used, static_cast<std::size_t>(std::max(0, rank.timeline->world_size)));
+  }
+  return used;
+}
+
+/// A GPU that was less busy than the rank kept its own is another one.
+bool may_be_used(const SampledGpus& gpus, int device) {
+  const CounterSeries* utilization = find_series(gpus, "gpu_utilization", device);
+  if (gpus.rank == nullptr || utilization == nullptr) return true;
+  const auto mean = mean_in_steps(*utilization, gpus.origin_ns, *gpus.rank);
+  return !mean || *mean + kUtilizationDisagrees >= busy_share(*gpus.rank);
+}
+
+Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpus, std::uint64_t reasons) {
+  const CounterSeries within = within_steps(reasons_of_gpu, gpus);
+  Throttle one{within.device, share_with_bits(within, reasons).value_or(0), kAssumedClockLoss, false};
+  const CounterSeries* clock = find_series(gpus, "sm_clock", within.device);
+  const CounterSeries* limit = find_series(gpus, "sm_clock_max", within.device);
+  if (clock == nullptr) return one;
+  // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
+  const CounterSeries clock_within = within_steps(*clock, gpus);
+  const auto together = mean_with_bits(clock_within, within, reasons);
+  const auto mean = together ? together : mean_of(clock_within);
+  const auto highest = limit != nullptr ? highest_of(*limit) : highest_of(*clock);
+  if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
+  return one;
+}
+
+/// NVML numbers all GPUs of the machine, a program those that it is shown: which of the sampled ones it works on is
+/// not recorded. Where more were sampled than it uses, the one that is told is throttled no worse than its worst.
+std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gpus, std::uint64_t reasons) {
+  std::vector<Throttle> sampled;
+  for (const CounterSeries& series : gpus.counters) {
+    if (series.id != "throttle_reasons" || !may_be_used(gpus, series.device)) continue;
+    sampled.push_back(throttle_of(series, gpus, reasons));
+  }
+  std::ranges::sort(sampled, [](const Throttle& a, const Throttle& b) { return lost_by(a) < lost_by(b); });
+  if (sampled.empty()) return std::nullopt;
+  const std::size_t used = evidence.has_timeline() ? gpus_used(evidence, gpus) : sampled.size();
+  const Throttle& worst = sampled[std::clamp<std::size_t>(used, 1, sampled.size()) - 1];
+  return worst.share < kLeastShare ? std::nullopt : std::optional(worst);
 }
 
 }  // namespace
@@ -82,30 +167,26 @@ std::optional<double> mean_with_bits(const CounterSeries& series, const CounterS
 
 std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {
   std::optional<Throttle> worst;
-  for (const CounterSeries* series : series_of(evidence, "throttle_reasons")) {
-    const double share = share_with_bits(*series, reasons).value_or(0);
-    if (share < kLeastShare) continue;
-    Throttle one{series->device, share, kAssumedClockLoss, false};
-    const CounterSeries* clock = series_of(evidence, "sm_clock", series->device);
-    const CounterSeries* limit = series_of(evidence, "sm_clock_max", series->device);
-    if (clock != nullptr) {
-      // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
-      const auto together = mean_with_bits(*clock, *series, reasons);
-      const auto mean = together ? together : mean_of(*clock);
-      const auto highest = limit != nullptr ? highest_of(*limit) : highest_of(*clock);
-      if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
-    }
-    if (!worst || one.share * one.clock_loss > worst->share * worst->clock_loss) worst = one;
+  const auto take = [&](const SampledGpus& gpus) {
+    const auto one = worst_of(evidence, gpus, reasons);
+    if (one && (!worst || lost_by(*one) > lost_by(*worst))) worst = one;
+  };
+  take({evidence.session->counters, evidence.has_timeline() ? &evidence.rank() : nullptr, 0});
+  for (const Timeline& timeline : evidence.session->ranks) {
+    const auto rank =
+        std::ranges::find_if(evidence.ranks, [&](const RankEvidence& one) { return one.timeline == &timeline; });
+    take({timeline.counters, rank == evidence.ranks.end() ? nullptr : &*rank, timeline.origin_ns});
   }
   return worst;
 }
 
-Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle, std::string_view what) {
+Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
+                         const ThrottleText& text) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-  const double lost_share = throttle.share * throttle.clock_loss;
-  Finding finding =
-      make_finding(rule, step * lost_share, step,
-                   fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, what, throttle.share * 100));
+  const double lost_share = lost_by(throttle);
+  Finding finding = make_finding(
+      rule, step * lost_share * text.counted, step,
+      fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),

@@ -37,10 +37,16 @@ struct Throttle {
       0;  ///< 1 - mean clock of those samples / highest clock; an assumed tenth where no clock was sampled
   bool clock_known = false;
 };
-/// The worst device; absent if none is throttled in at least one sample in a hundred.
+/// The worst GPU of those that the program works on, in the samples of its steps; absent if none is throttled in at
+/// least one sample in a hundred.
 [[nodiscard]] std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons);
+
+struct ThrottleText {
+  std::string_view what;  ///< "runs at its power limit"
+  double counted = 1;     ///< of the time that work bound by the multiprocessors loses
+};
 /// "GPU 0 `what` in 12 % of the samples", with its evidence and gain; the rule adds its recommendations.
 [[nodiscard]] Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
-                                       std::string_view what);
+                                       const ThrottleText& text);
 
 }  // namespace warpmark::analyze

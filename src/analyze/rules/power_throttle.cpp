@@ -1,5 +1,9 @@
 // From NVML's clocks event reasons: share of the samples in which the GPU runs at its power limit, and the clock it
-// loses.
+// loses. A GPU that computes all the time normally runs there, and work that memory sets the pace of loses nothing by a
+// slower clock: half of what the multiprocessors' work loses is counted, unless somebody set the limit lower than the
+// board was delivered with.
+#include <fmt/format.h>
+
 #include "analyze/rules/counters.h"
 #include "analyze/rules/rules.h"
 
@@ -7,15 +11,41 @@ namespace warpmark::analyze {
 
 namespace {
 
+constexpr double kCounted = 0.5;
+constexpr double kLowered = 0.95;  // of the limit as delivered
+
+struct PowerLimit {
+  std::optional<double> now;  // W
+  std::optional<double> delivered;
+  bool known() const { return now && delivered; }
+  bool lowered() const { return known() && *now < kLowered * *delivered; }
+};
+
+PowerLimit limit_of(const Evidence& evidence, int device) {
+  const CounterSeries* now = series_of(evidence, "power_limit", device);
+  const CounterSeries* delivered = series_of(evidence, "power_limit_default", device);
+  return {now != nullptr ? highest_of(*now) : std::nullopt,
+          delivered != nullptr ? highest_of(*delivered) : std::nullopt};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const auto throttle = worst_throttle(evidence, kPowerReasons);
   if (!throttle) return {};
-  Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle, "runs at its power limit");
-  finding.recommendations = {
-      {AdviceKind::command, "Compare the limit with what the board allows, and raise it if the power supply permits.",
-       "nvidia-smi -q -d POWER  # then: nvidia-smi -pl WATTS"},
-      {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""},
-  };
+  const PowerLimit limit = limit_of(evidence, throttle->device);
+  Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle,
+                                     {"runs at its power limit", limit.lowered() ? 1.0 : kCounted});
+  if (limit.known()) {
+    finding.evidence.push_back(
+        {fmt::format("Power limit: {:.0f} W, as delivered {:.0f} W", *limit.now, *limit.delivered), "power_limit",
+         *limit.now, "W"});
+  }
+  if (!limit.known() || limit.lowered()) {
+    finding.recommendations.push_back(
+        {AdviceKind::command, "Compare the limit with what the board allows, and raise it if the power supply permits.",
+         "nvidia-smi -q -d POWER  # then: nvidia-smi -pl WATTS"});
+  }
+  finding.recommendations.push_back(
+      {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""});
   const auto narrow = advice_for(evidence, {kComputeIn16Bits});
   if (!narrow.empty()) finding.recommendations.back().snippet = narrow.front().snippet;
   return {finding};

@@ -10,7 +10,7 @@ namespace {
 std::vector<Finding> apply(const Evidence& evidence) {
   const auto throttle = worst_throttle(evidence, kThermalReasons);
   if (!throttle) return {};
-  Finding finding = throttle_finding(kThermalThrottleRule, evidence, *throttle, "is slowed down by its temperature");
+  Finding finding = throttle_finding(kThermalThrottleRule, evidence, *throttle, {"is slowed down by its temperature"});
   finding.recommendations = {
       {AdviceKind::command, "See temperatures, fans and neighbours; air flow and inlet temperature come first.",
        "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"},

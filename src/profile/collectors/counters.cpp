@@ -142,13 +142,14 @@ CounterSampler::CounterSampler(recording::RecordingWriter& writer, pid_t program
     const auto& gpu = (*gpus)[i];
     gpus_.push_back(gpu.uuid);
     const auto device = static_cast<std::int32_t>(i);
-    if (gpu.pcie_max_generation) {
-      writer_.counter("pcie_link_generation", "", device,
-                      {last_time_ns_, static_cast<double>(*gpu.pcie_max_generation)});
-    }
-    if (gpu.pcie_width) {
-      writer_.counter("pcie_link_width", "", device, {last_time_ns_, static_cast<double>(*gpu.pcie_width)});
-    }
+    const auto add = [&](const char* id, const char* unit, auto value) {
+      if (value) writer_.counter(id, unit, device, {last_time_ns_, static_cast<double>(*value)});
+    };
+    add("pcie_link_generation", "", gpu.pcie_max_generation);
+    add("pcie_link_width", "", gpu.pcie_width);
+    add("power_limit", "W", gpu.power_limit_w);
+    add("power_limit_default", "W", gpu.default_power_limit_w);
+    add("sm_clock_max", "Hz", gpu.max_sm_clock_hz);
   }
 }
 
