@@ -1,6 +1,7 @@
 // Names that tell a framework: PyTorch's operators and kernels (ATen, c10), its profiler's ranges and the kernels that
 // TorchInductor generates; XLA's NVTX ranges ("XlaModule:#...", "Thunk:#...", xla/service/gpu/gpu_executable.cc) and
-// the fusions that it names its kernels after ("loop_add_fusion", "input_reduce_fusion", "gemm_fusion_dot_7").
+// the fusions that it names its kernels after ("loop_add_fusion", "input_reduce_fusion", "gemm_fusion_dot_7"); CuPy's
+// functions, which its kernels are named after ("cupy_multiply__float32_float_float32").
 #include "analyze/advice.h"
 
 #include <fmt/format.h>
@@ -25,13 +26,14 @@ Framework told_by(std::string_view name) {
                           "autograd::engine", "profilerstep#", "optimizer.step#", "nn.module:"})) {
     return Framework::pytorch;
   }
+  if (name.starts_with("cupy_") || name.starts_with("cupyx_")) return Framework::cupy;
   const bool fusion = name.starts_with("loop_") || name.starts_with("input_") || name.starts_with("gemm_fusion_");
   const bool xla = contains_any(name, {"xlamodule:#", "thunk:#", "pjitfunction", "jaxlib"});
   return xla || (fusion && contains_any(name, {"fusion"})) ? Framework::jax : Framework::native;
 }
 
 /// TensorFlow uses XLA too.
-bool is_of_others(std::string_view name) { return contains_any(name, {"tensorflow", "paddle", "mxnet", "cupy_"}); }
+bool is_of_others(std::string_view name) { return contains_any(name, {"tensorflow", "paddle", "mxnet"}); }
 
 /// Recordings name the threads that they sampled: "thread_running 605/605 python3".
 bool runs_python(const std::vector<CounterSeries>& counters) {
@@ -50,6 +52,9 @@ const char* snippet_of(const Advice& advice, Framework framework) {
     case Framework::pytorch: return advice.pytorch;
     case Framework::jax: return advice.jax;
     case Framework::native: return advice.native;
+    case Framework::cupy:
+      if (advice.cupy != nullptr) return advice.cupy;
+      break;
     case Framework::other: break;
   }
   const bool any_program = advice.kind == AdviceKind::command || advice.kind == AdviceKind::environment ||
@@ -61,6 +66,7 @@ const char* snippet_of(const Advice& advice, Framework framework) {
 
 Framework framework_of(const ProfileSession& session) {
   bool jax = false;
+  bool cupy = false;
   bool others = runs_python(session.counters) || (session.ranks.empty() && session.kernels.empty());
   bool foreign = false;
   for (const Timeline& timeline : session.ranks) {
@@ -70,6 +76,7 @@ Framework framework_of(const ProfileSession& session) {
       const Framework told = told_by(name);
       if (told == Framework::pytorch) return told;
       jax = jax || told == Framework::jax;
+      cupy = cupy || told == Framework::cupy;
       foreign = foreign || is_of_others(name);
     }
   }
@@ -77,10 +84,12 @@ Framework framework_of(const ProfileSession& session) {
     const Framework told = told_by(profile.name);
     if (told == Framework::pytorch) return told;
     jax = jax || told == Framework::jax;
+    cupy = cupy || told == Framework::cupy;
     foreign = foreign || is_of_others(profile.name);
   }
-  if (jax && !foreign) return Framework::jax;
-  return others || foreign ? Framework::other : Framework::native;
+  if (jax && !cupy && !foreign) return Framework::jax;
+  if (cupy && !jax && !foreign) return Framework::cupy;
+  return others || foreign || cupy ? Framework::other : Framework::native;
 }
 
 bool is_compiled(const ProfileSession& session) {
@@ -123,6 +132,7 @@ constinit const Advice kComputeIn16Bits = {
     "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
     "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)",
     "y = jax.lax.dot(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32)",
+    "y = x.astype(ml_dtypes.bfloat16) @ w.astype(ml_dtypes.bfloat16)  # CuPy 14; cupy.float16 before",
 };
 
 constinit const Advice kMendGraphBreaks = {
@@ -139,6 +149,7 @@ constinit const Advice kSendFewerBytes = {
     "x[i] = static_cast<float>(pixels[i]) * (1.0F / 255);  // in the kernel that reads the bytes first",
     "x = x_uint8.to('cuda', non_blocking=True).to(torch.bfloat16).div_(255)",
     "x = jax.device_put(x_uint8).astype(jnp.bfloat16) / 255  # within the jitted step",
+    "x = cupy.asarray(x_uint8).astype(cupy.float32) / 255",
 };
 
 }  // namespace warpmark::analyze

@@ -20,6 +20,7 @@ enum class Framework : std::uint8_t {
   native,  ///< CUDA C++ and its libraries
   pytorch,
   jax,
+  cupy,
 };
 
 /// Of the program that was recorded: by kernels, operators and ranges of a framework, or that it ran in Python; a
@@ -36,10 +37,11 @@ struct Advice {
   const char* native = nullptr;
   const char* pytorch = nullptr;
   const char* jax = nullptr;
+  const char* cupy = nullptr;  ///< null: as of other frameworks
 };
 
 /// Those of them that the program's framework knows, in this order. For other frameworks those that native programs
-/// know, without snippets that are code.
+/// know, without snippets that are code; for CuPy, which stands close to CUDA, these too.
 [[nodiscard]] std::vector<Recommendation> advice_for(const Evidence& evidence, std::initializer_list<Advice> all);
 /// Appends.
 void advise(const Evidence& evidence, std::initializer_list<Advice> all, Finding& finding);

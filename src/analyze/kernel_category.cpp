@@ -35,9 +35,28 @@ Category of_fusion(std::string_view name) {
              : Category::elementwise;
 }
 
+/// CuPy names a kernel after its function: a ufunc by its name and the types of what it reads and writes
+/// ("cupy_multiply__float32_float_float32", cupy/_core/_kernel.pyx), reductions and others by the name alone
+/// ("cupy_sum"). Those of cupyx are stencils, sparse matrices and the like, but for its ufuncs.
+Category of_cupy(std::string_view name) {
+  if (has(name, {"__"})) return Category::elementwise;
+  if (!name.starts_with("cupy_")) return Category::other;
+  name.remove_prefix(std::string_view("cupy_").size());
+  if (name.starts_with("nan")) name.remove_prefix(std::string_view("nan").size());
+  const auto begins = [name](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(words, [name](std::string_view word) { return name.starts_with(word); });
+  };
+  if (begins({"take", "scatter", "getitem", "put", "choose", "flatiter"})) return Category::gather;
+  return begins({"sum", "prod", "mean", "max", "min", "arg", "all", "any", "count", "var_core", "scan", "bsum",
+                 "inclusive_", "add_scan", "histogram", "weighted_histogram", "bincount", "cub_"})
+             ? Category::reduction
+             : Category::elementwise;
+}
+
 /// Categories that a name states; `other` if it states none. The order matters: specific before general.
 Category by_name(std::string_view name) {
   if (is_fusion(name)) return of_fusion(name);
+  if (name.starts_with("cupy_") || name.starts_with("cupyx_")) return of_cupy(name);
   if (has(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather", "all_gather",
                  "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
     return Category::communication;
@@ -70,6 +89,9 @@ Category by_name(std::string_view name) {
                  "dropout",     "transpose",      "upsample",       "masked",   "where_kernel", "tril",
                  "triu",        "distribution_",  "relu",           "gelu",     "silu",         "roll_cuda",
                  "flip_kernel", "reflection_pad", "replication_pad"})) {
+    return Category::elementwise;
+  }
+  if (has(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"})) {
     return Category::elementwise;
   }
   if (has(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax", "cumsum",

@@ -1,7 +1,8 @@
 // What a kernel computes, told from tokens of its name (demangled, mangled or generated) and, where the name says
 // nothing, from the framework operator that launched it; and whether a matrix kernel runs on tensor cores. Names:
 // cuBLAS/cuBLASLt (nvjet, cutlass, xmma, sgemm), cuDNN, PyTorch ATen, Triton/Inductor, FlashAttention, Transformer
-// Engine, NCCL. Tensor-core tokens of Hopper and Blackwell: wgmma, sm90_/sm100_ ... tensorop, nvjet, hmma, imma.
+// Engine, NCCL, CuPy, Thrust and CUB, Numba's vectorize. Tensor-core tokens of Hopper and Blackwell: wgmma,
+// sm90_/sm100_ ... tensorop, nvjet, hmma, imma.
 #pragma once
 
 #include <cstdint>

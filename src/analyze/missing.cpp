@@ -53,6 +53,7 @@ const char* marked_steps(Framework framework) {
   switch (framework) {
     case Framework::pytorch: return "with torch.cuda.nvtx.range('step'): loss = step(x, y)";
     case Framework::native: return "nvtxRangePushA(\"step\"); step(stream); nvtxRangePop();  // <nvtx3/nvToolsExt.h>";
+    case Framework::cupy: return "with cupyx.profiler.time_range('step'): step()";
     case Framework::jax:
     case Framework::other: break;
   }

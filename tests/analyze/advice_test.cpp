@@ -139,6 +139,25 @@ TEST(Advice, of_jax_programs_is_neither_cuda_nor_pytorch) {
   }
 }
 
+TEST(Advice, of_cupy_programs_is_python) {
+  std::string all;
+  for (const Case& one : kCases) {
+    const Analysis analysis = program(one.body, [](TimelineScene& scene) {
+      (void)scene.timeline().names.intern("cupy_multiply__float32_float_float32");
+    });
+    const Finding* finding = find(analysis, one.rule);
+    ASSERT_NE(finding, nullptr) << one.rule;
+    ASSERT_FALSE(finding->recommendations.empty()) << one.rule;
+    all += words_of(analysis);
+  }
+  for (const char* foreign : {"torch", "DataLoader", "jax", "Async(", "cublas", "cudnnSet", ";\n"}) {
+    EXPECT_THAT(all, Not(HasSubstr(foreign)));
+  }
+  for (const char* known : {"cupy.fuse", "begin_capture", "empty_pinned", "allow_synchronize", "CUPY_TF32"}) {
+    EXPECT_THAT(all, HasSubstr(known));
+  }
+}
+
 TEST(Advice, of_other_programs_has_no_code) {
   for (const Case& one : kCases) {
     const Analysis analysis =

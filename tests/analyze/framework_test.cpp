@@ -26,6 +26,7 @@ TEST(FrameworkOf, is_told_by_names) {
   EXPECT_EQ(of_name("aten::linear"), Framework::pytorch);
   EXPECT_EQ(of_name("loop_add_fusion_3"), Framework::jax);
   EXPECT_EQ(of_name("TSL:XlaModule:#hlo_module=jit_step,program_id=7#"), Framework::jax);
+  EXPECT_EQ(of_name("cupy_multiply__float32_float_float32"), Framework::cupy);
   EXPECT_EQ(of_name("tensorflow::functor::FillPhiloxRandomKernelLaunch"), Framework::other);
 }
 

@@ -45,6 +45,23 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
       {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Category::communication,
        MatrixMath::none},
       {"void multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>>", Category::optimizer, MatrixMath::none},
+      {"cupy_multiply__float32_float_float32", Category::elementwise, MatrixMath::none},
+      {"cupy_maximum__float32_float_float32", Category::elementwise, MatrixMath::none},
+      {"cupy_copy__uint16_float32", Category::elementwise, MatrixMath::none},
+      {"cupy_hamming", Category::elementwise, MatrixMath::none},
+      {"cupyx_scipy_special_erf__float32_float32", Category::elementwise, MatrixMath::none},
+      {"cupy_sum", Category::reduction, MatrixMath::none},
+      {"cupy_nanmean", Category::reduction, MatrixMath::none},
+      {"cupy_cub_sum", Category::reduction, MatrixMath::none},
+      {"cupy_take", Category::gather, MatrixMath::none},
+      {"cupy_scatter_add", Category::gather, MatrixMath::none},
+      {"cupyx_scipy_ndimage_convolve_2d_reflect_w5_5", Category::other, MatrixMath::none},
+      {"_ZN6cudapy8__main__27__vectorized_black_scholes", Category::elementwise, MatrixMath::none},
+      {"void thrust::cuda_cub::core::_kernel_agent<thrust::cuda_cub::__parallel_for::ParallelForAgent<"
+       "thrust::cuda_cub::__transform::unary_transform_f<float*, float*, saxpy>, long>, long>",
+       Category::elementwise, MatrixMath::none},
+      {"void cub::CUB_300102_SM_900::detail::transform::transform_kernel<policy_hub, long, plus, float*>",
+       Category::elementwise, MatrixMath::none},
       {"my_kernel", Category::other, MatrixMath::none},
   };
   for (const Case& one : cases) {

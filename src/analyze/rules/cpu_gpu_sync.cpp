@@ -51,6 +51,9 @@ constexpr Advice kReadLater = {
     "Read results late: copy them into pinned memory, launch the next step, and only then look.",
     "cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream);\n"
     "cudaEventRecord(copied, stream);  // cudaEventSynchronize(copied) after the launches of the next step",
+    nullptr,
+    nullptr,
+    "changes.append(change)  # 0-d arrays; float() and .get() wait: cupy.stack(changes).get() every 20 rounds",
 };
 constexpr Advice kFindWaits = {
     AdviceKind::command,
@@ -58,6 +61,7 @@ constexpr Advice kFindWaits = {
     "nsys profile --trace=cuda --sample=process-tree --cudabacktrace=sync:1000 <command>",
     "torch.cuda.set_sync_debug_mode('warn')",
     "with jax.transfer_guard('log'): state = step(state, batch)",
+    "with cupyx.allow_synchronize(False): step()  # raises where it waits",
 };
 
 constexpr Advice kAllAtOnce = {
@@ -66,6 +70,7 @@ constexpr Advice kAllAtOnce = {
     "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, not a loop over keys",
     "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort",
     "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
+    "cupyx.scatter_add(sums, key, x)  # or cupy.where with a mask, cupy.bincount",
 };
 
 struct Waits {

@@ -59,6 +59,9 @@ constexpr Advice kReadAhead = {
     AdviceKind::code,
     "Read the next batch on a thread of its own while the GPU works on this one, into pinned memory.",
     "auto next = std::async(std::launch::async, read_batch, pinned[(i + 1) % 2]);  // both from cudaHostAlloc",
+    nullptr,
+    nullptr,
+    "batch = executor.submit(read_batch, pinned[(i + 1) % 2])  # both from cupyx.empty_pinned",
 };
 constexpr Advice kDecodeOnGpu = {
     AdviceKind::code,

@@ -22,6 +22,7 @@ constexpr Advice kPinInputs = {
     "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_stream);",
     "loader = DataLoader(dataset, batch_size=B, pin_memory=True); x = x.to('cuda', non_blocking=True)",
     nullptr,
+    "host = cupyx.empty_pinned(shape, dtype)  # once; filled in place, then x.set(host, stream=copy_stream)",
 };
 constexpr Advice kCopyAhead = {
     AdviceKind::code,
@@ -31,6 +32,7 @@ constexpr Advice kCopyAhead = {
     "cudaStreamWaitEvent(stream, copied, 0);  // before the kernels that read it",
     "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)",
     "next_x = jax.device_put(next_x)  # returns at once: call it before the step that does not need it",
+    "next_x.set(pinned, stream=copy_stream); stream.wait_event(copy_stream.record())  # before what reads it",
 };
 constexpr Advice kPinResults = {
     AdviceKind::code,
@@ -40,6 +42,7 @@ constexpr Advice kPinResults = {
     "host = torch.empty(y.shape, dtype=y.dtype, pin_memory=True)  # once\n"
     "host.copy_(y, non_blocking=True)  # read it after torch.cuda.current_stream().synchronize()",
     "y.copy_to_host_async()  # np.asarray(y) after the next step was called",
+    "y.get(stream=copy_stream, out=pinned, blocking=False)  # pinned: cupyx.empty_pinned, once",
 };
 constexpr Advice kCopyLessBack = {
     AdviceKind::code,
@@ -47,6 +50,7 @@ constexpr Advice kCopyLessBack = {
     "reduce<<<blocks, 256, 0, stream>>>(scores, result, count);  // then copy the result alone",
     "result = y.argmax(dim=1).to(torch.uint8).cpu()  # instead of y.cpu()",
     "result = jnp.argmax(y, axis=1).astype(jnp.uint8)  # instead of y",
+    "result = y.argmax(axis=1).astype(cupy.uint8).get()  # instead of y.get()",
 };
 
 struct Copies {

@@ -42,6 +42,11 @@ constexpr const char* kCaptureStream =
 // XLA's command buffers are CUDA graphs ("--xla_gpu_enable_command_buffer", xla/debug_options_flags.cc).
 constexpr const char* kCommandBuffers =
     "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL'  # before import jax";
+// CuPy: "cupy.cuda.Stream.begin_capture".
+constexpr const char* kCaptureCupy =
+    "with cupy.cuda.Stream(non_blocking=True) as stream:\n"
+    "    stream.begin_capture(); step(); graph = stream.end_capture()  # after a first step: nothing may allocate\n"
+    "graph.launch(stream)  # in place of every further step";
 constexpr const char* kReduceOverhead = "model = torch.compile(model, mode='reduce-overhead')";
 constexpr Advice kCaptureTraining = {
     AdviceKind::code,
@@ -50,6 +55,7 @@ constexpr Advice kCaptureTraining = {
     "graph = torch.cuda.CUDAGraph()\n"
     "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
     kCommandBuffers,
+    kCaptureCupy,
 };
 constexpr Advice kCapture = {
     AdviceKind::code,
@@ -58,11 +64,12 @@ constexpr Advice kCapture = {
     "graph = torch.cuda.CUDAGraph()\n"
     "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
     kCommandBuffers,
+    kCaptureCupy,
 };
 constexpr Advice kCaptureStatic = {
     AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
     kCaptureStream,   kReduceOverhead,
-    kCommandBuffers,
+    kCommandBuffers,  kCaptureCupy,
 };
 constexpr Advice kCaptureTrainingByCompiler = {
     AdviceKind::code, "Or let the compiler capture it: forward and backward pass each become a graph.",
@@ -90,6 +97,9 @@ constexpr Advice kFuseKernels = {
     AdviceKind::code,
     "Launch fewer, larger kernels: one for a chain of small ones, one for many items.",
     "for (int i = blockIdx.x; i < items; i += gridDim.x) update(item[i]);  // in one kernel, not a launch an item",
+    nullptr,
+    nullptr,
+    "y = cupy.einsum('bij,bjk->bik', a, b)  # all items in arrays with one more axis; cupy.fuse for chains",
 };
 
 struct Launches {

@@ -17,11 +17,12 @@ constexpr Advice kCachingAllocator = {
     nullptr,
     "unset PYTORCH_NO_CUDA_MEMORY_CACHING; export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     "unset XLA_PYTHON_CLIENT_ALLOCATOR XLA_PYTHON_CLIENT_PREALLOCATE",
+    "# remove cupy.cuda.set_allocator(None), and limits of the pool (CUPY_GPU_MEMORY_LIMIT)",
 };
 constexpr Advice kKeepCache = {
     AdviceKind::code, "Do not empty the cache within the loop; it frees what the next step allocates again.",
     nullptr,          "# remove torch.cuda.empty_cache() from the loop",
-    nullptr,
+    nullptr,          "# remove cupy.get_default_memory_pool().free_all_blocks() from the loop",
 };
 // "Stream Ordered Memory Allocator" of the CUDA C++ Programming Guide: an allocation is an operation of its stream, and
 // a pool gives memory back at every synchronization unless its release threshold says otherwise.

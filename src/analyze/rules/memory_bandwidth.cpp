@@ -33,6 +33,10 @@ constexpr Advice kFuseChainsByHand = {
     "product before it.",
     "cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;\n"
     "cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);",
+    nullptr,
+    nullptr,
+    "@cupy.fuse()  # or cupy.ElementwiseKernel with the expression in CUDA C++\n"
+    "def scale(x, mean, deviation): return (x - mean) / deviation",
 };
 constexpr Advice kKeepLayout = {
     AdviceKind::code,

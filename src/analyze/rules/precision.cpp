@@ -56,6 +56,7 @@ double math_ns(const RankEvidence& rank, MatrixMath math) {
 // another result: 10 bits of mantissa instead of 52.
 constexpr const char* kTorchTf32 = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True";
 constexpr const char* kJaxTf32 = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')";
+constexpr const char* kCupyTf32 = "os.environ['CUPY_TF32'] = '1'  # before import cupy";
 constexpr const char* kAllowTf32 = "At least allow TF32, which needs no other change.";
 constexpr const char* kAllowTf32First = "Allow TF32, which needs no other change.";
 constexpr Advice kTf32Products = {
@@ -64,6 +65,7 @@ constexpr Advice kTf32Products = {
     "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // cublasLt: CUBLAS_COMPUTE_32F_FAST_TF32",
     kTorchTf32,
     kJaxTf32,
+    kCupyTf32,
 };
 constexpr Advice kTf32Convolutions = {
     AdviceKind::code,
@@ -80,6 +82,7 @@ constexpr Advice kLeaveDoubles = {
     "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT);",
     "model = model.float(); x = x.float(); torch.set_float32_matmul_precision('high')",
     "jax.config.update('jax_enable_x64', False)",
+    "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
 };
 constexpr Advice kLayoutOfTensorCores = {
     AdviceKind::code,
