@@ -16,6 +16,12 @@ constexpr double kAssumedClockLoss = 0.1;
 constexpr double kLeastShare = 0.01;
 constexpr std::size_t kLeastSamplesOfSteps = 3;
 
+// Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
+// generation 3, doubled with every generation, less packet headers).
+constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
+constexpr double kPayload = 0.8;
+constexpr double kAssumedLanes = 16;
+
 bool has_bits(double value, std::uint64_t bits) {
   return !std::isnan(value) && value >= 0 && value <= 1e15 && (static_cast<std::uint64_t>(value) & bits) != 0;
 }
@@ -101,6 +107,17 @@ std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gp
   return worst.share < kLeastShare ? std::nullopt : std::optional(worst);
 }
 
+/// Where the link was not sampled: what the GPU can do at most, so that a slower link goes unnoticed, but none is
+/// accused. PCI Express of NVIDIA's data centre GPUs: generation 3 up to Volta, 4 for Ampere and Ada, 5 from Hopper.
+double assumed_generation(const Evidence& evidence) {
+  int newest = 0;
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
+  }
+  if (newest == 0 || newest >= 9) return 5;
+  return newest == 8 ? 4 : 3;
+}
+
 }  // namespace
 
 std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id) {
@@ -163,6 +180,15 @@ std::optional<double> mean_with_bits(const CounterSeries& series, const CounterS
     count += 1;
   }
   return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+LinkRate link_rate(const Evidence& evidence, int device) {
+  const CounterSeries* generation = series_of(evidence, "pcie_link_generation", device);
+  const CounterSeries* width = series_of(evidence, "pcie_link_width", device);
+  const bool known = generation != nullptr && width != nullptr;
+  const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
+  const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
+  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes * kPayload, known};
 }
 
 std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {

@@ -25,6 +25,13 @@ namespace warpmark::analyze {
 /// Share of the samples in which one of these bits is set.
 [[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
 
+/// Payload that the link between host and GPU carries.
+struct LinkRate {
+  double rate = 0;     ///< B/s
+  bool known = false;  ///< the link was sampled; else the fastest that the GPU can have
+};
+[[nodiscard]] LinkRate link_rate(const Evidence& evidence, int device);
+
 /// Bits of NVML's clocks event reasons (nvml.h, nvmlClocksEventReason*).
 inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;     // software power cap, hardware power brake
 inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and hardware thermal slowdown

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "analyze/rules/counters.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
@@ -180,10 +182,45 @@ void change(const Evidence& evidence, double success, Change& change) {
   }
 }
 
+/// What is left of copies from pageable memory to the GPU where it is pinned instead: `change` then has them in order,
+/// at the rate of the link and without waits. ns a step that these keep the link of the busiest rank busy.
+double pin_copies(const Evidence& evidence, Change& change) {
+  double busiest = 0;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    const EventColumns& events = rank.timeline->events;
+    const double bytes_per_ns = link_rate(evidence, rank.timeline->tracks[rank.list.main_stream].device).rate * 1e-9;
+    double on_link = 0;
+    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+      const GpuWork& work = rank.list.works[i];
+      if (work.category != Category::copy_to_device) continue;
+      if (host_memory(events.detail[work.event]) != HostMemory::pageable) continue;
+      const auto recorded = static_cast<double>(std::max<std::int64_t>(1, work.end - work.start));
+      const double pinned = std::min(recorded, static_cast<double>(events.value[work.event]) / bytes_per_ns);
+      change.ranks[r].duration_scale[i] = static_cast<float>(pinned / recorded);
+      if (rank.in_steps(work)) on_link += pinned;
+    }
+    busiest = std::max(busiest, on_link / rank.step_count());
+  }
+  return busiest;
+}
+
+/// The cure at hand for inputs is pinned memory: at least they are copied in order and faster, at best beside all else,
+/// and the link alone bounds the step. What stays on the GPU needs no link, but whether it may is not recorded.
+double foretell(const Evidence& evidence) {
+  const double without = replayed(kHostTransferRule, evidence, 1.0);
+  if (evidence.rank().gathers.count > 0) return without;  // the table goes to the GPU
+  Change pinned(evidence);
+  change(evidence, 1.0, pinned);
+  const double on_link = pin_copies(evidence, pinned);
+  const double overlapped = on_link > 0 ? std::min(without, evidence.base_step_ns() / on_link) : without;
+  return std::sqrt(std::min(speedup_of(evidence, pinned), overlapped) * overlapped);
+}
+
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply,
-    change,          {1.0, 0.05}};
+    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply, change,
+    {1.0, 0.05},     foretell};
 
 }  // namespace warpmark::analyze

@@ -1,9 +1,7 @@
-// The link between host and GPU is at its limit. Payload that a link carries: about 0.8 of generation x lanes (PCI
-// Express base specification: 0.985 GB/s a lane for generation 3, doubled with every generation, less packet headers).
+// The link between host and GPU is at its limit.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analyze/rules/counters.h"
 #include "analyze/rules/rules.h"
@@ -12,10 +10,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
-constexpr double kPayload = 0.8;
 constexpr double kSaturated = 0.9;
-constexpr double kAssumedLanes = 16;
 
 struct Busy {
   int device = -1;
@@ -25,30 +20,14 @@ struct Busy {
   bool link_known = false;
 };
 
-/// Where the link was not sampled: what the GPU can do at most, so that a slower link goes unnoticed, but none is
-/// accused. PCI Express of NVIDIA's data centre GPUs: generation 3 up to Volta, 4 for Ampere and Ada, 5 from Hopper.
-double assumed_generation(const Evidence& evidence) {
-  int newest = 0;
-  for (const Timeline& timeline : evidence.session->ranks) {
-    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
-  }
-  if (newest == 0 || newest >= 9) return 5;
-  return newest == 8 ? 4 : 3;
-}
-
 std::optional<Busy> busiest(const Evidence& evidence) {
   std::optional<Busy> worst;
   for (const char* id : {"pcie_rx", "pcie_tx"}) {
     for (const CounterSeries* series : series_of(evidence, id)) {
-      const CounterSeries* generation = series_of(evidence, "pcie_link_generation", series->device);
-      const CounterSeries* width = series_of(evidence, "pcie_link_width", series->device);
-      const bool known = generation != nullptr && width != nullptr;
-      const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
-      const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
-      const double limit = kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes * kPayload;
+      const auto [limit, known] = link_rate(evidence, series->device);
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),
-                                      [limit](double value) { return value >= kSaturated * limit; });
+                                      [limit = limit](double value) { return value >= kSaturated * limit; });
       Busy one{series->device, static_cast<double>(busy) / static_cast<double>(series->values.size()),
                highest_of(*series).value_or(0), limit, known};
       if (one.share > 0 && (!worst || one.share > worst->share)) worst = one;
