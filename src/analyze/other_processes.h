@@ -15,8 +15,6 @@ inline constexpr double kUtilizationDisagrees = 0.25;
 /// three. `origin_ns` of the series' times.
 [[nodiscard]] std::optional<double> mean_in_steps(const CounterSeries& series, std::int64_t origin_ns,
                                                   const RankEvidence& rank);
-/// Share of the rank's steps in which its GPU works for it.
-[[nodiscard]] double busy_share(const RankEvidence& rank);
 
 /// Share of the analyzed steps, 0..1, in which the GPU worked, but not for this rank: its own counter of busy time less
 /// the recorded work. Nothing where it was not sampled within the steps, or both agree as well as they do when a

@@ -68,6 +68,22 @@ TEST(OtherProcesses, are_not_suspected_where_another_gpu_may_be_the_program_s) {
   EXPECT_FALSE(others(idle_steps({0.9, 0.2})));
 }
 
+TEST(OtherProcesses, are_not_suspected_where_kernels_follow_one_another) {
+  TimelineScene scene;
+  scene.dispatch_ns = 6'000;
+  for (int step = 0; step < 400; ++step) {
+    scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
+      for (int i = 0; i < 500; ++i) scene.launch(kTensorGemm, 2'000);  // busy for a third of the time
+    });
+  }
+  ProfileSession session;
+  session.ranks.push_back(scene.build());
+  CounterSeries series{"gpu_utilization", "", 0, {}, {}};
+  for (int i = 0; i < 12; ++i) series.times.push_back(i * 100'000'000LL), series.values.push_back(0.95);
+  session.ranks[0].counters.push_back(series);
+  EXPECT_FALSE(others(session));
+}
+
 TEST(OtherProcesses, take_their_share_of_the_blame_and_are_named) {
   const ProfileSession alone = idle_steps({0.2});
   const ProfileSession shared = idle_steps({0.95});

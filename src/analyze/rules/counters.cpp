@@ -74,7 +74,9 @@ bool may_be_used(const SampledGpus& gpus, int device) {
   const CounterSeries* utilization = find_series(gpus, "gpu_utilization", device);
   if (gpus.rank == nullptr || utilization == nullptr) return true;
   const auto mean = mean_in_steps(*utilization, gpus.origin_ns, *gpus.rank);
-  return !mean || *mean + kUtilizationDisagrees >= busy_share(*gpus.rank);
+  const Steps& steps = gpus.rank->steps;  // copies are not counted as utilization
+  const auto computing = static_cast<double>(gpus.rank->computing.covered(steps.start(), steps.end()));
+  return !mean || *mean + kUtilizationDisagrees >= computing / static_cast<double>(steps.length());
 }
 
 Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpus, std::uint64_t reasons) {
