@@ -300,11 +300,7 @@ class Blamer {
       const bool links =
           (is_elementwise(category) || category == Category::reduction) && result_.owner[i] == Owner::none;
       if (links && !chain.empty() && xla_fused_apart(timeline_, list_, chain.back(), i)) close(chain, training);
-      if (links) {
-        chain.push_back(i);
-      } else {
-        close(chain, training);
-      }
+      links ? chain.push_back(i) : close(chain, training);
     }
     close(chain, training);
   }
@@ -318,13 +314,14 @@ class Blamer {
     }
   }
 
-  /// A gather whose rows the next kernels reduce or scatter is one pass with them.
+  /// A gather whose rows the next kernels reduce or scatter is one pass with them. A framework's is an operator of its
+  /// own, whatever reads its rows; what else a kernel of the program's own does that is called so is not known.
   void gathers(const std::vector<std::size_t>& order) {
     constexpr std::size_t kReach = 3;
     for (std::size_t at = 0; at < order.size(); ++at) {
       const std::size_t i = order[at];
       if (list_.works[i].category != Category::gather || length(i) <= kBandwidthBoundNs) continue;
-      ++result_.gathers;
+      bool writes_rows = list_.works[i].op != kNoEvent || is_of_framework(name(i));
       float keep = result_.owner[i] == Owner::memory_bandwidth ? result_.keep[i] : kGather;
       for (std::size_t next = at + 1; next < order.size() && next <= at + kReach; ++next) {
         const std::size_t j = order[next];
@@ -341,9 +338,11 @@ class Blamer {
           own(j, Owner::memory_bandwidth, kReducedScatter);
           keep = kScatteredGather;
         }
+        writes_rows = writes_rows || reduces || scatters;
         if (reduces || scatters || !is_elementwise(category)) break;
       }
-      own(i, Owner::memory_bandwidth, keep);
+      result_.gathers += writes_rows;
+      if (writes_rows) own(i, Owner::memory_bandwidth, keep);
     }
   }
 

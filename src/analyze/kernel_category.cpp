@@ -163,6 +163,11 @@ bool is_layout_conversion(std::string_view kernel_name) {
 
 bool is_xla_fusion(std::string_view kernel_name) { return is_fusion(kernel_name); }
 
+bool is_of_framework(std::string_view kernel_name) {
+  return is_fusion(kernel_name) || contains_any(kernel_name, {"at::native", "at6native", "triton_", "cupy_", "thrust",
+                                                              "cub::", "tensorflow", "paddle"});
+}
+
 bool is_multi_tensor(std::string_view kernel_name) {
   return contains_any(kernel_name,
                       {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});

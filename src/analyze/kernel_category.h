@@ -50,6 +50,8 @@ enum class MatrixMath : std::uint8_t {
 /// A kernel that XLA made of what it fused, or of one operation that it wrapped; not its matrix products.
 /// Asked of every kernel of a chain: copies nothing. XLA writes lower case.
 [[nodiscard]] bool is_xla_fusion(std::string_view kernel_name);
+/// A framework or a library of algorithms named the kernel, which is one operation then; else the program did.
+[[nodiscard]] bool is_of_framework(std::string_view kernel_name);
 /// One kernel for many parameters (foreach, fused, Apex multi-tensor).
 [[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
 

@@ -282,6 +282,18 @@ TEST(Cures, rolled_tensors_are_fused_with_what_is_computed_on_them) {
   EXPECT_GT(find(analysis, "memory_bandwidth")->gain.low, 5);
 }
 
+TEST(Cures, a_kernel_of_the_program_s_own_that_gathers_may_be_all_there_is_to_do) {
+  const auto finding_on = [](const char* kernel) {
+    const Analysis analysis = of(iterated(6, [kernel](TimelineScene& scene) {
+      for (int i = 0; i < 10; ++i) scene.launch(kernel, 100'000), scene.launch("update(float*)", 20'000);
+    }));
+    return find(analysis, "memory_bandwidth") != nullptr;
+  };
+  EXPECT_FALSE(finding_on("gather_ranks(int const*, int const*, float const*, float*, int)"));
+  EXPECT_TRUE(finding_on("cupy_take"));
+  EXPECT_TRUE(finding_on(kGather));
+}
+
 TEST(Cures, a_gather_that_is_reduced_still_reads_its_rows) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 5; ++i) {
