@@ -269,7 +269,7 @@ class Blamer {
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;
         default:
           if (!is_compute(work.category) || is_matrix(work.category)) break;
-          if (contains_any(name(i), {"double"})) {
+          if (contains_any(name(i), {"double"}) || is_in_doubles(name(i))) {
             result_.narrow[i] = kDoubleBytes;
           } else if (work.category != Category::optimizer) {
             const bool half = contains_any(name(i), {"bfloat16", "half", "bf16", "fp16", "f16"});

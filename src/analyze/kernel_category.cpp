@@ -168,6 +168,14 @@ bool is_of_framework(std::string_view kernel_name) {
                                                               "cub::", "tensorflow", "paddle"});
 }
 
+bool is_in_doubles(std::string_view kernel_name) {
+  if (kernel_name.starts_with("cupy")) return has(kernel_name, {"float64", "complex128"});
+  if (!has(kernel_name, {"double"}) || is_of_framework(kernel_name)) return false;
+  return has(kernel_name, {"<double", ", double>", "double*", "double const*", "double2*", "double2 const*", "double3*",
+                           "double3 const*", "double4*", "double4 const*"}) &&
+         !has(kernel_name, {"float", "half", "bfloat"});
+}
+
 bool is_multi_tensor(std::string_view kernel_name) {
   return contains_any(kernel_name,
                       {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});

@@ -52,6 +52,9 @@ enum class MatrixMath : std::uint8_t {
 [[nodiscard]] bool is_xla_fusion(std::string_view kernel_name);
 /// A framework or a library of algorithms named the kernel, which is one operation then; else the program did.
 [[nodiscard]] bool is_of_framework(std::string_view kernel_name);
+/// All its data is in double precision, as its own parameters or CuPy's types say: a pointer or a template's argument,
+/// and none of another floating-point type. No framework's, whose names also hold the types of scalars and sums.
+[[nodiscard]] bool is_in_doubles(std::string_view kernel_name);
 /// One kernel for many parameters (foreach, fused, Apex multi-tensor).
 [[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
 

@@ -171,20 +171,6 @@ TEST(Cures, what_the_host_does_with_what_it_copied_goes_with_the_copy) {
   expect_gain(&analysis.findings.front(), 7.0);
 }
 
-TEST(Cures, what_the_program_is_given_still_crosses_the_link) {
-  // 500 MB a step: 63 ms from pageable memory, some 10 ms over PCIe 5; 2 ms of work
-  const auto gain_of = [](HostMemory memory) {
-    const Analysis analysis = of(testing_support::iterated(6, [memory](TimelineScene& scene) {
-      scene.copy(CopyKind::host_to_device, memory, 500'000'000, 63'000'000, true);
-      for (int i = 0; i < 10; ++i) scene.launch("correlate", 200'000);
-    }));
-    return find(analysis, "host_transfer")->gain;
-  };
-  EXPECT_LT(gain_of(HostMemory::pageable).high, 9);
-  EXPECT_GT(gain_of(HostMemory::pageable).low, 3);
-  EXPECT_GT(gain_of(HostMemory::pinned).low, 15);  // slow for another reason: nothing is known of what is left
-}
-
 TEST(Cures, the_wait_in_a_blocking_copy_goes_with_the_copy) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 20; ++i) {
@@ -280,18 +266,6 @@ TEST(Cures, rolled_tensors_are_fused_with_what_is_computed_on_them) {
     }
   }));
   EXPECT_GT(find(analysis, "memory_bandwidth")->gain.low, 5);
-}
-
-TEST(Cures, a_kernel_of_the_program_s_own_that_gathers_may_be_all_there_is_to_do) {
-  const auto finding_on = [](const char* kernel) {
-    const Analysis analysis = of(iterated(6, [kernel](TimelineScene& scene) {
-      for (int i = 0; i < 10; ++i) scene.launch(kernel, 100'000), scene.launch("update(float*)", 20'000);
-    }));
-    return find(analysis, "memory_bandwidth") != nullptr;
-  };
-  EXPECT_FALSE(finding_on("gather_ranks(int const*, int const*, float const*, float*, int)"));
-  EXPECT_TRUE(finding_on("cupy_take"));
-  EXPECT_TRUE(finding_on(kGather));
 }
 
 TEST(Cures, a_gather_that_is_reduced_still_reads_its_rows) {

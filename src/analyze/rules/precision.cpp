@@ -84,6 +84,14 @@ constexpr Advice kLeaveDoubles = {
     "jax.config.update('jax_enable_x64', False)",
     "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
 };
+constexpr Advice kComputeInSingles = {
+    AdviceKind::code,
+    "If the result allows it, compute in single precision, or in doubles only where they matter.",
+    "using real = float;  // and 0.5F, sqrtf(x): one double literal makes the whole expression one of doubles",
+    "model = model.float(); x = x.float()",
+    "jax.config.update('jax_enable_x64', False)",
+    "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
+};
 constexpr Advice kLayoutOfTensorCores = {
     AdviceKind::code,
     "For convolutions keep tensors in the layout of the tensor cores.",
@@ -153,13 +161,59 @@ void put_tf32_first(const Evidence& evidence, Finding& finding) {
       gain_around(speedup_of(evidence, change), kPrecisionRule.calibration, "replay with matrix work in 16 bits");
 }
 
+// FP64 to FP32 outside of tensor cores on data centre GPUs: 34 to 67 TFLOP/s (NVIDIA H100 data sheet), and half of the
+// bytes. Others have far fewer units for FP64.
+constexpr double kSinglesLeft = 0.5;
+constexpr double kLeastInDoubles = 0.02;  // of the step
+constexpr double kNoteAtMost = 0.35;      // much is computed in doubles because it has to be
+
+std::vector<bool> works_in_doubles(const RankEvidence& rank) {
+  const NameTable& names = rank.timeline->names;
+  std::vector<bool> by_name;
+  for (NameId i = 0; i < names.size(); ++i) by_name.push_back(is_in_doubles(names.at(i)));
+  std::vector<bool> found;
+  for (const GpuWork& work : rank.list.works) {
+    found.push_back(by_name[rank.timeline->events.name[work.event]] && is_compute(work.category) &&
+                    work.math == MatrixMath::none);
+  }
+  return found;
+}
+
+/// Kernels of the program's own, which no tensor core would compute.
+std::vector<Finding> apply_to_doubles(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const std::vector<bool> doubles = works_in_doubles(rank);
+  Change change(evidence);
+  open_columns(rank, change.ranks[evidence.critical]);
+  double sum = 0;
+  for (std::size_t i = 0; i < doubles.size(); ++i) {
+    if (!doubles[i]) continue;
+    change.ranks[evidence.critical].duration_scale[i] = kSinglesLeft;
+    const GpuWork& work = rank.list.works[i];
+    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count();
+  }
+  const double step = rank.undisturbed_step_ns();
+  if (sum < kLeastInDoubles * step) return {};
+  Finding finding = make_finding(
+      kPrecisionRule, sum * (1 - kSinglesLeft), step,
+      "Kernels compute in double precision for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")");
+  finding.severity = std::min(finding.severity, kNoteAtMost);
+  finding.evidence = {time_fact("fp64_per_step", "Kernels whose data is in double precision, per step", sum)};
+  advise(evidence, {kComputeInSingles}, finding);
+  finding.gain = gain_around(speedup_of(evidence, change), kPrecisionRule.calibration,
+                             "replay with half the time for what is computed in doubles");
+  show_works(
+      rank, [&doubles](std::size_t i) { return doubles[i]; }, finding);
+  return {finding};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
   // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
   const double avoidable = avoidable_ns(rank, Owner::precision);
   const double lost = std::max(avoidable - kTf32Forgiven * tf32, 0.0);
-  if (lost <= 0 || !has_tensor_cores(rank)) return {};
+  if (lost <= 0 || !has_tensor_cores(rank)) return apply_to_doubles(evidence);
   const double step = rank.undisturbed_step_ns();
   const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);

@@ -1,0 +1,75 @@
+// What can be told of programs of kernels of their own: in CUDA C++, or from Python without a framework of networks.
+#include <gtest/gtest.h>
+
+#include "analyze/analyze.h"
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::expect_gain;
+using testing_support::find;
+using testing_support::iterated;
+using testing_support::of;
+using testing_support::TimelineScene;
+
+constexpr const char* kGather = "void at::native::vectorized_gather_kernel<16, long>";
+
+TEST(NativePrograms, what_the_program_is_given_still_crosses_the_link) {
+  // 500 MB a step: 63 ms from pageable memory, some 10 ms over PCIe 5; 2 ms of work
+  const auto gain_of = [](HostMemory memory) {
+    const Analysis analysis = of(testing_support::iterated(6, [memory](TimelineScene& scene) {
+      scene.copy(CopyKind::host_to_device, memory, 500'000'000, 63'000'000, true);
+      for (int i = 0; i < 10; ++i) scene.launch("correlate", 200'000);
+    }));
+    return find(analysis, "host_transfer")->gain;
+  };
+  EXPECT_LT(gain_of(HostMemory::pageable).high, 9);
+  EXPECT_GT(gain_of(HostMemory::pageable).low, 3);
+  EXPECT_GT(gain_of(HostMemory::pinned).low, 15);  // slow for another reason: nothing is known of what is left
+}
+
+TEST(NativePrograms, a_kernel_of_the_program_s_own_that_gathers_may_be_all_there_is_to_do) {
+  const auto finding_on = [](const char* kernel) {
+    const Analysis analysis = of(iterated(6, [kernel](TimelineScene& scene) {
+      for (int i = 0; i < 10; ++i) scene.launch(kernel, 100'000), scene.launch("update(float*)", 20'000);
+    }));
+    return find(analysis, "memory_bandwidth") != nullptr;
+  };
+  EXPECT_FALSE(finding_on("gather_ranks(int const*, int const*, float const*, float*, int)"));
+  EXPECT_TRUE(finding_on("cupy_take"));
+  EXPECT_TRUE(finding_on(kGather));
+}
+
+Analysis program_of(const char* kernel) {
+  return of(iterated(6, [kernel](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch(kernel, 500'000);
+  }));
+}
+
+TEST(NativePrograms, in_double_precision_are_told_so_in_a_note) {
+  for (const char* kernel : {"void option_greeks<double>(Options<double>, Greeks<double>, double)",
+                             "advance(double2*, double const*, int)", "cupy_multiply__float64_float_float64"}) {
+    const Analysis analysis = program_of(kernel);
+    const Finding* finding = find(analysis, "precision");
+    ASSERT_NE(finding, nullptr) << kernel;
+    EXPECT_LT(finding->severity, 0.4) << kernel;
+    EXPECT_GT(finding->severity, 0.2) << kernel;
+    EXPECT_FALSE(finding->recommendations.empty());
+    expect_gain(finding, 2.0);
+  }
+}
+
+TEST(NativePrograms, of_single_precision_may_add_up_in_doubles) {
+  for (const char* kernel : {"price_paths(float4 const*, double*, int)", "advance(float*, float const*, double)",
+                             "double_buffered(float*, float const*)", "void stencil<float>(float*, double)",
+                             "cupy_multiply__float32_float_float32",
+                             "void at::native::vectorized_elementwise_kernel<4, pow<float, double>>"}) {
+    const Analysis analysis = program_of(kernel);
+    EXPECT_EQ(find(analysis, "precision"), nullptr) << kernel;
+  }
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
