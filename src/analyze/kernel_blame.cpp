@@ -11,6 +11,7 @@
 #include "analyze/needless_copies.h"
 #include "analyze/operator_shapes.h"
 #include "analyze/steps.h"
+#include "analyze/streaming_kernels.h"
 #include "analyze/xla_kernels.h"
 
 namespace warpmark::analyze {
@@ -36,6 +37,7 @@ constexpr float kReducedScatter = 0.1F;
 constexpr float kLayout = 0.1F;
 constexpr double kChainPasses = 1.25;  // of the longest kernel: what a fused chain still has to move ...
 constexpr double kChainRest = 0.03;    // ... and of the sum: its arithmetic, and results that others need
+constexpr double kOwnPasses = 1.5;     // of own kernels: 1.05 and 2.1 in two programs, the second with a stencil
 // In training a reduction ends a pass: the backward pass reads what was normalised, gradients are sums over the batch.
 constexpr double kPassOfReduction = 0.6;  // of the longest kernel
 // Without a backward pass a row's reduction ends no pass while the row fits into registers, but what is then reduced in
@@ -49,19 +51,9 @@ constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and
 constexpr int kPassOfSoftmax = 8;   // a kernel shorter than the softmax by more does not pass over the scores
 
 struct ScoreShape {
-  std::int64_t elements;
-  std::int64_t rows;
-  std::int64_t columns;
+  std::int64_t elements, rows, columns;
   auto operator<=>(const ScoreShape&) const = default;
 };
-
-std::int64_t product(const std::vector<std::int64_t>& dims) {
-  std::int64_t elements = 1;
-  for (const std::int64_t one : dims) elements *= std::max<std::int64_t>(one, 1);
-  return elements;
-}
-
-bool is_matrix(Category category) { return category == Category::gemm || category == Category::convolution; }
 
 class Blamer {
  public:
@@ -126,7 +118,7 @@ class Blamer {
       if (work.category != Category::softmax && work.category != Category::gemm) continue;
       for (const auto& dims : shapes_of(work.op)) {
         if (dims.size() < 3 || dims[dims.size() - 1] < 16 || dims[dims.size() - 2] < 2) continue;
-        const ScoreShape shape{product(dims), dims[dims.size() - 2], dims[dims.size() - 1]};
+        const ScoreShape shape{elements_in(dims), dims[dims.size() - 2], dims[dims.size() - 1]};
         (work.category == Category::softmax ? softmaxed : multiplied).insert(shape);
       }
     }
@@ -158,7 +150,7 @@ class Blamer {
       if (dims.size() < 3) continue;
       const std::int64_t a = dims[dims.size() - 2];
       const std::int64_t b = dims[dims.size() - 1];
-      const std::int64_t elements = product(dims);
+      const std::int64_t elements = elements_in(dims);
       if (scores.contains({elements, a, b}) || scores.contains({elements, b, a})) return true;
     }
     return false;
@@ -171,7 +163,7 @@ class Blamer {
       if (shapes[i].size() < 3 || shapes[i + 1].size() < 3) continue;
       const std::int64_t rows = shapes[i][shapes[i].size() - 2];
       const std::int64_t columns = shapes[i + 1].back();
-      const std::int64_t elements = product(shapes[i]) / std::max<std::int64_t>(1, shapes[i].back()) * columns;
+      const std::int64_t elements = elements_in(shapes[i]) / std::max<std::int64_t>(1, shapes[i].back()) * columns;
       if (scores.contains({elements, rows, columns})) return true;
     }
     return false;
@@ -268,13 +260,13 @@ class Blamer {
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;
         default:
-          if (!is_compute(work.category) || is_matrix(work.category)) break;
+          if (!is_compute(work.category) || work.category == Category::gemm || work.category == Category::convolution)
+            break;
           if (contains_any(name(i), {"double"}) || is_in_doubles(name(i))) {
             result_.narrow[i] = kDoubleBytes;
           } else if (work.category != Category::optimizer) {
             const bool half = contains_any(name(i), {"bfloat16", "half", "bf16", "fp16", "f16"});
-            const bool attends = work.category == Category::attention;
-            result_.narrow[i] = half ? 1.0F : attends ? kWideAttention : narrower;
+            result_.narrow[i] = half ? 1.0F : work.category == Category::attention ? kWideAttention : narrower;
           }
       }
     }
@@ -287,6 +279,7 @@ class Blamer {
       ++result_.layout_conversions;
     }
     const std::vector<std::size_t> order = works_of_main_stream(list_);
+    streaming_ = find_streaming_kernels(timeline_, list_);
     gathers(order);
     std::vector<std::size_t> chain;
     const bool training = has_backward_pass(timeline_, list_);
@@ -297,12 +290,19 @@ class Blamer {
       const Category category = list_.works[i].category;
       if (category == Category::memset) continue;
       for (; border != borders.end() && list_.works[i].start >= *border; ++border) close(chain, training);
-      const bool links =
-          (is_elementwise(category) || category == Category::reduction) && result_.owner[i] == Owner::none;
-      if (links && !chain.empty() && xla_fused_apart(timeline_, list_, chain.back(), i)) close(chain, training);
+      const bool passes = is_elementwise(category) || category == Category::reduction || streaming_[i] > 0;
+      const bool links = passes && result_.owner[i] == Owner::none;
+      if (links && !chain.empty() && are_apart(chain, i)) close(chain, training);
       links ? chain.push_back(i) : close(chain, training);
     }
     close(chain, training);
+  }
+
+  /// Kernels of the program's own have one index space, and each comes once: what is repeated is a loop, of which a
+  /// round needs all of the one before.
+  bool are_apart(const std::vector<std::size_t>& chain, std::size_t i) const {
+    if (xla_fused_apart(timeline_, list_, chain.back(), i) || streaming_[chain.back()] != streaming_[i]) return true;
+    return streaming_[i] > 0 && std::ranges::any_of(chain, [&](std::size_t j) { return name(j) == name(i); });
   }
 
   void appends() {
@@ -356,8 +356,8 @@ class Blamer {
       longest = std::max(longest, length(i));
     }
     if (chain.size() >= 2 && sum > kBandwidthBoundNs * std::ssize(chain)) {
-      const double passes =
-          kChainPasses + (training ? kPassOfReduction : kReductionAgain) * static_cast<double>(reductions);
+      const double passes = (streaming_[chain.front()] > 0 ? kOwnPasses : kChainPasses) +
+                            (training ? kPassOfReduction : kReductionAgain) * static_cast<double>(reductions);
       const double fused = passes * static_cast<double>(longest) + kChainRest * static_cast<double>(sum);
       const auto keep = static_cast<float>(std::min(1.0, fused / static_cast<double>(sum)));
       for (const std::size_t i : chain)
@@ -387,6 +387,7 @@ class Blamer {
   const WorkList& list_;
   std::span<const StepSpan> steps_;
   std::vector<Shapes> shapes_;  // by NameId, parsed when needed
+  std::vector<std::uint64_t> streaming_;
   KernelBlame result_;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/analyze.h"
+#include "analyze/streaming_kernels.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
@@ -46,6 +47,53 @@ Analysis program_of(const char* kernel) {
   return of(iterated(6, [kernel](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) scene.launch(kernel, 500'000);
   }));
+}
+
+TEST(BytesAThread, are_told_by_the_parameters) {
+  EXPECT_EQ(bytes_a_thread("smooth(float const*, float4*, int)"), 20);
+  EXPECT_EQ(bytes_a_thread("void scale<float, 4>(float*, unsigned char const*, std::array<float, 2>)"), 5);
+  EXPECT_EQ(bytes_a_thread("half_sum(__half*, __nv_bfloat16 const*)"), 4);
+  EXPECT_EQ(bytes_a_thread("kick(Particle*, float)"), 0);  // of a record any part may be read
+  EXPECT_EQ(bytes_a_thread("links(float**)"), 0);
+  EXPECT_EQ(bytes_a_thread("step(int, float)"), 0);
+  EXPECT_EQ(bytes_a_thread("find_motifs"), 0);
+  EXPECT_EQ(bytes_a_thread(")"), 0);
+  EXPECT_EQ(bytes_a_thread("f(,*)"), 0);
+}
+
+/// Passes over 67M elements by default: 256 threads a block.
+Analysis passes_of(std::initializer_list<const char*> kernels, std::int64_t ns, std::uint32_t blocks = 1U << 18) {
+  return of(iterated(6, [=](TimelineScene& scene) {
+    for (const char* kernel : kernels) scene.launch(kernel, ns, blocks);
+  }));
+}
+
+TEST(NativePrograms, that_pass_over_memory_again_and_again_are_told_so_in_a_note) {
+  const auto kernels = {"exposure(float4*)", "contrast(float4*)", "saturation(float4*)", "gamma_curve(float4*)"};
+  const Analysis analysis = passes_of(kernels, 500'000);
+  const Finding* finding = find(analysis, "memory_bandwidth");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GT(finding->severity, 0.2);
+  EXPECT_LT(finding->severity, 0.4);  // a stencil between them could not be fused
+  expect_gain(finding, 2.4);
+  const Analysis computing = passes_of(kernels, 10'000'000);
+  EXPECT_EQ(find(computing, "memory_bandwidth"), nullptr);
+  const Analysis cached = passes_of(kernels, 2'000, 1U << 10);
+  EXPECT_EQ(find(cached, "memory_bandwidth"), nullptr);
+}
+
+TEST(NativePrograms, of_one_busy_kernel_are_to_be_profiled) {
+  const Analysis analysis = program_of("sgd_columns(int const*, float const*, float*)");
+  const Finding* finding = find(analysis, "compute_bound");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->recommendations.front().snippet.find("--ncu"), std::string::npos);
+}
+
+TEST(NativePrograms, that_iterate_need_each_round) {
+  const Analysis analysis = passes_of({"relax(float4*, float4 const*)", "relax(float4*, float4 const*)",
+                                       "relax(float4*, float4 const*)", "relax(float4*, float4 const*)"},
+                                      600'000);
+  EXPECT_EQ(find(analysis, "memory_bandwidth"), nullptr);
 }
 
 TEST(NativePrograms, in_double_precision_are_told_so_in_a_note) {

@@ -6,6 +6,18 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kBusyShare = 0.85;
+constexpr double kMostlyOwn = 0.5;
+
+/// Where nearly all the time goes to kernels whose names say nothing, what they lose shows in their metrics alone.
+void ask_for_metrics(double own_share, Finding& finding) {
+  finding.evidence.push_back(
+      share_fact("own_kernel_share", "Kernels of the program's own, which a timeline does not look into", own_share));
+  finding.recommendations = {
+      {AdviceKind::measure,
+       "Profile these kernels: strided or scattered access, double precision by accident and low occupancy show in "
+       "kernel metrics alone.",
+       "warpmark profile --ncu 5 -- <command>"}};
+}
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
@@ -20,6 +32,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   finding.recommendations = {{AdviceKind::measure, "To go further, profile the costliest kernels one by one.",
                               "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv"}};
+  const double own = rank.part_ns(Part::other_kernels) / step;
+  if (own > kMostlyOwn && evidence.session->kernels.empty()) ask_for_metrics(own, finding);
   finding.gain = {1.0, 1.0, "nothing to remove"};
   return {finding};
 }

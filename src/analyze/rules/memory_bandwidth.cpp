@@ -11,6 +11,7 @@ namespace {
 /// Of what fusing could save, what is blamed: passes over memory are part of every program, and how far a compiler gets
 /// is not known beforehand, where a wait or a copy was recorded as it is. The gain has an interval for that.
 constexpr double kSurelyReached = 0.5;
+constexpr double kOwnPassesAtMost = 0.35;
 
 constexpr Advice kGrowInPlace = {
     AdviceKind::code,
@@ -37,6 +38,12 @@ constexpr Advice kFuseChainsByHand = {
     nullptr,
     "@cupy.fuse()  # or cupy.ElementwiseKernel with the expression in CUDA C++\n"
     "def scale(x, mean, deviation): return (x - mean) / deviation",
+};
+constexpr Advice kFuseOwnKernels = {
+    AdviceKind::code,
+    "Do in one kernel what several do to the same elements: what is between stays in registers. What one needs of "
+    "neighbours it computes again, or shares within its block.",
+    "out[i] = gamma_curve(contrast(exposure(in[i])));  // one kernel: every element is read and written once",
 };
 constexpr Advice kKeepLayout = {
     AdviceKind::code,
@@ -65,6 +72,18 @@ double appending_ns(const RankEvidence& rank) {
   double sum = 0;
   for (const std::size_t i : rank.blame.appends) {
     const GpuWork& work = rank.list.works[i];
+    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
+  }
+  return sum / rank.step_count();
+}
+
+/// Avoidable time of kernels of the program's own, a step. Whether one needs what another thread of the one before it
+/// wrote, as in a stencil, is not recorded: a note.
+double own_passes_ns(const RankEvidence& rank) {
+  double sum = 0;
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (rank.blame.owner[i] != Owner::memory_bandwidth || work.category != Category::other) continue;
     if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
   }
   return sum / rank.step_count();
@@ -105,6 +124,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("data_movement_per_step", "Elementwise chains, gathers, layout conversions and appending, per step",
                 owned_ns(rank, Owner::memory_bandwidth)),
   };
+  const double own = own_passes_ns(rank) * kSurelyReached;
+  finding.severity = std::min(finding.severity, std::max(severity_of(lost - own, step), kOwnPassesAtMost));
+  if (own > 0) {
+    finding.evidence.push_back(time_fact("own_passes_avoidable_per_step",
+                                         "Of it in kernels of the program's own, which pass over memory one after "
+                                         "another: the bytes of their parameters take most of their time. As far as "
+                                         "each element needs no others, per step",
+                                         own));
+  }
   if (by_fusing >= 1) {  // ns: less is the rounding of the difference
     finding.evidence.push_back(time_fact("data_movement_avoidable_per_step",
                                          "Counted as avoidable, half of what fusing could save at best, per step",
@@ -116,6 +144,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   add_kinds(blame, finding);
   if (appending > by_fusing) advise(evidence, {kGrowInPlace}, finding);
+  if (own > by_fusing / 2) advise(evidence, {kFuseOwnKernels}, finding);
   if (blame.chains > 0 && by_fusing >= 1)
     advise(evidence, {evidence.compiled ? kMendGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
   if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
