@@ -102,6 +102,30 @@ TEST_F(Recording, reads_back_what_was_written) {
   EXPECT_TRUE(timeline.quality.empty());
 }
 
+TEST_F(Recording, leaves_out_what_an_earlier_window_left_unfinished) {
+  RecordingWriter writer;
+  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
+  writer.metadata("recording_begin_ns", "1700000000000005000");  // the launch began before, the kernel after
+  record_two_events(writer, false);
+  recording::TrackRecord stream;
+  stream.kind = static_cast<std::uint8_t>(TrackKind::gpu_stream);
+  EventRecord kernel;
+  kernel.start_ns = 1'699'999'998'000'000'000;
+  kernel.duration_ns = 2'000'100'000;  // CUPTI wrote the end of a later replay of the same graph
+  kernel.name = writer.name("add");
+  kernel.track = writer.track(stream, {});
+  kernel.kind = static_cast<std::uint8_t>(EventKind::kernel);
+  writer.event(kernel);
+  writer.finish();
+  const auto session = read_session(std::vector{path("a.wmrec")});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const Timeline& timeline = session->ranks.at(0);
+  EXPECT_EQ(timeline.events.size(), 2U);
+  EXPECT_EQ(timeline.origin_ns, 1'700'000'000'000'000'123);
+  ASSERT_EQ(timeline.quality.size(), 1U);
+  EXPECT_EQ(timeline.quality[0].id, "earlier_window");
+}
+
 TEST_F(Recording, cut_at_any_byte_gives_the_whole_chunks_before_the_cut) {
   RecordingWriter writer;
   ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));

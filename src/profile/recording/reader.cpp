@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -203,7 +204,20 @@ class Part {
       builder_.issue("dropped_records", "records that CUPTI had no room for: the program was faster than the recorder",
                      {}, std::atoll(text.c_str()));
     }
+    if (key == "recording_begin_ns") begin_ns_ = std::atoll(text.c_str());
     builder_.add_metadata(key, value);
+  }
+
+  /// CUPTI delivers what a window left unfinished during the next one, with ends of a later replay of the same graph.
+  [[nodiscard]] bool is_of_earlier_window(const EventRecord& record) const {
+    switch (static_cast<EventKind>(record.kind)) {
+      case EventKind::kernel:
+      case EventKind::memcpy:
+      case EventKind::memset:
+      case EventKind::graph:
+      case EventKind::overhead: return record.start_ns < begin_ns_;
+      default: return false;
+    }
   }
 
   /// "index|name|memory bytes|multiprocessors|major|minor", since version 3 "|most threads of a multiprocessor"
@@ -237,6 +251,10 @@ class Part {
     const auto track = tracks_.find(record.track);
     if (track == tracks_.end() || record.kind > static_cast<std::uint8_t>(EventKind::other)) {
       builder_.issue("unknown_track", "events of a row or kind that was never described: left out");
+      return;
+    }
+    if (is_of_earlier_window(record)) {
+      builder_.issue("earlier_window", "work of the GPU from before the recording began: left out");
       return;
     }
     NewEvent event{.start = record.start_ns,
@@ -287,6 +305,7 @@ class Part {
 
   TimelineBuilder builder_;
   bool complete_ = false;
+  std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t events_ = 0;
   std::unordered_map<std::uint64_t, CollectiveRecord> collectives_;  ///< by the number of their event
   std::vector<KernelProfile> kernels_;
