@@ -79,7 +79,9 @@ std::vector<std::size_t> find_xla_attention(const Timeline& timeline, const Work
       fusions_only = fusions_only && is_xla_fusion(timeline.name_of(list.works[i].event));
       continue;
     }
-    const bool between = product != SIZE_MAX && at > product + 1 && at <= product + 1 + kMostFusions;
+    // The last product of one execution and the first of the next one share no scores.
+    const bool between = product != SIZE_MAX && at > product + 1 && at <= product + 1 + kMostFusions &&
+                         xla_module_of(timeline, list, order[product]) == xla_module_of(timeline, list, i);
     if (between && fusions_only && passes >= kShortestScorePassNs &&
         passes > kLeastTimesProducts * (length_of(list, order[product]) + length_of(list, i)) &&
         list.works[i].math != MatrixMath::simt_fp64) {

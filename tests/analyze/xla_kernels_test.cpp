@@ -75,6 +75,18 @@ TEST(XlaKernels, tell_attention_by_passes_longer_than_the_products_around_them) 
   EXPECT_EQ(find(activation, "attention"), nullptr);
 }
 
+TEST(XlaKernels, between_two_executions_hold_no_scores) {
+  const Analysis analysis = of(iterated(6, [](TimelineScene& scene) {
+    execution(scene, 1, [&] {
+      scene.launch("loop_convert_fusion", 5'000'000);  // a lookup that feeds the products
+      scene.launch(kProduct, 200'000);
+      scene.launch("loop_maximum_fusion", 40'000);
+      scene.launch(kProduct, 200'000);
+    });
+  }));
+  EXPECT_EQ(find(analysis, "attention"), nullptr);
+}
+
 TEST(XlaKernels, launched_by_many_executions_are_cured_by_compiling_them_as_one) {
   const Analysis analysis = of(iterated(6, [](TimelineScene& scene) {
     for (int i = 0; i < 50; ++i) {
