@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "profile/recording/format.h"
+#include "profile/recording/graph_ends.h"
 #include "profile/recording/repeated_ids.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
@@ -139,6 +140,11 @@ class Part {
     if (const std::int64_t calls = converted ? 0 : tell_calls_apart(timeline); calls > 0) {
       count_issue(timeline.quality, "repeated_call_number",
                   "calls to which CUPTI gave one number: kernels and copies were joined to them in order", {}, calls);
+    }
+    if (const std::int64_t ends = converted ? 0 : mend_graph_ends(timeline); ends > 0) {
+      count_issue(timeline.quality, "end_of_later_launch",
+                  "kernels of a graph's last launch with the end of a later one: taken to last as long as in others",
+                  {}, ends);
     }
     for (auto& kernel : kernels_) session.kernels.push_back(std::move(kernel));
     if (timeline.events.size() == 0) {
