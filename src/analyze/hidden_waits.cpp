@@ -50,13 +50,29 @@ class Awaited {
             .end = std::min(events.end(event), ended->first + kLongestWakeNs),
             .event = event,
             .track = track,
-            .moves_data = downloads(timeline_, work)};
+            .moves_data = reads && downloads_much(track, ended, events.start[event]),
+            .reads = reads};
   }
 
  private:
+  const Ends& ends_for(std::uint32_t track) const {
+    return own_[track].size() * kLaunchesMuch >= all_.size() ? all_ : own_[track];
+  }
+
+  /// Of several copies to the host that the wait was for the last may be a small one.
+  [[nodiscard]] bool downloads_much(std::uint32_t track, const Ends::value_type* last, std::int64_t from) const {
+    constexpr std::ptrdiff_t kMostLookedAt = 64;
+    const Ends::value_type* first = ends_for(track).data();
+    first = std::max(first, last - std::min(last - first, kMostLookedAt));
+    for (const auto* one = last; one >= first && one->first > from; --one) {
+      if (list_.works[one->second].downloads) return true;
+    }
+    return false;
+  }
+
   /// The last that ended in (from, to], nullptr if none did.
   [[nodiscard]] const Ends::value_type* last_end(std::uint32_t track, std::int64_t from, std::int64_t to) const {
-    const Ends& ends = own_[track].size() * kLaunchesMuch >= all_.size() ? all_ : own_[track];
+    const Ends& ends = ends_for(track);
     const auto next = std::upper_bound(ends.begin(), ends.end(), std::pair(to, SIZE_MAX));
     return next == ends.begin() || std::prev(next)->first <= from ? nullptr : &*std::prev(next);
   }

@@ -19,7 +19,8 @@ struct HiddenWait {
   std::int64_t end = 0;
   EventIndex event = kNoEvent;  ///< of kind os_call
   std::uint32_t track = 0;
-  bool moves_data = false;  ///< what ended last was a copy to the host of more than a value
+  bool moves_data = false;  ///< what ended was a copy to the host of more than a value, or several
+  bool reads = false;       ///< what ended last was a copy to the host
 };
 
 /// pthread_cond_wait, futex, poll and the like, and the "blocked" of warpmark's recordings.

@@ -12,6 +12,7 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
+constexpr std::int64_t kOneNumberBytes = 16;
 constexpr std::int64_t kLongLoadingNs = 300'000;
 // Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
 // stretch between operators is the program's own.
@@ -95,7 +96,7 @@ struct HostActivity::Builder {
     if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
     if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
-    if (copy->second->category == Category::copy_to_host && events.value[work] <= kScalarBytes) return HostCause::sync;
+    if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
   }
@@ -207,8 +208,9 @@ void name_picking(std::vector<HostSegment>& segments) {
   }
 }
 
-bool downloads(const Timeline& timeline, const GpuWork& work) {
-  return work.category == Category::copy_to_host && timeline.events.value[work.event] > kScalarBytes;
+bool uploads(const Timeline& timeline, const GpuWork& work) {
+  const std::int64_t bytes = timeline.events.value[work.event];
+  return work.category == Category::copy_to_device && (bytes <= 0 || bytes > kOneNumberBytes);
 }
 
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
@@ -251,6 +253,7 @@ void HostActivity::add_hidden_waits(const std::vector<HiddenWait>& waits, const 
   for (const HiddenWait& wait : waits) {
     if (!wanted[wait.track]) continue;
     of_track[wait.track].push_back(&wait);
+    if (wait.reads) hidden_reads_.insert(wait.event);
     blocking_.push_back({wait.start, wait.end, gpu_busy.covered(wait.start, wait.end), wait.event, cause_of(wait)});
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {

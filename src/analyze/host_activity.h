@@ -61,6 +61,8 @@ class HostActivity {
   [[nodiscard]] const DebugModes& debug_modes() const { return modes_; }
   /// The segment copies in the host's memory, for which it need not wait for the GPU.
   [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
+  /// The segment is a wait that no call tells for what was copied to the host.
+  [[nodiscard]] bool awaits_read(const HostSegment& segment) const { return hidden_reads_.contains(segment.event); }
 
  private:
   struct Track {
@@ -81,6 +83,7 @@ class HostActivity {
   std::vector<Track> tracks_;
   std::vector<BlockingCall> blocking_;
   std::unordered_set<EventIndex> staging_;
+  std::unordered_set<EventIndex> hidden_reads_;
   DebugModes modes_;
 };
 
@@ -103,8 +106,8 @@ void name_work_on_download(std::vector<HostSegment>& segments);
 /// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what
 /// the program itself does longer stays.
 void name_picking(std::vector<HostSegment>& segments);
-/// A copy to the host that moves data, not one value (64 KiB).
-[[nodiscard]] bool downloads(const Timeline& timeline, const GpuWork& work);
+/// A copy to the GPU of more than one number, which is an argument of the call that follows and no input (16 bytes).
+[[nodiscard]] bool uploads(const Timeline& timeline, const GpuWork& work);
 
 [[nodiscard]] bool is_launch_call(std::string_view api);
 [[nodiscard]] bool is_sync_call(std::string_view api);

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kLongestKept = 5;
 constexpr std::int64_t kLongHostNs = 500'000;    // an unrecorded stretch above this is not the glue between operators
+constexpr std::int64_t kLongStartNs = 20'000;    // of work that nothing keeps from beginning; usual are 1 to 5 us
 constexpr std::int64_t kMostDebtNs = 1'000'000;  // recording costs carried on: they may fall behind their event
 
 struct Launch {
@@ -46,17 +47,21 @@ class Explainer {
     const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     if (launch <= gap.start) {
       const bool late = events.end(next->launch) > gap.start;
-      return give(late ? launching : Part::idle_kernel_gap, gap, next->launch, next->event);
+      return give(late                         ? launching
+                  : waits_for_host(*next, gap) ? Part::idle_host_transfer
+                                               : Part::idle_kernel_gap,
+                  gap, next->launch, next->event);
     }
     const std::int64_t handed_over = std::min(gap.end, launch);
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     const std::uint32_t before = track_before(launch, track);
     input_.host.segments(track, before, gap.start, handed_over, segments_);
-    if (track != before && downloads(input_.timeline, *next)) name_work_on_download(segments_);
-    const bool after_download = next != works.begin() && downloads(input_.timeline, *std::prev(next));
-    if (after_download && next->category != Category::copy_to_device) name_work_on_download(segments_);
-    if (next->category == Category::copy_to_device) {
+    if (track != before && next->downloads) name_work_on_download(segments_);
+    const bool after_download = next != works.begin() && std::prev(next)->downloads;
+    const bool uploads_data = uploads(input_.timeline, *next);
+    if (after_download && !uploads_data) name_work_on_download(segments_);
+    if (uploads_data) {
       if (after_download) {
         name_round_trip(segments_);
       } else {
@@ -69,6 +74,12 @@ class Explainer {
   }
 
  private:
+  /// Nothing on the GPU keeps a copy from beginning that has been launched: it waits for the host's part of the copies
+  /// before it, which runs in its stream (cuLaunchHostFunc), or for their memory.
+  static bool waits_for_host(const GpuWork& work, const Interval& gap) {
+    return work.downloads && gap.end - gap.start >= kLongStartNs;
+  }
+
   std::uint32_t track_before(std::int64_t time, std::uint32_t otherwise) const {
     const auto at = std::partition_point(launches_.begin(), launches_.end(),
                                          [time](const Launch& launch) { return launch.time < time; });

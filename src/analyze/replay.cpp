@@ -136,7 +136,8 @@ class HostTime {
           work.wait = segment.cause;
           work.host_before_wait_ns = clamp(so_far);
         }
-        if (segment.cause == HostCause::sync) length = std::min(length, kWakeUpNs);
+        // A call returns at once. Who is woken by a thread of the runtime that read the value waits for that one, too.
+        if (segment.cause == HostCause::sync && !host_.awaits_read(segment)) length = std::min(length, kWakeUpNs);
       } else if (held_back_ && length >= kLongPauseNs && is_unrecorded(segment.cause)) {
         length -= std::min(length, gpu_busy_.covered(segment.start, segment.end));
       } else if (segment.cause != HostCause::data_loading) {
@@ -209,11 +210,11 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     unknown += !known;
     const bool blocks = host.debug_modes().launches_block && known && !is_copy(work.category) &&
                         outlasts(events.end(work.launch), work.end);
-    const bool moves_back = downloads(timeline, work);
+    const bool moves_back = work.downloads;
     const bool reads = work.category == Category::copy_to_host || std::ranges::binary_search(value_reads, i);
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, work.category == Category::copy_to_device, moves_back,
-                     reads && !moves_back, blocks, 0});
+                     known ? events.track[work.launch] : 0, uploads(timeline, work), moves_back, reads && !moves_back,
+                     blocks, 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -53,7 +53,10 @@ class Reads {
     for (auto first = order.begin(); first != order.end();) {
       const std::uint32_t track = first->track;
       const auto last = std::find_if(first, order.end(), [track](const Launched& one) { return one.track != track; });
-      look_at_thread({first, last});
+      const bool copies_only = std::all_of(first, last, [this](const Launched& one) {
+        return is_host_copy(list_.works[one.work].category);  // a runtime's thread that reads for others
+      });
+      if (!copies_only) look_at_thread({first, last});
       first = last;
     }
     ValueReads reads{{}, rounds_};
@@ -80,7 +83,7 @@ class Reads {
       const EventIndex launch = list_.works[i].launch;
       if (launch == kNoEvent) continue;
       const GpuWork& work = list_.works[i];
-      const bool reads = found_[i] || (work.category == Category::copy_to_host && !downloads(timeline_, work));
+      const bool reads = found_[i] || (work.category == Category::copy_to_host && !work.downloads);
       order.push_back({i, events.track[launch], events.start[launch], reads});
     }
     if (std::ranges::none_of(order, &Launched::reads)) return {};

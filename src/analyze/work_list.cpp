@@ -143,6 +143,42 @@ std::uint32_t busiest_stream(const std::vector<GpuWork>& works) {
   return best;
 }
 
+/// Of copies to the host that are launched together, before the one before has ended or by several threads of a
+/// runtime, and with no computation between, none is there for its own value.
+void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
+  constexpr std::int64_t kValueBytes = 64 << 10;
+  const EventColumns& events = timeline.events;
+  std::vector<std::pair<std::int64_t, std::size_t>> launched;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const GpuWork& work = works[i];
+    const std::int64_t at = work.launch != kNoEvent ? events.start[work.launch] : work.start;
+    if (work.category == Category::copy_to_host || is_compute(work.category)) launched.emplace_back(at, i);
+  }
+  std::sort(launched.begin(), launched.end());
+  std::vector<std::size_t> together;
+  std::int64_t bytes = 0;
+  const auto close = [&] {
+    for (const std::size_t i : together) works[i].downloads = bytes > kValueBytes;
+    together.clear();
+    bytes = 0;
+  };
+  for (const auto& [at, i] : launched) {
+    const GpuWork& work = works[i];
+    if (work.category != Category::copy_to_host) {
+      close();
+      continue;
+    }
+    if (!together.empty()) {
+      const GpuWork& before = works[together.back()];
+      const bool known = work.launch != kNoEvent && before.launch != kNoEvent;
+      if (!known || (at >= before.end && events.track[work.launch] == events.track[before.launch])) close();
+    }
+    together.push_back(i);
+    bytes += events.value[work.event];
+  }
+  close();
+}
+
 }  // namespace
 
 WorkList list_work(const Timeline& timeline) {
@@ -170,6 +206,7 @@ WorkList list_work(const Timeline& timeline) {
     list.with_op += work.op != kNoEvent;
     list.works.push_back(work);
   }
+  mark_downloads(timeline, list.works);
   list.main_stream = busiest_stream(list.works);
   return list;
 }

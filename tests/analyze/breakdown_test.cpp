@@ -130,9 +130,8 @@ class Oracle {
     const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     if (launch <= gap_start_) return events.end(next->launch) > gap_start_ ? launching : Part::idle_kernel_gap;
     if (t >= launch) return launching;
-    const bool round_trip = next != list_.works.data() && next->category == Category::copy_to_device &&
-                            (next - 1)->category == Category::copy_to_host &&
-                            events.value[(next - 1)->event] > (64 << 10);
+    const bool round_trip =
+        next != list_.works.data() && next->category == Category::copy_to_device && (next - 1)->downloads;
     return host_part(t, round_trip);
   }
 
@@ -163,7 +162,6 @@ class Oracle {
   }
 
   HostCause own_cause(EventIndex i) const {
-    E events = timeline_.events;
     const std::string_view name = timeline_.name_of(i);
     if (name == "cudaDeviceSynchronize" && release_follows(i)) return HostCause::allocation;
     if (name == "cudaDeviceSynchronize") return in_copying_operator(i) ? HostCause::transfer : HostCause::sync;
@@ -176,8 +174,7 @@ class Oracle {
       for (const GpuWork& work : list_.works) {
         if (work.launch != i) continue;
         if (work.category == Category::copy_on_device) return HostCause::dispatch;
-        return work.category == Category::copy_to_host && events.value[work.event] < 100 ? HostCause::sync
-                                                                                         : HostCause::transfer;
+        return work.category == Category::copy_to_host && !work.downloads ? HostCause::sync : HostCause::transfer;
       }
     }
     return HostCause::dispatch;

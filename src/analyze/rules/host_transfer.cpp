@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kValueBytes = 64 << 10;
-
 // "Page-Locked Host Memory" and "Overlap of Data Transfer and Kernel Execution" of the CUDA C++ Programming Guide: only
 // copies from and to page-locked memory run beside kernels and without the host.
 constexpr Advice kPinInputs = {
@@ -64,16 +62,13 @@ struct Copies {
   double time_ns = 0;
 };
 
-bool moves_data(const RankEvidence& rank, const GpuWork& work) {
-  if (work.category == Category::copy_to_device) return true;
-  return work.category == Category::copy_to_host && rank.timeline->events.value[work.event] > kValueBytes;
-}
+bool moves_data(const GpuWork& work) { return work.category == Category::copy_to_device || work.downloads; }
 
 Copies copies_in_steps(const RankEvidence& rank) {
   Copies sum;
   const EventColumns& events = rank.timeline->events;
   for (const GpuWork& work : rank.list.works) {
-    if (!rank.in_steps(work) || !moves_data(rank, work)) continue;
+    if (!rank.in_steps(work) || !moves_data(work)) continue;
     sum.count += 1;
     sum.bytes += static_cast<double>(events.value[work.event]);
     sum.time_ns += static_cast<double>(work.end - work.start);
@@ -101,7 +96,7 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
     one.drop_wait[kTransfer] = true;
     open_columns(rank, one);
     for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
-      if (!moves_data(rank, rank.list.works[i])) continue;
+      if (!moves_data(rank.list.works[i])) continue;
       one.duration_scale[i] *= static_cast<float>(1 - success);
       one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
     }
@@ -170,7 +165,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   recommend_copies(evidence, copies, finding);
   recommend_table(evidence, finding);
   show_works(
-      rank, [&rank](std::size_t i) { return moves_data(rank, rank.list.works[i]); }, finding);
+      rank, [&rank](std::size_t i) { return moves_data(rank.list.works[i]); }, finding);
   return {finding};
 }
 
