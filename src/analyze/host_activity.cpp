@@ -96,6 +96,8 @@ struct HostActivity::Builder {
     if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
     if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
+    if (copy->second->category == Category::copy_to_device && !uploads(timeline, *copy->second))
+      return HostCause::dispatch;  // an argument
     if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;

@@ -278,6 +278,7 @@ namespace {
 /// Without waits the queue fills, and gaps between kernels show that were hidden in the waits. The kernels of a graph
 /// follow one another sooner.
 bool runs_freely(const WhatIf& change) {
+  if (change.as_graph) return false;
   for (std::size_t c = 0; c < kHostCauses; ++c) {
     if (change.drop_wait[c] && static_cast<HostCause>(c) != HostCause::dispatch) return true;
   }

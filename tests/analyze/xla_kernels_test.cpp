@@ -102,6 +102,24 @@ TEST(XlaKernels, launched_by_many_executions_are_cured_by_compiling_them_as_one)
   EXPECT_EQ(finding->recommendations.front().id, "compile");
 }
 
+TEST(XlaKernels, of_executions_compiled_as_one_pass_over_memory_together) {
+  const auto program = [](bool reads) {
+    return of(iterated(6, [reads](TimelineScene& scene) {
+      for (int i = 0; i < 40; ++i) {
+        execution(scene, i, [&] { scene.launch("loop_add_fusion", 20'000); });
+        if (reads) scene.copy(CopyKind::device_to_host, HostMemory::pinned, 4, 2'000, true);
+        scene.idle_host(30'000);
+      }
+    }));
+  };
+  const Analysis computing = program(false), reading = program(true);
+  const Finding* compiled = find(computing, "launch_overhead");
+  ASSERT_NE(compiled, nullptr);
+  EXPECT_GT(compiled->gain.low, 8);  // the kernels alone: 1.9
+  const Finding* waiting = find(reading, "launch_overhead");
+  EXPECT_TRUE(waiting == nullptr || waiting->gain.high < 8);
+}
+
 TEST(XlaKernels, launched_round_by_round_belong_into_a_loop_of_the_compiled_function) {
   const Analysis analysis = of(iterated(40, [](TimelineScene& scene) {
     execution(scene, 1, [&] { scene.launch("loop_add_subtract_fusion", 3'000); });

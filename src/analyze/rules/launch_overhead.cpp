@@ -186,9 +186,9 @@ void drop_dispatch(double share, Change& change) {
   }
 }
 
-double without_dispatch(const Evidence& evidence, double share) {
+double without_dispatch(const Evidence& evidence) {
   Change change(evidence);
-  drop_dispatch(share, change);
+  drop_dispatch(1.0, change);
   return speedup_of(evidence, change);
 }
 
@@ -203,6 +203,37 @@ double compiled_away(const Evidence& evidence) {
   return executions < kFewest ? kCompiledAway : 1 - 1 / executions;
 }
 
+/// Executions compiled as one need no numbers from the host between them, and pass over memory together; unless values
+/// are read the host has nothing to wait for.
+void compile(const Evidence& evidence, double success, Change& change) {
+  const double away = compiled_away(evidence);
+  drop_dispatch(away * success, change);
+  if (away <= kCompiledAway) return;
+  shrink_owned(evidence, Owner::memory_bandwidth, success, change);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    WhatIf& one = change.ranks[r];
+    one.as_graph = success >= 0.5;
+    open_columns(rank, one);
+    double reads = 0;
+    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+      const GpuWork& work = rank.list.works[i];
+      reads += work.category == Category::copy_to_host && rank.in_steps(work);
+      if (work.category != Category::copy_to_device || uploads(*rank.timeline, work)) continue;
+      one.duration_scale[i] *= static_cast<float>(1 - success);
+    }
+    if (reads > kMostWaits * rank.step_count()) continue;
+    one.host_scale[static_cast<std::size_t>(HostCause::sync)] *= 1 - away * success;
+    if (success >= 0.5) one.drop_wait[static_cast<std::size_t>(HostCause::sync)] = true;
+  }
+}
+
+double when_compiled(const Evidence& evidence) {
+  Change change(evidence);
+  compile(evidence, 1.0, change);
+  return speedup_of(evidence, change);
+}
+
 /// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
 bool graph_first(const Evidence& evidence, double limit) {
   return limit > kWorthCapturing && repeats_exactly(evidence) && compiled_away(evidence) <= kCompiledAway;
@@ -213,7 +244,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
   const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
   const double away = compiled_away(evidence);
   const Gain compiled =
-      gain_around(without_dispatch(evidence, away), kCompiled,
+      gain_around(when_compiled(evidence), kCompiled,
                   fmt::format("replay of the recorded steps with {} of dispatching gone{}", format_percent(away),
                               away > kCompiledAway ? ", one execution in place of all" : ", as compiling did"));
   const bool training = trains(evidence.rank());
@@ -267,7 +298,7 @@ double lost_ns(const Evidence& evidence, double limit) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double limit = without_dispatch(evidence, 1.0);
+  const double limit = without_dispatch(evidence);
   const double lost = lost_ns(evidence, limit);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
@@ -302,8 +333,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  drop_dispatch(graph_first(evidence, without_dispatch(evidence, 1.0)) ? success : compiled_away(evidence) * success,
-                change);
+  if (graph_first(evidence, without_dispatch(evidence))) {
+    drop_dispatch(success, change);
+  } else {
+    compile(evidence, success, change);
+  }
 }
 
 }  // namespace
