@@ -53,6 +53,14 @@ Category of_cupy(std::string_view name) {
              : Category::elementwise;
 }
 
+/// "conv", but not "convert": that changes a type or a layout.
+bool names_convolution(std::string_view name) {
+  for (auto at = name.find("conv"); at != std::string_view::npos; at = name.find("conv", at + 1)) {
+    if (!name.substr(at).starts_with("convert")) return true;
+  }
+  return false;
+}
+
 /// Categories that a name states; `other` if it states none. The order matters: specific before general.
 Category by_name(std::string_view name) {
   if (is_fusion(name)) return of_fusion(name);
@@ -61,7 +69,9 @@ Category by_name(std::string_view name) {
                  "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
     return Category::communication;
   }
-  if (has(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_"})) return Category::attention;
+  // The backward pass of FlashAttention and cuDNN sums dO * O first, and rounds dQ last.
+  if (has(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "dot_do_o", "convert_dq"}))
+    return Category::attention;
   if (has(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
   if (has(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
   if (has(name, {"splitkreduce", "cublas", "nvjet"})) return Category::gemm;
@@ -73,8 +83,8 @@ Category by_name(std::string_view name) {
   }
   if (has(name, {"softmax"})) return Category::softmax;
   if (has(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
-  if (has(name,
-          {"fprop", "dgrad", "wgrad", "winograd", "conv", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"})) {
+  if (has(name, {"fprop", "dgrad", "wgrad", "winograd", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"}) ||
+      names_convolution(name)) {
     return Category::convolution;
   }
   if (has(name, {"gemm", "gemv", "gemvx", "cutlass", "xmma", "wgmma", "matmul", "dot_kernel", "_mm_", "triton_tem"})) {
@@ -98,7 +108,7 @@ Category by_name(std::string_view name) {
                  "scan", "sort", "topk", "histogram"})) {
     return Category::reduction;
   }
-  return Category::other;
+  return has(name, {"convert"}) ? Category::elementwise : Category::other;
 }
 
 Category by_operator(std::string_view op) {

@@ -62,6 +62,11 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
        Category::elementwise, MatrixMath::none},
       {"void cub::CUB_300102_SM_900::detail::transform::transform_kernel<policy_hub, long, plus, float*>",
        Category::elementwise, MatrixMath::none},
+      {"cudnn::fusion::convert_dq_to_16bits<true>(void const*, void*, float)", Category::attention, MatrixMath::none},
+      {"void cudnn::fusion::compute_dot_do_o_specialized<true, 64, float>(float const*)", Category::attention,
+       MatrixMath::none},
+      {"convert_rgb_to_luma(float const*, float*, int)", Category::elementwise, MatrixMath::none},
+      {"convolve_rows(float const*, float*, int)", Category::convolution, MatrixMath::simt_fp32},
       {"my_kernel", Category::other, MatrixMath::none},
   };
   for (const Case& one : cases) {
