@@ -103,6 +103,14 @@ struct HostActivity::Builder {
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
   }
 
+  /// A call that copies from or to pinned memory and returns before the copy has ended did not wait for it.
+  [[nodiscard]] bool returns_early(EventIndex call) const {
+    const auto copy = copies.find(call);
+    if (copy == copies.end()) return false;
+    const HostMemory memory = host_memory(timeline.events.detail[copy->second->event]);
+    return memory == HostMemory::pinned && timeline.events.end(call) < copy->second->end;
+  }
+
   /// A range that waits or copies by its name: what is called in it is part of it.
   [[nodiscard]] bool is_wait_range(const Open& open) const {
     const bool waits = open.cause == HostCause::sync || open.cause == HostCause::transfer;
@@ -237,7 +245,8 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
                        kind == EventKind::python || (kind == EventKind::os_call && !waits);
     if (!range || !wanted[events.track[i]]) continue;
     builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
-    if (!is_api(kind) && builder.of_event(i) == HostCause::transfer) staging_.insert(i);
+    const bool transfers = builder.of_event(i) == HostCause::transfer;
+    if (transfers && (!is_api(kind) || builder.returns_early(i))) staging_.insert(i);
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/analyze.h"
+#include "analyze/evidence.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
@@ -55,6 +56,23 @@ TEST(StagedUploads, take_no_longer_than_copying_does) {
   const Analysis analysis = of(uploaded_by_a_pool(5'000'000, 2 << 20));  // the thread made what it uploads
   EXPECT_GT(share(analysis, "idle_data_loading"), 0.5);
   EXPECT_LT(share(analysis, "idle_host_transfer"), 0.1);
+}
+
+TEST(StagedUploads, whose_call_returns_before_the_copy_ends_do_not_wait_for_the_gpu) {
+  std::uint32_t id = 900;
+  const ProfileSession session = testing_support::session_of(stepped(8, [&](TimelineScene& scene) {
+    constexpr std::uint32_t kPool = 1;
+    if (id == 900) {
+      scene.timeline().tracks.push_back({TrackKind::cpu_thread, 1, 2, -1, "pool"});
+      (void)scene.stream(9);
+    }
+    scene.launch(kTensorGemm, 2'000'000);
+    scene.add({EventKind::driver_api, scene.now(), 60'000, "cuMemcpyHtoDAsync", kPool, ++id});
+    scene.add({EventKind::memcpy, scene.now() + 5'000, 200'000, "Memcpy HtoD", scene.stream(9), id, 8 << 20,
+               copy_detail(CopyKind::host_to_device, HostMemory::pinned)});
+    scene.idle_host(1'400'000);
+  }));
+  EXPECT_NEAR(gather_evidence(session).rank().replay.step_ns() / 2'000'000, 1, 0.05);
 }
 
 }  // namespace

@@ -130,5 +130,15 @@ TEST(XlaKernels, launched_round_by_round_belong_into_a_loop_of_the_compiled_func
   EXPECT_NE(finding->recommendations.front().snippet.find("fori_loop"), std::string::npos);
 }
 
+TEST(XlaKernels, launched_as_a_graph_already_are_one_launch) {
+  const Analysis analysis = of(iterated(40, [](TimelineScene& scene) {
+    execution(scene, 1, [&] { scene.replay(std::vector<std::string>(30, "loop_add_fusion"), 1'000); });
+    scene.idle_host(150'000);
+  }));
+  const Finding* finding = find(analysis, "launch_overhead");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->recommendations.front().snippet.find("fori_loop"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

@@ -88,7 +88,8 @@ constexpr Advice kCompile = {
 };
 constexpr Advice kLoopWithin = {
     AdviceKind::code,
-    "Put the loop into the compiled function: one execution instead of one a round.",
+    "Put the loop into the compiled function: one execution instead of one a round (over what is independent "
+    "jax.vmap).",
     nullptr,
     nullptr,
     "state = jax.lax.fori_loop(0, rounds, lambda i, state: step(state), state)  # jax.lax.scan to collect results",
@@ -104,15 +105,19 @@ constexpr Advice kFuseKernels = {
 
 struct Launches {
   double count = 0;
+  double calls = 0;  ///< a graph is launched by one
   double short_kernels = 0;
   double kernel_ns = 0;
 };
 
 Launches launches_in_steps(const RankEvidence& rank) {
   Launches sum;
+  EventIndex last = kNoEvent;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work)) continue;
     sum.count += 1;
+    sum.calls += work.launch == kNoEvent || work.launch != last;
+    last = work.launch;
     sum.kernel_ns += static_cast<double>(work.end - work.start);
     sum.short_kernels += work.end - work.start < 10'000;
   }
@@ -325,7 +330,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.evidence.push_back(
       {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times as fast", limit),
        "cuda_graph_limit", limit, ""});
-  recommend(evidence, limit, launches.count / rank.step_count(), finding);
+  recommend(evidence, limit, launches.calls / rank.step_count(), finding);
   show_main_thread(evidence, finding);
   show_other_processes(evidence, finding);
   show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);
