@@ -131,7 +131,8 @@ constinit const Advice kComputeIn16Bits = {
     "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16BF, lda, b, CUDA_R_16BF, ldb, &beta, "
     "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
     "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)",
-    "y = jax.lax.dot(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32)",
+    "flax.linen.Dense(features, dtype=jnp.bfloat16)  # every module; or x.astype(jnp.bfloat16) @ "
+    "w.astype(jnp.bfloat16)",
     "y = x.astype(ml_dtypes.bfloat16) @ w.astype(ml_dtypes.bfloat16)  # CuPy 14; cupy.float16 before",
 };
 

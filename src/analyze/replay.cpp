@@ -137,15 +137,12 @@ class HostTime {
           work.host_before_wait_ns = clamp(so_far);
         }
         // A call returns at once. Who is woken by a thread of the runtime that read the value waits for that one, too.
-        if (segment.cause == HostCause::sync && !host_.awaits_read(segment)) length = std::min(length, kWakeUpNs);
+        if (segment.cause == HostCause::sync)
+          length = host_.awaits_read(segment) ? without_recording(length) : std::min(length, kWakeUpNs);
       } else if (held_back_ && length >= kLongPauseNs && is_unrecorded(segment.cause)) {
         length -= std::min(length, gpu_busy_.covered(segment.start, segment.end));
       } else if (segment.cause != HostCause::data_loading) {
-        // What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
-        const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
-        const std::int64_t taken = std::min(debt_, most);
-        debt_ -= taken;
-        length -= taken;
+        length = without_recording(length);
       }
       work.host_ns[static_cast<std::size_t>(segment.cause)] += clamp(length);
       so_far += length;
@@ -155,6 +152,14 @@ class HostTime {
  private:
   static std::int32_t clamp(std::int64_t ns) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, 2'000'000'000));
+  }
+
+  /// What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
+  std::int64_t without_recording(std::int64_t length) {
+    const auto most = static_cast<std::int64_t>(static_cast<double>(length) * most_recording_);
+    const std::int64_t taken = std::min(debt_, most);
+    debt_ -= taken;
+    return length - taken;
   }
 
   /// A wait that no call tells and that ends while what was launched before is still under way is for older work: the

@@ -130,6 +130,27 @@ TEST(XlaKernels, launched_round_by_round_belong_into_a_loop_of_the_compiled_func
   EXPECT_NE(finding->recommendations.front().snippet.find("fori_loop"), std::string::npos);
 }
 
+TEST(XlaKernels, take_the_type_of_the_products) {
+  const auto program = [](const std::string& product, const std::string& other) {
+    return of(iterated(6, [&](TimelineScene& scene) {
+      execution(scene, 1, [&] {
+        for (const std::string& one : {product, other}) {
+          scene.launch(one, 300'000);
+          scene.launch("loop_add_fusion", 500'000);
+          scene.launch("input_reduce_fusion", 300'000);
+        }
+      });
+    }));
+  };
+  const std::string tf32 = "sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x128x32_execute_kernel__5x_cublas";
+  const std::string fp64 = "sm90_xmma_gemm_f64f64_f64f64_f64_nt_n_tilesize32x32x32_execute_kernel__5x_cublas";
+  const Analysis singles = program(tf32, tf32), doubles = program(fp64, fp64), mixed = program(tf32, kProduct);
+  expect_gain(find(singles, "precision"), 1.8);
+  expect_gain(find(doubles, "precision"), 2.5);
+  const Finding* some = find(mixed, "precision");
+  EXPECT_TRUE(some == nullptr || some->gain.high < 1.6);
+}
+
 TEST(XlaKernels, launched_as_a_graph_already_are_one_launch) {
   const Analysis analysis = of(iterated(40, [](TimelineScene& scene) {
     execution(scene, 1, [&] { scene.replay(std::vector<std::string>(30, "loop_add_fusion"), 1'000); });
