@@ -37,7 +37,7 @@ Timeline uploaded_by_a_pool(std::int64_t works_ns, std::int64_t bytes) {
   });
 }
 
-double share(const Analysis& analysis, std::string_view part) {
+double share_of_part(const Analysis& analysis, std::string_view part) {
   for (const BreakdownPart& one : analysis.breakdown) {
     if (one.id == part) return one.share;
   }
@@ -46,16 +46,16 @@ double share(const Analysis& analysis, std::string_view part) {
 
 TEST(StagedUploads, are_part_of_the_transfer) {
   const Analysis analysis = of(uploaded_by_a_pool(5'000'000, 32 << 20));
-  EXPECT_GT(share(analysis, "idle_host_transfer"), 0.6);
-  EXPECT_LT(share(analysis, "idle_data_loading"), 0.05);
+  EXPECT_GT(share_of_part(analysis, "idle_host_transfer"), 0.6);
+  EXPECT_LT(share_of_part(analysis, "idle_data_loading"), 0.05);
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings[0].rule, "host_transfer");
 }
 
 TEST(StagedUploads, take_no_longer_than_copying_does) {
   const Analysis analysis = of(uploaded_by_a_pool(5'000'000, 2 << 20));  // the thread made what it uploads
-  EXPECT_GT(share(analysis, "idle_data_loading"), 0.5);
-  EXPECT_LT(share(analysis, "idle_host_transfer"), 0.1);
+  EXPECT_GT(share_of_part(analysis, "idle_data_loading"), 0.5);
+  EXPECT_LT(share_of_part(analysis, "idle_host_transfer"), 0.1);
 }
 
 TEST(StagedUploads, whose_call_returns_before_the_copy_ends_do_not_wait_for_the_gpu) {
