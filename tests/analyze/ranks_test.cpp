@@ -39,7 +39,7 @@ void expect_aligned(int collectives, int later) {
   EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
   EXPECT_EQ(aligned[1].matched, collectives - later);
   // The first rank waited 200 us in each collective that both recorded, the second never.
-  const auto met = static_cast<std::size_t>(later + 7);
+  const auto met = static_cast<std::size_t>(later) + 7;
   EXPECT_EQ(aligned[0].wait_until[met] - lists[0].works[met].start, 200'000);
   EXPECT_EQ(aligned[1].wait_until[7], 0);
 }
