@@ -96,10 +96,12 @@ struct HostActivity::Builder {
     if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
     if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
-    if (copy->second->category == Category::copy_to_device && !uploads(timeline, *copy->second))
-      return HostCause::dispatch;  // an argument
-    if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
+    if (copy->second->category == Category::copy_to_device && !uploads(timeline, *copy->second)) {  // an argument, ...
+      const bool waits = pageable && events.duration[i] >= kLongCopyCallNs;  // ... but the call waits for the stream
+      return waits ? HostCause::sync : HostCause::dispatch;
+    }
+    if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
     return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
   }
 

@@ -110,5 +110,16 @@ TEST(UploadsOfANumber, are_no_input) {
   EXPECT_NE(find(batch, "data_loading"), nullptr);
 }
 
+TEST(UploadsOfANumber, that_hold_the_host_until_the_gpu_is_done_are_waits) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, 4, 2'000, true);  // cudaMemcpyToSymbol
+    scene.idle_host(1'000'000);
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "cpu_gpu_sync");
+  EXPECT_EQ(find(analysis, "launch_overhead"), nullptr);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze
