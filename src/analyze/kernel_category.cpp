@@ -53,10 +53,11 @@ Category of_cupy(std::string_view name) {
              : Category::elementwise;
 }
 
-/// "conv", but not "convert": that changes a type or a layout.
+/// "conv", but not "convert" or "conversion", which change a type or a layout, nor "convergence" or a "convex" hull.
 bool names_convolution(std::string_view name) {
   for (auto at = name.find("conv"); at != std::string_view::npos; at = name.find("conv", at + 1)) {
-    if (!name.substr(at).starts_with("convert")) return true;
+    const std::string_view word = name.substr(at);
+    if (!word.starts_with("conver") && !word.starts_with("convex")) return true;
   }
   return false;
 }

@@ -66,6 +66,8 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
       {"void cudnn::fusion::compute_dot_do_o_specialized<true, 64, float>(float const*)", Category::attention,
        MatrixMath::none},
       {"convert_rgb_to_luma(float const*, float*, int)", Category::elementwise, MatrixMath::none},
+      {"check_convergence(float const*, int*, int)", Category::other, MatrixMath::none},
+      {"hull::convexity(float2 const*, int)", Category::other, MatrixMath::none},
       {"convolve_rows(float const*, float*, int)", Category::convolution, MatrixMath::simt_fp32},
       {"my_kernel", Category::other, MatrixMath::none},
   };
