@@ -12,8 +12,8 @@ namespace {
 
 // A rank may be a step ahead of another one: some programs have hundreds of collectives a step.
 constexpr int kMostShift = 2048;
-constexpr std::size_t kProbes = 512;
-constexpr std::size_t kLeastMatches = 3;
+constexpr std::int64_t kProbes = 512;
+constexpr std::int64_t kLeastMatches = 3;
 
 /// Reorders them.
 std::int64_t median_of(std::vector<std::int64_t>& values) {
@@ -33,20 +33,20 @@ struct Shift {
 /// other[i + by] is the same collective as first[i].
 Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
   Shift best;
-  const std::size_t least = std::max(kLeastMatches, std::min(first.size(), other.size()) / 2);
+  const std::int64_t least = std::max(kLeastMatches, std::min(std::ssize(first), std::ssize(other)) / 2);
+  const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kProbes);
   std::vector<std::int64_t> differences;
   for (int n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
     const int by = n % 2 == 1 ? n / 2 + 1 : -n / 2;
     differences.clear();
-    const std::size_t stride = std::max<std::size_t>(1, first.size() / kProbes);
-    std::size_t common = 0;
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      const std::int64_t at = static_cast<std::int64_t>(i) + by;
+    const std::int64_t common = std::min(std::ssize(first), std::ssize(other) - by) - std::max<std::int64_t>(0, -by);
+    if (common < least) continue;
+    for (std::int64_t i = 0; i < std::ssize(first); i += stride) {
+      const std::int64_t at = i + by;
       if (at < 0 || at >= std::ssize(other)) continue;
-      ++common;
-      if (i % stride == 0) differences.push_back(first[i] - other[static_cast<std::size_t>(at)]);
+      differences.push_back(first[static_cast<std::size_t>(i)] - other[static_cast<std::size_t>(at)]);
     }
-    if (common < least || differences.size() < kLeastMatches) continue;
+    if (std::ssize(differences) < kLeastMatches) continue;
     const std::int64_t offset = median_of(differences);
     for (std::int64_t& one : differences) one = std::abs(one - offset);
     const std::int64_t spread = median_of(differences);
