@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <deque>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +30,12 @@ Work work_of(EventKind kind) {
 
 bool is_call(EventKind kind) { return kind == EventKind::runtime_api || kind == EventKind::driver_api; }
 
-/// Launches that bear one number and whose work was not met yet, in order.
-using Launches = std::array<std::deque<EventIndex>, kWorks>;
+/// Launches of one kind that bear one number, in order, and how many of them have met their work.
+struct Queue {
+  std::vector<EventIndex> launches;
+  std::size_t met = 0;
+};
+using Launches = std::array<Queue, kWorks>;
 
 std::vector<Work> works_of_names(const NameTable& names) {
   std::vector<Work> works(names.size());
@@ -72,13 +75,13 @@ std::int64_t tell_calls_apart(Timeline& timeline) {
     if (found == repeated.end()) continue;
     if (is_call(events.kind[i])) {
       const Work work = works[events.name[i]];
-      if (work != none) found->second[work].push_back(static_cast<EventIndex>(i));
+      if (work != none) found->second[work].launches.push_back(static_cast<EventIndex>(i));
       events.correlation[i] = ++last;
       ++told_apart;
     } else if (const Work work = work_of(events.kind[i]); work != none) {
-      auto& launches = found->second[work];
-      events.correlation[i] = launches.empty() ? 0 : events.correlation[launches.front()];
-      if (!launches.empty()) launches.pop_front();
+      Queue& queue = found->second[work];
+      const bool any = queue.met < queue.launches.size();
+      events.correlation[i] = any ? events.correlation[queue.launches[queue.met++]] : 0;
     }
   }
   return told_apart;
