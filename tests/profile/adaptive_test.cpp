@@ -127,6 +127,13 @@ TEST(Adaptive, program_that_compiles_while_it_is_recorded_is_recorded_when_it_wo
   EXPECT_GT(silent.launched_while_recorded, 1500);
 }
 
+TEST(Adaptive, what_was_recorded_is_kept_if_a_program_launches_nothing_any_more) {
+  for (double ends = 6; ends < 16; ends += 0.2) {
+    const auto recorded = play({{ends, 800, unlike}, {ends + 30, 0, unlike}});
+    EXPECT_GT(recorded.launched_while_recorded, 0) << ends;
+  }
+}
+
 TEST(Adaptive, usual_start_up_is_waited_for) {
   const auto recorded = play({start_up(1.8), {60, 40'000, steps_of(600)}}, {}, 1.1);
   EXPECT_EQ(recorded.recordings, 1);

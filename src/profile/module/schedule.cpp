@@ -89,12 +89,20 @@ bool Schedule::were_other_steps() const {
 
 /// While a program compiles nothing is there to be recorded: the window lasts as long from its first launch.
 void Schedule::wait_for_launches(const Progress& now) {
+  if (!is_adaptive()) return;
   Window& window = windows_[at_];
-  if (is_adaptive() && phase() == Phase::recording && now.launches == window.begin.launches) window.begin = now;
+  const bool is_silent = phase() == Phase::recording
+                             ? now.launches == window.begin.launches
+                             : is_before_another() && now.elapsed_s - last_launch_s_ > kSilence_s;
+  if (is_silent) window.begin = now;
 }
 
+/// A recording is thrown away only once there is something to record in its place: the program may launch no more.
+bool Schedule::is_before_another() const { return at_ == 1 && phase() == Phase::plain && repeated_ > 0; }
+
 void Schedule::note_steps(const Progress& now) {
-  if (now.launches > launches_) last_launch_s_ = now.elapsed_s;
+  launched_ = now.launches > launches_;
+  if (launched_) last_launch_s_ = now.elapsed_s;
   if (launches_ > 0 && now.elapsed_s - last_launch_s_ <= kSilence_s) launching_s_ += now.elapsed_s - noted_s_;
   launches_ = now.launches;
   noted_s_ = now.elapsed_s;
@@ -143,7 +151,7 @@ bool Schedule::is_over(const Window& window) const {
   if (window.phase == Phase::recording && options_.recorded_steps > 0 && step_launches > 0) {
     return launches >= (options_.recorded_steps + 1) * step_launches;  // the first and the last one are cut
   }
-  if (elapsed_s < length_of(window)) return false;
+  if (elapsed_s < length_of(window) || (is_before_another() && !launched_)) return false;
   const bool last = &window == &windows_[windows_.size() - 2];
   if (is_adaptive() && last && recorded_steady_.step_launches == 0 && launching_s_ < kStepSearch_s) {
     return false;  // steps may still come

@@ -78,6 +78,7 @@ class Schedule {
   void lay_out_windows();
   void note_steps(const Progress& now);
   void wait_for_launches(const Progress& now);
+  [[nodiscard]] bool is_before_another() const;
   void move_to(std::size_t at, const Progress& now);
   [[nodiscard]] bool were_other_steps() const;
   [[nodiscard]] bool recorded_start_up(const Progress& now) const;
@@ -90,6 +91,7 @@ class Schedule {
   std::size_t at_ = 0;
   bool steps_missed_ = false;
   std::int64_t launches_ = 0;  ///< at noted_s_
+  bool launched_ = false;      ///< since it was noted the time before
   double noted_s_ = 0;
   double last_launch_s_ = 0;
   double launching_s_ = 0;       ///< since the first launch, without what is silent for long
