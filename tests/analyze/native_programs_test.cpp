@@ -109,6 +109,17 @@ TEST(NativePrograms, in_double_precision_are_told_so_in_a_note) {
   }
 }
 
+TEST(NativePrograms, kernels_in_doubles_are_told_beside_a_small_product) {
+  const Analysis analysis = of(iterated(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch("forces(double4 const*, double4*, int)", 500'000);
+    scene.launch("ampere_sgemm_128x64_nn", 20'000);
+  }));
+  const Finding* finding = find(analysis, "precision");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GT(finding->severity, 0.3);
+  EXPECT_GT(finding->gain.high, 1.9);
+}
+
 TEST(NativePrograms, of_single_precision_may_add_up_in_doubles) {
   for (const char* kernel : {"price_paths(float4 const*, double*, int)", "advance(float*, float const*, double)",
                              "double_buffered(float*, float const*)", "void stencil<float>(float*, double)",

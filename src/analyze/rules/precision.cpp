@@ -213,8 +213,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
   // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
   const double avoidable = avoidable_ns(rank, Owner::precision);
   const double lost = std::max(avoidable - kTf32Forgiven * tf32, 0.0);
-  if (lost <= 0 || !has_tensor_cores(rank)) return apply_to_doubles(evidence);
   const double step = rank.undisturbed_step_ns();
+  const bool products = lost > 0 && has_tensor_cores(rank);
+  std::vector<Finding> others = apply_to_doubles(evidence);
+  if (!products || (!others.empty() && others.front().severity > severity_of(lost, step))) return others;
   const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
