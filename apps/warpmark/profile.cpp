@@ -75,6 +75,15 @@ struct Recorded {
   std::string problem;  ///< that the recorder met; empty if none
 };
 
+/// Of processes without any record beside one that has them. Helpers (compilers, loaders) only initialize CUDA.
+void warn_of_idle_processes(Context& context, const std::vector<DataQualityIssue>& issues) {
+  for (const auto& issue : issues) {
+    const bool helper = issue.example == "the program ended before the recording began" ||
+                        issue.example == "the GPU did nothing while it was recorded";
+    if (issue.id == "recorder" && !helper) context.err << "warpmark: of another process: " << issue.example << '\n';
+  }
+}
+
 /// Says what was recorded, one line a process.
 Recorded summarize(Context& context, const profile::RecordOutcome& outcome, const ProfileSession& session) {
   Recorded recorded;
@@ -89,8 +98,11 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
                                timeline.events.size(), gpu_works(timeline), cost_text(timeline));
     look_at(timeline.quality);
   }
-  // Processes without any record beside one that has them are helpers (compilers, loaders) that only initialized CUDA.
-  if (!recorded.gpu_work) look_at(session.quality);
+  if (!recorded.gpu_work) {
+    look_at(session.quality);
+  } else {
+    warn_of_idle_processes(context, session.quality);
+  }
   for (const auto id : outcome.still_running) {
     context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
   }

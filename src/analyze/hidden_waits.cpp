@@ -62,10 +62,9 @@ class Awaited {
   /// Of several copies to the host that the wait was for the last may be a small one.
   [[nodiscard]] bool downloads_much(std::uint32_t track, const Ends::value_type* last, std::int64_t from) const {
     constexpr std::ptrdiff_t kMostLookedAt = 64;
-    const Ends::value_type* first = ends_for(track).data();
-    first = std::max(first, last - std::min(last - first, kMostLookedAt));
-    for (const auto* one = last; one >= first && one->first > from; --one) {
-      if (list_.works[one->second].downloads) return true;
+    const auto before = std::min(last - ends_for(track).data(), kMostLookedAt);
+    for (std::ptrdiff_t i = 0; i <= before && last[-i].first > from; ++i) {
+      if (list_.works[last[-i].second].downloads) return true;
     }
     return false;
   }

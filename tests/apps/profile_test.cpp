@@ -315,6 +315,15 @@ TEST_F(ProfileCli, does_not_complain_of_a_process_that_did_nothing_beside_one_th
   EXPECT_THAT(output.err, Not(HasSubstr("ended before")));
 }
 
+TEST_F(ProfileCli, warns_of_a_process_that_another_profiler_holds_beside_one_that_worked) {
+  const auto output =
+      warpmark({"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--",
+                "bash", "-c", "MOCK_CUPTI_REFUSE=subscribe " + kProgram + " 1; exec " + kProgram + " 1"});
+  EXPECT_EQ(output.exit_code, 3) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("of another process: another profiler"));
+  EXPECT_THAT(output.err, HasSubstr("next: warpmark analyze"));
+}
+
 TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {
   const auto output =
       warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "0.01", "startup=4"});

@@ -33,6 +33,7 @@ void record_calls_of_one_number(RecordingWriter& writer, int launches, const cha
     writer.event(event);
   };
   add(EventKind::kernel, 0, 500, "before", 77);
+  add(EventKind::kernel, 1'050, 100, "before", 77);  // queued, too
   add(EventKind::driver_api, 300, 10, "cuLaunchKernelEx", 80);
   add(EventKind::kernel, 600, 10, "other", 80);
   for (int i = 0; i < launches; ++i) {

@@ -211,7 +211,8 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
 Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
                          const ThrottleText& text) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-  const double lost_share = lost_by(throttle);
+  constexpr double kMostLost = 0.95;  // samples of a clock of 0 tell nothing of how fast it would be
+  const double lost_share = std::min(lost_by(throttle), kMostLost);
   Finding finding = make_finding(
       rule, step * lost_share * text.counted, step,
       fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));

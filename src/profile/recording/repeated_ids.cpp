@@ -34,6 +34,7 @@ bool is_call(EventKind kind) { return kind == EventKind::runtime_api || kind == 
 struct Queue {
   std::vector<EventIndex> launches;
   std::size_t met = 0;
+  std::int64_t earlier = 0;  ///< works beyond the launches: these were made before the recording
 };
 using Launches = std::array<Queue, kWorks>;
 
@@ -61,6 +62,17 @@ std::unordered_map<std::uint32_t, Launches> repeated_numbers(const EventColumns&
   return repeated;
 }
 
+void count_earlier(const EventColumns& events, const std::vector<Work>& works,
+                   std::unordered_map<std::uint32_t, Launches>& repeated) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const auto found = repeated.find(events.correlation[i]);
+    if (found == repeated.end()) continue;
+    const bool call = is_call(events.kind[i]);
+    const Work work = call ? works[events.name[i]] : work_of(events.kind[i]);
+    if (work != none) found->second[work].earlier += call ? -1 : 1;
+  }
+}
+
 }  // namespace
 
 std::int64_t tell_calls_apart(Timeline& timeline) {
@@ -68,6 +80,7 @@ std::int64_t tell_calls_apart(Timeline& timeline) {
   const std::vector<Work> works = works_of_names(timeline.names);
   auto repeated = repeated_numbers(events, works);
   if (repeated.empty()) return 0;
+  count_earlier(events, works, repeated);
   std::uint32_t last = *std::max_element(events.correlation.begin(), events.correlation.end());
   std::int64_t told_apart = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -80,7 +93,8 @@ std::int64_t tell_calls_apart(Timeline& timeline) {
       ++told_apart;
     } else if (const Work work = work_of(events.kind[i]); work != none) {
       Queue& queue = found->second[work];
-      const bool any = queue.met < queue.launches.size();
+      const bool earlier = queue.earlier-- > 0;
+      const bool any = !earlier && queue.met < queue.launches.size();
       events.correlation[i] = any ? events.correlation[queue.launches[queue.met++]] : 0;
     }
   }
