@@ -3,7 +3,9 @@
 
 #include <array>
 #include <fstream>
+#include <vector>
 
+#include "profile/timeline_builder.h"
 #include "profile/trace_text.h"
 #include "support/fake_tree.h"
 #include "support/peak_memory.h"
@@ -59,6 +61,24 @@ TEST(Memory, is_bounded_by_events_and_by_the_text) {
   EXPECT_GT(small_text, 10'000'000) << "the small file must fill all buffers already";
   EXPECT_LE(static_cast<double>(peak - base) / (kEvents - kFewEvents), 64.0) << "bytes an event";
   EXPECT_LE(peak, text);
+}
+
+TEST(Memory, of_thousands_of_small_timelines_is_small) {
+  if (!testing_support::memory_can_be_measured()) GTEST_SKIP() << "a sanitizer changes what memory costs";
+  constexpr int kTimelines = 4000;
+  const std::int64_t taken = testing_support::peak_bytes_beyond_this([] {
+    std::vector<Timeline> kept;
+    for (int i = 0; i < kTimelines; ++i) {
+      TimelineBuilder builder;
+      for (std::int64_t at = 0; at < 4; ++at) {
+        builder.add({.start = at, .duration = 1, .name = builder.intern("work"), .kind = EventKind::kernel});
+      }
+      kept.push_back(builder.finish());
+    }
+    return kept.size() == kTimelines && kept.back().events.size() == 4;
+  });
+  ASSERT_GT(taken, 0);
+  EXPECT_LT(taken / kTimelines, 8'000) << "bytes a timeline";
 }
 
 }  // namespace
