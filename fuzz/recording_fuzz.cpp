@@ -29,6 +29,10 @@ std::string with_checksums(std::string bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   warpmark::fuzz::read_profile("warpmark", bytes);
-  warpmark::fuzz::read_profile("warpmark", with_checksums(std::string(bytes)));
+  const std::string whole = with_checksums(std::string(bytes));
+  warpmark::fuzz::read_profile("warpmark", whole);
+  if (warpmark::fuzz::is_stretched(bytes)) {
+    warpmark::fuzz::read_profile("warpmark", warpmark::fuzz::repeated(whole, 1 << 20));
+  }
   return 0;
 }

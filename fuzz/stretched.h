@@ -25,4 +25,11 @@ inline std::string stretched(std::string_view bytes, std::size_t large) {
   return text.append(bytes.substr(begin));
 }
 
+/// The whole of it again and again: files that are appended to hold thousands of small parts.
+inline std::string repeated(std::string_view bytes, std::size_t large) {
+  std::string text(bytes);
+  while (!bytes.empty() && text.size() < large) text += bytes;
+  return text;
+}
+
 }  // namespace warpmark::fuzz
