@@ -102,6 +102,11 @@ double RankEvidence::own_work_ns() const {
   return sum;
 }
 
+double RankEvidence::between_collectives_ns() const {
+  const auto ns = static_cast<double>(breakdown.between_collectives_ns);
+  return steps.analyzed.empty() ? 0 : std::min(ns / step_count(), part_ns(Part::idle_launch));
+}
+
 double Evidence::base_step_ns() const {
   double slowest = 0;
   for (const RankEvidence& one : ranks) slowest = std::max(slowest, one.replay.step_ns());

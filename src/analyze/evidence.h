@@ -45,6 +45,8 @@ struct RankEvidence {
   /// Time a step that the rank spends on its own: all but communication, waiting for ranks, dispatch and recording
   /// costs.
   [[nodiscard]] double own_work_ns() const;
+  /// Idle while the host dispatches one collective after another: multi_gpu_comm's, not launch_overhead's. A step
+  [[nodiscard]] double between_collectives_ns() const;
   [[nodiscard]] bool in_steps(const GpuWork& work) const {
     return work.start >= steps.start() && work.start < steps.end();
   }

@@ -42,6 +42,8 @@ class Explainer {
     const auto next = std::partition_point(works.begin() + static_cast<std::ptrdiff_t>(next_), works.end(),
                                            [&gap](const GpuWork& work) { return work.start < gap.end; });
     next_ = static_cast<std::size_t>(next - works.begin());
+    exchanges_ = next != works.end() && next->exchanges;
+    exchanged_ = next != works.begin() && std::prev(next)->exchanges;
     if (next == works.end() || next->launch == kNoEvent) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
     const std::int64_t launch = events.start[next->launch];
     const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
@@ -86,9 +88,11 @@ class Explainer {
     return at == launches_.begin() ? otherwise : std::prev(at)->track;
   }
 
-  void explain(const HostSegment& segment, EventIndex next) {
+  void explain(HostSegment segment, EventIndex next) {
     Interval rest{segment.start, segment.end};
     refill(rest.start);
+    // A hook that exchanges gradients within the optimizer's step updates nothing.
+    if (segment.cause == HostCause::optimizer && exchanges_) segment.cause = HostCause::dispatch;
     const bool reads = segment.cause == HostCause::reading;
     const bool by_recording = is_dispatching(segment.cause) || reads || segment.cause == HostCause::optimizer;
     if (segment.cause != HostCause::data_loading) debt_ = std::min(debt_ + segment.recording_ns, kMostDebtNs);
@@ -150,6 +154,11 @@ class Explainer {
   void give(Part part, const Interval& piece, EventIndex host_event, EventIndex next) {
     if (piece.end <= piece.start) return;
     const auto index = static_cast<std::size_t>(part);
+    const bool dispatching = part == Part::idle_launch || part == Part::idle_optimizer || part == Part::idle_profiler;
+    if (dispatching && !exchanges_) breakdown_.late_dispatch.push_back(piece);
+    if (part == Part::idle_launch && exchanges_ && exchanged_) {
+      breakdown_.between_collectives_ns += piece.end - piece.start;
+    }
     breakdown_.ns[index] += piece.end - piece.start;
     breakdown_.pieces[index] += 1;
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
@@ -173,6 +182,8 @@ class Explainer {
   std::int64_t step_ns_ = 0;
   double most_recording_ = 0;  // of a stretch
   std::size_t next_ = 0;
+  bool exchanges_ = false;  ///< what ends this stretch ...
+  bool exchanged_ = false;  ///< ... and the work before it
   std::size_t next_call_ = 0;
   std::int64_t debt_ = 0;
   EventIndex waited_ = kNoEvent;  ///< the host's wait for the GPU, or for a copy, that ended in this stretch

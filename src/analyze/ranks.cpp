@@ -82,9 +82,11 @@ std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std:
     result[r].clock_offset_ns = shifts[r].offset;
     result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
     result[r].wait_until.assign(lists[r].works.size(), 0);
+    result[r].late_rank.assign(lists[r].works.size(), 0);
   }
   for (std::size_t i = 0; i < ends[0].size(); ++i) {
     std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
+    std::size_t last = 0;
     bool everywhere = true;
     for (std::size_t r = 0; r < lists.size() && everywhere; ++r) {
       if (!shifts[r].found) continue;
@@ -93,7 +95,7 @@ std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std:
       if (!everywhere) break;
       const GpuWork& work = lists[r].works[works[r][static_cast<std::size_t>(at)]];
       const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
-      last_start = std::max(last_start, work.start + shift);
+      if (work.start + shift > last_start) last_start = work.start + shift, last = r;
     }
     if (!everywhere) continue;
     for (std::size_t r = 0; r < lists.size(); ++r) {
@@ -102,7 +104,9 @@ std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std:
       const GpuWork& work = lists[r].works[index];
       const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
       result[r].matched += 1;
-      if (last_start - shift > work.start) result[r].wait_until[index] = std::min(work.end, last_start - shift);
+      if (last_start - shift <= work.start) continue;
+      result[r].wait_until[index] = std::min(work.end, last_start - shift);
+      result[r].late_rank[index] = static_cast<std::uint32_t>(last);
     }
   }
   return result;

@@ -16,6 +16,7 @@ struct RankAlignment {
   std::int64_t end_spread_ns = 0;        ///< median absolute deviation of the ends after alignment
   std::int64_t matched = 0;              ///< collectives found on every rank
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
+  std::vector<std::uint32_t> late_rank;  ///< per work that waits: index into ProfileSession::ranks
 };
 
 /// One element a rank. Works of a single rank, or without collectives, give no waits.

@@ -321,7 +321,8 @@ double Replay::step_ns(const WhatIf& change) const {
           change.dispatch_scale.empty() ? 1.0 : static_cast<double>(change.dispatch_scale[one.work]);
       double ahead = 0;
       for (std::size_t c = 0; c < kHostCauses; ++c) {
-        const double left = is_dispatching(static_cast<HostCause>(c)) ? dispatch : 1.0;
+        const auto cause = static_cast<HostCause>(c);
+        const double left = is_dispatching(cause) || cause == HostCause::optimizer ? dispatch : 1.0;
         ahead += change.host_scale[c] * left * static_cast<double>(one.host_ns[c]);
       }
       const bool waits = one.wait != HostCause::none && !change.drop_wait[static_cast<std::size_t>(one.wait)];

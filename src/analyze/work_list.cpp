@@ -179,6 +179,34 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
   close();
 }
 
+/// Gradients that a hook of the optimizer averages one by one: what lies between its first collective and its last is
+/// part of the exchange, unless it updates many parameters at once.
+void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
+  const EventColumns& events = timeline.events;
+  std::vector<std::size_t> launched;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].launch != kNoEvent) launched.push_back(i);
+  }
+  std::ranges::stable_sort(launched, {}, [&](std::size_t i) { return events.start[works[i].launch]; });
+  const auto is_collective = [&](std::size_t i) { return works[i].category == Category::communication; };
+  const auto in_optimizer = [&](std::size_t i) { return works[i].in_optimizer; };
+  for (const std::size_t i : launched) works[i].exchanges = is_collective(i);
+  for (auto at = launched.begin(); at != launched.end();) {
+    const auto begin = std::find_if(at, launched.end(), in_optimizer);
+    at = std::find_if_not(begin, launched.end(), in_optimizer);
+    const auto first = std::find_if(begin, at, is_collective);
+    const auto last =
+        std::find_if(std::make_reverse_iterator(at), std::make_reverse_iterator(first), is_collective).base();
+    for (auto one = first; one < last; ++one) {
+      GpuWork& work = works[*one];
+      if (is_multi_tensor(timeline.name_of(work.event))) continue;
+      work.in_optimizer = false;
+      work.exchanges = true;
+      if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
+    }
+  }
+}
+
 }  // namespace
 
 WorkList list_work(const Timeline& timeline) {
@@ -207,6 +235,7 @@ WorkList list_work(const Timeline& timeline) {
     list.works.push_back(work);
   }
   mark_downloads(timeline, list.works);
+  give_back_exchange(timeline, facts, list.works);
   list.main_stream = busiest_stream(list.works);
   return list;
 }

@@ -23,6 +23,7 @@ struct GpuWork {
   Category category = Category::other;
   MatrixMath math = MatrixMath::none;
   bool in_optimizer = false;  ///< launched inside an optimizer's step
+  bool exchanges = false;     ///< a collective, or between two of them inside an optimizer's step
   bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
 };
 

@@ -132,15 +132,16 @@ class Oracle {
     if (t >= launch) return launching;
     const bool round_trip =
         next != list_.works.data() && next->category == Category::copy_to_device && (next - 1)->downloads;
-    return host_part(t, round_trip);
+    return host_part(t, round_trip, next->exchanges);
   }
 
-  Part host_part(std::int64_t t, bool round_trip) {
+  Part host_part(std::int64_t t, bool round_trip, bool exchanges) {
     for (; next_call_ < calls().size() && calls()[next_call_].end <= t; ++next_call_) {
       // Waits before the steps took no lead away that the steps could miss.
       if (calls()[next_call_].end >= from_) lead_[calls()[next_call_].kind] += calls()[next_call_].waited;
     }
-    switch (cause_at(t)) {
+    const HostCause cause = cause_at(t);
+    switch (exchanges && cause == HostCause::optimizer ? HostCause::dispatch : cause) {
       case HostCause::data_loading: return Part::idle_data_loading;
       case HostCause::allocation: return Part::idle_allocation;
       case HostCause::transfer: return *(waited_for_ = Part::idle_host_transfer);

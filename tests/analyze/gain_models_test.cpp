@@ -165,6 +165,34 @@ TEST(GainModels, reductions_to_and_fro_read_again_what_they_reduce) {
   expect_held(find(mapping, "memory_bandwidth"), 8'000 / (1.25 * 100 + 0.03 * 8'000));
 }
 
+/// A hook of the optimizer that sums up 100 gradients one by one and divides each, before a short update.
+TEST(GainModels, gradients_averaged_one_by_one_in_the_optimizers_step_are_communication) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 40'000);
+      scene.synchronize();
+      scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] {
+        scene.dispatch_ns = 20'000;
+        for (int i = 0; i < 100; ++i) {
+          scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 4'000, 16, 20);
+          scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<div>>", 2'000);
+        }
+        scene.launch("void multi_tensor_apply_kernel<FusedAdamMathFunctor>", 100'000);
+      });
+      scene.dispatch_ns = 5'000;
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session, {.tables = false});
+  expect_held(find(analysis, "multi_gpu_comm"), 2.0);
+  const Finding* optimizer = find(analysis, "optimizer");
+  EXPECT_TRUE(optimizer == nullptr || optimizer->severity < 0.1);
+}
+
 /// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.
 ProfileSession recorded_by_kineto(std::int64_t call_ns) {
   TimelineScene scene;

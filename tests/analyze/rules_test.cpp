@@ -263,6 +263,28 @@ TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
   EXPECT_THAT(finding->title, ::testing::StartsWith("Ranks wait for one another in collectives"));
 }
 
+TEST(Rules, launch_overhead_of_the_rank_that_others_wait_for_is_no_communication) {
+  constexpr int kKernels = 200;
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    const bool late = rank == 1;
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      scene.dispatch_ns = late ? 30'000 : 5'000;
+      for (int i = 0; i < kKernels; ++i) scene.launch(kTensorGemm, 4'000);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : kKernels * 25'000));
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "launch_overhead");
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.4);
+}
+
 TEST(Rules, multi_gpu_comm_that_nothing_overlaps) {
   const Analysis analysis = analyze(two_ranks(0, 700'000));
   expect_top(analysis, "multi_gpu_comm", 1.7);

@@ -24,4 +24,21 @@ Imbalance imbalance_of(const Evidence& evidence) {
   return result;
 }
 
+double waiting_for_dispatch_ns(const Evidence& evidence, const RankEvidence& rank) {
+  const auto to_first = [](const RankEvidence& one) { return one.timeline->origin_ns + one.alignment.clock_offset_ns; };
+  double sum = 0;
+  for (const RankEvidence& late : evidence.ranks) {
+    if (&late == &rank) continue;
+    const Coverage dispatching(late.breakdown.late_dispatch);
+    const std::int64_t shift = to_first(rank) - to_first(late);
+    for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
+      const GpuWork& work = rank.list.works[i];
+      const std::int64_t until = rank.alignment.wait_until[i];
+      if (until <= work.start || rank.alignment.late_rank[i] != late.index || !rank.in_steps(work)) continue;
+      sum += static_cast<double>(dispatching.covered(work.start + shift, until + shift));
+    }
+  }
+  return std::min(sum / rank.step_count(), rank.part_ns(Part::idle_waiting_for_rank));
+}
+
 }  // namespace warpmark::analyze

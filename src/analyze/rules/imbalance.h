@@ -18,4 +18,8 @@ struct Imbalance {
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
 
+/// What of a rank's waiting is another rank's host that dispatched its own kernels late, ns a step: neither
+/// communication nor more work, but launch_overhead, optimizer or the recording of that rank.
+[[nodiscard]] double waiting_for_dispatch_ns(const Evidence& evidence, const RankEvidence& rank);
+
 }  // namespace warpmark::analyze

@@ -296,7 +296,8 @@ double lost_ns(const Evidence& evidence, double limit) {
   const RankEvidence& rank = evidence.rank();
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
   const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
-                      late_updates_ns(evidence) - late_by_allocations_ns(evidence) - others;
+                      late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
+                      others;
   if (!rank.replay.knows_host()) return idle;
   return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
 }

@@ -247,9 +247,10 @@ std::vector<Finding> apply(const Evidence& evidence) {
   std::size_t worst = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
-    const double waiting = std::max(0.0, rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns());
-    const double sum =
-        rank.part_ns(Part::exposed_communication) + waiting + (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
+    const double waiting = std::max(0.0, rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns() -
+                                             waiting_for_dispatch_ns(evidence, rank));
+    const double sum = rank.part_ns(Part::exposed_communication) + rank.between_collectives_ns() + waiting +
+                       (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
     if (sum > lost) lost = sum, worst = r;
   }
   if (lost <= 0) return {};
@@ -301,6 +302,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
+/// Scaling or copying what was just sent, a parameter at a time: it goes with its collective. Indices of works.
+std::vector<std::size_t> lone_works_between_collectives(const RankEvidence& rank) {
+  std::vector<std::size_t> lone;
+  const std::vector<ReplayWork>& works = rank.replay.works();
+  const auto category = [&](std::size_t i) { return rank.list.works[works[i].work].category; };
+  for (std::size_t i = 1; i + 1 < works.size(); ++i) {
+    const bool between = category(i - 1) == Category::communication && category(i + 1) == Category::communication;
+    if (between && category(i) == Category::elementwise) lone.push_back(works[i].work);
+  }
+  return lone;
+}
+
 void drop_host_round_trips(double success, WhatIf& change) {
   for (const HostCause cause : {HostCause::transfer, HostCause::sync, HostCause::optimizer}) {
     change.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
@@ -317,6 +330,10 @@ void change(const Evidence& evidence, double success, Change& change) {
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
       const Category category = rank.list.works[i].category;
       if (category != Category::communication && !(over_host && is_host_copy(category))) continue;
+      change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
+      change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
+    }
+    for (const std::size_t i : lone_works_between_collectives(rank)) {
       change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }
