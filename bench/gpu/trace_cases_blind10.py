@@ -9,9 +9,8 @@ import torch.nn.functional as F
 
 import trace_models as own
 import trace_nets_blind10 as nets
-from trace_cases import (GPU, Prefetched, adamw, amp, captured, case_list, channels_last, classify, copied, graph_if,
-                         huggingface_loss, images, inference, loaded, next_token, resident, tf32, tokens, training,
-                         vision)
+from trace_cases import (GPU, Prefetched, adamw, captured, case_list, channels_last, classify, copied, graph_if,
+                         huggingface_loss, images, inference, loaded, resident, tf32, tokens, training, vision)
 from trace_cases_blind import BlindCase
 from trace_cases_blind4 import mixed_by_cause
 from trace_nets_blind9 import picture_network
@@ -43,7 +42,7 @@ def _(kind):
     return training(model, lambda m, x, y: classify(m, channels_last(nets.lit(x, torch.bfloat16)), y), batches), close
 
 
-@case("xlm_roberta_tokenizes_every_batch", "xlm_roberta", "data_loading", "texts tokenized once, before training", 48)
+@case("xlm_roberta_tokenizes_every_batch", "xlm_roberta", "data_loading", "texts tokenized once, before training", 32)
 def _(kind):
     import transformers as hf
     config = hf.XLMRobertaConfig(vocab_size=16384, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
@@ -55,8 +54,8 @@ def _(kind):
     ids_of_all = None if kind == "broken" else torch.tensor([encode(text) for text in texts]).pin_memory()
 
     def batches():
-        begin = next(turn) % 10 * 48
-        rows = slice(begin, begin + 48)
+        begin = next(turn) % 15 * 32
+        rows = slice(begin, begin + 32)
         ids = torch.tensor([encode(text) for text in texts[rows]]) if ids_of_all is None else ids_of_all[rows]
         return ids.to(GPU, non_blocking=True), moods[rows].to(GPU, non_blocking=True)
     return training(model, lambda m, ids, y: F.cross_entropy(m(input_ids=ids).logits.float(), y), batches)
@@ -65,8 +64,7 @@ def _(kind):
 @case("heartbeats_collated_from_lists", "heart_resnet", "data_loading", "np.stack and torch.from_numpy", 32)
 def _(kind):
     """The collate function of a small data set that is read without workers."""
-    recordings = [lead.astype(np.float32) for lead in np.random.default_rng(0).standard_normal((512, 12, 320))]
-    kinds, turn = torch.randint(0, 71, (512,)), itertools.count()
+    recordings, kinds, turn = nets.heartbeats(512), torch.randint(0, 71, (512,)), itertools.count()
 
     def batches():
         begin = next(turn) % 16 * 32
@@ -103,10 +101,8 @@ def _(kind):
         reference.cpu()
 
     def loss_of(m, ids):
-        if kind == "broken":
-            reference.to(GPU)
         with torch.no_grad():
-            usual = nets.likelihood(reference, ids)
+            usual = nets.likelihood(reference.to(GPU), ids)
         if kind == "broken":
             reference.cpu()
         gained = nets.likelihood(m, ids) - usual
@@ -116,8 +112,7 @@ def _(kind):
 
 # --- cpu_gpu_sync ----------------------------------------------------------------------------------------------------
 
-@case("segformer_overlap_read_kind_by_kind", "segformer", "cpu_gpu_sync", "pairs of kinds counted in a table on the GPU",
-      8)
+@case("segformer_overlap_read_kind_by_kind", "segformer", "cpu_gpu_sync", "pairs of kinds counted on the GPU", 8)
 def _(kind):
     """The overlap of what was found and what is there, for 150 kinds, at every step."""
     import transformers as hf
@@ -155,7 +150,7 @@ def _(kind):
 @case("faces_cut_out_box_by_box", "regnetx", "cpu_gpu_sync", "torchvision.ops.roi_align of all boxes", 96)
 def _(kind):
     """Twelve faces on each of eight pictures are cut out and described."""
-    model = picture_network("regnetx_016", num_classes=0).eval()
+    model = picture_network("regnetx_016", num_classes=0).bfloat16().eval()
     pictures = torch.rand(8, 3, 720, 1280, device=GPU)
     corner, size = torch.rand(96, 2) * torch.tensor([1000.0, 440.0]), torch.rand(96, 2) * 200 + 60
     on = torch.arange(8).repeat_interleave(12)[:, None]
@@ -163,9 +158,7 @@ def _(kind):
     cut = nets.faces_one_by_one if kind == "broken" else nets.faces_at_once
 
     def run():
-        faces = channels_last(cut(pictures, boxes))
-        with amp():
-            return F.normalize(model(faces).float(), dim=1)
+        return F.normalize(model(channels_last(cut(pictures, boxes).bfloat16())).float(), dim=1)
     return inference(run)
 
 
@@ -249,6 +242,8 @@ def _(kind):
                                num_frames=16, num_labels=174,
                                attn_implementation="eager" if kind == "broken" else "sdpa")
     model = huggingface("VideoMAEForVideoClassification", config)
+    places = model.videomae.embeddings
+    places.position_embeddings = places.position_embeddings.to(GPU)  # the library leaves them on the host
     data = torch.randn(8, 16, 3, 224, 224), torch.randint(0, 174, (8,))
     return training(model, lambda m, x, y: F.cross_entropy(m(pixel_values=x).logits.float(), y), resident(*data))
 

@@ -125,7 +125,7 @@ class PackedLayer(nn.Module):
 
     def forward(self, x, mask):
         q, k, v = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         x = x + self.out(y.transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.norm2(x))))
 
@@ -140,7 +140,7 @@ class Packed(nn.Module):
         self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, vocab)
 
     def forward(self, ids, mask):
-        x = self.words(ids) + self.places
+        x, mask = self.words(ids) + self.places, mask.bfloat16()
         for layer in self.layers:
             x = layer(x, mask)
         return self.head(self.norm(x))
@@ -173,6 +173,10 @@ class Encoder(nn.Module):
 
 
 # --- signals and series ----------------------------------------------------------------------------------------------
+
+def heartbeats(count):
+    return list(np.random.default_rng(0).standard_normal((count, 12, 320)).astype(np.float32))
+
 
 class HeartBlock(nn.Module):
     def __init__(self, inputs, outputs, stride):
@@ -280,11 +284,11 @@ class GatLayer(nn.Module):
         begin, end = edges
         h = self.lift(self.norm(x)).unflatten(-1, (self.heads, -1))
         sent, heard = (h * self.sends).sum(-1).float(), (h * self.hears).sum(-1).float()
-        weight = torch.exp(F.leaky_relu(sent[begin] + heard[end], 0.2).clamp(max=20))
+        scores = sent.index_select(0, begin) + heard.index_select(0, end)
+        weight = torch.exp(F.leaky_relu(scores, 0.2).clamp(max=20))
         total = torch.zeros_like(sent).index_add(0, end, weight)
-        share = weight / (total[end] + 1e-9)
-        sum_of = torch.zeros(h.shape, device=h.device).index_add(0, end, h[begin].float() * share[:, :, None])
-        return x + F.elu(sum_of.flatten(1))
+        told = h.float().index_select(0, begin) * (weight / (total.index_select(0, end) + 1e-9))[:, :, None]
+        return x + F.elu(torch.zeros(h.shape, device=h.device).index_add(0, end, told).flatten(1))
 
 
 class Gat(nn.Module):
