@@ -238,7 +238,7 @@ def _(kind):
 @case("videomae_eager_attention", "videomae", "attention", 'attn_implementation "eager" -> "sdpa"', 8)
 def _(kind):
     import transformers as hf
-    config = hf.VideoMAEConfig(hidden_size=768, num_hidden_layers=6, num_attention_heads=12, intermediate_size=3072,
+    config = hf.VideoMAEConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
                                num_frames=16, num_labels=174,
                                attn_implementation="eager" if kind == "broken" else "sdpa")
     model = huggingface("VideoMAEForVideoClassification", config)
