@@ -144,7 +144,7 @@ def _(kind):
 
     def loss_of(m, x, y):
         return F.cross_entropy(m(masked(x)).float().mean(-1), y)
-    return training(model, loss_of, resident(torch.randn(96, 80, 400), torch.randint(0, 35, (96,))))
+    return training(model, loss_of, resident(torch.randn(96, 80, 200), torch.randint(0, 35, (96,))))
 
 
 @case("faces_cut_out_box_by_box", "regnetx", "cpu_gpu_sync", "torchvision.ops.roi_align of all boxes", 96)

@@ -205,7 +205,7 @@ class HeartNet(nn.Module):
         return self.head(self.blocks(self.inlet(x)).mean(-1))
 
 
-def masked_clip_by_clip(features, high=27, long=60):
+def masked_clip_by_clip(features, high=27, long=40):
     """Blanks a band of frequencies and a stretch of time of every clip, drawn at random."""
     features = features.clone()
     _, bands, frames = features.shape
@@ -219,7 +219,7 @@ def masked_clip_by_clip(features, high=27, long=60):
     return features
 
 
-def masked_together(features, high=27, long=60):
+def masked_together(features, high=27, long=40):
     clips, bands, frames = features.shape
     kept = []
     for size, most in ((bands, high), (frames, long)):
