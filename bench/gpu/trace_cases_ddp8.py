@@ -6,7 +6,6 @@ import io
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from torch import nn
 
 import trace_nets_ddp8 as nets
 from trace_cases import (GPU, Prefetched, adamw, case_list, channels_last, classify, huggingface_loss, images,
@@ -31,7 +30,7 @@ def sharded(model, layers, reshard=True):
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for layer in layers:
         fully_shard(layer, mp_policy=policy, reshard_after_forward=reshard)
-    return fully_shard(model, mp_policy=policy, reshard_after_forward=reshard)
+    return fully_shard(model, mp_policy=policy)
 
 
 # --- multi_gpu_comm --------------------------------------------------------------------------------------------------
@@ -109,11 +108,11 @@ def _(kind):
 
 
 @case("fsdp_phi_reference_gathered_at_every_call", "phi", "multi_gpu_comm",
-      "the frozen reference whole on each rank: it fits", 12)
+      "the frozen reference whole on each rank: it fits", 8)
 def _(kind):
     """How likely a frozen reference model finds the answers that the policy gave."""
     import transformers as hf
-    config = hf.PhiConfig(vocab_size=16384, hidden_size=4096, intermediate_size=16384, num_hidden_layers=6,
+    config = hf.PhiConfig(vocab_size=16384, hidden_size=4096, intermediate_size=16384, num_hidden_layers=8,
                           num_attention_heads=32, max_position_embeddings=1024, resid_pdrop=0.0, embd_pdrop=0.0,
                           attention_dropout=0.0, use_cache=False, attn_implementation="sdpa")
     with torch.device(GPU):
@@ -123,7 +122,7 @@ def _(kind):
         for layer in model.model.layers:
             fully_shard(layer)
         fully_shard(model)
-    (ids,) = resident(*tokens(6, 128))()
+    (ids,) = resident(*tokens(4, 128))()
 
     def run():
         chances = F.log_softmax(model(input_ids=ids).logits[:, :-1].float(), dim=-1)
@@ -150,8 +149,7 @@ def _(kind):
       accept=["multi_gpu_comm", "launch_overhead"])
 def _(kind):
     """Each gradient is gathered from both ranks and the mean taken, once backward is over."""
-    with torch.device(GPU):
-        model = vision("maxvit_t", False)
+    model = vision("maxvit_t", False)
     data = resident(*images(24))
     if kind == "fixed":
         return training(parallel(model, gradient_as_bucket_view=True), classify, data)
@@ -176,8 +174,6 @@ def _(kind):
     config = hf.SegformerConfig(num_labels=19, drop_path_rate=0.0, classifier_dropout_prob=0.0)
     with torch.device(GPU):
         model = hf.SegformerForSemanticSegmentation(config).train()
-    model = parallel(model)
-    optimizer = adamw(model)
 
     def loss_of(m, x, y):
         scores = m(pixel_values=x).logits.float()
@@ -185,9 +181,9 @@ def _(kind):
 
     def save(m, _):
         if kind == "broken" and dist.get_rank() == 0:
-            torch.save({"model": m.module.state_dict(), "optimizer": optimizer.state_dict()}, io.BytesIO())
+            torch.save(m.module.state_dict(), io.BytesIO())
     data = torch.randn(16, 3, 384, 384), torch.randint(0, 19, (16, 384, 384))
-    return training(model, loss_of, resident(*data), optimizer, tail=save)
+    return training(parallel(model), loss_of, resident(*data), tail=save)
 
 
 @case("ddp_marian_long_sentences_on_rank1", "marian", "load_imbalance",
@@ -208,12 +204,12 @@ def _(kind):
 
 
 @case("video_on_one_rank_sound_on_the_other", "video_with_sound", "load_imbalance",
-      "both networks on each rank, half of the clips each", 16)
+      "both networks on each rank, half of the clips each", 12)
 def _(kind):
     """Embeds clips: pictures on rank 0, spectrograms on rank 1, then both ranks compare the two."""
     from torchvision.models.video import mvit_v1_b
     rank, ranks, fixed = dist.get_rank(), dist.get_world_size(), kind == "fixed"
-    count = 16 // ranks if fixed else 16
+    count = 12 // ranks if fixed else 12
     watch = hear = None
     if fixed or rank == 0:
         with torch.device(GPU):
@@ -225,10 +221,10 @@ def _(kind):
 
     def shared(found, source):
         if not fixed:
-            found = torch.empty(16, 128, device=GPU, dtype=torch.bfloat16) if found is None else found
+            found = torch.empty(12, 128, device=GPU, dtype=torch.bfloat16) if found is None else found
             dist.broadcast(found, source)
             return found
-        whole = found.new_empty(16, 128)
+        whole = found.new_empty(12, 128)
         dist.all_gather_into_tensor(whole, found)
         return whole
 
@@ -241,10 +237,10 @@ def _(kind):
 
 # --- other causes, on two GPUs ---------------------------------------------------------------------------------------
 
-@case("ddp_edgenext_tiles_inflated_by_two_workers", "edgenext", "data_loading", "num_workers 2 -> 12 on both ranks", 64,
-      loader=True)
+@case("ddp_edgenext_tiles_inflated_by_three_workers", "edgenext", "data_loading",
+      "num_workers 3 -> 12 on both ranks", 64, loader=True)
 def _(kind):
-    batches, close = loaded(nets.Tiles(), 32, 2 if kind == "broken" else 12)
+    batches, close = loaded(nets.Tiles(), 32, 3 if kind == "broken" else 12)
     model = picture_network("edgenext_small", in_chans=12, num_classes=19)
     return training(parallel(model, gradient_as_bucket_view=True), classify, nhwc(batches)), close
 

@@ -17,7 +17,7 @@ GPU = "cuda"
 class Bank(nn.Module):
     """Tells each picture of a collection from all others; `bank` holds what was last seen of every one."""
 
-    def __init__(self, network, pictures=2_560_000, dim=128):
+    def __init__(self, network, pictures=4_000_000, dim=128):
         super().__init__()
         self.network = network
         self.register_buffer("bank", F.normalize(torch.randn(pictures, dim, device=GPU), dim=1))
