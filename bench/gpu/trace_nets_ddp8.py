@@ -43,7 +43,7 @@ class Bank(nn.Module):
 class Tiles(Dataset):
     """Satellite pictures of twelve bands, 16 bits each, stored deflated."""
 
-    def __init__(self, bands=12, side=128):
+    def __init__(self, bands=12, side=160):
         self.shape = bands, side, side
         coarse = torch.rand(32, bands, 9, 9)
         smooth = F.interpolate(coarse, size=(side, side), mode="bilinear") * 4000
@@ -121,7 +121,7 @@ class Lamb(torch.optim.Optimizer):
         torch._foreach_mul_(firsts, beta1)
         torch._foreach_add_(firsts, gradients, alpha=1 - beta1)
         torch._foreach_mul_(seconds, beta2)
-        torch._foreach_addcmul_(seconds, gradients, gradients, 1 - beta2)
+        torch._foreach_addcmul_(seconds, gradients, gradients, value=1 - beta2)
         below = torch._foreach_div(seconds, right2)
         torch._foreach_sqrt_(below)
         torch._foreach_add_(below, group["eps"])
