@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 import trace_nets_ddp8 as nets
 from trace_cases import (GPU, Prefetched, adamw, case_list, channels_last, classify, huggingface_loss, images,
-                         inference, loaded, nhwc, resident, tokens, training, vision)
+                         inference, loaded, nhwc, resident, tokens, training)
 from trace_cases_blind import BlindCase
 from trace_cases_blind4 import mixed_by_cause
 from trace_cases_ddp import parallel
@@ -144,12 +144,12 @@ def _(kind):
     return training(model, classify, resident(channels_last(x), y), tail=tail)
 
 
-@case("ddp_maxvit_gathers_each_gradient", "maxvit", "multi_gpu_comm",
+@case("ddp_davit_gathers_each_gradient", "davit", "multi_gpu_comm",
       "DistributedDataParallel: all-reduce in buckets during backward", 48,
       accept=["multi_gpu_comm", "launch_overhead"])
 def _(kind):
     """Each gradient is gathered from both ranks and the mean taken, once backward is over."""
-    model = vision("maxvit_t", False)
+    model = picture_network("davit_small", False)
     data = resident(*images(24))
     if kind == "fixed":
         return training(parallel(model, gradient_as_bucket_view=True), classify, data)
