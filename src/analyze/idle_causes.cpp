@@ -59,7 +59,8 @@ class Explainer {
     segments_.clear();
     const std::uint32_t before = track_before(launch, track);
     input_.host.segments(track, before, gap.start, handed_over, segments_);
-    if (track != before && next->downloads) name_work_on_download(segments_);
+    const bool prepares = next->category == Category::copy_to_host && handed_over - gap.start > kLongHostNs;
+    if (prepares || (track != before && next->downloads)) name_work_on_download(segments_);
     const bool after_download = next != works.begin() && std::prev(next)->downloads;
     const bool uploads_data = uploads(input_.timeline, *next);
     if (after_download && !uploads_data) name_work_on_download(segments_);

@@ -23,6 +23,8 @@ namespace {
 constexpr float kSimtToTensor = 0.08F;
 constexpr float kSimtConvolutionToTensor = 0.13F;
 constexpr float kWideAttention = 0.15F;     // a fused attention kernel on FP32 inputs, to one on tensor cores
+// Half the bytes, by kernels that reach more of the bandwidth: 0.3 in one program of FP32 decoding.
+constexpr float kWideVector = 0.4F;
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
 constexpr float kDoubleToSingle = 0.14F;    // FP64 to TF32, both on tensor cores: 67 to 495 TFLOP/s (data sheet)
 constexpr float kDoubleBytes = 0.5F;        // of everything else in double precision
@@ -251,11 +253,18 @@ class Blamer {
 
   void precision() {
     const float narrower = bytes_left_in_16_bits(timeline_, list_);
+    bool network = false;  // PyTorch's: of a solver's matrix and vectors nothing is said
+    for (NameId i = 0; i < timeline_.names.size() && !network; ++i) {
+      network = contains_any(timeline_.names.at(i), {"at::native", "at6native"});
+    }
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
         case MatrixMath::simt_fp32:
           own(i, Owner::precision, work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
+          break;
+        case MatrixMath::vector_fp32:
+          if (network) own(i, Owner::precision, kWideVector);
           break;
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;

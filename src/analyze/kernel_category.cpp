@@ -157,6 +157,7 @@ MatrixMath matrix_math(std::string_view name, Category category) {
     return MatrixMath::tensor_half;
   }
   if (has(text, {"tensorop", "triton"})) return MatrixMath::tensor_half;  // no better is told: never accuse by guess
+  if (has(text, {"gemv"}) && has(text, {"float"}) && !has(text, {"complex", "float2"})) return MatrixMath::vector_fp32;
   // A depthwise convolution multiplies every channel by itself: no matrix product for tensor cores.
   if (has(text,
           {"splitkreduce", "im2col", "col2im", "gemv", "computeoffsets", "dot_kernel", "gen_conv", "depthwise"})) {

@@ -35,6 +35,7 @@ enum class Category : std::uint8_t {
 enum class MatrixMath : std::uint8_t {
   none,         ///< no matrix kernel, or nothing can be told
   simt_fp32,    ///< single precision without tensor cores
+  vector_fp32,  ///< a matrix times one vector or a few, single precision: bound by the matrix's bytes
   simt_fp64,    ///< double precision, whatever units
   tensor_tf32,  ///< tensor cores on single precision inputs
   tensor_half,  ///< tensor cores on 16 bits or fewer

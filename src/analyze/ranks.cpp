@@ -14,6 +14,7 @@ namespace {
 constexpr int kMostShift = 2048;
 constexpr std::int64_t kProbes = 512;
 constexpr std::int64_t kLeastMatches = 3;
+constexpr std::int64_t kNoiseNs = 5'000;  // by which one collective's ends on two GPUs differ
 
 /// Reorders them.
 std::int64_t median_of(std::vector<std::int64_t>& values) {
@@ -52,8 +53,8 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const std::int64_t spread = median_of(differences);
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
     const bool closer =
-        best.found && spread <= best.spread + best.spread / 4 && std::abs(offset) < std::abs(best.offset);
-    if (!best.found || spread * 5 < best.spread * 4 || closer) best = {true, by, offset, spread};
+        best.found && spread <= best.spread + best.spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
+    if (!best.found || spread * 5 + kNoiseNs < best.spread * 4 || closer) best = {true, by, offset, spread};
   }
   return best;
 }

@@ -83,6 +83,7 @@ struct GpuInfo {
   int compute_major = 0;
   int compute_minor = 0;
   int max_threads_per_sm = 0;
+  std::string uuid{};  ///< "GPU-...", the same for every program and tool; empty if unknown
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
 
@@ -90,9 +91,10 @@ struct GpuInfo {
 struct CounterSeries {
   std::string id;    ///< "gpu_utilization", "sm_clock", "power", "throttle_reasons", ... (docs/metrics.md)
   std::string unit;  ///< SI without prefix; "" for ratios 0..1 and bit masks
-  int device = -1;   ///< GPU index; -1 is the host
+  int device = -1;   ///< GPU index, of the tool that sampled; -1 is the host
   std::vector<std::int64_t> times;  ///< ns on the timeline's clock, ascending
   std::vector<double> values;       ///< NaN where the tool printed no value
+  std::string gpu{};                ///< the GPU's uuid; empty if unknown
 };
 
 /// One kind of flaw met while reading, and how often.

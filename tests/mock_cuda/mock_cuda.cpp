@@ -25,6 +25,11 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {  // cuda.h makes it _v
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {  // cuda.h makes it _v2
+  for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<char>(0x11 * i);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; return CUDA_SUCCESS;

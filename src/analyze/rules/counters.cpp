@@ -69,6 +69,20 @@ std::size_t gpus_used(const Evidence& evidence, const SampledGpus& gpus) {
   return used;
 }
 
+/// The GPUs that the program works on, by uuid; empty if that of one is not known.
+std::set<std::string> uuids_used(const Evidence& evidence) {
+  std::set<std::string> uuids;
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (const Track& track : rank.timeline->tracks) {
+      if (track.kind != TrackKind::gpu_stream) continue;
+      const auto gpu = std::ranges::find(rank.timeline->gpus, track.device, &GpuInfo::index);
+      if (gpu == rank.timeline->gpus.end() || gpu->uuid.empty()) return {};
+      uuids.insert(gpu->uuid);
+    }
+  }
+  return uuids;
+}
+
 /// A GPU that was less busy than the rank kept its own is another one.
 bool may_be_used(const SampledGpus& gpus, int device) {
   const CounterSeries* utilization = find_series(gpus, "gpu_utilization", device);
@@ -94,12 +108,12 @@ Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpu
   return one;
 }
 
-/// NVML numbers all GPUs of the machine, a program those that it is shown: which of the sampled ones it works on is
-/// not recorded. Where more were sampled than it uses, the one that is told is throttled no worse than its worst.
+/// NVML numbers all GPUs of the machine, a program those that it is shown. Where uuids do not tell which of the sampled
+/// ones it works on, and more were sampled than it uses, the one that is told is throttled no worse than its worst.
 std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gpus, std::uint64_t reasons) {
   std::vector<Throttle> sampled;
   for (const CounterSeries& series : gpus.counters) {
-    if (series.id != "throttle_reasons" || !may_be_used(gpus, series.device)) continue;
+    if (series.id != "throttle_reasons" || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
     sampled.push_back(throttle_of(series, gpus, reasons));
   }
   std::ranges::sort(sampled, [](const Throttle& a, const Throttle& b) { return lost_by(a) < lost_by(b); });
@@ -121,6 +135,15 @@ double assumed_generation(const Evidence& evidence) {
 }
 
 }  // namespace
+
+bool is_used(const Evidence& evidence, const CounterSeries& series) {
+  if (series.gpu.empty()) return true;
+  const std::set<std::string> used = uuids_used(evidence);
+  // Partitions of a GPU have uuids of their own: one that is not among those sampled tells nothing.
+  const bool sampled = std::ranges::any_of(evidence.session->counters,
+                                           [&](const CounterSeries& one) { return used.contains(one.gpu); });
+  return !sampled || used.contains(series.gpu);
+}
 
 std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id) {
   std::vector<const CounterSeries*> found;

@@ -15,6 +15,8 @@ namespace warpmark::analyze {
 [[nodiscard]] std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id);
 /// Same device as `like`; nullptr if there is none.
 [[nodiscard]] const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device);
+/// Whether the program works on the GPU of these samples, as far as is known.
+[[nodiscard]] bool is_used(const Evidence& evidence, const CounterSeries& series);
 /// Mean and highest of the values that are numbers; absent if there are none.
 [[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
 [[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);

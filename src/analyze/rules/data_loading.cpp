@@ -24,18 +24,22 @@ bool has_workers(const RankEvidence& rank) { return !rank.loading.in_process && 
 
 /// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
 /// Worker processes deliver in bursts (the mean wait tells their pace), which is also the pace of the loop whatever the
-/// recording cost; loading in the program's own process is steady but for outliers (the median).
+/// recording cost; loading in the program's own process is steady but for outliers (the median). Of several ranks the
+/// one that waits longest sets the pace; how long it waited for the others is not part of its loop.
 double gain_without_waits(const Evidence& evidence) {
-  const RankEvidence& rank = evidence.rank();
+  const auto usual_of = [](const RankEvidence& one) {
+    return one.loading.in_process ? one.loading.median_ns() : one.loading.mean_ns();
+  };
+  const RankEvidence& rank = *std::ranges::max_element(evidence.ranks, {}, usual_of);
   const double replayed_gain = replayed(kDataLoadingRule, evidence, 1.0);
-  const double before = evidence.base_step_ns();
+  const double before = rank.replay.step_ns();
   const Loading& loading = rank.loading;
-  if (evidence.ranks.size() != 1 || before <= 0 || loading.waits_ns.size() < 2) return replayed_gain;
+  if (before <= 0 || loading.waits_ns.size() < 2) return replayed_gain;
   const double in_steps = rank.replay.host_ns(HostCause::data_loading);
-  const double usual = loading.in_process ? loading.median_ns() : loading.mean_ns();
+  const double usual = usual_of(rank);
   double step = std::max(before - in_steps, 0.0) + usual;
-  if (!loading.in_process) step = std::max(step, rank.step_ns() - in_steps + usual);
-  const double after = std::max(before / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
+  if (!loading.in_process && evidence.ranks.size() == 1) step = std::max(step, rank.step_ns() - in_steps + usual);
+  const double after = std::max(evidence.base_step_ns() / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
   return std::max(1.0, step / after);
 }
 

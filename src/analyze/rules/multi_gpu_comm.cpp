@@ -302,16 +302,29 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-/// Scaling or copying what was just sent, a parameter at a time: it goes with its collective. Indices of works.
-std::vector<std::size_t> lone_works_between_collectives(const RankEvidence& rank) {
-  std::vector<std::size_t> lone;
-  const std::vector<ReplayWork>& works = rank.replay.works();
-  const auto category = [&](std::size_t i) { return rank.list.works[works[i].work].category; };
-  for (std::size_t i = 1; i + 1 < works.size(); ++i) {
-    const bool between = category(i - 1) == Category::communication && category(i + 1) == Category::communication;
-    if (between && category(i) == Category::elementwise) lone.push_back(works[i].work);
+/// Copying, scaling and adding up what is sent, a parameter at a time: it goes with its collective. A few works between
+/// two collectives, none of which is a model's own. Indices of works.
+std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
+  constexpr std::size_t kFew = 8;
+  const auto serves = [](Category category) {
+    return category == Category::elementwise || category == Category::reduction || category == Category::other ||
+           category == Category::copy_on_device || category == Category::memset;
+  };
+  std::vector<std::size_t> serving, since;
+  bool after_collective = false;
+  for (const ReplayWork& one : rank.replay.works()) {
+    const Category category = rank.list.works[one.work].category;
+    if (category == Category::communication) {
+      if (after_collective && since.size() <= kFew) serving.insert(serving.end(), since.begin(), since.end());
+      after_collective = true;
+      since.clear();
+    } else if (serves(category)) {
+      since.push_back(one.work);
+    } else {
+      after_collective = false;
+    }
   }
-  return lone;
+  return serving;
 }
 
 void drop_host_round_trips(double success, WhatIf& change) {
@@ -333,7 +346,7 @@ void change(const Evidence& evidence, double success, Change& change) {
       change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }
-    for (const std::size_t i : lone_works_between_collectives(rank)) {
+    for (const std::size_t i : works_between_collectives(rank)) {
       change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }

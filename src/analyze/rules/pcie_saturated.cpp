@@ -24,6 +24,7 @@ std::optional<Busy> busiest(const Evidence& evidence) {
   std::optional<Busy> worst;
   for (const char* id : {"pcie_rx", "pcie_tx"}) {
     for (const CounterSeries* series : series_of(evidence, id)) {
+      if (!is_used(evidence, *series)) continue;
       const auto [limit, known] = link_rate(evidence, series->device);
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),

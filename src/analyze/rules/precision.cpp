@@ -217,7 +217,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const bool products = lost > 0 && has_tensor_cores(rank);
   std::vector<Finding> others = apply_to_doubles(evidence);
   if (!products || (!others.empty() && others.front().severity > severity_of(lost, step))) return others;
-  const double simt = math_ns(rank, MatrixMath::simt_fp32);
+  const double simt = math_ns(rank, MatrixMath::simt_fp32) + math_ns(rank, MatrixMath::vector_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));

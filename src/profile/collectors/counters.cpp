@@ -141,6 +141,7 @@ CounterSampler::CounterSampler(recording::RecordingWriter& writer, pid_t program
   for (std::size_t i = 0; i < gpus->size(); ++i) {
     const auto& gpu = (*gpus)[i];
     gpus_.push_back(gpu.uuid);
+    writer_.metadata(recording::kSampledGpu, std::to_string(i) + '|' + gpu.uuid);
     const auto device = static_cast<std::int32_t>(i);
     const auto add = [&](const char* id, const char* unit, auto value) {
       if (value) writer_.counter(id, unit, device, {last_time_ns_, static_cast<double>(*value)});

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdio>
 
 namespace warpmark::profile::module {
 namespace {
@@ -14,6 +15,7 @@ struct Driver {
   decltype(&cuDeviceGetName) name = nullptr;
   decltype(&cuDeviceTotalMem) memory = nullptr;
   decltype(&cuDeviceGetAttribute) attribute = nullptr;
+  decltype(&cuDeviceGetUuid) uuid = nullptr;
 };
 
 template <typename Function>
@@ -29,9 +31,22 @@ bool find_driver(Driver& driver) {
   const bool complete = find(library, "cuDeviceGetCount", driver.count) && find(library, "cuDeviceGet", driver.get) &&
                         find(library, "cuDeviceGetName", driver.name) &&
                         find(library, "cuDeviceTotalMem_v2", driver.memory) &&
-                        find(library, "cuDeviceGetAttribute", driver.attribute);
+                        find(library, "cuDeviceGetAttribute", driver.attribute) &&
+                        find(library, "cuDeviceGetUuid_v2", driver.uuid);
   dlclose(library);  // the program keeps it
   return complete;
+}
+
+/// As NVML and nvidia-smi write it.
+std::string text_of(const CUuuid& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    std::array<char, 3> digits{};
+    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += digits.data();
+  }
+  return text;
 }
 
 std::string line_of(const Driver& driver, int index) {
@@ -51,7 +66,8 @@ std::string line_of(const Driver& driver, int index) {
     if (driver.attribute(&value, what, device) != CUDA_SUCCESS) return {};
     line += '|' + std::to_string(value);
   }
-  return line;
+  CUuuid uuid{};
+  return driver.uuid(&uuid, device) == CUDA_SUCCESS ? line + '|' + text_of(uuid) : line;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/files.h"
 #include "profile/recording/join.h"
@@ -25,7 +27,8 @@ void write_facts(const Timeline& timeline, RecordingWriter& writer) {
   for (const auto& gpu : timeline.gpus) {
     writer.metadata("gpu", std::to_string(gpu.index) + '|' + gpu.name + '|' + std::to_string(gpu.memory_bytes) + '|' +
                                std::to_string(gpu.sm_count) + '|' + std::to_string(gpu.compute_major) + '|' +
-                               std::to_string(gpu.compute_minor) + '|' + std::to_string(gpu.max_threads_per_sm));
+                               std::to_string(gpu.compute_minor) + '|' + std::to_string(gpu.max_threads_per_sm) +
+                               (gpu.uuid.empty() ? "" : '|' + gpu.uuid));
   }
 }
 
@@ -92,6 +95,13 @@ void write_events(const Timeline& timeline, RecordingWriter& writer) {
 }
 
 void write_counters(const std::vector<CounterSeries>& counters, std::int64_t origin_ns, RecordingWriter& writer) {
+  std::map<int, std::set<std::string>> sampled;
+  for (const auto& series : counters) {
+    if (!series.gpu.empty()) sampled[series.device].insert(series.gpu);
+  }
+  for (const auto& [device, gpus] : sampled) {  // several hosts may have sampled GPUs of one number
+    if (gpus.size() == 1) writer.metadata(recording::kSampledGpu, std::to_string(device) + '|' + *gpus.begin());
+  }
   for (const auto& series : counters) {
     for (std::size_t i = 0; i < series.times.size(); ++i) {
       writer.counter(series.id, series.unit, series.device, {origin_ns + series.times[i], series.values[i]});

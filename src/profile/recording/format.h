@@ -12,6 +12,7 @@ namespace warpmark::profile::recording {
 inline constexpr std::uint32_t kChunkMagic = 0x4B434D57;  // "WMCK"
 inline constexpr std::uint32_t kVersion = 3;  // 2 adds kernels, 3 collectives; readers take all up to theirs
 inline constexpr std::uint32_t kMaxPayload = 64U << 20;
+inline constexpr const char* kSampledGpu = "sampled_gpu";  ///< metadata "device|uuid" of a part with counters
 
 enum class ChunkType : std::uint16_t {
   begin = 1,        ///< u32 version; begins a part: all ids below start anew

@@ -136,6 +136,9 @@ class Part {
                      "written by then was read");
     }
     Timeline timeline = builder_.finish();
+    for (CounterSeries& series : timeline.counters) {
+      if (const auto gpu = sampled_.find(series.device); gpu != sampled_.end()) series.gpu = gpu->second;
+    }
     const bool converted = !timeline.format.empty();  // other formats' numbers are what they are
     if (const std::int64_t calls = converted ? 0 : tell_calls_apart(timeline); calls > 0) {
       count_issue(timeline.quality, "repeated_call_number",
@@ -205,6 +208,7 @@ class Part {
     if (key == "rank") facts.rank = std::atoi(text.c_str());
     if (key == "world_size") facts.world_size = std::atoi(text.c_str());
     if (key == "gpu") return gpu(text);
+    if (key == kSampledGpu) return sampled(text);
     if (key == "problem") builder_.issue("recorder", "what the recorder could not do", text);
     if (key == "dropped_records" && std::atoll(text.c_str()) > 0) {
       builder_.issue("dropped_records", "records that CUPTI had no room for: the program was faster than the recorder",
@@ -226,7 +230,8 @@ class Part {
     }
   }
 
-  /// "index|name|memory bytes|multiprocessors|major|minor", since version 3 "|most threads of a multiprocessor"
+  /// "index|name|memory bytes|multiprocessors|major|minor", since version 3 "|most threads of a multiprocessor", then
+  /// "|uuid"
   void gpu(const std::string& text) {
     const auto fields = split(text, '|');
     if (fields.size() < 6) return;
@@ -236,7 +241,14 @@ class Part {
                                      .sm_count = std::atoi(fields[3].c_str()),
                                      .compute_major = std::atoi(fields[4].c_str()),
                                      .compute_minor = std::atoi(fields[5].c_str()),
-                                     .max_threads_per_sm = fields.size() > 6 ? std::atoi(fields[6].c_str()) : 0});
+                                     .max_threads_per_sm = fields.size() > 6 ? std::atoi(fields[6].c_str()) : 0,
+                                     .uuid = fields.size() > 7 ? fields[7] : std::string()});
+  }
+
+  /// "index|uuid"
+  void sampled(const std::string& text) {
+    const auto fields = split(text, '|');
+    if (fields.size() == 2) sampled_[std::atoi(fields[0].c_str())] = fields[1];
   }
 
   void shape(const ShapeRecord& shape) {
@@ -320,6 +332,7 @@ class Part {
   std::unordered_map<std::uint32_t, NameId> names_;
   std::unordered_map<std::uint32_t, std::uint32_t> tracks_;
   std::unordered_map<std::uint32_t, std::uint32_t> shapes_;
+  std::unordered_map<int, std::string> sampled_;  ///< uuids of the GPUs that were sampled
 };
 
 constexpr std::size_t kFirstStep = 1 << 16;
