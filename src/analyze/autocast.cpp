@@ -23,4 +23,20 @@ float bytes_left_in_16_bits(const Timeline& timeline, const WorkList& list) {
   return convolution > product ? kHalfTheBytes : 1.0F;
 }
 
+float left_when_narrow(std::string_view kernel_name, Category category, float narrower) {
+  constexpr float kWideAttention = 0.15F;  // a fused attention kernel on FP32 inputs, to one on tensor cores
+  constexpr float kDoubleBytes = 0.5F;     // of everything else in double precision
+  if (contains_any(kernel_name, {"double"}) || is_in_doubles(kernel_name)) return kDoubleBytes;
+  const bool half = contains_any(kernel_name, {"bfloat16", "half", "bf16", "fp16", "f16"});
+  if (category == Category::optimizer || half) return 1.0F;
+  return category == Category::attention ? kWideAttention : narrower;
+}
+
+bool runs_a_network(const Timeline& timeline) {
+  for (NameId i = 0; i < timeline.names.size(); ++i) {
+    if (contains_any(timeline.names.at(i), {"at::native", "at6native"})) return true;
+  }
+  return false;
+}
+
 }  // namespace warpmark::analyze

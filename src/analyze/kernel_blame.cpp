@@ -22,12 +22,10 @@ namespace {
 // reach 0.8 of the first and 0.6 of the second, convolutions less as they move more bytes a FLOP.
 constexpr float kSimtToTensor = 0.08F;
 constexpr float kSimtConvolutionToTensor = 0.13F;
-constexpr float kWideAttention = 0.15F;     // a fused attention kernel on FP32 inputs, to one on tensor cores
 // Half the bytes, by kernels that reach more of the bandwidth: 0.3 in one program of FP32 decoding.
 constexpr float kWideVector = 0.4F;
 constexpr float kTf32ToHalf = 0.55F;        // already on tensor cores: half the bytes, twice the rate
 constexpr float kDoubleToSingle = 0.14F;    // FP64 to TF32, both on tensor cores: 67 to 495 TFLOP/s (data sheet)
-constexpr float kDoubleBytes = 0.5F;        // of everything else in double precision
 constexpr float kUnfusedOptimizer = 0.35F;  // a fused Adam moves 28 B a parameter, ten separate kernels about 100 B
 constexpr float kForeachOptimizer = 0.6F;
 constexpr float kGather = 0.35F;  // gathered rows used in place instead of written and read again
@@ -253,10 +251,7 @@ class Blamer {
 
   void precision() {
     const float narrower = bytes_left_in_16_bits(timeline_, list_);
-    bool network = false;  // PyTorch's: of a solver's matrix and vectors nothing is said
-    for (NameId i = 0; i < timeline_.names.size() && !network; ++i) {
-      network = contains_any(timeline_.names.at(i), {"at::native", "at6native"});
-    }
+    const bool network = runs_a_network(timeline_);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
@@ -271,12 +266,7 @@ class Blamer {
         default:
           if (!is_compute(work.category) || work.category == Category::gemm || work.category == Category::convolution)
             break;
-          if (contains_any(name(i), {"double"}) || is_in_doubles(name(i))) {
-            result_.narrow[i] = kDoubleBytes;
-          } else if (work.category != Category::optimizer) {
-            const bool half = contains_any(name(i), {"bfloat16", "half", "bf16", "fp16", "f16"});
-            result_.narrow[i] = half ? 1.0F : work.category == Category::attention ? kWideAttention : narrower;
-          }
+          result_.narrow[i] = left_when_narrow(name(i), work.category, narrower);
       }
     }
   }

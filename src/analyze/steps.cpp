@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <string_view>
 
 #include "analyze/host_activity.h"
@@ -185,6 +186,7 @@ struct Launched {
   EventIndex launch = kNoEvent;
   NameId name = 0;          ///< of the one work; of graphs a number beyond all names, the same for the same nodes
   std::uint32_t shape = 0;  ///< of a kernel's launch: an element of Timeline::launch_shapes
+  std::int64_t busy_ns = 0;
 };
 
 /// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
@@ -211,7 +213,9 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
       name = graphs.try_emplace(std::move(nodes), known).first->second;
     }
     const bool kernel = next - first == 1 && events.kind[work] == EventKind::kernel;
-    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0});
+    std::int64_t busy = 0;
+    for (std::size_t i = first; i < next; ++i) busy += order[i]->end - order[i]->start;
+    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy});
     first = next;
   }
   return launched;
@@ -314,8 +318,34 @@ std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& bo
   return much_of_the_time && even_spacing(after_long) >= 2 ? ends : boundaries;
 }
 
+std::int64_t busy_of(std::span<const Launched> launches) {
+  std::int64_t sum = 0;
+  for (const Launched& one : launches) sum += one.busy_ns;
+  return sum;
+}
+
+/// What a program does before its steps, or after them, may repeat as well: where what was found holds less than half
+/// of the GPU's time, and more lies before it or behind it, that is searched by itself.
+std::vector<Launched> main_part(const Timeline& timeline, std::vector<Launched> order) {
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    const std::vector<std::size_t> starts = step_starts(timeline, order);
+    if (starts.size() < 2) break;
+    const std::span<const Launched> all(order);
+    const std::span<const Launched> before = all.first(starts.front());
+    const std::span<const Launched> behind = all.subspan(starts.back());
+    const std::int64_t found = busy_of(all) - busy_of(before) - busy_of(behind);
+    const std::span<const Launched> most = busy_of(before) > busy_of(behind) ? before : behind;
+    if (found >= busy_of(most)) break;
+    std::vector<Launched> part(most.begin(), most.end());
+    if (step_starts(timeline, part).size() < 3) break;
+    order = std::move(part);
+  }
+  return order;
+}
+
 Steps from_kernels(const Timeline& timeline, const WorkList& list) {
-  const std::vector<Launched> order = launched_on_main_stream(timeline, list);
+  const std::vector<Launched> order = main_part(timeline, launched_on_main_stream(timeline, list));
   Steps steps;
   std::vector<std::int64_t> boundaries;
   for (const std::size_t at : step_starts(timeline, order)) boundaries.push_back(order[at].start);

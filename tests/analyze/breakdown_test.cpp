@@ -297,6 +297,22 @@ TEST(Breakdown, gives_the_cost_of_recording_its_own_part_and_still_sums_exactly)
   }
 }
 
+TEST(Breakdown, gives_what_the_host_does_long_before_it_copies_back_to_the_copy) {
+  const Timeline timeline = testing_support::stepped(6, [](TimelineScene& scene) {
+    scene.launch(testing_support::kTensorGemm, 1'000'000);
+    scene.synchronize();
+    scene.range("collecting what is to be saved", 3'000'000);
+    scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4'096, 2'000, true);
+  });
+  const WorkList list = list_work(timeline);
+  const Steps steps = find_steps(timeline, list);
+  const HostActivity host(timeline, list, Coverage(busy_intervals(list, [](const GpuWork&) { return true; })));
+  const Breakdown breakdown = break_down({timeline, list, steps, host, {}});
+  const auto count = std::ssize(steps.analyzed);
+  EXPECT_GE(breakdown.of(Part::idle_host_transfer), count * 3'000'000);
+  EXPECT_LT(breakdown.of(Part::idle_launch) + breakdown.of(Part::idle_host), count * 50'000);
+}
+
 TEST(Breakdown, names_and_groups_every_part) {
   for (std::size_t i = 0; i < kParts; ++i) {
     const auto part = static_cast<Part>(i);

@@ -193,6 +193,38 @@ TEST(GainModels, gradients_averaged_one_by_one_in_the_optimizers_step_are_commun
   EXPECT_TRUE(optimizer == nullptr || optimizer->severity < 0.1);
 }
 
+TEST(GainModels, a_rank_that_waits_for_its_worker_processes_sets_the_pace_of_all) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    const bool waits = rank == 0;
+    int step = 0;
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      const std::int64_t wait = waits && step++ % 2 == 0 ? 20'000'000 : 50'000;  // 10 ms a step
+      scene.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", wait);
+      for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 100'000);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000);
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session, {.tables = false});
+  expect_held(find(analysis, "data_loading"), 0.86 * 20.1 / 10.1);
+}
+
+TEST(GainModels, products_with_one_vector_in_fp32_gain_what_half_the_bytes_gain) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 50; ++i) {
+      scene.launch("void gemmSN_TN_kernel<float, 128, 16, 2, cublasGemvTensorStridedBatched<float const> >", 100'000);
+      scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::silu<float> >", 5'000);
+    }
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "precision");
+  expect_held(find(analysis, "precision"), 105.0 / 45);
+}
+
 /// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.
 ProfileSession recorded_by_kineto(std::int64_t call_ns) {
   TimelineScene scene;

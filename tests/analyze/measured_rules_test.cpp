@@ -132,6 +132,16 @@ ProfileSession busy_session(double first_reasons, double second_reasons, double 
   return session;
 }
 
+TEST(CounterRules, look_at_the_gpu_that_the_program_works_on) {
+  ProfileSession session =
+      busy_session(0x4, 0, 1);  // as busy as the program's, and what the driver tells no reason for
+  session.ranks[0].gpus[0].uuid = "GPU-b5";
+  for (CounterSeries& one : session.ranks[0].counters) one.gpu = one.device == 0 ? "GPU-a4" : "GPU-b5";
+  EXPECT_EQ(severity(session, "power_throttle"), 0);
+  for (CounterSeries& one : session.ranks[0].counters) one.gpu = one.device == 0 ? "GPU-b5" : "GPU-a4";
+  EXPECT_NEAR(severity(session, "power_throttle"), 0.3, 1e-6);
+}
+
 TEST(CounterRules, call_no_busy_gpu_at_its_power_limit_a_bottleneck) {
   ProfileSession session = busy_session(0x4, 0, 0);
   EXPECT_NEAR(severity(session, "power_throttle"), 0.3, 1e-6);

@@ -48,5 +48,26 @@ TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) { ex
 
 TEST(Ranks, are_aligned_though_one_is_hundreds_of_collectives_ahead) { expect_aligned(900, 300); }
 
+/// Two collectives a step of 27 ms, one right after the other, on two GPUs of one host; ends differ by a microsecond or
+/// two, and steps by less.
+TEST(Ranks, of_a_regular_program_are_aligned_by_the_nearest_of_collectives_that_fit_alike) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    TimelineScene scene;
+    for (int i = rank; i < 6; ++i) {  // the second recording began a step later
+      const std::int64_t end = 30'000'000 + i * 27'000'000 + (rank == 1 ? 700 * (i % 3) : 300 * (i % 2));
+      const std::int64_t first = rank == 0 ? 4'000 : 25'000'000;
+      scene.add({EventKind::kernel, end - first, first, "ncclDevKernel_Broadcast", scene.stream(20)});
+      scene.add({EventKind::kernel, end + 5'000, 4'000, "ncclDevKernel_Broadcast", scene.stream(20)});
+    }
+    session.ranks.push_back(scene.build());
+  }
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  const auto aligned = align_ranks(session, lists);
+  EXPECT_LT(std::abs(aligned[1].clock_offset_ns), 5'000);
+  EXPECT_GT(aligned[1].wait_until[0] - lists[1].works[0].start, 24'900'000);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

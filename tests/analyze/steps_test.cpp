@@ -107,6 +107,18 @@ TEST(Steps, are_not_what_lies_between_waits_by_the_clock) {
   EXPECT_GT(find_steps(printing, list_work(printing)).found, 1990);
 }
 
+TEST(Steps, are_those_of_most_of_the_gpus_time_not_what_repeats_after_them) {
+  TimelineScene scene;
+  for (int i = 0; i < 40; ++i) scene.replay(std::vector<std::string>(8, kTensorGemm), 100'000);
+  scene.synchronize();
+  for (int i = 0; i < 12; ++i) {  // results are looked at, one after another
+    for (const char* kernel : {"compare", "reduce", "convert"}) scene.launch(kernel, 10'000);
+  }
+  const Steps steps = steps_of(scene.build());
+  ASSERT_EQ(steps.found, 40);
+  EXPECT_EQ(steps.analyzed.front().end_ns - steps.analyzed.front().start_ns, 800'000);
+}
+
 TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
   TimelineScene scene;
   for (int i = 0; i < 12; ++i) {

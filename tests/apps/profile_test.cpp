@@ -32,6 +32,7 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   EXPECT_FALSE(fact_of(timeline, "inflation").empty());
   ASSERT_EQ(timeline.gpus.size(), 1U);
   EXPECT_EQ(timeline.gpus[0].name, "Played GPU");
+  EXPECT_EQ(timeline.gpus[0].uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");
   EXPECT_EQ(timeline.gpus[0].sm_count, 132);
   EXPECT_EQ(timeline.gpus[0].compute_major, 9);
   std::size_t kernels = 0, launches = 0, waits = 0, copies = 0, joined = 0;

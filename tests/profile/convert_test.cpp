@@ -33,7 +33,7 @@ Timeline random_timeline(unsigned seed, int rank) {
   builder.facts().world_size = 2;
   builder.facts().host = "node \"7\"";
   builder.facts().format = "nsys_sqlite";
-  builder.facts().gpus.push_back({0, "NVIDIA H100", 85017493504, 132, 9, 0, 2048});
+  builder.facts().gpus.push_back({0, "NVIDIA H100", 85017493504, 132, 9, 0, 2048, "GPU-b5"});
   builder.add_metadata("tool", "a\\b");
   const std::string texts[] = {"a", "void k<\"x\">(int)", "tab\tnew\nline", "\xE2\x82\xAC", "ProfilerStep#3"};
   const std::string shapes[] = {"[[1, 2], []]", "[\"x\", [3]]", "free text", "[[1]"};

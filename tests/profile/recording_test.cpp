@@ -42,7 +42,8 @@ Result<ProfileSession> read(const std::string& bytes) {
 /// A launch, the kernel it started, and a counter; `flush_each` puts every event into a chunk of its own.
 void record_two_events(RecordingWriter& writer, bool flush_each) {
   writer.metadata("host", "node7");
-  writer.metadata("gpu", "0|NVIDIA H100|85000000000|132|9|0");
+  writer.metadata("gpu", "0|NVIDIA H100|85000000000|132|9|0|2048|GPU-b5");
+  writer.metadata("sampled_gpu", "0|GPU-a4");
   recording::TrackRecord thread;
   thread.process = 41;
   thread.thread = 42;
@@ -88,6 +89,7 @@ TEST_F(Recording, reads_back_what_was_written) {
   EXPECT_EQ(timeline.host, "node7");
   ASSERT_EQ(timeline.gpus.size(), 1U);
   EXPECT_EQ(timeline.gpus[0].sm_count, 132);
+  EXPECT_EQ(timeline.gpus[0].uuid, "GPU-b5");
   EXPECT_EQ(timeline.origin_ns, 1'700'000'000'000'000'123);
   ASSERT_EQ(timeline.events.size(), 2U);
   EXPECT_EQ(timeline.name_of(0), "cudaLaunchKernel");
@@ -99,6 +101,7 @@ TEST_F(Recording, reads_back_what_was_written) {
   EXPECT_EQ(timeline.tracks[timeline.events.track[0]].name, "main");
   ASSERT_EQ(timeline.counters.size(), 1U);
   EXPECT_EQ(timeline.counters[0].times[0], 50'000);
+  EXPECT_EQ(timeline.counters[0].gpu, "GPU-a4") << "the sampler counts all GPUs, the program those that it sees";
   EXPECT_TRUE(timeline.quality.empty());
 }
 

@@ -140,8 +140,8 @@ bool is_used(const Evidence& evidence, const CounterSeries& series) {
   if (series.gpu.empty()) return true;
   const std::set<std::string> used = uuids_used(evidence);
   // Partitions of a GPU have uuids of their own: one that is not among those sampled tells nothing.
-  const bool sampled = std::ranges::any_of(evidence.session->counters,
-                                           [&](const CounterSeries& one) { return used.contains(one.gpu); });
+  const bool sampled = std::ranges::any_of(series_of(evidence, series.id),
+                                           [&](const CounterSeries* one) { return used.contains(one->gpu); });
   return !sampled || used.contains(series.gpu);
 }
 

@@ -28,11 +28,10 @@ bool find(void* library, const char* name, Function& function) {
 bool find_driver(Driver& driver) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
-  const bool complete = find(library, "cuDeviceGetCount", driver.count) && find(library, "cuDeviceGet", driver.get) &&
-                        find(library, "cuDeviceGetName", driver.name) &&
-                        find(library, "cuDeviceTotalMem_v2", driver.memory) &&
-                        find(library, "cuDeviceGetAttribute", driver.attribute) &&
-                        find(library, "cuDeviceGetUuid_v2", driver.uuid);
+  const bool complete =
+      find(library, "cuDeviceGetCount", driver.count) && find(library, "cuDeviceGet", driver.get) &&
+      find(library, "cuDeviceGetName", driver.name) && find(library, "cuDeviceTotalMem_v2", driver.memory) &&
+      find(library, "cuDeviceGetAttribute", driver.attribute) && find(library, "cuDeviceGetUuid_v2", driver.uuid);
   dlclose(library);  // the program keeps it
   return complete;
 }

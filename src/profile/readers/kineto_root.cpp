@@ -50,6 +50,7 @@ void add_gpus(const Json& list, TimelineBuilder& builder) {
     GpuInfo gpu;
     gpu.index = small_integer_in(device, "id", 0);
     if (device.contains("name") && device["name"].is_string()) gpu.name = device["name"].get<std::string>();
+    if (device.contains("uuid") && device["uuid"].is_string()) gpu.uuid = device["uuid"].get<std::string>();
     gpu.memory_bytes = integer_in(device, "totalGlobalMem", 0);
     gpu.sm_count = small_integer_in(device, "numSms", 0);
     gpu.compute_major = small_integer_in(device, "computeMajor", 0);

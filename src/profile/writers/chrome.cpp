@@ -94,9 +94,11 @@ class ChromeFile {
     const char* separator = "\n    ";
     for (const GpuInfo& gpu : timeline_.gpus) {
       put("{}{{\"id\": {}, \"name\": {}, \"totalGlobalMem\": {}, \"computeMajor\": {}, \"computeMinor\": {}, "
-          "\"maxThreadsPerMultiprocessor\": {}, \"numSms\": {}}}",
+          "\"maxThreadsPerMultiprocessor\": {}, \"numSms\": {}",
           separator, gpu.index, json_string(gpu.name), gpu.memory_bytes, gpu.compute_major, gpu.compute_minor,
           gpu.max_threads_per_sm, gpu.sm_count);
+      if (!gpu.uuid.empty()) put(", \"uuid\": {}", json_string(gpu.uuid));
+      put("}}");
       separator = ",\n    ";
     }
     put("\n  ],\n");

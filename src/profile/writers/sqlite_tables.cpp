@@ -11,7 +11,7 @@ constexpr const char* kSchema = R"sql(
 CREATE TABLE ranks (rank INTEGER, world_size INTEGER, source TEXT, format TEXT, host TEXT, origin_ns INTEGER);
 CREATE TABLE metadata (rank INTEGER, key TEXT, value TEXT);
 CREATE TABLE gpus (rank INTEGER, device INTEGER, name TEXT, memory_bytes INTEGER, sm_count INTEGER,
-                   compute_capability TEXT, max_threads_per_sm INTEGER);
+                   compute_capability TEXT, max_threads_per_sm INTEGER, uuid TEXT);
 CREATE TABLE quality (rank INTEGER, id TEXT, count INTEGER, text TEXT, example TEXT);
 CREATE TABLE names (rank INTEGER, id INTEGER, name TEXT, PRIMARY KEY (rank, id)) WITHOUT ROWID;
 CREATE TABLE tracks (rank INTEGER, id INTEGER, kind TEXT, process INTEGER, thread INTEGER, device INTEGER, name TEXT,
@@ -23,7 +23,8 @@ CREATE TABLE raw_events (rank INTEGER, id INTEGER, start_ns INTEGER, duration_ns
                          track INTEGER, correlation INTEGER, link INTEGER, value INTEGER, detail INTEGER);
 CREATE TABLE collectives (rank INTEGER, event INTEGER, name TEXT, data_type TEXT, process_group TEXT,
                           in_elements INTEGER, out_elements INTEGER, group_size INTEGER, sequence INTEGER);
-CREATE TABLE counters (rank INTEGER, device INTEGER, id TEXT, unit TEXT, time_ns INTEGER, value REAL);
+CREATE TABLE counters (rank INTEGER, device INTEGER, id TEXT, unit TEXT, time_ns INTEGER, value REAL,
+                       gpu TEXT);
 CREATE TABLE kernel_profiles (id INTEGER, process INTEGER, name TEXT, grid TEXT, block TEXT, stream INTEGER,
                               device INTEGER, compute_capability TEXT, ordinal INTEGER, rank INTEGER,
                               event INTEGER);
@@ -114,10 +115,11 @@ Status fill_facts(const Timeline& timeline, const Database& database) {
   WM_TRY(ranks(rank, timeline.world_size, timeline.source, timeline.format, timeline.host, timeline.origin_ns));
   WM_ASSIGN(Insert metadata, insert_into(database, "metadata", 3));
   for (const auto& [key, value] : timeline.metadata) WM_TRY(metadata(rank, key, value));
-  WM_ASSIGN(Insert gpus, insert_into(database, "gpus", 7));
+  WM_ASSIGN(Insert gpus, insert_into(database, "gpus", 8));
   for (const GpuInfo& gpu : timeline.gpus) {
     const std::string capability = std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
-    WM_TRY(gpus(rank, gpu.index, gpu.name, gpu.memory_bytes, gpu.sm_count, capability, gpu.max_threads_per_sm));
+    WM_TRY(
+        gpus(rank, gpu.index, gpu.name, gpu.memory_bytes, gpu.sm_count, capability, gpu.max_threads_per_sm, gpu.uuid));
   }
   WM_ASSIGN(Insert names, insert_into(database, "names", 3));
   for (NameId id = 0; id < timeline.names.size(); ++id) WM_TRY(names(rank, id, timeline.names.at(id)));
@@ -154,10 +156,10 @@ Status fill_events(const Timeline& timeline, const Database& database) {
 
 Status fill_lists(int rank, const std::vector<CounterSeries>& counters, const std::vector<DataQualityIssue>& quality,
                   const Database& database) {
-  WM_ASSIGN(Insert values, insert_into(database, "counters", 6));
+  WM_ASSIGN(Insert values, insert_into(database, "counters", 7));
   for (const CounterSeries& series : counters) {
     for (std::size_t i = 0; i < series.times.size(); ++i) {
-      WM_TRY(values(rank, series.device, series.id, series.unit, series.times[i], series.values[i]));
+      WM_TRY(values(rank, series.device, series.id, series.unit, series.times[i], series.values[i], series.gpu));
     }
   }
   WM_ASSIGN(Insert issues, insert_into(database, "quality", 5));
