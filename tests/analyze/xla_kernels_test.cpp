@@ -1,6 +1,7 @@
 // Programs that XLA compiled: their kernels are named after how they were fused.
 #include "analyze/xla_kernels.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analyze/analyze.h"
@@ -118,6 +119,21 @@ TEST(XlaKernels, of_executions_compiled_as_one_pass_over_memory_together) {
   EXPECT_GT(compiled->gain.low, 8);  // the kernels alone: 1.9
   const Finding* waiting = find(reading, "launch_overhead");
   EXPECT_TRUE(waiting == nullptr || waiting->gain.high < 8);
+}
+
+TEST(XlaKernels, of_one_execution_that_is_bound_by_launches_gain_what_a_graph_gains) {
+  int rounds = 0;
+  const Analysis analysis = testing_support::of(testing_support::iterated(8, [&rounds](TimelineScene& scene) {
+    scene.within("XlaModule:#hlo_module=jit_classify,program_id=7#", EventKind::annotation, [&] {
+      const int more = 20 * (++rounds % 2);  // rounds of a loop that depend on the data
+      for (int i = 0; i < 200 + more; ++i) scene.launch("loop_add_fusion", 1'000);
+    });
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.rule, "launch_overhead");
+  EXPECT_GT(finding.gain.low, 1.8);
+  EXPECT_THAT(finding.recommendations.front().snippet, testing::HasSubstr("WHILE"));
 }
 
 TEST(XlaKernels, launched_round_by_round_belong_into_a_loop_of_the_compiled_function) {

@@ -41,7 +41,8 @@ constexpr const char* kCaptureStream =
     "cudaGraphLaunch(executable, stream);  // in place of every further step";
 // XLA's command buffers are CUDA graphs ("--xla_gpu_enable_command_buffer", xla/debug_options_flags.cc).
 constexpr const char* kCommandBuffers =
-    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL'  # before import jax";
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL,WHILE'  # before import "
+    "jax";
 // CuPy: "cupy.cuda.Stream.begin_capture".
 constexpr const char* kCaptureCupy =
     "with cupy.cuda.Stream(non_blocking=True) as stream:\n"
@@ -93,6 +94,15 @@ constexpr Advice kLoopWithin = {
     nullptr,
     nullptr,
     "state = jax.lax.fori_loop(0, rounds, lambda i, state: step(state), state)  # jax.lax.scan to collect results",
+};
+// jax.lax: "scan" (unroll), "associative_scan".
+constexpr Advice kUnroll = {
+    AdviceKind::code,
+    "Each round of a loop launches its kernels anew: unroll it, or go through it in parallel where rounds can be "
+    "combined.",
+    nullptr,
+    nullptr,
+    "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
 };
 constexpr Advice kFuseKernels = {
     AdviceKind::code,
@@ -197,14 +207,18 @@ double without_dispatch(const Evidence& evidence) {
   return speedup_of(evidence, change);
 }
 
+/// Executions of XLA programs a step; 0 if the program is none of JAX, or nothing tells.
+double executions_a_step(const Evidence& evidence) {
+  if (evidence.framework != Framework::jax) return 0;
+  const RankEvidence& rank = evidence.rank();
+  return count_xla_executions(*rank.timeline, rank.list, rank.steps.start(), rank.steps.end()) / rank.step_count();
+}
+
 /// Of dispatching that compiling takes away. An execution of an XLA program is one dispatch from Python, whatever the
 /// program holds: compiled as one, all but one go away.
 double compiled_away(const Evidence& evidence) {
   constexpr double kFewest = 2;  // executions a step: fewer are compiled as one
-  if (evidence.framework != Framework::jax) return kCompiledAway;
-  const RankEvidence& rank = evidence.rank();
-  const double executions =
-      count_xla_executions(*rank.timeline, rank.list, rank.steps.start(), rank.steps.end()) / rank.step_count();
+  const double executions = executions_a_step(evidence);
   return executions < kFewest ? kCompiledAway : 1 - 1 / executions;
 }
 
@@ -239,9 +253,17 @@ double when_compiled(const Evidence& evidence) {
   return speedup_of(evidence, change);
 }
 
+/// Compiled as one, and yet bound by launches: a loop within it, or what XLA puts into no graph by itself.
+bool is_compiled_as_one(const Evidence& evidence) {
+  constexpr double kOne = 1.5;
+  const double executions = executions_a_step(evidence);
+  return evidence.ranks.size() == 1 && executions > 0 && executions < kOne;
+}
+
 /// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
 bool graph_first(const Evidence& evidence, double limit) {
-  return limit > kWorthCapturing && repeats_exactly(evidence) && compiled_away(evidence) <= kCompiledAway;
+  if (limit <= kWorthCapturing || compiled_away(evidence) > kCompiledAway) return false;
+  return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
 /// The cure that the recording speaks for comes first, and its gain is the finding's.
@@ -274,13 +296,18 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
                   "replace {:.0f}.",
                   launches)
             : "Launch many rounds as one CUDA graph: every recorded one launched the same.";
-    if (evidence.framework == Framework::jax && launches < kFewLaunches) {
+    const bool as_one = is_compiled_as_one(evidence) && launches >= kFewLaunches;
+    if (as_one) {
+      finding.recommendations.front().text =
+          fmt::format("Let XLA launch the step as a CUDA graph, loops too: one launch in place of {:.0f}.", launches);
+      give(kUnroll, "unroll", graph);
+    } else if (evidence.framework == Framework::jax && launches < kFewLaunches) {
       finding.recommendations.clear();
       give(kLoopWithin, "compile", graph);
     }
     if (training) give(kCaptureTrainingByCompiler, "", std::nullopt);
     if (!training) give(kCaptureByCompiler, "", std::nullopt);
-    fuse();
+    if (!as_one) fuse();
   } else {
     finding.gain = compiled;
     fuse();
