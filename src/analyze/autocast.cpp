@@ -7,6 +7,7 @@ namespace warpmark::analyze {
 float bytes_left_in_16_bits(const Timeline& timeline, const WorkList& list) {
   constexpr float kHalfTheBytes = 0.55F;
   constexpr float kInSingles = 0.5F;
+  constexpr std::int64_t kHardlyAny = 20;  // what was in 16 bits before the types mixed
   std::int64_t convolution = 0, product = 0, half = 0, single = 0, wide = 0;
   bool xla = false;
   for (const GpuWork& work : list.works) {
@@ -19,7 +20,7 @@ float bytes_left_in_16_bits(const Timeline& timeline, const WorkList& list) {
     xla = xla || is_xla_fusion(timeline.name_of(work.event));
   }
   if (wide > 0 && single + half == 0) return kInSingles;
-  if (xla && single > 0 && half == 0) return kHalfTheBytes;
+  if (xla && single > 0 && half * kHardlyAny < single) return kHalfTheBytes;
   return convolution > product ? kHalfTheBytes : 1.0F;
 }
 

@@ -179,6 +179,29 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
   close();
 }
 
+/// XLA's own products ("gemm_fusion_dot_7") tell no type: they compute in that of nearly all products of the program
+/// that do, as one setting (jax_default_matmul_precision) or the weights' type decides for all.
+void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) {
+  constexpr double kNearlyAll = 0.9;
+  std::map<MatrixMath, double> typed;
+  double all = 0;
+  std::vector<std::size_t> fused;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].category != Category::gemm) continue;
+    if (timeline.name_of(works[i].event).starts_with("gemm_fusion")) {
+      fused.push_back(i);
+    } else if (works[i].math != MatrixMath::none) {
+      const auto length = static_cast<double>(works[i].end - works[i].start);
+      typed[works[i].math] += length;
+      all += length;
+    }
+  }
+  for (const auto& [math, length] : typed) {
+    if (length < kNearlyAll * all || math == MatrixMath::simt_fp64) continue;
+    for (const std::size_t i : fused) works[i].math = math;
+  }
+}
+
 /// Gradients that a hook of the optimizer averages one by one: what lies between its first collective and its last is
 /// part of the exchange, unless it updates many parameters at once.
 void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
@@ -235,6 +258,7 @@ WorkList list_work(const Timeline& timeline) {
     list.works.push_back(work);
   }
   mark_downloads(timeline, list.works);
+  type_fused_products(timeline, list.works);
   give_back_exchange(timeline, facts, list.works);
   list.main_stream = busiest_stream(list.works);
   return list;
