@@ -24,21 +24,30 @@ Imbalance imbalance_of(const Evidence& evidence) {
   return result;
 }
 
-double waiting_for_dispatch_ns(const Evidence& evidence, const RankEvidence& rank) {
+std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {
   const auto to_first = [](const RankEvidence& one) { return one.timeline->origin_ns + one.alignment.clock_offset_ns; };
-  double sum = 0;
-  for (const RankEvidence& late : evidence.ranks) {
-    if (&late == &rank) continue;
-    const Coverage dispatching(late.breakdown.late_dispatch);
-    const std::int64_t shift = to_first(rank) - to_first(late);
+  std::vector<Coverage> dispatching;  // by index into the session, as late_rank is
+  std::vector<std::int64_t> clock;
+  for (const RankEvidence& one : evidence.ranks) {
+    dispatching.resize(std::max(dispatching.size(), one.index + 1));
+    clock.resize(dispatching.size());
+    dispatching[one.index] = Coverage(one.breakdown.late_dispatch);
+    clock[one.index] = to_first(one);
+  }
+  std::vector<double> waiting;
+  for (const RankEvidence& rank : evidence.ranks) {
+    double sum = 0;
     for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
       const GpuWork& work = rank.list.works[i];
       const std::int64_t until = rank.alignment.wait_until[i];
-      if (until <= work.start || rank.alignment.late_rank[i] != late.index || !rank.in_steps(work)) continue;
-      sum += static_cast<double>(dispatching.covered(work.start + shift, until + shift));
+      const std::size_t late = rank.alignment.late_rank[i];
+      if (until <= work.start || late >= dispatching.size() || !rank.in_steps(work)) continue;
+      const std::int64_t shift = clock[rank.index] - clock[late];
+      sum += static_cast<double>(dispatching[late].covered(work.start + shift, until + shift));
     }
+    waiting.push_back(std::min(sum / rank.step_count(), rank.part_ns(Part::idle_waiting_for_rank)));
   }
-  return std::min(sum / rank.step_count(), rank.part_ns(Part::idle_waiting_for_rank));
+  return waiting;
 }
 
 }  // namespace warpmark::analyze

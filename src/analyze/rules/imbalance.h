@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "analyze/evidence.h"
 
@@ -18,8 +19,8 @@ struct Imbalance {
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
 
-/// What of a rank's waiting is another rank's host that dispatched its own kernels late, ns a step: neither
+/// What of each rank's waiting is another rank's host that dispatched its own kernels late, ns a step: neither
 /// communication nor more work, but launch_overhead, optimizer or the recording of that rank.
-[[nodiscard]] double waiting_for_dispatch_ns(const Evidence& evidence, const RankEvidence& rank);
+[[nodiscard]] std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence);
 
 }  // namespace warpmark::analyze
