@@ -64,6 +64,7 @@ struct Breakdown {
   std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
   /// Idle because the host was dispatching, or recording slowed it, before work that exchanges nothing. Ascending.
   std::vector<Interval> late_dispatch;
+  std::vector<Interval> late_loading;  ///< idle_data_loading. Ascending
   /// Of idle_launch: the host dispatched one collective after another.
   std::int64_t between_collectives_ns = 0;
   [[nodiscard]] std::int64_t of(Part part) const { return ns[static_cast<std::size_t>(part)]; }

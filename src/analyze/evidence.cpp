@@ -99,7 +99,8 @@ double RankEvidence::own_work_ns() const {
        {Part::idle_data_loading, Part::idle_host_transfer, Part::idle_sync, Part::idle_allocation, Part::idle_host}) {
     sum += part_ns(part);
   }
-  return sum;
+  // A batch that workers bring late is nobody's own: they deliver in bursts, now to one rank, now to another.
+  return loading.by_workers() ? sum - part_ns(Part::idle_data_loading) : sum;
 }
 
 double RankEvidence::between_collectives_ns() const {

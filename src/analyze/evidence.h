@@ -42,8 +42,8 @@ struct RankEvidence {
   [[nodiscard]] double part_ns(Part part) const;     ///< mean a step
   [[nodiscard]] double undisturbed_step_ns() const;  ///< step without the estimated cost of recording
   [[nodiscard]] double group_ns(const char* group) const;
-  /// Time a step that the rank spends on its own: all but communication, waiting for ranks, dispatch and recording
-  /// costs.
+  /// Time a step that the rank spends on its own: all but communication, waiting for ranks and for worker
+  /// processes, dispatch and recording costs.
   [[nodiscard]] double own_work_ns() const;
   /// Idle while the host dispatches one collective after another: multi_gpu_comm's, not launch_overhead's. A step
   [[nodiscard]] double between_collectives_ns() const;

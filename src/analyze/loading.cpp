@@ -22,7 +22,10 @@ Loading find_loading(const Timeline& timeline, const WorkList& list) {
   Loading loading;
   const EventColumns& events = timeline.events;
   std::vector<bool> loads(timeline.names.size());
-  for (NameId i = 0; i < loads.size(); ++i) loads[i] = names_data_loading(timeline.names.at(i));
+  for (NameId i = 0; i < loads.size(); ++i) {
+    loads[i] = names_data_loading(timeline.names.at(i));
+    loading.in_process |= loads[i] && contains_any(timeline.names.at(i), {"_singleprocessdataloaderiter"});
+  }
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
     if (kind != EventKind::annotation && kind != EventKind::op) continue;

@@ -11,6 +11,8 @@ namespace warpmark::analyze {
 struct Loading {
   std::vector<double> waits_ns;
   bool in_process = false;  ///< operators run inside them: the program loads its batches itself, without workers
+  /// Worker processes load, ahead and in bursts.
+  [[nodiscard]] bool by_workers() const { return !in_process && waits_ns.size() >= 2; }
   [[nodiscard]] double mean_ns() const;
   [[nodiscard]] double median_ns() const;
 };

@@ -263,6 +263,27 @@ TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
   EXPECT_THAT(finding->title, ::testing::StartsWith("Ranks wait for one another in collectives"));
 }
 
+TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    const bool late = rank == 1;
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      if (late) scene.idle_host(5'000'000);  // writes a log, say
+      for (int i = 0; i < 40; ++i) scene.launch(kTensorGemm, 100'000);
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 5'000'000));
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
+  const Finding* launches = find(analysis, "launch_overhead");
+  EXPECT_TRUE(launches == nullptr || launches->severity < 0.1);
+}
+
 TEST(Rules, launch_overhead_of_the_rank_that_others_wait_for_is_no_communication) {
   constexpr int kKernels = 200;
   ProfileSession session;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/rules/imbalance.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
@@ -134,12 +135,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
-  const double lost = idle + lost_lead_ns(evidence);
+  const double lead = lost_lead_ns(evidence);
+  const double lost = idle + lead - late_excess_ns(evidence, {Part::idle_sync});
   if (lost <= 0) return {};
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {
       time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", idle),
-      time_fact("lost_lead_per_step", "Further idle time that would go with the waits, per step", lost - idle),
+      time_fact("lost_lead_per_step", "Further idle time that would go with the waits, per step", lead),
       count_fact("syncs_per_step", "Waits of the host per step", waits.count / rank.step_count()),
       time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waits.ns / rank.step_count()),
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/main_thread.h"
+#include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -19,8 +20,6 @@ constexpr double kMostMoreWorkers = 7;
 /// Of seven programs to which workers were added one reached what the wait foretells, the others 0.5 to 0.8 of it: what
 /// the loop itself does for each batch stays.
 constexpr double kWorkersReach = 0.86;
-
-bool has_workers(const RankEvidence& rank) { return !rank.loading.in_process && rank.loading.waits_ns.size() >= 2; }
 
 /// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
 /// Worker processes deliver in bursts (the mean wait tells their pace), which is also the pace of the loop whatever the
@@ -88,7 +87,8 @@ constexpr Advice kWatchHost = {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = rank.part_ns(Part::idle_data_loading);
+  const double lost = rank.part_ns(Part::idle_data_loading) -
+                      (rank.loading.by_workers() ? 0 : late_excess_ns(evidence, {Part::idle_data_loading}));
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding =
@@ -102,7 +102,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                 static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) / rank.step_count()),
       time_fact("step_time", "Step", step),
   };
-  const bool workers = has_workers(rank);
+  const bool workers = rank.loading.by_workers();
   advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
   const std::size_t on_gpu = finding.recommendations.size();
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
@@ -122,7 +122,7 @@ void change(const Evidence&, double success, Change& change) {
 
 double foretell(const Evidence& evidence) {
   const double without_waits = gain_without_waits(evidence);
-  if (!has_workers(evidence.rank())) return without_waits;
+  if (!evidence.rank().loading.by_workers()) return without_waits;
   return std::max(1.0, std::min(without_waits, kMostMoreWorkers) * kWorkersReach);
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyze/rules/counters.h"
 #include "analyze/rules/host_reduction.h"
+#include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -143,7 +144,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const Copies copies = copies_in_steps(rank);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
-  const double lost = (copies.count > 0 ? exposed : 0) + blocked;
+  const double late =
+      late_excess_ns(evidence, {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer});
+  const double lost = (copies.count > 0 ? exposed : 0) + blocked - late;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kHostTransferRule, lost, step,

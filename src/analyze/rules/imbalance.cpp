@@ -24,6 +24,23 @@ Imbalance imbalance_of(const Evidence& evidence) {
   return result;
 }
 
+double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts) {
+  const Imbalance imbalance = imbalance_of(evidence);
+  if (imbalance.late_ns <= 0 || imbalance.latest != evidence.critical) return 0;
+  const auto sum_of = [&parts](const RankEvidence& rank) {
+    double sum = 0;
+    for (const Part part : parts) sum += rank.part_ns(part);
+    return sum;
+  };
+  std::vector<double> others;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    if (r != imbalance.latest) others.push_back(sum_of(evidence.ranks[r]));
+  }
+  std::sort(others.begin(), others.end());
+  const double excess = std::max(0.0, sum_of(evidence.rank()) - others[others.size() / 2]);
+  return std::min(excess, imbalance.late_ns) * imbalance.explained_ns() / imbalance.late_ns;
+}
+
 std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {
   const auto to_first = [](const RankEvidence& one) { return one.timeline->origin_ns + one.alignment.clock_offset_ns; };
   std::vector<Coverage> dispatching;  // by index into the session, as late_rank is
@@ -31,7 +48,11 @@ std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {
   for (const RankEvidence& one : evidence.ranks) {
     dispatching.resize(std::max(dispatching.size(), one.index + 1));
     clock.resize(dispatching.size());
-    dispatching[one.index] = Coverage(one.breakdown.late_dispatch);
+    std::vector<Interval> late = one.breakdown.late_dispatch;
+    if (one.loading.by_workers()) {
+      late.insert(late.end(), one.breakdown.late_loading.begin(), one.breakdown.late_loading.end());
+    }
+    dispatching[one.index] = Coverage(std::move(late));
     clock[one.index] = to_first(one);
   }
   std::vector<double> waiting;

@@ -9,6 +9,7 @@
 
 #include "analyze/main_thread.h"
 #include "analyze/other_processes.h"
+#include "analyze/rules/imbalance.h"
 #include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 #include "analyze/xla_kernels.h"
@@ -41,7 +42,8 @@ constexpr const char* kCaptureStream =
     "cudaGraphLaunch(executable, stream);  // in place of every further step";
 // XLA's command buffers are CUDA graphs ("--xla_gpu_enable_command_buffer", xla/debug_options_flags.cc).
 constexpr const char* kCommandBuffers =
-    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL,WHILE'  # before import "
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL,WHILE'  # before "
+    "import "
     "jax";
 // CuPy: "cupy.cuda.Stream.begin_capture".
 constexpr const char* kCaptureCupy =
@@ -324,7 +326,7 @@ double lost_ns(const Evidence& evidence, double limit) {
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
   const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
                       late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
-                      others;
+                      late_excess_ns(evidence, {Part::idle_host}) - others;
   if (!rank.replay.knows_host()) return idle;
   return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
 }
