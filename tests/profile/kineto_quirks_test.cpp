@@ -180,6 +180,14 @@ TEST(KinetoQuirks, an_event_larger_than_any_block_is_read) {
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", "large", "c"));
 }
 
+TEST(KinetoQuirks, control_characters_within_facts_are_tolerated) {
+  std::string text = trace_of(op("a", "1"));
+  text.insert(1, "\"distributedInfo\": {\"backend\": \"nc\x01 cl\", \"rank\": 3, \"world_size\": 8},");
+  const Timeline timeline = timeline_of(text);
+  EXPECT_EQ(timeline.rank, 3);
+  EXPECT_EQ(timeline.world_size, 8);
+}
+
 TEST(KinetoQuirks, broken_events_take_linear_time) {
   const std::string open = R"({"ph":"X","name":"b","ts":1,"args":{"x":[)";
   const std::string quote = R"({"ph":"X","name":"b","ts":1,"args":{"x":"y)";

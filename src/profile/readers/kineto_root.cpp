@@ -26,7 +26,11 @@ Json parsed(std::string_view text) {
     if (c == ']' || c == '}') --depth;
   }
   if (deepest > 16) return {};
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // Control characters in a string are tolerated as elsewhere: the parser would refuse it, and first write every one of
+  // them out for a message that nobody reads.
+  std::string plain(text);
+  std::ranges::replace_if(plain, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return Json::parse(plain, nullptr, /*allow_exceptions=*/false);
 }
 
 std::int64_t integer_in(const Json& object, const char* key, std::int64_t otherwise) {
