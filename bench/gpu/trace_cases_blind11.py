@@ -37,7 +37,7 @@ def huggingface(kind, config, train=True):
 @case("gernet_pose_warped_in_process", "gernet_pose", "data_loading", "num_workers 0 -> 12", 32, loader=True)
 def _(kind):
     batches, close = loaded(nets.People(), 32, 0 if kind == "broken" else WORKERS)
-    model = nets.Pose("gernet_m", 17)
+    model = nets.Pose("gernet_l", 17)
     return training(model, lambda m, x, maps: F.mse_loss(m(x).float(), maps), nhwc(batches)), close
 
 
@@ -53,10 +53,10 @@ def _(kind):
 
 # --- host_transfer ---------------------------------------------------------------------------------------------------
 
-@case("satellite_bands_pageable", "resnet34d", "host_transfer", "16-bit bands in pinned memory, prefetched", 64)
+@case("satellite_bands_pageable", "resnet50d", "host_transfer", "16-bit bands in pinned memory, prefetched", 64)
 def _(kind):
     """Thirteen bands of a satellite, of which no more than 16 bits were ever known."""
-    model = picture_network("resnet34d", in_chans=13, num_classes=10).bfloat16().eval()
+    model = picture_network("resnet50d", in_chans=13, num_classes=10).bfloat16().eval()
     bands = torch.randint(0, 10000, (64, 13, 256, 256), dtype=torch.int16)
     batches = copied(bands.float(), pinned=False, blocking=True) if kind == "broken" else Prefetched(bands)
 
@@ -78,7 +78,7 @@ def _(kind):
         with torch.no_grad():
             torch._foreach_lerp_(list(slow.parameters()), list(m.parameters()), 0.001)
             keys = F.normalize(slow(other).float(), dim=1)
-        loss = nets.contrast(F.normalize(m(x).float(), dim=1), keys, waiting.keys.to(GPU).clone())
+        loss = nets.contrast(F.normalize(m(x).float(), dim=1), keys, waiting.keys.to(GPU))
         waiting.replace(keys)
         return loss
     return training(model, loss_of, resident(*views))
@@ -259,13 +259,13 @@ def _(kind):
     return training(model, loss_of, Prefetched(*tokens(16, 512), *tokens(16, 512)), mixed=False)
 
 
-@case("falcon_width_trained_healthy", "falcon", "none", "", 5)
+@case("stablelm_width_trained_healthy", "stablelm", "none", "", 5)
 def _(kind):
     import transformers as hf
-    config = hf.FalconConfig(vocab_size=16384, hidden_size=4096, num_hidden_layers=3, num_attention_heads=64,
-                             multi_query=True, parallel_attn=True, bias=False, alibi=False, use_cache=False,
-                             attn_implementation="sdpa")
-    model = huggingface("FalconForCausalLM", config).bfloat16()
+    config = hf.StableLmConfig(vocab_size=16384, hidden_size=4096, intermediate_size=11008, num_hidden_layers=3,
+                               num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=1024,
+                               use_cache=False, attn_implementation="sdpa")
+    model = huggingface("StableLmForCausalLM", config).bfloat16()
     return training(model, huggingface_loss, Prefetched(*tokens(5, 1024)), mixed=False)
 
 
