@@ -5,7 +5,6 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 
-import trace_models as own
 import trace_nets_ddp9 as nets
 from trace_cases import (GPU, adamw, case_list, channels_last, classify, huggingface_loss, images, inference, loaded,
                          next_token, nhwc, resident, tokens, training)
@@ -135,7 +134,7 @@ def _(kind):
 @case("ddp_colours_rank0_writes_samples", "colours", "load_imbalance", "samples once an epoch, not at every step", 128,
       accept=["load_imbalance", "cpu_gpu_sync"])
 def _(kind):
-    """Rank 0 makes a PNG of four coloured photos; rank 1 waits for it in the next step's all-reduce."""
+    """Rank 0 makes a PNG of nine coloured photos; rank 1 waits for it in the next step's all-reduce."""
     from torchvision.io import encode_png
     from torchvision.utils import make_grid
     with torch.device(GPU):
@@ -145,12 +144,12 @@ def _(kind):
 
     def loss_of(m, wanted):
         found = m(wanted.mean(1, keepdim=True))
-        kept["samples"] = found[:4].detach()
+        kept["samples"] = found[:9].detach()
         return F.l1_loss(found.float(), wanted)
 
     def write(*_):
         if kind == "broken" and dist.get_rank() == 0:
-            grid = make_grid(kept["samples"].float(), nrow=2).mul(255).clamp(0, 255).byte().cpu().contiguous()
+            grid = make_grid(kept["samples"].float(), nrow=3).mul(255).clamp(0, 255).byte().cpu().contiguous()
             kept["png"] = encode_png(grid)
     return training(parallel(model, gradient_as_bucket_view=True), loss_of, resident(wanted), tail=write)
 
@@ -165,8 +164,8 @@ def _(kind):
     return training(parallel(model, gradient_as_bucket_view=True), lambda m, *ids: m(*ids), resident(*parts))
 
 
-@case("ddp_sounds_rank1_makes_spectra_on_host", "sounds", "load_imbalance", "spectrograms on the GPU on both ranks", 128,
-      accept=["load_imbalance", "data_loading"])
+@case("ddp_sounds_rank1_makes_spectra_on_host", "sounds", "load_imbalance",
+      "spectrograms on the GPU on both ranks", 128, accept=["load_imbalance", "data_loading"])
 def _(kind):
     """Rank 1 was set up to take its spectrograms on the CPU, clip by clip."""
     host = kind == "broken" and dist.get_rank() == 1
@@ -267,14 +266,14 @@ def _(kind):
 
 # --- healthy ---------------------------------------------------------------------------------------------------------
 
-@case("ddp_stablelm_healthy", "stablelm", "none", "", 32)
+@case("ddp_stablelm_healthy", "stablelm", "none", "", 24)
 def _(kind):
     import transformers as hf
     config = hf.StableLmConfig(vocab_size=16384, hidden_size=2560, intermediate_size=6912, num_hidden_layers=4,
                                num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=1024,
                                hidden_dropout=0.0, attention_dropout=0.0, use_cache=False, attn_implementation="sdpa")
     model = huggingface("StableLmForCausalLM", config).bfloat16()
-    return training(parallel(model, gradient_as_bucket_view=True), huggingface_loss, resident(*tokens(16, 1024)),
+    return training(parallel(model, gradient_as_bucket_view=True), huggingface_loss, resident(*tokens(12, 1024)),
                     mixed=False)
 
 

@@ -31,7 +31,7 @@ class Summed(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x):
-        x = x.clone()
+        ctx.mark_dirty(x)
         dist.all_reduce(x)
         return x
 
@@ -52,7 +52,7 @@ class ShareOfLayer(nn.Module):
 
     def attended(self, x):
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
 
     def fed_forward(self, x):
         return self.down(F.gelu(self.up(x)))
@@ -66,7 +66,7 @@ class ShareOfLayer(nn.Module):
 
 
 class TradesModel(nn.Module):
-    """Forecasts the next of 512 trades from 64 figures about each."""
+    """Forecasts the next of a row of trades from the figures of those before."""
 
     def __init__(self, dim, layers, heads, ranks, figures=64):
         super().__init__()
@@ -216,7 +216,8 @@ def nearest(points, centres, rows=131072):
 
 def sums_of(points, which, count, rows=131072):
     """The sum of each cluster's points, and how many they are."""
-    sums = torch.zeros(count, points.shape[1], device=points.device)
+    sums, members = points.new_zeros(count, points.shape[1], dtype=torch.float32), torch.zeros(count, device=GPU)
     for part, index in zip(points.split(rows), which.split(rows)):
         sums.index_add_(0, index, part.float())
-    return sums, torch.bincount(which, minlength=count).float()
+        members.index_add_(0, index, torch.ones_like(index, dtype=torch.float32))
+    return sums, members
