@@ -1,5 +1,6 @@
 #include "analyze/autocast.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace warpmark::analyze {
@@ -33,8 +34,12 @@ float left_when_narrow(std::string_view kernel_name, Category category, float na
   return category == Category::attention ? kWideAttention : narrower;
 }
 
-bool runs_a_network(const Timeline& timeline) {
-  for (NameId i = 0; i < timeline.names.size(); ++i) {
+bool runs_a_network(const Timeline& timeline, const WorkList& list) {
+  const bool has_layers = std::ranges::any_of(list.works, [](const GpuWork& work) {
+    return work.category == Category::attention || work.category == Category::softmax ||
+           work.category == Category::normalization;
+  });
+  for (NameId i = 0; has_layers && i < timeline.names.size(); ++i) {
     if (contains_any(timeline.names.at(i), {"at::native", "at6native"})) return true;
   }
   return false;

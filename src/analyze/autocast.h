@@ -18,7 +18,8 @@ namespace warpmark::analyze {
 /// fused attention kernel on them; all in 16 bits, and of an optimizer, whose state stays.
 [[nodiscard]] float left_when_narrow(std::string_view kernel_name, Category category, float narrower);
 
-/// Kernels of PyTorch are there: a product with one vector in FP32 reads weights. Of a solver's matrix nothing is said.
-[[nodiscard]] bool runs_a_network(const Timeline& timeline);
+/// Kernels of PyTorch are there, attention, softmax or normalisation among them: a product with one vector in FP32
+/// reads weights. Of a solver's matrix nothing is said.
+[[nodiscard]] bool runs_a_network(const Timeline& timeline, const WorkList& list);
 
 }  // namespace warpmark::analyze

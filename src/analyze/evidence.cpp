@@ -93,14 +93,26 @@ double RankEvidence::group_ns(const char* group) const {
   return sum;
 }
 
-double RankEvidence::own_work_ns() const {
-  double sum = group_ns("compute") + group_ns("copy");
-  for (const Part part :
-       {Part::idle_data_loading, Part::idle_host_transfer, Part::idle_sync, Part::idle_allocation, Part::idle_host}) {
-    sum += part_ns(part);
+bool is_own_work(Part part) {
+  switch (part) {
+    case Part::idle_data_loading:
+    case Part::idle_host_transfer:
+    case Part::idle_sync:
+    case Part::idle_allocation:
+    case Part::idle_host: return true;
+    default: return part < Part::idle_data_loading && part != Part::exposed_communication;
   }
-  // A batch that workers bring late is nobody's own: they deliver in bursts, now to one rank, now to another.
-  return loading.by_workers() ? sum - part_ns(Part::idle_data_loading) : sum;
+}
+
+double RankEvidence::own_work_ns() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const auto part = static_cast<Part>(i);
+    // A batch that workers bring late is nobody's own: they deliver in bursts, now to one rank, now to another.
+    const bool brought = part == Part::idle_data_loading && loading.brought_by_workers();
+    if (is_own_work(part) && !brought) sum += part_ns(part);
+  }
+  return sum;
 }
 
 double RankEvidence::between_collectives_ns() const {

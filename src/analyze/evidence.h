@@ -19,6 +19,9 @@
 
 namespace warpmark::analyze {
 
+/// Of what a rank spends its time on, what is there for itself: see own_work_ns().
+[[nodiscard]] bool is_own_work(Part part);
+
 struct RankEvidence {
   const Timeline* timeline = nullptr;
   std::size_t index = 0;  ///< into ProfileSession::ranks

@@ -251,7 +251,7 @@ class Blamer {
 
   void precision() {
     const float narrower = bytes_left_in_16_bits(timeline_, list_);
-    const bool network = runs_a_network(timeline_);
+    const bool network = runs_a_network(timeline_, list_);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {

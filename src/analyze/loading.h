@@ -13,6 +13,8 @@ struct Loading {
   bool in_process = false;  ///< operators run inside them: the program loads its batches itself, without workers
   /// Worker processes load, ahead and in bursts.
   [[nodiscard]] bool by_workers() const { return !in_process && waits_ns.size() >= 2; }
+  bool multiprocess = false;  ///< PyTorch says so
+  [[nodiscard]] bool brought_by_workers() const { return multiprocess && by_workers(); }
   [[nodiscard]] double mean_ns() const;
   [[nodiscard]] double median_ns() const;
 };

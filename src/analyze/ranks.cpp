@@ -37,6 +37,7 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
   const std::int64_t least = std::max(kLeastMatches, std::min(std::ssize(first), std::ssize(other)) / 2);
   const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kProbes);
   std::vector<std::int64_t> differences;
+  std::int64_t least_spread = std::numeric_limits<std::int64_t>::max() / 2;
   for (int n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
     const int by = n % 2 == 1 ? n / 2 + 1 : -n / 2;
     differences.clear();
@@ -53,7 +54,8 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const std::int64_t spread = median_of(differences);
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
     const bool closer =
-        best.found && spread <= best.spread + best.spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
+        best.found && spread <= least_spread + least_spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
+    least_spread = std::min(least_spread, spread);
     if (!best.found || spread * 5 + kNoiseNs < best.spread * 4 || closer) best = {true, by, offset, spread};
   }
   return best;

@@ -324,8 +324,13 @@ std::int64_t busy_of(std::span<const Launched> launches) {
   return sum;
 }
 
-/// What a program does before its steps, or after them, may repeat as well: where what was found holds less than half
-/// of the GPU's time, and more lies before it or behind it, that is searched by itself.
+std::int64_t length_of(std::span<const Launched> launches) {
+  return launches.empty() ? 0 : launches.back().start + launches.back().busy_ns - launches.front().start;
+}
+
+/// What a program does before its steps, or after them, may repeat as well: where more of the time and of the GPU's
+/// work lies before what was found, or behind it, that is searched by itself. Time alone may be a compiler's, and work
+/// alone a phase that keeps the GPU busy before one that does not.
 std::vector<Launched> main_part(const Timeline& timeline, std::vector<Launched> order) {
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
@@ -336,7 +341,8 @@ std::vector<Launched> main_part(const Timeline& timeline, std::vector<Launched> 
     const std::span<const Launched> behind = all.subspan(starts.back());
     const std::int64_t found = busy_of(all) - busy_of(before) - busy_of(behind);
     const std::span<const Launched> most = busy_of(before) > busy_of(behind) ? before : behind;
-    if (found >= busy_of(most)) break;
+    const std::int64_t found_length = all[starts.back()].start - all[starts.front()].start;
+    if (found >= busy_of(most) || found_length >= length_of(most)) break;
     std::vector<Launched> part(most.begin(), most.end());
     if (step_starts(timeline, part).size() < 3) break;
     order = std::move(part);

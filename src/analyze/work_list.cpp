@@ -184,12 +184,13 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
 void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) {
   constexpr double kNearlyAll = 0.9;
   std::map<MatrixMath, double> typed;
-  double all = 0;
+  double all = 0, untyped = 0;
   std::vector<std::size_t> fused;
   for (std::size_t i = 0; i < works.size(); ++i) {
     if (works[i].category != Category::gemm) continue;
     if (timeline.name_of(works[i].event).starts_with("gemm_fusion")) {
-      fused.push_back(i);
+      if (works[i].math == MatrixMath::none) fused.push_back(i);
+      untyped += static_cast<double>(works[i].end - works[i].start);
     } else if (works[i].math != MatrixMath::none) {
       const auto length = static_cast<double>(works[i].end - works[i].start);
       typed[works[i].math] += length;
@@ -197,14 +198,16 @@ void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) 
     }
   }
   for (const auto& [math, length] : typed) {
-    if (length < kNearlyAll * all || math == MatrixMath::simt_fp64) continue;
+    // A small product (a loss, a router) tells nothing of the others.
+    if (length < kNearlyAll * all || all < untyped / 2 || math == MatrixMath::simt_fp64) continue;
     for (const std::size_t i : fused) works[i].math = math;
   }
 }
 
-/// Gradients that a hook of the optimizer averages one by one: what lies between its first collective and its last is
-/// part of the exchange, unless it updates many parameters at once.
+/// Gradients that a hook of the optimizer averages one by one: the few works between two of its collectives are part of
+/// the exchange, unless they update many parameters at once or multiply matrices.
 void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
+  constexpr std::ptrdiff_t kFewWorks = 8;  // as in multi_gpu_comm's cure
   const EventColumns& events = timeline.events;
   std::vector<std::size_t> launched;
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -213,19 +216,26 @@ void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<
   std::ranges::stable_sort(launched, {}, [&](std::size_t i) { return events.start[works[i].launch]; });
   const auto is_collective = [&](std::size_t i) { return works[i].category == Category::communication; };
   const auto in_optimizer = [&](std::size_t i) { return works[i].in_optimizer; };
+  const auto computes = [&](std::size_t i) {
+    if (works[i].category != Category::optimizer) return false;
+    const Category category = facts.of(events.name[works[i].event]).category;
+    return category == Category::gemm || category == Category::convolution || category == Category::attention ||
+           is_multi_tensor(timeline.name_of(works[i].event));
+  };
   for (const std::size_t i : launched) works[i].exchanges = is_collective(i);
   for (auto at = launched.begin(); at != launched.end();) {
     const auto begin = std::find_if(at, launched.end(), in_optimizer);
     at = std::find_if_not(begin, launched.end(), in_optimizer);
-    const auto first = std::find_if(begin, at, is_collective);
-    const auto last =
-        std::find_if(std::make_reverse_iterator(at), std::make_reverse_iterator(first), is_collective).base();
-    for (auto one = first; one < last; ++one) {
-      GpuWork& work = works[*one];
-      if (is_multi_tensor(timeline.name_of(work.event))) continue;
-      work.in_optimizer = false;
-      work.exchanges = true;
-      if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
+    for (auto first = std::find_if(begin, at, is_collective); first != at;) {
+      const auto next = std::find_if(first + 1, at, is_collective);
+      const bool few = next != at && next - first <= kFewWorks + 1 && std::none_of(first + 1, next, computes);
+      for (auto one = first; few && one <= next; ++one) {
+        GpuWork& work = works[*one];
+        work.in_optimizer = false;
+        work.exchanges = true;
+        if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
+      }
+      first = next;
     }
   }
 }

@@ -202,7 +202,8 @@ TEST(GainModels, a_rank_that_waits_for_its_worker_processes_sets_the_pace_of_all
       const std::int64_t wait = waits && step++ % 2 == 0 ? 20'000'000 : 50'000;  // 10 ms a step
       scene.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", wait);
       for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 100'000);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000);
+      const std::int64_t later = !waits && step++ % 2 == 0 ? 19'950'000 : 0;  // than the other rank
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + later);
       scene.synchronize();
     });
     timeline.rank = rank;
@@ -211,6 +212,8 @@ TEST(GainModels, a_rank_that_waits_for_its_worker_processes_sets_the_pace_of_all
   }
   const Analysis analysis = analyze(session, {.tables = false});
   expect_held(find(analysis, "data_loading"), 0.86 * 20.1 / 10.1);
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.1) << "the other rank waits for a batch";
 }
 
 TEST(GainModels, products_with_one_vector_in_fp32_gain_what_half_the_bytes_gain) {
@@ -219,10 +222,35 @@ TEST(GainModels, products_with_one_vector_in_fp32_gain_what_half_the_bytes_gain)
       scene.launch("void gemmSN_TN_kernel<float, 128, 16, 2, cublasGemvTensorStridedBatched<float const> >", 100'000);
       scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::silu<float> >", 5'000);
     }
+    scene.launch("void at::native::vectorized_layer_norm_kernel<float>", 5'000);
   }));
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "precision");
   expect_held(find(analysis, "precision"), 105.0 / 45);
+}
+
+/// A sharded optimizer: the norm is summed up, parameters are updated one by one, and what each rank updated is sent.
+TEST(GainModels, updates_between_two_collectives_of_a_sharded_optimizer_stay_updates) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
+      scene.within("Optimizer.step#Adam.step", EventKind::annotation, [&] {
+        scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 5'000);
+        for (int i = 0; i < 400; ++i) {
+          scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::addcdiv>", 3'000);
+        }
+        scene.launch("ncclDevKernel_AllGather_RING_LL", 20'000);
+      });
+      scene.synchronize();
+    });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  const Analysis analysis = analyze(session, {.tables = false});
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "optimizer");
 }
 
 /// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.

@@ -119,6 +119,25 @@ TEST(Steps, are_those_of_most_of_the_gpus_time_not_what_repeats_after_them) {
   EXPECT_EQ(steps.analyzed.front().end_ns - steps.analyzed.front().start_ns, 800'000);
 }
 
+TEST(Steps, of_a_phase_bound_by_launches_are_not_hidden_by_a_short_one_that_fills_the_gpu) {
+  TimelineScene scene;
+  for (int layer = 0; layer < 32; ++layer) {  // a prompt is read ...
+    for (const char* kernel : {kTensorGemm, "attention_kernel", "norm_kernel"}) scene.launch(kernel, 2'000'000);
+  }
+  scene.synchronize();
+  scene.dispatch_ns = 100'000;
+  for (int word = 0; word < 60; ++word) {  // ... and answered
+    for (int layer = 0; layer < 32; ++layer) {
+      for (const char* kernel : {"gemv_kernel", "decode_kernel"}) scene.launch(kernel, 10'000);
+    }
+    scene.launch("sample_kernel", 10'000);
+    scene.synchronize();
+  }
+  const Steps steps = steps_of(scene.build());
+  ASSERT_FALSE(steps.analyzed.empty());
+  EXPECT_EQ(steps.found, 60);
+}
+
 TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
   TimelineScene scene;
   for (int i = 0; i < 12; ++i) {

@@ -132,6 +132,11 @@ TEST(XlaKernels, of_products_have_the_type_of_nearly_all_others) {
   EXPECT_EQ(math_beside("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_ffma"), MatrixMath::simt_fp32);
   EXPECT_EQ(math_beside("sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32"), MatrixMath::tensor_tf32);
   EXPECT_EQ(math_beside("gemm_fusion_dot_8"), MatrixMath::none) << "nothing tells";
+  const Timeline timeline = iterated(6, [](TimelineScene& scene) {
+    scene.launch("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_ffma", 10'000);
+    scene.launch("gemm_fusion_dot_7", 300'000);
+  });
+  EXPECT_EQ(list_work(timeline).works[1].math, MatrixMath::none) << "a small product tells nothing of the others";
 }
 
 TEST(XlaKernels, of_one_execution_that_is_bound_by_launches_gain_what_a_graph_gains) {

@@ -145,7 +145,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
   const double late =
-      late_excess_ns(evidence, {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer});
+      late_excess_ns(evidence, {Part::idle_host_transfer}) +
+      (copies.count > 0 ? late_excess_ns(evidence, {Part::exposed_copy_to_device, Part::exposed_copy_to_host}) : 0);
   const double lost = (copies.count > 0 ? exposed : 0) + blocked - late;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();

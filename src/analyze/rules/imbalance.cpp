@@ -27,46 +27,57 @@ Imbalance imbalance_of(const Evidence& evidence) {
 double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts) {
   const Imbalance imbalance = imbalance_of(evidence);
   if (imbalance.late_ns <= 0 || imbalance.latest != evidence.critical) return 0;
-  const auto sum_of = [&parts](const RankEvidence& rank) {
-    double sum = 0;
-    for (const Part part : parts) sum += rank.part_ns(part);
-    return sum;
+  const auto excess_of = [&](Part part) {
+    std::vector<double> others;
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+      if (r != imbalance.latest) others.push_back(evidence.ranks[r].part_ns(part));
+    }
+    std::sort(others.begin(), others.end());
+    return std::max(0.0, evidence.rank().part_ns(part) - others[others.size() / 2]);
   };
-  std::vector<double> others;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    if (r != imbalance.latest) others.push_back(sum_of(evidence.ranks[r]));
+  double all = 0, wanted = 0;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (is_own_work(static_cast<Part>(i))) all += excess_of(static_cast<Part>(i));
   }
-  std::sort(others.begin(), others.end());
-  const double excess = std::max(0.0, sum_of(evidence.rank()) - others[others.size() / 2]);
-  return std::min(excess, imbalance.late_ns) * imbalance.explained_ns() / imbalance.late_ns;
+  for (const Part part : parts) wanted += excess_of(part);
+  return all > 0 ? wanted * std::min(1.0, imbalance.explained_ns() / all) : 0;
 }
 
 std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {
-  const auto to_first = [](const RankEvidence& one) { return one.timeline->origin_ns + one.alignment.clock_offset_ns; };
-  std::vector<Coverage> dispatching;  // by index into the session, as late_rank is
-  std::vector<std::int64_t> clock;
-  for (const RankEvidence& one : evidence.ranks) {
-    dispatching.resize(std::max(dispatching.size(), one.index + 1));
-    clock.resize(dispatching.size());
-    std::vector<Interval> late = one.breakdown.late_dispatch;
-    if (one.loading.by_workers()) {
-      late.insert(late.end(), one.breakdown.late_loading.begin(), one.breakdown.late_loading.end());
+  std::vector<double> waiting(evidence.ranks.size());
+  const RankEvidence& late = evidence.rank();
+  const auto late_of = [](const RankEvidence& rank) {
+    std::vector<Interval> pieces = rank.breakdown.late_dispatch;
+    if (rank.loading.brought_by_workers()) {
+      pieces.insert(pieces.end(), rank.breakdown.late_loading.begin(), rank.breakdown.late_loading.end());
     }
-    dispatching[one.index] = Coverage(std::move(late));
-    clock[one.index] = to_first(one);
-  }
-  std::vector<double> waiting;
-  for (const RankEvidence& rank : evidence.ranks) {
-    double sum = 0;
+    return Coverage(std::move(pieces));
+  };
+  const Coverage of_late = late_of(late);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    if (&rank == &late) continue;
+    const Coverage own = late_of(rank);
+    const std::int64_t shift = rank.timeline->origin_ns + rank.alignment.clock_offset_ns - late.timeline->origin_ns -
+                               late.alignment.clock_offset_ns;
+    double all = 0, explained = 0;
+    std::int64_t met = rank.steps.start();  // the end of the collective before: all ranks left it together
     for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
       const GpuWork& work = rank.list.works[i];
+      if (work.category != Category::communication || !rank.in_steps(work)) continue;
       const std::int64_t until = rank.alignment.wait_until[i];
-      const std::size_t late = rank.alignment.late_rank[i];
-      if (until <= work.start || late >= dispatching.size() || !rank.in_steps(work)) continue;
-      const std::int64_t shift = clock[rank.index] - clock[late];
-      sum += static_cast<double>(dispatching[late].covered(work.start + shift, until + shift));
+      if (until > work.start) {
+        const std::int64_t wait = until - work.start;
+        const std::int64_t later = of_late.covered(met + shift, until + shift) - own.covered(met, work.start);
+        all += static_cast<double>(wait);
+        if (rank.alignment.late_rank[i] == late.index) {
+          explained += static_cast<double>(std::clamp<std::int64_t>(later, 0, wait));
+        }
+      }
+      met = std::max(met, work.end);
     }
-    waiting.push_back(std::min(sum / rank.step_count(), rank.part_ns(Part::idle_waiting_for_rank)));
+    // Waits that computation hides explain nothing that is exposed.
+    if (all > 0) waiting[r] = rank.part_ns(Part::idle_waiting_for_rank) * explained / all;
   }
   return waiting;
 }

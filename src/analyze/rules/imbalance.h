@@ -20,12 +20,13 @@ struct Imbalance {
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
 
-/// What of these parts of the late rank's own work load_imbalance blames, ns a step: a microsecond is blamed once. 0 if
-/// no rank waits for the critical one.
+/// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond
+/// is blamed once. 0 if no rank waits for the critical one.
 [[nodiscard]] double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts);
 
-/// What of each rank's waiting is another rank's host that dispatched its own kernels late, or its worker processes, ns
-/// a step: neither communication nor more work, but launch_overhead, optimizer or the recording of that rank.
+/// What of each rank's waiting for the critical one is that one's host, which dispatched its own kernels later since
+/// both last met, or its worker processes, ns a step: neither communication nor more work, but launch_overhead,
+/// optimizer, data_loading or the recording of that rank.
 [[nodiscard]] std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence);
 
 }  // namespace warpmark::analyze

@@ -28,11 +28,12 @@ bool find(void* library, const char* name, Function& function) {
 bool find_driver(Driver& driver) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (library == nullptr) return false;
-  const bool complete =
-      find(library, "cuDeviceGetCount", driver.count) && find(library, "cuDeviceGet", driver.get) &&
-      find(library, "cuDeviceGetName", driver.name) && find(library, "cuDeviceTotalMem_v2", driver.memory) &&
-      find(library, "cuDeviceGetAttribute", driver.attribute) && find(library, "cuDeviceGetUuid_v2", driver.uuid);
-  dlclose(library);  // the program keeps it
+  const bool complete = find(library, "cuDeviceGetCount", driver.count) && find(library, "cuDeviceGet", driver.get) &&
+                        find(library, "cuDeviceGetName", driver.name) &&
+                        find(library, "cuDeviceTotalMem_v2", driver.memory) &&
+                        find(library, "cuDeviceGetAttribute", driver.attribute);
+  find(library, "cuDeviceGetUuid_v2", driver.uuid);  // older drivers have none
+  dlclose(library);                                  // the program keeps it
   return complete;
 }
 
@@ -66,7 +67,7 @@ std::string line_of(const Driver& driver, int index) {
     line += '|' + std::to_string(value);
   }
   CUuuid uuid{};
-  return driver.uuid(&uuid, device) == CUDA_SUCCESS ? line + '|' + text_of(uuid) : line;
+  return driver.uuid != nullptr && driver.uuid(&uuid, device) == CUDA_SUCCESS ? line + '|' + text_of(uuid) : line;
 }
 
 }  // namespace

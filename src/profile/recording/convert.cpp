@@ -97,10 +97,11 @@ void write_events(const Timeline& timeline, RecordingWriter& writer) {
 void write_counters(const std::vector<CounterSeries>& counters, std::int64_t origin_ns, RecordingWriter& writer) {
   std::map<int, std::set<std::string>> sampled;
   for (const auto& series : counters) {
-    if (!series.gpu.empty()) sampled[series.device].insert(series.gpu);
+    sampled[series.device].insert(series.gpu);
   }
   for (const auto& [device, gpus] : sampled) {  // several hosts may have sampled GPUs of one number
-    if (gpus.size() == 1) writer.metadata(recording::kSampledGpu, std::to_string(device) + '|' + *gpus.begin());
+    if (gpus.size() == 1 && !gpus.begin()->empty())
+      writer.metadata(recording::kSampledGpu, std::to_string(device) + '|' + *gpus.begin());
   }
   for (const auto& series : counters) {
     for (std::size_t i = 0; i < series.times.size(); ++i) {
