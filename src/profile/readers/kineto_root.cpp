@@ -29,7 +29,8 @@ Json parsed(std::string_view text) {
   // Control characters in a string are tolerated as elsewhere: the parser would refuse it, and first write every one of
   // them out for a message that nobody reads.
   std::string plain(text);
-  std::ranges::replace_if(plain, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::ranges::replace_if(
+      plain, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return Json::parse(plain, nullptr, /*allow_exceptions=*/false);
 }
 
