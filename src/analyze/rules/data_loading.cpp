@@ -130,6 +130,6 @@ double foretell(const Evidence& evidence) {
 
 constinit const Rule kDataLoadingRule = {"data_loading", "data_loading", "Does the GPU wait for input data?",
                                          Need::gpu_work, apply,          change,
-                                         {1.0, 0.05},    foretell};
+                                         {1.0, 0.0},     foretell};
 
 }  // namespace warpmark::analyze
