@@ -6,12 +6,8 @@ are in array_cupy.py, array_numba.py and array_triton.py, one file a framework: 
     array_cases.py run NAME broken|fixed SECONDS   steps for SECONDS; the last line printed has the time of a step
 """
 import importlib
-import json
-import statistics
-import sys
-import time
 
-BLOCK_S = 0.2
+from program_cases import fail, main, measure, so_often
 
 # name: (module, model, injected, what an expert would also call right, flaw, fix)
 CASES = {
@@ -71,68 +67,16 @@ CASES = {
 }
 
 
-def fail(message):
-    print(f"array_cases: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def list_cases():
-    for name, (_, model, injected, also, flaw, fix) in CASES.items():
-        accept = [] if injected == "none" else [injected, *also]
-        print(json.dumps({"name": name, "model": model, "injected": injected, "accept": accept, "flaw": flaw,
-                          "fix": fix}))
-
-
-def run(name, variant, seconds):
+def run(name, fixed, seconds):
     module = importlib.import_module(CASES[name][0])
     if not module.has_gpu():
         fail("needs a GPU")
     # A program gives its step, and how many times the work of the broken variant's step that step does.
-    step, work = getattr(module, name)(variant == "fixed")
-    for _ in range(5):
-        step()
+    step, work = getattr(module, name)(fixed)
+    so_often(5)(step)
     module.synchronize()
-    begin = time.perf_counter()
-    for _ in range(5):
-        step()
-    module.synchronize()
-    # A block is a number of steps, not a time: the host runs ahead of the GPU, so its clock says little.
-    count = max(1, round(BLOCK_S / ((time.perf_counter() - begin) / 5)))
-    for _ in range(count):
-        step()
-    module.synchronize()
-
-    blocks, begin = [], time.perf_counter()
-    while not blocks or time.perf_counter() - begin < seconds:
-        start = time.perf_counter()
-        for _ in range(count):
-            last = step()
-        module.synchronize()
-        blocks.append(1e3 * (time.perf_counter() - start) / count / work)
-    if not module.is_finite(last):
-        fail(f"{name} {variant}: the result is not finite")
-    print(json.dumps({"step_ms": round(statistics.median(blocks), 4), "blocks_ms": [round(ms, 4) for ms in blocks],
-                      "steps": count * len(blocks)}), flush=True)
-
-
-def main(arguments):
-    if arguments == ["list"]:
-        return list_cases()
-    if len(arguments) != 4 or arguments[0] != "run" or arguments[2] not in ("broken", "fixed"):
-        fail("usage: array_cases.py list | run NAME broken|fixed SECONDS")
-    name, variant = arguments[1:3]
-    if name not in CASES:
-        fail(f"no case {name}")
-    if variant == "fixed" and CASES[name][2] == "none":
-        fail(f"{name} has nothing to fix")
-    try:
-        seconds = float(arguments[3])
-    except ValueError:
-        fail(f"not a number of seconds: {arguments[3]}")
-    if not 0 < seconds < 3600:
-        fail("seconds must be more than 0 and less than 3600")
-    run(name, variant, seconds)
+    measure(step, lambda _: module.synchronize(), module.is_finite, seconds, work)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main({name: case[1:] for name, case in CASES.items()}, run)

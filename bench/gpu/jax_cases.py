@@ -5,13 +5,7 @@ and jax_numerics.py.
     jax_cases.py list                              one JSON object a line: what each case is
     jax_cases.py run NAME broken|fixed SECONDS     steps for SECONDS; the last line printed has the time of a step
 """
-import json
-import os
-import statistics
-import sys
-import time
-
-BLOCK_S = 0.2
+from program_cases import main, run_jax, so_often
 
 # name: (model, injected, what an expert would also call right, flaw, fix)
 CASES = {
@@ -70,72 +64,5 @@ CASES = {
 ENVIRONMENT = {"exposures_blended": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}}
 
 
-def fail(message):
-    print(f"jax_cases: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def list_cases():
-    for name, (model, injected, also, flaw, fix) in CASES.items():
-        accept = [] if injected == "none" else [injected, *also]
-        print(json.dumps({"name": name, "model": model, "injected": injected, "accept": accept, "flaw": flaw,
-                          "fix": fix}))
-
-
-def run(name, variant, seconds):
-    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    os.environ.pop("XLA_PYTHON_CLIENT_ALLOCATOR", None)
-    if variant == "broken":
-        os.environ.update(ENVIRONMENT.get(name, {}))
-    import jax
-    import jax.numpy as jnp
-    import jax_networks
-    import jax_numerics
-    if jax.default_backend() != "gpu":
-        fail(f"needs a GPU, JAX found {jax.default_backend()}")
-    module = jax_networks if hasattr(jax_networks, name) else jax_numerics
-    step = getattr(module, name)(variant == "fixed")
-    for _ in range(5):
-        jax.block_until_ready(step())
-    begin = time.perf_counter()
-    jax.block_until_ready([step() for _ in range(5)][-1])
-    # A block is a number of steps, not a time: the host runs ahead of the GPU, so its clock says little.
-    count = max(1, round(BLOCK_S / ((time.perf_counter() - begin) / 5)))
-    for _ in range(count):
-        last = step()
-    jax.block_until_ready(last)
-
-    blocks, begin = [], time.perf_counter()
-    while not blocks or time.perf_counter() - begin < seconds:
-        start = time.perf_counter()
-        for _ in range(count):
-            last = step()
-        jax.block_until_ready(last)
-        blocks.append(1e3 * (time.perf_counter() - start) / count)
-    if not all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(last)):
-        fail(f"{name} {variant}: the result is not finite")
-    print(json.dumps({"step_ms": round(statistics.median(blocks), 4), "blocks_ms": [round(ms, 4) for ms in blocks],
-                      "steps": count * len(blocks)}), flush=True)
-
-
-def main(arguments):
-    if arguments == ["list"]:
-        return list_cases()
-    if len(arguments) != 4 or arguments[0] != "run" or arguments[2] not in ("broken", "fixed"):
-        fail("usage: jax_cases.py list | run NAME broken|fixed SECONDS")
-    name, variant = arguments[1:3]
-    if name not in CASES:
-        fail(f"no case {name}")
-    if variant == "fixed" and CASES[name][1] == "none":
-        fail(f"{name} has nothing to fix")
-    try:
-        seconds = float(arguments[3])
-    except ValueError:
-        fail(f"not a number of seconds: {arguments[3]}")
-    if not 0 < seconds < 3600:
-        fail("seconds must be more than 0 and less than 3600")
-    run(name, variant, seconds)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(CASES, run_jax(("jax_networks", "jax_numerics"), ENVIRONMENT, so_often(5)))

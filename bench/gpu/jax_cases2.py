@@ -5,14 +5,7 @@ jax_training2.py (networks in training) and jax_models2.py (inference, learning 
     jax_cases2.py list                              one JSON object a line: what each case is
     jax_cases2.py run NAME broken|fixed SECONDS     steps for SECONDS; the last line printed has the time of a step
 """
-import json
-import os
-import statistics
-import sys
-import time
-
-BLOCK_S = 0.2
-WARM_UP = 6
+from program_cases import main, run_jax, so_often
 
 # name: (model, injected, what an expert would also call right, flaw, fix)
 CASES = {
@@ -73,75 +66,5 @@ CASES = {
 ENVIRONMENT = {"retrieval_towers": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}}
 
 
-def fail(message):
-    print(f"jax_cases2: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def list_cases():
-    for name, (model, injected, also, flaw, fix) in CASES.items():
-        accept = [] if injected == "none" else [injected, *also]
-        print(json.dumps({"name": name, "model": model, "injected": injected, "accept": accept, "flaw": flaw,
-                          "fix": fix}))
-
-
-def run(name, variant, seconds):
-    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    os.environ.pop("XLA_PYTHON_CLIENT_ALLOCATOR", None)
-    if variant == "broken":
-        os.environ.update(ENVIRONMENT.get(name, {}))
-    import jax
-    import jax.numpy as jnp
-    import jax_models2
-    import jax_training2
-    if jax.default_backend() != "gpu":
-        fail(f"needs a GPU, JAX found {jax.default_backend()}")
-    module = jax_training2 if hasattr(jax_training2, name) else jax_models2
-    step = getattr(module, name)(variant == "fixed")
-
-    for _ in range(WARM_UP):
-        jax.block_until_ready(step())
-    # A block is a number of steps: the host runs ahead of the GPU, so it can't stop by the clock.
-    begin = time.perf_counter()
-    jax.block_until_ready([step() for _ in range(5)][-1])
-    count = max(1, round(BLOCK_S / ((time.perf_counter() - begin) / 5)))
-
-    def block():
-        start = time.perf_counter()
-        for _ in range(count):
-            result = step()
-        jax.block_until_ready(result)
-        return 1e3 * (time.perf_counter() - start) / count, result
-
-    block()
-    blocks, begin = [], time.perf_counter()
-    while not blocks or time.perf_counter() - begin < seconds:
-        took, last = block()
-        blocks.append(took)
-    if not all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(last)):
-        fail(f"{name} {variant}: the result is not finite")
-    print(json.dumps({"step_ms": round(statistics.median(blocks), 4), "blocks_ms": [round(ms, 4) for ms in blocks],
-                      "steps": count * len(blocks)}), flush=True)
-
-
-def main(arguments):
-    if arguments == ["list"]:
-        return list_cases()
-    if len(arguments) != 4 or arguments[0] != "run" or arguments[2] not in ("broken", "fixed"):
-        fail("usage: jax_cases2.py list | run NAME broken|fixed SECONDS")
-    name, variant = arguments[1:3]
-    if name not in CASES:
-        fail(f"no case {name}")
-    if variant == "fixed" and CASES[name][1] == "none":
-        fail(f"{name} has nothing to fix")
-    try:
-        seconds = float(arguments[3])
-    except ValueError:
-        fail(f"not a number of seconds: {arguments[3]}")
-    if not 0 < seconds < 3600:
-        fail("seconds must be more than 0 and less than 3600")
-    run(name, variant, seconds)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(CASES, run_jax(("jax_training2", "jax_models2"), ENVIRONMENT, so_often(6)))

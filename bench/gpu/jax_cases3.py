@@ -5,15 +5,7 @@ jax_training3.py (networks in training) and jax_models3.py (inference, simulatio
     jax_cases3.py list                              one JSON object a line: what each case is
     jax_cases3.py run NAME broken|fixed SECONDS     steps for SECONDS; the last line printed has the time of a step
 """
-import json
-import os
-import statistics
-import sys
-import time
-
-BLOCK_S = 0.2
-WARM_UP = 8
-WARM_UP_MOST = 60
+from program_cases import main, run_jax, until_steady
 
 # name: (model, injected, what an expert would also call right, flaw, fix)
 CASES = {
@@ -77,87 +69,5 @@ CASES = {
 ENVIRONMENT = {"cells_deconvolved": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}}
 
 
-def fail(message):
-    print(f"jax_cases3: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def list_cases():
-    for name, (model, injected, also, flaw, fix) in CASES.items():
-        accept = [] if injected == "none" else [injected, *also]
-        print(json.dumps({"name": name, "model": model, "injected": injected, "accept": accept, "flaw": flaw,
-                          "fix": fix}))
-
-
-def warm_up(one):
-    """Calls until three steps in a row take about the same: by then nothing is compiled or tuned any more."""
-    times = []
-    while len(times) < WARM_UP_MOST:
-        start = time.perf_counter()
-        one()
-        times.append(time.perf_counter() - start)
-        if len(times) >= WARM_UP and max(times[-3:]) < 1.2 * min(times[-3:]):
-            break
-
-
-def run(name, variant, seconds):
-    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    os.environ.pop("XLA_PYTHON_CLIENT_ALLOCATOR", None)
-    if variant == "broken":
-        os.environ.update(ENVIRONMENT.get(name, {}))
-    import jax
-    import jax.numpy as jnp
-    import jax_models3
-    import jax_training3
-    if jax.default_backend() != "gpu":
-        fail(f"needs a GPU, JAX found {jax.default_backend()}")
-    module = jax_training3 if hasattr(jax_training3, name) else jax_models3
-    made = getattr(module, name)(variant == "fixed")
-    # A program whose remedy is a larger batch also says how many times larger it is.
-    step, larger = made if isinstance(made, tuple) else (made, 1)
-
-    warm_up(lambda: jax.block_until_ready(step()))
-    # A block is a number of steps: the host runs ahead of the GPU, so it can't stop by the clock.
-    begin = time.perf_counter()
-    jax.block_until_ready([step() for _ in range(5)][-1])
-    count = max(1, round(BLOCK_S / ((time.perf_counter() - begin) / 5)))
-
-    def block():
-        start = time.perf_counter()
-        for _ in range(count):
-            result = step()
-        jax.block_until_ready(result)
-        return 1e3 * (time.perf_counter() - start) / count / larger, result
-
-    block()
-    blocks, begin = [], time.perf_counter()
-    while not blocks or time.perf_counter() - begin < seconds:
-        took, last = block()
-        blocks.append(took)
-    if not all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(last)):
-        fail(f"{name} {variant}: the result is not finite")
-    print(json.dumps({"step_ms": round(statistics.median(blocks), 4), "blocks_ms": [round(ms, 4) for ms in blocks],
-                      "steps": count * len(blocks)}), flush=True)
-
-
-def main(arguments):
-    if arguments == ["list"]:
-        return list_cases()
-    if len(arguments) != 4 or arguments[0] != "run" or arguments[2] not in ("broken", "fixed"):
-        fail("usage: jax_cases3.py list | run NAME broken|fixed SECONDS")
-    name, variant = arguments[1:3]
-    if name not in CASES:
-        fail(f"no case {name}")
-    if variant == "fixed" and CASES[name][1] == "none":
-        fail(f"{name} has nothing to fix")
-    try:
-        seconds = float(arguments[3])
-    except ValueError:
-        fail(f"not a number of seconds: {arguments[3]}")
-    if not 0 < seconds < 3600:
-        fail("seconds must be more than 0 and less than 3600")
-    run(name, variant, seconds)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(CASES, run_jax(("jax_training3", "jax_models3"), ENVIRONMENT, until_steady(8, 60)))

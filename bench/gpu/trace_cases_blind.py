@@ -15,6 +15,25 @@ class BlindCase(Case):
         return "blind"
 
 
+def annotated_case_list():
+    """Cases whose traces all have shapes and step annotations; memory is recorded where it matters."""
+    found, add = case_list(BlindCase)
+
+    def case(name, model, injected, fix, batch, **more):
+        options = {"shapes": True, "annotations": True, "sync_events": False,
+                   "memory": injected == "memory_allocation"}
+        return add(name, model, injected, fix, batch, options=options, **more)
+    return found, case
+
+
+def transformers_network(kind, config, train=True):
+    """Of this class of transformers, with random weights drawn on the GPU."""
+    import transformers as hf
+    with torch.device(GPU):
+        model = getattr(hf, kind)(config)
+    return model.train(train)
+
+
 CASES, case = case_list(BlindCase)
 
 

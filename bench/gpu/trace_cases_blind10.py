@@ -9,28 +9,14 @@ import torch.nn.functional as F
 
 import trace_models as own
 import trace_nets_blind10 as nets
-from trace_cases import (GPU, Prefetched, adamw, captured, case_list, channels_last, classify, copied, graph_if,
-                         huggingface_loss, images, inference, loaded, resident, tf32, tokens, training, vision)
-from trace_cases_blind import BlindCase
+from trace_cases import (GPU, Prefetched, adamw, captured, channels_last, classify, copied, graph_if, huggingface_loss,
+                         images, inference, loaded, resident, tf32, tokens, training, vision)
+from trace_cases_blind import annotated_case_list, transformers_network
 from trace_cases_blind4 import mixed_by_cause
 from trace_nets_blind9 import picture_network
 
 WORKERS = 12
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations; memory is recorded where it matters."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": injected == "memory_allocation"}
-    return add(name, model, injected, fix, batch, options=options, **more)
-
-
-def huggingface(kind, config, train=True):
-    """A network of transformers with random weights, drawn on the GPU."""
-    import transformers as hf
-    with torch.device(GPU):
-        model = getattr(hf, kind)(config)
-    return model.train(train)
+FOUND, case = annotated_case_list()
 
 
 # --- data_loading ----------------------------------------------------------------------------------------------------
@@ -48,7 +34,7 @@ def _(kind):
     config = hf.XLMRobertaConfig(vocab_size=16384, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
                                  intermediate_size=3072, max_position_embeddings=514, type_vocab_size=1, num_labels=6,
                                  hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=1)
-    model = huggingface("XLMRobertaForSequenceClassification", config)
+    model = transformers_network("XLMRobertaForSequenceClassification", config)
     encode, turn = nets.WordPieces(), itertools.count()
     texts, moods = encode.texts(480), torch.randint(0, 6, (480,))
     ids_of_all = None if kind == "broken" else torch.tensor([encode(text) for text in texts]).pin_memory()
@@ -116,7 +102,8 @@ def _(kind):
 def _(kind):
     """The overlap of what was found and what is there, for 150 kinds, at every step."""
     import transformers as hf
-    model = huggingface("SegformerForSemanticSegmentation", hf.SegformerConfig(num_labels=150, drop_path_rate=0.0))
+    config = hf.SegformerConfig(num_labels=150, drop_path_rate=0.0)
+    model = transformers_network("SegformerForSemanticSegmentation", config)
     x, y = torch.randn(8, 3, 512, 512), torch.randint(0, 150, (8, 128, 128))
     counts, one = torch.zeros(150 * 150, dtype=torch.long, device=GPU), torch.ones((), dtype=torch.long, device=GPU)
     hits, either = [0] * 150, [0] * 150
@@ -211,7 +198,7 @@ def _(kind):
 @case("vit_mae_pretrained_in_tf32", "vit_mae", "precision", "bf16 autocast", 128)
 def _(kind):
     import transformers as hf
-    model = huggingface("ViTMAEForPreTraining", hf.ViTMAEConfig(attn_implementation="sdpa"))
+    model = transformers_network("ViTMAEForPreTraining", hf.ViTMAEConfig(attn_implementation="sdpa"))
     return training(model, lambda m, x, y: m(pixel_values=x).loss, resident(*images(128)), mixed=kind == "fixed",
                     before=tf32(True))
 
@@ -241,7 +228,7 @@ def _(kind):
     config = hf.VideoMAEConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
                                num_frames=16, num_labels=174,
                                attn_implementation="eager" if kind == "broken" else "sdpa")
-    model = huggingface("VideoMAEForVideoClassification", config)
+    model = transformers_network("VideoMAEForVideoClassification", config)
     places = model.videomae.embeddings
     places.position_embeddings = places.position_embeddings.to(GPU)  # the library leaves them on the host
     data = torch.randn(8, 16, 3, 224, 224), torch.randint(0, 174, (8,))
@@ -327,7 +314,7 @@ class Lamb(torch.optim.Optimizer):
 def _(kind):
     import transformers as hf
     config = hf.MobileBertConfig(vocab_size=16384, num_hidden_layers=8, max_position_embeddings=128)
-    model = huggingface("MobileBertForMaskedLM", config)
+    model = transformers_network("MobileBertForMaskedLM", config)
     return training(model, huggingface_loss, resident(*tokens(16, 128)), Lamb(model.parameters(), kind == "fixed"))
 
 
@@ -392,7 +379,7 @@ def _(kind):
     config = hf.MistralConfig(vocab_size=16384, hidden_size=4096, intermediate_size=14336, num_hidden_layers=5,
                               num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=1024,
                               sliding_window=None, use_cache=False, attn_implementation="sdpa")
-    model = huggingface("MistralModel", config, train=False).bfloat16()
+    model = transformers_network("MistralModel", config, train=False).bfloat16()
     batches = Prefetched(*tokens(8, 1024))
     return inference(lambda: model(input_ids=batches()[0]).last_hidden_state)
 

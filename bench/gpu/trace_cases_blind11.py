@@ -7,29 +7,15 @@ import torch
 import torch.nn.functional as F
 
 import trace_nets_blind11 as nets
-from trace_cases import (GPU, Prefetched, adamw, captured, case_list, channels_last, classify, copied, graph_if,
-                         huggingface_loss, images, inference, loaded, nhwc, resident, tf32, tokens, training)
-from trace_cases_blind import BlindCase
+from trace_cases import (GPU, Prefetched, adamw, captured, channels_last, classify, copied, graph_if, huggingface_loss,
+                         images, inference, loaded, nhwc, resident, tf32, tokens, training)
+from trace_cases_blind import annotated_case_list, transformers_network
 from trace_cases_blind4 import mixed_by_cause
 from trace_nets_blind9 import picture_network
 from trace_nets_blind10 import Photos, lit
 
 WORKERS = 12
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations; memory is recorded where it matters."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": injected == "memory_allocation"}
-    return add(name, model, injected, fix, batch, options=options, **more)
-
-
-def huggingface(kind, config, train=True):
-    """A network of transformers with random weights, drawn on the GPU."""
-    import transformers as hf
-    with torch.device(GPU):
-        model = getattr(hf, kind)(config)
-    return model.train(train)
+FOUND, case = annotated_case_list()
 
 
 # --- data_loading ----------------------------------------------------------------------------------------------------
@@ -147,7 +133,7 @@ def _(kind):
     config = hf.MBartConfig(vocab_size=16384, d_model=1024, encoder_layers=4, decoder_layers=4, encoder_ffn_dim=4096,
                             decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16, dropout=0.0,
                             max_position_embeddings=512, use_cache=False)
-    model = huggingface("MBartForConditionalGeneration", config)
+    model = transformers_network("MBartForConditionalGeneration", config)
     texts, summaries = torch.randint(4, 16000, (24, 256)), torch.randint(4, 16000, (24, 65))
 
     def loss_of(m, ids, words):
@@ -159,7 +145,7 @@ def _(kind):
 @case("dpt_depth_in_fp32", "dpt", "precision", "bf16 weights", 12)
 def _(kind):
     import transformers as hf
-    model = huggingface("DPTForDepthEstimation", hf.DPTConfig(), train=False)
+    model = transformers_network("DPTForDepthEstimation", hf.DPTConfig(), train=False)
     x = torch.randn(12, 3, 384, 384, device=GPU)
     if kind == "fixed":
         model, x = model.bfloat16(), x.bfloat16()
@@ -174,7 +160,7 @@ def _(kind):
     config = hf.Starcoder2Config(vocab_size=16384, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
                                  num_attention_heads=16, num_key_value_heads=4, max_position_embeddings=2048,
                                  use_cache=False, attn_implementation="eager" if kind == "broken" else "sdpa")
-    return training(huggingface("Starcoder2ForCausalLM", config), huggingface_loss, resident(*tokens(4, 2048)))
+    return training(transformers_network("Starcoder2ForCausalLM", config), huggingface_loss, resident(*tokens(4, 2048)))
 
 
 @case("large_pictures_scores_written_out", "large_picture", "attention", "scaled_dot_product_attention", 4)
@@ -265,7 +251,7 @@ def _(kind):
     config = hf.StableLmConfig(vocab_size=16384, hidden_size=4096, intermediate_size=11008, num_hidden_layers=3,
                                num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=1024,
                                use_cache=False, attn_implementation="sdpa")
-    model = huggingface("StableLmForCausalLM", config).bfloat16()
+    model = transformers_network("StableLmForCausalLM", config).bfloat16()
     return training(model, huggingface_loss, Prefetched(*tokens(5, 1024)), mixed=False)
 
 

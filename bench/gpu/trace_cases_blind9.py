@@ -9,19 +9,13 @@ import torch.nn.functional as F
 from torch import nn
 
 import trace_nets_blind9 as nets
-from trace_cases import (GPU, Prefetched, adamw, captured, case_list, channels_last, classify, copied, graph_if,
+from trace_cases import (GPU, Prefetched, adamw, captured, channels_last, classify, copied, graph_if,
                          huggingface_loss, images, inference, loaded, resident, tf32, tokens, training)
-from trace_cases_blind import BlindCase
+from trace_cases_blind import annotated_case_list
 from trace_cases_blind4 import mixed_by_cause
 
 WORKERS = 12
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations; memory is recorded where it matters."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": injected == "memory_allocation"}
-    return add(name, model, injected, fix, batch, options=options, **more)
+FOUND, case = annotated_case_list()
 
 
 # --- data_loading ----------------------------------------------------------------------------------------------------

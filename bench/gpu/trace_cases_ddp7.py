@@ -7,18 +7,12 @@ from torch import nn
 
 import trace_models as own
 import trace_nets_blind9 as nets
-from trace_cases import GPU, Prefetched, case_list, classify, images, inference, next_token, resident, tokens, training
-from trace_cases_blind import BlindCase
+from trace_cases import GPU, Prefetched, classify, images, inference, next_token, resident, tokens, training
+from trace_cases_blind import annotated_case_list
 from trace_cases_blind4 import mixed_by_cause
 from trace_cases_ddp import average_after_backward, parallel
 
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": False}
-    return add(name, model, injected, fix, batch, options=options, **more)
+FOUND, case = annotated_case_list()
 
 
 # --- multi_gpu_comm --------------------------------------------------------------------------------------------------

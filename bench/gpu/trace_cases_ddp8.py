@@ -8,20 +8,14 @@ import torch.distributed as dist
 import torch.nn.functional as F
 
 import trace_nets_ddp8 as nets
-from trace_cases import (GPU, Prefetched, adamw, case_list, channels_last, classify, huggingface_loss, images,
+from trace_cases import (GPU, Prefetched, adamw, channels_last, classify, huggingface_loss, images,
                          inference, loaded, nhwc, resident, tokens, training)
-from trace_cases_blind import BlindCase
+from trace_cases_blind import annotated_case_list
 from trace_cases_blind4 import mixed_by_cause
 from trace_cases_ddp import parallel
 from trace_nets_blind9 import picture_network
 
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": False}
-    return add(name, model, injected, fix, batch, options=options, **more)
+FOUND, case = annotated_case_list()
 
 
 def sharded(model, layers, reshard=True):

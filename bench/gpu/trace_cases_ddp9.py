@@ -6,27 +6,14 @@ import torch.distributed as dist
 import torch.nn.functional as F
 
 import trace_nets_ddp9 as nets
-from trace_cases import (GPU, adamw, case_list, channels_last, classify, huggingface_loss, images, inference, loaded,
-                         next_token, nhwc, resident, tokens, training)
-from trace_cases_blind import BlindCase
+from trace_cases import (GPU, adamw, channels_last, classify, huggingface_loss, images, inference, loaded, next_token,
+                         nhwc, resident, tokens, training)
+from trace_cases_blind import annotated_case_list, transformers_network
 from trace_cases_blind4 import mixed_by_cause
 from trace_cases_ddp import parallel
 from trace_nets_blind9 import picture_network
 
-FOUND, add = case_list(BlindCase)
-
-
-def case(name, model, injected, fix, batch, **more):
-    """All traces of this set have shapes and step annotations."""
-    options = {"shapes": True, "annotations": True, "sync_events": False, "memory": False}
-    return add(name, model, injected, fix, batch, options=options, **more)
-
-
-def huggingface(kind, config):
-    """A network of transformers with random weights, drawn on the GPU."""
-    import transformers as hf
-    with torch.device(GPU):
-        return getattr(hf, kind)(config).train()
+FOUND, case = annotated_case_list()
 
 
 # --- multi_gpu_comm --------------------------------------------------------------------------------------------------
@@ -41,7 +28,7 @@ def _(kind):
                                  num_attention_heads=24, num_key_value_heads=2, max_position_embeddings=1024,
                                  residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0,
                                  sliding_window=None, use_cache=False, attn_implementation="sdpa")
-    model, data = huggingface("Starcoder2ForCausalLM", config), resident(*tokens(4, 512))
+    model, data = transformers_network("Starcoder2ForCausalLM", config), resident(*tokens(4, 512))
     if kind == "fixed":
         return training(parallel(model, gradient_as_bucket_view=True), huggingface_loss, data)
     optimizer = adamw(model)
@@ -66,7 +53,7 @@ def _(kind):
     config = hf.Qwen3Config(vocab_size=16384, hidden_size=4096, intermediate_size=12288, num_hidden_layers=4,
                             num_attention_heads=32, num_key_value_heads=8, head_dim=128, max_position_embeddings=1024,
                             use_cache=False, attn_implementation="sdpa")
-    model, half = huggingface("Qwen3ForCausalLM", config), torch.bfloat16
+    model, half = transformers_network("Qwen3ForCausalLM", config), torch.bfloat16
     policy = MixedPrecisionPolicy(half, half) if kind == "fixed" else MixedPrecisionPolicy()
     for layer in model.model.layers:
         fully_shard(layer, mp_policy=policy)
@@ -252,7 +239,7 @@ def _(kind):
                               num_attention_heads=16, num_key_value_heads=16, max_position_embeddings=2048,
                               attention_multiplier=0.125, attention_dropout=0.0, use_cache=False,
                               attn_implementation="eager" if kind == "broken" else "sdpa")
-    model = huggingface("GraniteForCausalLM", config)
+    model = transformers_network("GraniteForCausalLM", config)
     return training(parallel(model, gradient_as_bucket_view=True), huggingface_loss, resident(*tokens(4, 2048)))
 
 
@@ -272,7 +259,7 @@ def _(kind):
     config = hf.StableLmConfig(vocab_size=16384, hidden_size=2560, intermediate_size=6912, num_hidden_layers=4,
                                num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=1024,
                                hidden_dropout=0.0, attention_dropout=0.0, use_cache=False, attn_implementation="sdpa")
-    model = huggingface("StableLmForCausalLM", config).bfloat16()
+    model = transformers_network("StableLmForCausalLM", config).bfloat16()
     return training(parallel(model, gradient_as_bucket_view=True), huggingface_loss, resident(*tokens(12, 1024)),
                     mixed=False)
 
@@ -283,7 +270,7 @@ def _(kind):
     config = hf.ASTConfig(hidden_size=1024, num_hidden_layers=8, num_attention_heads=16, intermediate_size=4096,
                           hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_mel_bins=128, max_length=1024,
                           num_labels=527, attn_implementation="sdpa")
-    model = huggingface("ASTForAudioClassification", config).bfloat16()
+    model = transformers_network("ASTForAudioClassification", config).bfloat16()
     x, y = torch.randn(24, 1024, 128).bfloat16(), torch.randint(0, 527, (24,))
     return training(parallel(model, gradient_as_bucket_view=True),
                     lambda m, x, y: F.cross_entropy(m(input_values=x).logits.float(), y), resident(x, y), mixed=False)
