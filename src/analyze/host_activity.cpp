@@ -12,7 +12,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
-constexpr std::int64_t kOneNumberBytes = 16;
 constexpr std::int64_t kLongLoadingNs = 300'000;
 // Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
 // stretch between operators is the program's own.

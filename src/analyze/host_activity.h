@@ -106,6 +106,8 @@ void name_work_on_download(std::vector<HostSegment>& segments);
 /// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what
 /// the program itself does longer stays.
 void name_picking(std::vector<HostSegment>& segments);
+/// A copy of no more is one number, complex in double precision at most.
+inline constexpr std::int64_t kOneNumberBytes = 16;
 /// A copy to the GPU of more than one number, which is an argument of the call that follows and no input (16 bytes).
 [[nodiscard]] bool uploads(const Timeline& timeline, const GpuWork& work);
 

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::size_t kLongestKept = 5;
 constexpr std::int64_t kLongHostNs = 500'000;    // an unrecorded stretch above this is not the glue between operators
-constexpr std::int64_t kNumberBytes = 16;        // the host reads a value: what it did before was not for the copy
 constexpr std::int64_t kLongStartNs = 20'000;    // of work that nothing keeps from beginning; usual are 1 to 5 us
 constexpr std::int64_t kMostDebtNs = 1'000'000;  // recording costs carried on: they may fall behind their event
 
@@ -60,8 +59,9 @@ class Explainer {
     segments_.clear();
     const std::uint32_t before = track_before(launch, track);
     input_.host.segments(track, before, gap.start, handed_over, segments_);
+    // What the host did before it read a single value was not for the copy.
     const bool prepares = next->category == Category::copy_to_host && handed_over - gap.start > kLongHostNs &&
-                          events.value[next->event] > kNumberBytes;
+                          events.value[next->event] > kOneNumberBytes;
     if (prepares || (track != before && next->downloads)) name_work_on_download(segments_);
     const bool after_download = next != works.begin() && std::prev(next)->downloads;
     const bool uploads_data = uploads(input_.timeline, *next);

@@ -251,7 +251,7 @@ class Blamer {
 
   void precision() {
     const float narrower = bytes_left_in_16_bits(timeline_, list_);
-    const bool network = runs_a_network(timeline_, list_);
+    result_.network = runs_a_network(timeline_, list_);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
@@ -259,7 +259,7 @@ class Blamer {
           own(i, Owner::precision, work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
           break;
         case MatrixMath::vector_fp32:
-          if (network) own(i, Owner::precision, kWideVector);
+          if (result_.network) own(i, Owner::precision, kWideVector);
           break;
         case MatrixMath::tensor_tf32: own(i, Owner::precision, kTf32ToHalf); break;
         case MatrixMath::simt_fp64: own(i, Owner::precision, kDoubleToSingle); break;

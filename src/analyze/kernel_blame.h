@@ -27,6 +27,7 @@ struct KernelBlame {
   std::vector<std::size_t> appends;   ///< works that copy a whole tensor to add little to it, of memory_bandwidth
   std::int64_t attention_copies = 0;  ///< long copies of what attention multiplies, as of heads repeated
   DenseTables tables;                 ///< owned by the optimizer
+  bool network = false;               ///< runs_a_network(): then products with a vector are products with weights
   bool attention_by_shape = false;    ///< false: told from the order of kernels, as shapes were not recorded
 };
 

@@ -1,8 +1,23 @@
 #include "analyze/loading.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 namespace warpmark::analyze {
+
+namespace {
+
+/// What a range's name tells of who loads: nothing, somebody, or one of PyTorch's two kinds.
+enum class Loader : std::uint8_t { none, some, single, multi };
+
+Loader loader_of(std::string_view name) {
+  if (!names_data_loading(name)) return Loader::none;
+  if (contains_any(name, {"_singleprocessdataloaderiter"})) return Loader::single;
+  return contains_any(name, {"_multiprocessingdataloaderiter"}) ? Loader::multi : Loader::some;
+}
+
+}  // namespace
 
 double Loading::mean_ns() const {
   double sum = 0;
@@ -21,25 +36,21 @@ double Loading::median_ns() const {
 Loading find_loading(const Timeline& timeline, const WorkList& list) {
   Loading loading;
   const EventColumns& events = timeline.events;
-  std::vector<bool> loads(timeline.names.size()), single(timeline.names.size()), multi(timeline.names.size());
-  for (NameId i = 0; i < loads.size(); ++i) {
-    loads[i] = names_data_loading(timeline.names.at(i));
-    single[i] = loads[i] && contains_any(timeline.names.at(i), {"_singleprocessdataloaderiter"});
-    multi[i] = loads[i] && contains_any(timeline.names.at(i), {"_multiprocessingdataloaderiter"});
-  }
+  std::vector<Loader> loaders;
+  for (NameId i = 0; i < timeline.names.size(); ++i) loaders.push_back(loader_of(timeline.names.at(i)));
   double in_single = 0, in_multi = 0;
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
     if (kind != EventKind::annotation && kind != EventKind::op) continue;
+    const Loader loader = loaders[events.name[i]];
     const EventIndex parent = list.parent[i];
-    const bool within = parent != kNoEvent && loads[events.name[parent]];
-    if (loads[events.name[i]] && !within) {
-      const auto length = static_cast<double>(events.duration[i]);
-      loading.waits_ns.push_back(length);
-      if (single[events.name[i]]) in_single += length;
-      if (multi[events.name[i]]) in_multi += length;
-    }
-    if (within && kind == EventKind::op && !loads[events.name[i]]) loading.in_process = true;
+    const bool within = parent != kNoEvent && loaders[events.name[parent]] != Loader::none;
+    if (within && kind == EventKind::op && loader == Loader::none) loading.in_process = true;
+    if (within || loader == Loader::none) continue;
+    const auto length = static_cast<double>(events.duration[i]);
+    loading.waits_ns.push_back(length);
+    if (loader == Loader::single) in_single += length;
+    if (loader == Loader::multi) in_multi += length;
   }
   // A loader for validation may work otherwise: the one that is waited for longer tells.
   loading.in_process = loading.in_process || in_single > in_multi;

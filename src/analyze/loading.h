@@ -10,10 +10,11 @@ namespace warpmark::analyze {
 /// Outermost ranges of data loading in the whole recording, also outside of the analyzed steps.
 struct Loading {
   std::vector<double> waits_ns;
-  bool in_process = false;  ///< operators run inside them: the program loads its batches itself, without workers
+  bool in_process = false;    ///< operators run inside them, or PyTorch says so: there are no workers
+  bool multiprocess = false;  ///< PyTorch says that there are
   /// Worker processes load, ahead and in bursts.
   [[nodiscard]] bool by_workers() const { return !in_process && waits_ns.size() >= 2; }
-  bool multiprocess = false;  ///< PyTorch says so
+  /// The same where it is not only guessed.
   [[nodiscard]] bool brought_by_workers() const { return multiprocess && by_workers(); }
   [[nodiscard]] double mean_ns() const;
   [[nodiscard]] double median_ns() const;

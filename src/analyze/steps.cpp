@@ -331,11 +331,10 @@ std::int64_t length_of(std::span<const Launched> launches) {
 /// What a program does before its steps, or after them, may repeat as well: where more of the time and of the GPU's
 /// work lies before what was found, or behind it, that is searched by itself. Time alone may be a compiler's, and work
 /// alone a phase that keeps the GPU busy before one that does not.
-std::vector<Launched> main_part(const Timeline& timeline, std::vector<Launched> order) {
+std::vector<std::int64_t> boundaries_in_main_part(const Timeline& timeline, std::vector<Launched> order) {
   constexpr int kTries = 3;
-  for (int i = 0; i < kTries; ++i) {
-    const std::vector<std::size_t> starts = step_starts(timeline, order);
-    if (starts.size() < 2) break;
+  std::vector<std::size_t> starts = step_starts(timeline, order);
+  for (int i = 0; i < kTries && starts.size() >= 2; ++i) {
     const std::span<const Launched> all(order);
     const std::span<const Launched> before = all.first(starts.front());
     const std::span<const Launched> behind = all.subspan(starts.back());
@@ -344,18 +343,20 @@ std::vector<Launched> main_part(const Timeline& timeline, std::vector<Launched> 
     const std::int64_t found_length = all[starts.back()].start - all[starts.front()].start;
     if (found >= busy_of(most) || found_length >= length_of(most)) break;
     std::vector<Launched> part(most.begin(), most.end());
-    if (step_starts(timeline, part).size() < 3) break;
+    std::vector<std::size_t> in_part = step_starts(timeline, part);
+    if (in_part.size() < 3) break;
     order = std::move(part);
+    starts = std::move(in_part);
   }
-  return order;
+  std::vector<std::int64_t> boundaries;
+  for (const std::size_t at : starts) boundaries.push_back(order[at].start);
+  return boundaries;
 }
 
 Steps from_kernels(const Timeline& timeline, const WorkList& list) {
-  const std::vector<Launched> order = main_part(timeline, launched_on_main_stream(timeline, list));
   Steps steps;
-  std::vector<std::int64_t> boundaries;
-  for (const std::size_t at : step_starts(timeline, order)) boundaries.push_back(order[at].start);
-  boundaries = up_to_long_windows(boundaries);
+  const std::vector<std::int64_t> boundaries =
+      up_to_long_windows(boundaries_in_main_part(timeline, launched_on_main_stream(timeline, list)));
   steps.found = static_cast<int>(boundaries.size());
   steps.found_by = "repeating kernel sequence";
   steps.analyzed = windows(boundaries);

@@ -207,7 +207,6 @@ void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) 
 /// Gradients that a hook of the optimizer averages one by one: the few works between two of its collectives are part of
 /// the exchange, unless they update many parameters at once or multiply matrices.
 void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
-  constexpr std::ptrdiff_t kFewWorks = 8;  // as in multi_gpu_comm's cure
   const EventColumns& events = timeline.events;
   std::vector<std::size_t> launched;
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -228,7 +227,7 @@ void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<
     at = std::find_if_not(begin, launched.end(), in_optimizer);
     for (auto first = std::find_if(begin, at, is_collective); first != at;) {
       const auto next = std::find_if(first + 1, at, is_collective);
-      const bool few = next != at && next - first <= kFewWorks + 1 && std::none_of(first + 1, next, computes);
+      const bool few = next != at && next - first <= kWorksOfAnExchange + 1 && std::none_of(first + 1, next, computes);
       for (auto one = first; few && one <= next; ++one) {
         GpuWork& work = works[*one];
         work.in_optimizer = false;

@@ -36,6 +36,10 @@ struct WorkList {
   bool empty() const { return works.empty(); }
 };
 
+/// So many works between two collectives may be there for what is sent (copied, scaled, added up), a parameter at a
+/// time.
+inline constexpr std::ptrdiff_t kWorksOfAnExchange = 8;
+
 [[nodiscard]] WorkList list_work(const Timeline& timeline);
 /// Index into WorkList::works, ascending.
 [[nodiscard]] std::vector<std::size_t> works_of_main_stream(const WorkList& list);

@@ -18,6 +18,7 @@ namespace warpmark {
 template <typename T>
 class EventColumn {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static constexpr std::size_t kFirst = 16;  // a file may hold thousands of processes with a few events each
 
  public:
   EventColumn() = default;
@@ -36,7 +37,7 @@ class EventColumn {
   ~EventColumn() { std::free(data_); }
 
   void push_back(T value) {
-    if (size_ == capacity_) reserve(capacity_ + capacity_ / 2 + 1024);
+    if (size_ == capacity_) reserve(capacity_ + capacity_ / 2 + kFirst);
     data_[size_++] = value;
   }
   void append(std::span<const T> values) {

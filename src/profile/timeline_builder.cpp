@@ -63,29 +63,6 @@ std::int64_t middle_of(const EventColumn<std::int64_t>& times) {
   return *middle;
 }
 
-template <typename T>
-void fit(EventColumn<T>& column) {
-  EventColumn<T> exact;
-  exact.reserve(column.size());
-  exact.append(column.span());
-  column = std::move(exact);
-}
-
-/// Columns begin with room for a thousand events: a file may hold thousands of processes with a few each.
-void fit_small_columns(EventColumns& events) {
-  constexpr std::size_t kSmall = 512;
-  if (events.size() > kSmall) return;
-  fit(events.start);
-  fit(events.duration);
-  fit(events.value);
-  fit(events.name);
-  fit(events.track);
-  fit(events.correlation);
-  fit(events.link);
-  fit(events.detail);
-  fit(events.kind);
-}
-
 }  // namespace
 
 TimelineBuilder::TimelineBuilder() { timeline_.launch_shapes.emplace_back(); }
@@ -208,7 +185,6 @@ void TimelineBuilder::join_issues_of_source() {
 
 Timeline TimelineBuilder::finish() {
   drop_nonsense();
-  fit_small_columns(timeline_.events);
   sort_events(timeline_);
   sort_counters();
   rebase();

@@ -42,9 +42,8 @@ constexpr const char* kCaptureStream =
     "cudaGraphLaunch(executable, stream);  // in place of every further step";
 // XLA's command buffers are CUDA graphs ("--xla_gpu_enable_command_buffer", xla/debug_options_flags.cc).
 constexpr const char* kCommandBuffers =
-    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL,WHILE'  # before "
-    "import "
-    "jax";
+    "os.environ['XLA_FLAGS'] = "
+    "'--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL,WHILE'  # before import jax";
 // CuPy: "cupy.cuda.Stream.begin_capture".
 constexpr const char* kCaptureCupy =
     "with cupy.cuda.Stream(non_blocking=True) as stream:\n"

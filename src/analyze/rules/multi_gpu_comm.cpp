@@ -306,7 +306,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 /// Copying, scaling and adding up what is sent, a parameter at a time: it goes with its collective. A few works between
 /// two collectives, none of which is a model's own. Indices of works.
 std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
-  constexpr std::size_t kFew = 8;
   const auto serves = [](Category category) {
     return category == Category::elementwise || category == Category::reduction || category == Category::other ||
            category == Category::copy_on_device || category == Category::memset;
@@ -316,7 +315,8 @@ std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
   for (const ReplayWork& one : rank.replay.works()) {
     const Category category = rank.list.works[one.work].category;
     if (category == Category::communication) {
-      if (after_collective && since.size() <= kFew) serving.insert(serving.end(), since.begin(), since.end());
+      if (after_collective && std::ssize(since) <= kWorksOfAnExchange)
+        serving.insert(serving.end(), since.begin(), since.end());
       after_collective = true;
       since.clear();
     } else if (serves(category)) {

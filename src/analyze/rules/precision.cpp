@@ -1,7 +1,6 @@
 // Matrix products and convolutions that do not run on tensor cores, or run there on inputs wider than needed.
 #include <algorithm>
 
-#include "analyze/autocast.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -218,8 +217,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const bool products = lost > 0 && has_tensor_cores(rank);
   std::vector<Finding> others = apply_to_doubles(evidence);
   if (!products || (!others.empty() && others.front().severity > severity_of(lost, step))) return others;
-  const bool weights = runs_a_network(*rank.timeline, rank.list);
-  const double simt = math_ns(rank, MatrixMath::simt_fp32) + (weights ? math_ns(rank, MatrixMath::vector_fp32) : 0);
+  const double simt =
+      math_ns(rank, MatrixMath::simt_fp32) + (rank.blame.network ? math_ns(rank, MatrixMath::vector_fp32) : 0);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
