@@ -14,6 +14,7 @@ using testing_support::find;
 using testing_support::iterated;
 using testing_support::kTensorGemm;
 using testing_support::of;
+using testing_support::on_two_ranks;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
@@ -297,16 +298,10 @@ TEST(Cures, fused_attention_needs_no_widening_of_what_it_multiplies) {
 /// Two ranks that compute 1 ms a step and then do `more(scene)`.
 template <typename More>
 Analysis of_two_ranks(More more) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000, 33);
-      more(scene);
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000, 33);
+    more(scene);
+  });
   return analyze(session);
 }
 
@@ -379,18 +374,12 @@ TEST(Cures, synchronized_norms_are_replaced_by_norms_of_each_gpu) {
 }
 
 TEST(Cures, waiting_for_input_on_one_rank_is_gone_when_cured) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      if (rank == 0) scene.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 4'000'000);
-      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", rank == 0 ? 50'000 : 4'050'000);
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
+    if (rank == 0) scene.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 4'000'000);
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", rank == 0 ? 50'000 : 4'050'000);
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session);
   expect_gain(find(analysis, "load_imbalance"), 4.8);
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "analyze/analyze.h"
@@ -15,6 +16,7 @@ namespace {
 using testing_support::find;
 using testing_support::kTensorGemm;
 using testing_support::of;
+using testing_support::on_two_ranks;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
@@ -27,18 +29,11 @@ void expect_held(const Finding* finding, double factor) {
 /// Two ranks that meet in a collective after `work(scene, rank)`; the first waits `late_ns` for the second.
 Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work,
                  const char* collective = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", const char* within = "step") {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      work(scene, rank);
-      scene.within(within, EventKind::annotation,
-                   [&] { scene.launch(collective, 50'000 + (rank == 0 ? late_ns : 0)); });
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
+    work(scene, rank);
+    scene.within(within, EventKind::annotation, [&] { scene.launch(collective, 50'000 + (rank == 0 ? late_ns : 0)); });
+    scene.synchronize();
+  });
   return analyze(session, {.tables = false});
 }
 
@@ -167,26 +162,20 @@ TEST(GainModels, reductions_to_and_fro_read_again_what_they_reduce) {
 
 /// A hook of the optimizer that sums up 100 gradients one by one and divides each, before a short update.
 TEST(GainModels, gradients_averaged_one_by_one_in_the_optimizers_step_are_communication) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 40'000);
-      scene.synchronize();
-      scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] {
-        scene.dispatch_ns = 20'000;
-        for (int i = 0; i < 100; ++i) {
-          scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 4'000, 16, 20);
-          scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<div>>", 2'000);
-        }
-        scene.launch("void multi_tensor_apply_kernel<FusedAdamMathFunctor>", 100'000);
-      });
-      scene.dispatch_ns = 5'000;
-      scene.synchronize();
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int) {
+    for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 40'000);
+    scene.synchronize();
+    scene.within("Optimizer.step#AdamW.step", EventKind::annotation, [&] {
+      scene.dispatch_ns = 20'000;
+      for (int i = 0; i < 100; ++i) {
+        scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 4'000, 16, 20);
+        scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::BUnaryFunctor<div>>", 2'000);
+      }
+      scene.launch("void multi_tensor_apply_kernel<FusedAdamMathFunctor>", 100'000);
     });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+    scene.dispatch_ns = 5'000;
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session, {.tables = false});
   expect_held(find(analysis, "multi_gpu_comm"), 2.0);
   const Finding* optimizer = find(analysis, "optimizer");
@@ -194,22 +183,18 @@ TEST(GainModels, gradients_averaged_one_by_one_in_the_optimizers_step_are_commun
 }
 
 TEST(GainModels, a_rank_that_waits_for_its_worker_processes_sets_the_pace_of_all) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
+  std::array<int, 2> taken{};
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
     const bool waits = rank == 0;
-    int step = 0;
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      const std::int64_t wait = waits && step++ % 2 == 0 ? 20'000'000 : 50'000;  // 10 ms a step
-      scene.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", wait);
-      for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 100'000);
-      const std::int64_t later = !waits && step++ % 2 == 0 ? 19'950'000 : 0;  // than the other rank
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + later);
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+    const std::int64_t wait =
+        waits && taken[static_cast<std::size_t>(rank)]++ % 2 == 0 ? 20'000'000 : 50'000;  // 10 ms a step
+    scene.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", wait);
+    for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, 100'000);
+    const std::int64_t later =
+        !waits && taken[static_cast<std::size_t>(rank)]++ % 2 == 0 ? 19'950'000 : 0;  // than the other rank
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + later);
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session, {.tables = false});
   expect_held(find(analysis, "data_loading"), 0.86 * 20.1 / 10.1);
   const Finding* communication = find(analysis, "multi_gpu_comm");
@@ -231,23 +216,17 @@ TEST(GainModels, products_with_one_vector_in_fp32_gain_what_half_the_bytes_gain)
 
 /// A sharded optimizer: the norm is summed up, parameters are updated one by one, and what each rank updated is sent.
 TEST(GainModels, updates_between_two_collectives_of_a_sharded_optimizer_stay_updates) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
-      scene.within("Optimizer.step#Adam.step", EventKind::annotation, [&] {
-        scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 5'000);
-        for (int i = 0; i < 400; ++i) {
-          scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::addcdiv>", 3'000);
-        }
-        scene.launch("ncclDevKernel_AllGather_RING_LL", 20'000);
-      });
-      scene.synchronize();
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int) {
+    for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.within("Optimizer.step#Adam.step", EventKind::annotation, [&] {
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 5'000);
+      for (int i = 0; i < 400; ++i) {
+        scene.launch("void at::native::vectorized_elementwise_kernel<4, at::native::addcdiv>", 3'000);
+      }
+      scene.launch("ncclDevKernel_AllGather_RING_LL", 20'000);
     });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session, {.tables = false});
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "optimizer");

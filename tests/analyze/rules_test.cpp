@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include "analyze/analyze.h"
 #include "analyze/rule.h"
 #include "support/analyzed.h"
@@ -13,6 +14,7 @@ namespace {
 using testing_support::find;
 using testing_support::kTensorGemm;
 using testing_support::of;
+using testing_support::on_two_ranks;
 using testing_support::stepped;
 using testing_support::TimelineScene;
 
@@ -243,20 +245,14 @@ TEST(Rules, load_imbalance_of_a_late_rank) {
 }
 
 TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
-    int step = 0;
-    Timeline timeline = stepped(8, [&](TimelineScene& scene) {
-      const bool late = ++step % 2 == rank;
-      if (late) scene.idle_host(2'000'000);
-      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 2'000'000));
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+  std::array<int, 2> taken{};
+  const ProfileSession session = on_two_ranks(8, [&](TimelineScene& scene, int rank) {
+    const bool late = ++taken[static_cast<std::size_t>(rank)] % 2 == rank;
+    if (late) scene.idle_host(2'000'000);
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 2'000'000));
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session, {.tables = false});
   const Finding* finding = find(analysis, "multi_gpu_comm");
   ASSERT_NE(finding, nullptr);
@@ -264,19 +260,13 @@ TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
 }
 
 TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
     const bool late = rank == 1;
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      if (late) scene.idle_host(5'000'000);  // writes a log, say
-      for (int i = 0; i < 40; ++i) scene.launch(kTensorGemm, 100'000);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 5'000'000));
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+    if (late) scene.idle_host(5'000'000);  // writes a log, say
+    for (int i = 0; i < 40; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : 5'000'000));
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session);
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
@@ -286,19 +276,13 @@ TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
 
 TEST(Rules, launch_overhead_of_the_rank_that_others_wait_for_is_no_communication) {
   constexpr int kKernels = 200;
-  ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
+  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
     const bool late = rank == 1;
-    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
-      scene.dispatch_ns = late ? 30'000 : 5'000;
-      for (int i = 0; i < kKernels; ++i) scene.launch(kTensorGemm, 4'000);
-      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : kKernels * 25'000));
-      scene.synchronize();
-    });
-    timeline.rank = rank;
-    timeline.world_size = 2;
-    session.ranks.push_back(std::move(timeline));
-  }
+    scene.dispatch_ns = late ? 30'000 : 5'000;
+    for (int i = 0; i < kKernels; ++i) scene.launch(kTensorGemm, 4'000);
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50'000 + (late ? 0 : kKernels * 25'000));
+    scene.synchronize();
+  });
   const Analysis analysis = analyze(session);
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "launch_overhead");

@@ -167,6 +167,19 @@ Timeline iterated(int steps, Body body) {
   return scene.build();
 }
 
+/// Two ranks that take the same steps, each by `body(scene, rank)`.
+template <typename Body>
+ProfileSession on_two_ranks(int steps, Body body) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    Timeline timeline = stepped(steps, [&](TimelineScene& scene) { body(scene, rank); });
+    timeline.rank = rank;
+    timeline.world_size = 2;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return session;
+}
+
 /// Of one rank.
 inline ProfileSession session_of(Timeline timeline) {
   ProfileSession session;
