@@ -51,7 +51,9 @@ void describe_ranks(const Evidence& evidence, Analysis& analysis) {
     if (!one.gpu.empty()) analysis.gpus.push_back(one.gpu);
     analysis.ranks.push_back(std::move(one));
   }
-  if (!evidence.ranks.empty()) analysis.steps_found_by = evidence.rank().steps.found_by;
+  if (evidence.ranks.empty()) return;
+  analysis.steps_found_by = evidence.rank().steps.found_by;
+  analysis.undisturbed_step_ns = evidence.rank().undisturbed_step_ns();
 }
 
 /// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums

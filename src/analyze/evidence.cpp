@@ -115,6 +115,12 @@ double RankEvidence::own_work_ns() const {
   return sum;
 }
 
+double RankEvidence::dispatch_ns() const {
+  if (!replay.knows_host()) return 0;
+  return replay.host_ns(HostCause::dispatch) + replay.host_ns(HostCause::other) + replay.host_ns(HostCause::none) +
+         replay.host_ns(HostCause::optimizer);
+}
+
 double RankEvidence::between_collectives_ns() const {
   const auto ns = static_cast<double>(breakdown.between_collectives_ns);
   return steps.analyzed.empty() ? 0 : std::min(ns / step_count(), part_ns(Part::idle_launch));

@@ -48,6 +48,8 @@ struct RankEvidence {
   /// Time a step that the rank spends on its own: all but communication, waiting for ranks and for worker
   /// processes, dispatch and recording costs.
   [[nodiscard]] double own_work_ns() const;
+  /// Host time a step to dispatch, recording costs taken off; 0 where the host was not recorded.
+  [[nodiscard]] double dispatch_ns() const;
   /// Idle while the host dispatches one collective after another: multi_gpu_comm's, not launch_overhead's. A step
   [[nodiscard]] double between_collectives_ns() const;
   [[nodiscard]] bool in_steps(const GpuWork& work) const {

@@ -63,24 +63,44 @@ std::vector<double> left_without_expanded(const Timeline& timeline, const WorkLi
                                           const std::function<const Shapes&(EventIndex)>& shapes_of) {
   std::vector<double> left(chain.size(), 1.0);
   const auto work = [&](std::size_t at) -> const GpuWork& { return list.works[chain[at]]; };
+  const auto op = [&](std::size_t at) -> std::string_view {
+    return work(at).op == kNoEvent ? std::string_view() : timeline.name_of(work(at).op);
+  };
   const auto length = [&](std::size_t at) { return static_cast<double>(work(at).end - work(at).start); };
-  for (std::size_t first = 0; first < chain.size(); ++first) {
-    if (work(first).category != Category::elementwise || work(first).end - work(first).start < kLongEnoughNs) continue;
-    const double elements = elements_of(timeline, work(first));
-    if (!broadcasts(shapes_of(work(first).op))) continue;
-    std::size_t reduction = first + 1;
-    const auto goes_on = [&](std::size_t at) {
-      if (work(at).category != Category::elementwise) return false;
-      const double own = elements_of(timeline, work(at));
-      return own < kAlike * elements && elements < kAlike * own;
-    };
-    while (reduction < chain.size() && goes_on(reduction)) ++reduction;
-    if (reduction == chain.size() || work(reduction).category != Category::reduction) continue;
+  const auto is_short = [&](std::size_t at) { return length(at) < kLongEnoughNs; };
+  const auto is_alike = [&](std::size_t at, double elements) {
+    if (work(at).category != Category::elementwise) return false;
+    const double own = elements_of(timeline, work(at));
+    return own < kAlike * elements && elements < kAlike * own;
+  };
+  // [first, reduction) make and pass on the tensor, which `reduction` reads last.
+  const auto drop = [&](std::size_t first, std::size_t reduction) {
     const double next = reduction + 1 < chain.size() ? length(reduction + 1) : 0;
-    if (next > kMuchShorter * length(reduction)) continue;
+    if (next > kMuchShorter * length(reduction)) return false;
     for (std::size_t at = first; at < reduction; ++at) left[at] = kArithmetic;
     left[reduction] = std::max(kArithmetic, next / length(reduction));
-    first = reduction;
+    return true;
+  };
+  for (std::size_t first = 0; first < chain.size(); ++first) {
+    if (work(first).category != Category::elementwise || is_short(first)) continue;
+    std::size_t reduction = first + 1;
+    double elements = elements_of(timeline, work(first));
+    if (lays_out_windows(op(first))) {  // one sample after another; what is computed beside is short
+      while (reduction < chain.size() && (is_short(reduction) || lays_out_windows(op(reduction)))) ++reduction;
+      if (reduction < chain.size()) elements = elements_of(timeline, work(reduction));
+    } else if (!broadcasts(shapes_of(work(first).op))) {
+      continue;
+    }
+    while (reduction < chain.size() && is_alike(reduction, elements)) ++reduction;
+    if (reduction == chain.size() || work(reduction).category != Category::reduction) continue;
+    if (drop(first, reduction)) first = reduction;
+  }
+  for (std::size_t sum = 1; sum < chain.size(); ++sum) {
+    const double elements = elements_of(timeline, work(sum - 1));
+    if (!adds_up_windows(op(sum)) || elements < kExpanded * elements_of(timeline, work(sum))) continue;
+    std::size_t first = sum;
+    while (first > 0 && left[first - 1] == 1 && is_alike(first - 1, elements)) --first;
+    drop(first, sum);
   }
   return left;
 }

@@ -27,8 +27,7 @@ class Explainer {
     std::vector<Interval> overhead;
     for (EventIndex i = 0; i < events.size(); ++i) {
       if (events.kind[i] != EventKind::overhead) continue;
-      if (contains_any(input.timeline.name_of(i), {"command buffer full"}))
-        continue;  // the queue is full: no cost of recording
+      if (tells_full_queue(input.timeline.name_of(i))) continue;
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));

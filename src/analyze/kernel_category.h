@@ -45,6 +45,9 @@ enum class MatrixMath : std::uint8_t {
 
 /// `name` of the kernel, `op` of the operator that launched it (may be empty). Never a copy or memset.
 [[nodiscard]] Category kernel_category(std::string_view name, std::string_view op);
+/// torch.nn.functional.unfold and fold: the same kernels as within some convolutions, but moving data is all they do.
+[[nodiscard]] bool lays_out_windows(std::string_view op);
+[[nodiscard]] bool adds_up_windows(std::string_view op);
 [[nodiscard]] MatrixMath matrix_math(std::string_view name, Category category);
 /// Conversion between NCHW and NHWC, or a transpose that exists for the layout only.
 [[nodiscard]] bool is_layout_conversion(std::string_view kernel_name);

@@ -102,4 +102,16 @@ RecordingCost recording_cost(const Timeline& timeline) {
   return {100, 700, kKinetoShare};
 }
 
+bool tells_full_queue(std::string_view overhead) { return contains_any(overhead, {"command buffer full"}); }
+
+std::vector<Interval> intervals_with_full_queue(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  std::vector<Interval> intervals;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] != EventKind::overhead || !tells_full_queue(timeline.name_of(i))) continue;
+    intervals.push_back({events.start[i], events.end(i)});
+  }
+  return intervals;
+}
+
 }  // namespace warpmark::analyze

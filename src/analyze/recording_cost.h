@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "analyze/intervals.h"
 #include "model/timeline.h"
 
 namespace warpmark::analyze {
@@ -22,5 +25,10 @@ struct RecordingCost {
 /// How much slower the program ran while it was recorded, as the recorder measured it: 0.1 is 10 %. Nothing if it did
 /// not, or if the profile was corrected for it already.
 [[nodiscard]] std::optional<double> measured_inflation(const Timeline& timeline);
+
+/// Among its overheads CUPTI tells when a launch call found the queue full and waited for the GPU ("Command Buffer
+/// Full"), which is no cost of recording.
+[[nodiscard]] bool tells_full_queue(std::string_view overhead);
+[[nodiscard]] std::vector<Interval> intervals_with_full_queue(const Timeline& timeline);
 
 }  // namespace warpmark::analyze

@@ -97,7 +97,8 @@ class HostTime {
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
         held_back_(held_back),
-        most_recording_(recording_cost(timeline).most_share) {}
+        most_recording_(recording_cost(timeline).most_share),
+        queue_full_(intervals_with_full_queue(timeline)) {}
 
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
@@ -123,8 +124,9 @@ class HostTime {
     for (const HostSegment& segment : segments_) {
       std::int64_t length = segment.end - segment.start;
       if (segment.cause != HostCause::data_loading) debt_ = std::min(kMostReplayDebtNs, debt_ + segment.recording_ns);
-      if (segment.start < from.launch_end && segment.cause != HostCause::data_loading) {
-        length -= std::min(length, blocked);
+      if (segment.cause != HostCause::data_loading) {
+        const std::int64_t held = segment.start < from.launch_end ? blocked : 0;
+        length -= std::min(length, std::max(held, queue_full_.covered(segment.start, segment.end)));
       }
       const bool may_wait = segment.cause == HostCause::sync || segment.cause == HostCause::allocation ||
                             (segment.cause == HostCause::transfer && !host_.stages_copy(segment));
@@ -184,6 +186,7 @@ class HostTime {
   std::int64_t step_ns_;
   bool held_back_;
   double most_recording_;  // of a stretch
+  Coverage queue_full_;    // also told where the GPU's work before the recording was not recorded
   std::vector<HostSegment> segments_;
   std::int64_t debt_ = 0;
 };

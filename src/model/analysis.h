@@ -66,7 +66,8 @@ struct Analysis {
   std::string steps_found_by;  ///< "ProfilerStep annotations", "repeating kernel sequence", "whole recording", ...
   std::vector<RankAnalysis> ranks;
   std::int64_t median_step_ns = 0;       ///< of the slowest rank
-  std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of that step length
+  double undisturbed_step_ns = 0;        ///< mean of the rank that the others wait for, without the cost of recording
+  std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of the median step
   std::vector<Finding> findings;         ///< worst first
   std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
   Gain combined;                         ///< of all findings together; overlapping gains are not added up

@@ -84,6 +84,7 @@ Json session_to_json(const Analysis& analysis) {
             {"gpus", analysis.gpus},
             {"steps", steps},
             {"step_ms", milliseconds(analysis.median_step_ns)}};
+  if (analysis.undisturbed_step_ns > 0) json["undisturbed_step_ms"] = analysis.undisturbed_step_ns * 1e-6;
   put_text(json, "steps_found_by", analysis.steps_found_by);
   json["sources"] = analysis.sources;
   return json;

@@ -211,10 +211,10 @@ std::string combined_text(const Analysis& analysis) {
 }
 
 /// What recording itself is estimated to cost, of a step.
-double recording_share(const Analysis& analysis) {
-  double share = 0;
-  for (const auto& part : analysis.breakdown) share += part.id == kRecording ? part.share : 0;
-  return share;
+/// Whether recording made the step clearly longer, at the rank that the others wait for.
+bool costs_noteworthily(const Analysis& analysis) {
+  const double undisturbed_s = analysis.undisturbed_step_ns * 1e-9;
+  return undisturbed_s > 0 && undisturbed_s < (1 - kNoteworthyCost) * shown_step_s(analysis);
 }
 
 Section summary_section(const Analysis& analysis) {
@@ -235,10 +235,10 @@ Section summary_section(const Analysis& analysis) {
          {fmt::format("{} median of {}{}, found by {}", format_seconds(ns_to_s(analysis.median_step_ns)),
                       format_plural(steps, "step", "steps"), mean_text(analysis), analysis.steps_found_by)}});
   }
-  if (const double recording = recording_share(analysis); recording >= kNoteworthyCost) {
-    const double step = shown_step_s(analysis) * (1 - recording);
+  if (costs_noteworthily(analysis)) {
     facts.rows.push_back({{"", Tone::quiet},
-                          {"findings are shares of it without the cost of recording, about " + format_seconds(step)}});
+                          {"findings are shares of it without the cost of recording, about " +
+                           format_seconds(analysis.undisturbed_step_ns * 1e-9)}});
   }
   if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {

@@ -26,52 +26,6 @@ void expect_held(const Finding* finding, double factor) {
   EXPECT_GE(finding->gain.high, factor);
 }
 
-/// Two ranks that meet in a collective after `work(scene, rank)`; the first waits `late_ns` for the second.
-Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work,
-                 const char* collective = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", const char* within = "step") {
-  const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
-    work(scene, rank);
-    scene.within(within, EventKind::annotation, [&] { scene.launch(collective, 50'000 + (rank == 0 ? late_ns : 0)); });
-    scene.synchronize();
-  });
-  return analyze(session, {.tables = false});
-}
-
-TEST(GainModels, longer_samples_on_one_rank_are_spread_over_all) {
-  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
-    for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, rank == 0 ? 100'000 : 1'000'000);
-  });
-  const Finding* finding = find(analysis, "load_imbalance");
-  expect_held(finding, 9.05 / 5.0);
-  EXPECT_LT(finding->gain.high, 4);
-}
-
-TEST(GainModels, kernels_of_one_rank_alone_go) {
-  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
-    for (int i = 0; i < (rank == 0 ? 9 : 90); ++i) scene.launch(kTensorGemm, 100'000);
-  });
-  expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
-}
-
-TEST(GainModels, what_one_rank_makes_for_the_others_is_spread_over_all) {
-  const auto makes_it_all = [](TimelineScene& scene, int rank) {
-    for (int i = 0; i < (rank == 0 ? 9 : 90); ++i) scene.launch(kTensorGemm, 100'000);
-  };
-  const char* sends = "ncclDevKernel_Broadcast_RING_LL";
-  const Analysis results = late_by(8'100'000, makes_it_all, sends);
-  expect_held(find(results, "load_imbalance"), 9.05 / 5.0);
-  const Analysis buffers = late_by(8'100'000, makes_it_all, sends, "DistributedDataParallel.forward");
-  expect_held(find(buffers, "load_imbalance"), 9.05 / 0.95);
-}
-
-TEST(GainModels, what_one_rank_writes_on_its_host_goes) {
-  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
-    if (rank == 1) scene.idle_host(8'100'000);
-    for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, 100'000);
-  });
-  expect_held(find(analysis, "load_imbalance"), 9.05 / 0.95);
-}
-
 Analysis of_small_products(const char* kernel) {
   return of(stepped(6, [kernel](TimelineScene& scene) {
     for (int i = 0; i < 40; ++i) scene.launch(kernel, 20'000, 16);
@@ -143,6 +97,35 @@ TEST(GainModels, a_tensor_expanded_and_reduced_at_once_need_not_be_written) {
   const Finding* alike = find(of_alike, "memory_bandwidth");
   expect_held(alike, recorded / (500 + 1.25 * 1'800 + 0.03 * 4'180 + 2 * 0.1 * 1'800));
   EXPECT_LT(alike->gain.high, pairs->gain.low);
+}
+
+/// Weighted sums over windows of four samples (unfold), and their gradients.
+TEST(GainModels, windows_laid_out_and_summed_up_need_not_be_written) {
+  const auto windows = [](const char* lays_out, const char* adds_up) {
+    return of(stepped(6, [&](TimelineScene& scene) {
+      const auto by = [&](const char* op, const char* kernel, std::int64_t ns, std::uint32_t blocks) {
+        scene.within(op, EventKind::op, [&] { scene.launch(kernel, ns, blocks); });
+      };
+      scene.launch(kTensorGemm, 500'000);
+      for (int i = 0; i < 4; ++i)
+        by(lays_out, "void at::native::im2col_kernel<float>(long, float const*)", 50'000, 256);
+      by("aten::mul", kSub, 2'000, 1);  // the weights
+      by("aten::mul", kSub, 600'000, 1 << 20);
+      by("aten::sum", kSum, 200'000, 1 << 14);
+      by("aten::div", kSquare, 20'000, 1 << 10);
+      by("aten::mul", kSub, 600'000, 1 << 20);
+      by(adds_up, "void at::native::col2im_batched_kernel<float>(long, float const*)", 1'300'000, 1 << 14);
+      by("aten::div", kSquare, 20'000, 1 << 10);
+    }));
+  };
+  const Analysis unfolded = windows("aten::im2col", "aten::col2im");
+  const double recorded = 500 + 200 + 602 + 200 + 20 + 600 + 1'300 + 20;
+  const Finding* found = find(unfolded, "memory_bandwidth");
+  expect_held(found, recorded / (500 + 0.03 * 3'000 + 40));
+  EXPECT_EQ(unfolded.findings.front().rule, "memory_bandwidth");
+  const Analysis convolved = windows("aten::_slow_conv2d_forward", "aten::slow_conv_dilated2d");
+  const Finding* within = find(convolved, "memory_bandwidth");
+  EXPECT_TRUE(within == nullptr || within->gain.high < found->gain.low);
 }
 
 TEST(GainModels, reductions_to_and_fro_read_again_what_they_reduce) {

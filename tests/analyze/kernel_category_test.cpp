@@ -84,6 +84,12 @@ TEST(KernelCategory, asks_the_operator_where_the_name_says_nothing) {
   EXPECT_EQ(kernel_category("kernel_7", ""), Category::other);
 }
 
+TEST(KernelCategory, sparse_products_are_none_of_tensor_cores) {
+  const char* sparse = "void cusparse::csrmm_alg2_kernel<false, false, false, long, long, float, float>(Policy<long>)";
+  EXPECT_EQ(kernel_category(sparse, "aten::addmm"), Category::gemm);
+  EXPECT_EQ(matrix_math(sparse, Category::gemm), MatrixMath::none);
+}
+
 TEST(KernelCategory, has_an_id_for_each) {
   for (int i = 0; i < static_cast<int>(Category::count); ++i) {
     EXPECT_NE(std::string_view(category_id(static_cast<Category>(i))), "");

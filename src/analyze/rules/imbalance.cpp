@@ -3,44 +3,105 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyze/rules/lead.h"
+
 namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kClearlyLonger = 1.2;  // hosts of ranks that do the same differ by less
+constexpr double kMoreOften = 2;
+
+template <typename Value>
+double median_of_others(const Evidence& evidence, std::size_t rank, Value value) {
+  std::vector<double> others;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    if (r != rank) others.push_back(value(evidence.ranks[r]));
+  }
+  std::sort(others.begin(), others.end());
+  return others.empty() ? 0 : others[others.size() / 2];
+}
+
+/// Of the critical rank, a step, beyond the median of the others.
+double excess_ns(const Evidence& evidence, Part part) {
+  const double usual =
+      median_of_others(evidence, evidence.critical, [part](const RankEvidence& one) { return one.part_ns(part); });
+  return std::max(0.0, evidence.rank().part_ns(part) - usual);
+}
+
+/// Waits of the host for the GPU, a step.
+double waits_of(const RankEvidence& rank) {
+  const auto waits = std::ranges::count_if(rank.host->blocking_calls(), [&rank](const BlockingCall& call) {
+    return call.cause == HostCause::sync && call.end >= rank.steps.start() && call.start < rank.steps.end();
+  });
+  return static_cast<double>(waits) / rank.step_count();
+}
+
+/// What the waits of the critical rank cost beside themselves, its host's lead, if it clearly waits more often than the
+/// others. (How long each takes says little: those of a rank that waits for another are short.) A step
+double lead_of_excess_ns(const Evidence& evidence) {
+  const double waits = waits_of(evidence.rank());
+  const double usual = median_of_others(evidence, evidence.critical, waits_of);
+  if (waits < kMoreOften * usual + 1) return 0;
+  return lost_lead_ns(evidence) * (1 - usual / waits);
+}
+
+/// Of this rank's idle time for dispatching, a step, what would not be there if its host dispatched as long as the
+/// others'.
+double dispatch_beyond_others_ns(const Evidence& evidence, std::size_t rank) {
+  const double usual = median_of_others(evidence, rank, [](const RankEvidence& one) { return one.dispatch_ns(); });
+  const RankEvidence& one = evidence.ranks[rank];
+  const double own = one.dispatch_ns();
+  if (usual <= 0 || own < kClearlyLonger * usual) return 0;
+  return (one.part_ns(Part::idle_launch) - one.between_collectives_ns()) * (1 - usual / own);
+}
+
+/// The share of the late rank's excess that load_imbalance blames: no more than the others wait. 0 if no rank waits for
+/// the critical one.
+double blamed_share(const Evidence& evidence) {
+  const Imbalance imbalance = imbalance_of(evidence);
+  if (imbalance.late_ns <= 0 || imbalance.latest != evidence.critical) return 0;
+  double all = dispatch_beyond_others_ns(evidence, imbalance.latest) + lead_of_excess_ns(evidence);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (is_own_work(static_cast<Part>(i))) all += excess_ns(evidence, static_cast<Part>(i));
+  }
+  return all > 0 ? std::min(1.0, imbalance.explained_ns() / all) : 0;
+}
+
+}  // namespace
 
 Imbalance imbalance_of(const Evidence& evidence) {
   Imbalance result;
   if (evidence.ranks.size() < 2) return result;
-  std::vector<double> own;
   double sum = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    own.push_back(evidence.ranks[r].own_work_ns());
-    sum += own.back();
+    const double lead = r == evidence.critical ? lead_of_excess_ns(evidence) : 0;
+    result.own_ns.push_back(evidence.ranks[r].own_work_ns() + dispatch_beyond_others_ns(evidence, r) + lead);
+    sum += result.own_ns.back();
     result.waiting_ns = std::max(result.waiting_ns, evidence.ranks[r].part_ns(Part::idle_waiting_for_rank));
-    if (own[r] > own[result.latest]) result.latest = r;
+    if (result.own_ns[r] > result.own_ns[result.latest]) result.latest = r;
   }
-  const double most = own[result.latest];
-  result.mean_late_ns = most - sum / static_cast<double>(own.size());
-  own.erase(own.begin() + static_cast<std::ptrdiff_t>(result.latest));
-  std::sort(own.begin(), own.end());
-  result.late_ns = std::max(0.0, most - own[own.size() / 2]);
+  const double most = result.own_ns[result.latest];
+  result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
+  std::vector<double> others = result.own_ns;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(result.latest));
+  std::sort(others.begin(), others.end());
+  result.late_ns = std::max(0.0, most - others[others.size() / 2]);
   return result;
 }
 
 double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts) {
-  const Imbalance imbalance = imbalance_of(evidence);
-  if (imbalance.late_ns <= 0 || imbalance.latest != evidence.critical) return 0;
-  const auto excess_of = [&](Part part) {
-    std::vector<double> others;
-    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-      if (r != imbalance.latest) others.push_back(evidence.ranks[r].part_ns(part));
-    }
-    std::sort(others.begin(), others.end());
-    return std::max(0.0, evidence.rank().part_ns(part) - others[others.size() / 2]);
-  };
-  double all = 0, wanted = 0;
-  for (std::size_t i = 0; i < kParts; ++i) {
-    if (is_own_work(static_cast<Part>(i))) all += excess_of(static_cast<Part>(i));
+  if (evidence.ranks.size() < 2) return 0;
+  double wanted = 0;
+  for (const Part part : parts) {
+    wanted += excess_ns(evidence, part) + (part == Part::idle_sync ? lead_of_excess_ns(evidence) : 0);
   }
-  for (const Part part : parts) wanted += excess_of(part);
-  return all > 0 ? wanted * std::min(1.0, imbalance.explained_ns() / all) : 0;
+  return wanted > 0 ? wanted * blamed_share(evidence) : 0;
+}
+
+double late_dispatch_ns(const Evidence& evidence) {
+  const double beyond = evidence.ranks.size() < 2 ? 0 : dispatch_beyond_others_ns(evidence, evidence.critical);
+  return beyond > 0 ? beyond * blamed_share(evidence) : 0;
 }
 
 std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {

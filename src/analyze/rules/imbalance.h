@@ -9,11 +9,14 @@
 
 namespace warpmark::analyze {
 
+/// Times a step. A host that clearly dispatches longer than the others' do, as it launches more or is slower, makes its
+/// rank late as more work does: the GPU's idle time for that is own work here. How long all take is launch_overhead.
 struct Imbalance {
-  double late_ns = 0;       ///< own work a step of the slowest rank beyond the median of the others
-  double mean_late_ns = 0;  ///< beyond the mean of all
-  double waiting_ns = 0;    ///< longest waiting of a rank, a step
-  std::size_t latest = 0;   ///< index into Evidence::ranks
+  std::vector<double> own_ns;  ///< own work of each rank
+  double late_ns = 0;          ///< that of the slowest rank beyond the median of the others
+  double mean_late_ns = 0;     ///< beyond the mean of all
+  double waiting_ns = 0;       ///< longest waiting of a rank
+  std::size_t latest = 0;      ///< index into Evidence::ranks
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
 };
@@ -23,6 +26,9 @@ struct Imbalance {
 /// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond
 /// is blamed once. 0 if no rank waits for the critical one.
 [[nodiscard]] double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts);
+
+/// The same of its idle time for dispatching longer than the others.
+[[nodiscard]] double late_dispatch_ns(const Evidence& evidence);
 
 /// What of each rank's waiting for the critical one is that one's host, which dispatched its own kernels later since
 /// both last met, or its worker processes, ns a step: neither communication nor more work, but launch_overhead,

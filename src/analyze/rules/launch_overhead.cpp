@@ -325,7 +325,7 @@ double lost_ns(const Evidence& evidence, double limit) {
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
   const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
                       late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
-                      late_excess_ns(evidence, {Part::idle_host}) - others;
+                      late_excess_ns(evidence, {Part::idle_host}) - late_dispatch_ns(evidence) - others;
   if (!rank.replay.knows_host()) return idle;
   return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
 }
@@ -348,8 +348,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       share_fact("short_kernel_share", "Kernels and copies shorter than 10 µs",
                  launches.short_kernels / std::max(1.0, launches.count)),
       time_fact("host_dispatch_per_step", "Host time to dispatch a step (recording costs taken off)",
-                rank.replay.host_ns(HostCause::dispatch) + rank.replay.host_ns(HostCause::other) +
-                    rank.replay.host_ns(HostCause::none) + rank.replay.host_ns(HostCause::optimizer)),
+                rank.dispatch_ns()),
   };
   if (rank.part_ns(Part::idle_profiler) > 0) {
     finding.evidence.push_back(time_fact("recording_cost_per_step",

@@ -2,6 +2,9 @@
 // is not the network.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
 #include <vector>
 
 #include "analyze/rules/imbalance.h"
@@ -53,6 +56,42 @@ ByCategory computing_of(const RankEvidence& rank) {
   return sums;
 }
 
+using ByName = std::map<std::string_view, Computing>;
+
+/// A step; without the optimizer, which runs once a step whatever there was to compute.
+ByName kernels_of(const RankEvidence& rank) {
+  ByName sums;
+  for (const GpuWork& work : rank.list.works) {
+    if (!is_compute(work.category) || work.category == Category::optimizer || !rank.in_steps(work)) continue;
+    Computing& sum = sums[rank.timeline->name_of(work.event)];
+    sum.kernels += 1 / rank.step_count();
+    sum.ns += static_cast<double>(work.end - work.start) / rank.step_count();
+  }
+  return sums;
+}
+
+/// Whether a rank does all that this other one does, but more often: more batches a step, more layers of a kind. What
+/// only it does (a teacher's forward pass, a validation) launches some of the kernels more often, or others.
+bool does_the_same_more_often(const RankEvidence& late, const RankEvidence& other) {
+  constexpr double kOften = 1.2, kAlike = 0.15, kMost = 0.8;
+  const ByName usual = kernels_of(other);
+  std::vector<std::pair<double, double>> times;  // how many times as often, and for how long
+  double all = 0;
+  for (const auto& [name, more] : kernels_of(late)) {
+    const auto found = usual.find(name);
+    times.emplace_back(found == usual.end() ? 0 : more.kernels / found->second.kernels, more.ns);
+    all += more.ns;
+  }
+  std::ranges::sort(times);
+  double below = 0, median = 0, alike = 0;
+  for (const auto& [ratio, ns] : times) {
+    if (below <= all / 2) median = ratio;
+    below += ns;
+  }
+  for (const auto& [ratio, ns] : times) alike += std::abs(ratio - median) <= kAlike * median ? ns : 0;
+  return median >= kOften && alike >= kMost * all;
+}
+
 /// Whether the others wait mostly for what a rank sends them (a broadcast, a message), not for its part in what all do.
 /// PyTorch's DistributedDataParallel sends a model's buffers before each forward pass: they are no result.
 bool wait_for_results(const RankEvidence& rank) {
@@ -85,6 +124,11 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
     const bool other = &rank != &evidence.ranks[imbalance.latest];
     if (other && wait_for_results(rank)) return imbalance.explained_ns();
   }
+  const RankEvidence& late_rank = evidence.ranks[imbalance.latest];
+  const bool more_often = std::ranges::all_of(evidence.ranks, [&](const RankEvidence& rank) {
+    return &rank == &late_rank || does_the_same_more_often(late_rank, rank);
+  });
+  if (more_often) return imbalance.explained_ns();
   std::vector<ByCategory> ranks;
   for (const RankEvidence& rank : evidence.ranks) ranks.push_back(computing_of(rank));
   const auto others = static_cast<double>(ranks.size() - 1);
@@ -112,12 +156,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
                                  "Rank " + std::to_string(late.number()) + " has more work: the others wait " +
                                      time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
-  for (const RankEvidence& rank : evidence.ranks) {
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
     const std::string which = "rank_" + std::to_string(rank.index);
-    finding.evidence.push_back(time_fact(
-        which + "_own_work", "Rank " + std::to_string(rank.number()) + ", own work per step", rank.own_work_ns()));
-    finding.evidence.push_back(time_fact(which + "_waiting",
-                                         "Rank " + std::to_string(rank.number()) + ", waiting for others per step",
+    const std::string who = "Rank " + std::to_string(rank.number());
+    finding.evidence.push_back(time_fact(which + "_own_work", who + ", own work per step", imbalance.own_ns[r]));
+    finding.evidence.push_back(time_fact(which + "_waiting", who + ", waiting for others per step",
                                          rank.part_ns(Part::idle_waiting_for_rank)));
     if (finding.evidence.size() >= 16) break;
   }
@@ -126,7 +170,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   const double spread = to_be_spread_ns(evidence, imbalance);
   const double kept = spread * (1 - imbalance.mean_late_ns / imbalance.late_ns);
-  finding.gain = gain_around(step / (step - lost + kept), kLoadImbalanceRule.calibration,
+  const double others = imbalance.own_ns[imbalance.latest] - imbalance.late_ns;
+  finding.gain = gain_around(step / std::max(step - lost + kept, others), kLoadImbalanceRule.calibration,
                              spread > lost / 2 ? "the late rank's excess spread over all ranks"
                                                : "without the late rank's excess, which is no work of the others");
   return {finding};
