@@ -124,7 +124,8 @@ void classify(const Timeline& timeline, const Surroundings& around, NameFacts& f
       work.category = kernel_category("", timeline.name_of(work.op));
       work.math = matrix_math(timeline.name_of(work.event), work.category);
     }
-    if (fact.category == Category::convolution && work.op != kNoEvent && (lays_out_windows(timeline.name_of(work.op)) || adds_up_windows(timeline.name_of(work.op))))
+    if (fact.category == Category::convolution && work.op != kNoEvent &&
+        (lays_out_windows(timeline.name_of(work.op)) || adds_up_windows(timeline.name_of(work.op))))
       work.category = Category::elementwise;
   }
   const EventIndex at = work.launch != kNoEvent ? work.launch : work.op;
