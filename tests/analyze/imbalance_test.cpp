@@ -90,6 +90,10 @@ TEST(Imbalance, a_host_that_launches_more_makes_its_rank_late) {
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
   expect_gain(find(analysis, "load_imbalance"), 10.0 / 6.0);  // 300 kernels each
+  std::vector<std::string> facts;
+  for (const Fact& fact : analysis.findings.front().evidence) facts.push_back(fact.text);
+  EXPECT_THAT(facts, testing::IsSupersetOf({"Rank 1, kernels per step: 500", "The other rank, kernels per step: 100",
+                                            "Rank 1, host time to dispatch a step: 10.02 ms"}));
   const Finding* launches = find(analysis, "launch_overhead");
   EXPECT_TRUE(launches == nullptr || launches->severity < 0.5);  // of all hosts: a fifth
   const Finding* communication = find(analysis, "multi_gpu_comm");

@@ -9,18 +9,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kClearlyLonger = 1.2;  // hosts of ranks that do the same differ by less
 constexpr double kMoreOften = 2;
-
-template <typename Value>
-double median_of_others(const Evidence& evidence, std::size_t rank, Value value) {
-  std::vector<double> others;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    if (r != rank) others.push_back(value(evidence.ranks[r]));
-  }
-  std::sort(others.begin(), others.end());
-  return others.empty() ? 0 : others[others.size() / 2];
-}
 
 /// Of the critical rank, a step, beyond the median of the others.
 double excess_ns(const Evidence& evidence, Part part) {
@@ -52,7 +41,7 @@ double dispatch_beyond_others_ns(const Evidence& evidence, std::size_t rank) {
   const double usual = median_of_others(evidence, rank, [](const RankEvidence& one) { return one.dispatch_ns(); });
   const RankEvidence& one = evidence.ranks[rank];
   const double own = one.dispatch_ns();
-  if (usual <= 0 || own < kClearlyLonger * usual) return 0;
+  if (usual <= 0 || own < kClearlyMore * usual) return 0;
   return (one.part_ns(Part::idle_launch) - one.between_collectives_ns()) * (1 - usual / own);
 }
 

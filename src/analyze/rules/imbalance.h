@@ -9,6 +9,8 @@
 
 namespace warpmark::analyze {
 
+inline constexpr double kClearlyMore = 1.2;  ///< times: ranks that do the same, and their hosts, differ by less
+
 /// Times a step. A host that clearly dispatches longer than the others' do, as it launches more or is slower, makes its
 /// rank late as more work does: the GPU's idle time for that is own work here. How long all take is launch_overhead.
 struct Imbalance {
@@ -22,6 +24,17 @@ struct Imbalance {
 };
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
+
+/// Of `value` of each rank but this one (index into Evidence::ranks); 0 if there is no other.
+template <typename Value>
+[[nodiscard]] double median_of_others(const Evidence& evidence, std::size_t rank, Value value) {
+  std::vector<double> others;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    if (r != rank) others.push_back(value(evidence.ranks[r]));
+  }
+  std::sort(others.begin(), others.end());
+  return others.empty() ? 0 : others[others.size() / 2];
+}
 
 /// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond
 /// is blamed once. 0 if no rank waits for the critical one.

@@ -73,7 +73,7 @@ ByName kernels_of(const RankEvidence& rank) {
 /// Whether a rank does all that this other one does, but more often: more batches a step, more layers of a kind. What
 /// only it does (a teacher's forward pass, a validation) launches some of the kernels more often, or others.
 bool does_the_same_more_often(const RankEvidence& late, const RankEvidence& other) {
-  constexpr double kOften = 1.2, kAlike = 0.15, kMost = 0.8;
+  constexpr double kAlike = 0.15, kMost = 0.8;
   const ByName usual = kernels_of(other);
   std::vector<std::pair<double, double>> times;  // how many times as often, and for how long
   double all = 0;
@@ -89,7 +89,7 @@ bool does_the_same_more_often(const RankEvidence& late, const RankEvidence& othe
     below += ns;
   }
   for (const auto& [ratio, ns] : times) alike += std::abs(ratio - median) <= kAlike * median ? ns : 0;
-  return median >= kOften && alike >= kMost * all;
+  return median >= kClearlyMore && alike >= kMost * all;
 }
 
 /// Whether the others wait mostly for what a rank sends them (a broadcast, a message), not for its part in what all do.
@@ -147,6 +147,40 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
   return std::min(spread, imbalance.explained_ns());
 }
 
+double kernels_a_step(const RankEvidence& rank) {
+  const auto kernels = std::ranges::count_if(
+      rank.list.works, [&rank](const GpuWork& work) { return is_compute(work.category) && rank.in_steps(work); });
+  return static_cast<double>(kernels) / rank.step_count();
+}
+
+void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding& finding) {
+  const auto name_of = [](const RankEvidence& rank) { return "Rank " + std::to_string(rank.number()); };
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    const std::string which = "rank_" + std::to_string(rank.index);
+    finding.evidence.push_back(
+        time_fact(which + "_own_work", name_of(rank) + ", own work per step", imbalance.own_ns[r]));
+    finding.evidence.push_back(time_fact(which + "_waiting", name_of(rank) + ", waiting for others per step",
+                                         rank.part_ns(Part::idle_waiting_for_rank)));
+    if (finding.evidence.size() >= 16) break;
+  }
+  const RankEvidence& late = evidence.ranks[imbalance.latest];
+  const std::string others = evidence.ranks.size() == 2 ? "The other rank" : "The others' median";
+  const double kernels = kernels_a_step(late);
+  if (const double usual = median_of_others(evidence, imbalance.latest, kernels_a_step);
+      kernels >= kClearlyMore * usual) {
+    finding.evidence.push_back(count_fact("late_kernels", name_of(late) + ", kernels per step", kernels));
+    finding.evidence.push_back(count_fact("usual_kernels", others + ", kernels per step", usual));
+  }
+  const auto dispatch_of = [](const RankEvidence& rank) { return rank.dispatch_ns(); };
+  if (const double usual = median_of_others(evidence, imbalance.latest, dispatch_of);
+      usual > 0 && late.dispatch_ns() >= kClearlyMore * usual) {
+    finding.evidence.push_back(
+        time_fact("late_dispatch", name_of(late) + ", host time to dispatch a step", late.dispatch_ns()));
+    finding.evidence.push_back(time_fact("usual_dispatch", others + ", host time to dispatch a step", usual));
+  }
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const Imbalance imbalance = imbalance_of(evidence);
   const double lost = imbalance.explained_ns();
@@ -156,15 +190,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
                                  "Rank " + std::to_string(late.number()) + " has more work: the others wait " +
                                      time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const RankEvidence& rank = evidence.ranks[r];
-    const std::string which = "rank_" + std::to_string(rank.index);
-    const std::string who = "Rank " + std::to_string(rank.number());
-    finding.evidence.push_back(time_fact(which + "_own_work", who + ", own work per step", imbalance.own_ns[r]));
-    finding.evidence.push_back(time_fact(which + "_waiting", who + ", waiting for others per step",
-                                         rank.part_ns(Part::idle_waiting_for_rank)));
-    if (finding.evidence.size() >= 16) break;
-  }
+  add_evidence(evidence, imbalance, finding);
   advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
   show_works(
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
