@@ -54,6 +54,7 @@ void describe_ranks(const Evidence& evidence, Analysis& analysis) {
   if (evidence.ranks.empty()) return;
   analysis.steps_found_by = evidence.rank().steps.found_by;
   analysis.undisturbed_step_ns = evidence.rank().undisturbed_step_ns();
+  analysis.recording_ns = evidence.rank().part_ns(Part::idle_profiler);
 }
 
 /// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums

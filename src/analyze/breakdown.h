@@ -62,9 +62,9 @@ struct Breakdown {
   std::array<std::int64_t, kParts> ns{};               ///< sums to the length of the steps
   std::array<std::int64_t, kParts> pieces{};           ///< how many stretches
   std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
-  /// Idle because the host was dispatching, or recording slowed it, before work that exchanges nothing. Ascending.
-  std::vector<Interval> late_dispatch;
-  std::vector<Interval> late_loading;  ///< idle_data_loading. Ascending
+  /// Idle because the host was loading, dispatching or slowed by recording before work that exchanges nothing.
+  /// Ascending.
+  std::vector<Interval> late_host;
   /// Of idle_launch: the host dispatched one collective after another.
   std::int64_t between_collectives_ns = 0;
   [[nodiscard]] std::int64_t of(Part part) const { return ns[static_cast<std::size_t>(part)]; }

@@ -95,7 +95,6 @@ double RankEvidence::group_ns(const char* group) const {
 
 bool is_own_work(Part part) {
   switch (part) {
-    case Part::idle_data_loading:
     case Part::idle_host_transfer:
     case Part::idle_sync:
     case Part::idle_allocation:
@@ -108,9 +107,7 @@ double RankEvidence::own_work_ns() const {
   double sum = 0;
   for (std::size_t i = 0; i < kParts; ++i) {
     const auto part = static_cast<Part>(i);
-    // A batch that workers bring late is nobody's own: they deliver in bursts, now to one rank, now to another.
-    const bool brought = part == Part::idle_data_loading && loading.brought_by_workers();
-    if (is_own_work(part) && !brought) sum += part_ns(part);
+    if (is_own_work(part)) sum += part_ns(part);
   }
   return sum;
 }

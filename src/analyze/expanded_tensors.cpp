@@ -73,34 +73,41 @@ std::vector<double> left_without_expanded(const Timeline& timeline, const WorkLi
     const double own = elements_of(timeline, work(at));
     return own < kAlike * elements && elements < kAlike * own;
   };
-  // [first, reduction) make and pass on the tensor, which `reduction` reads last.
-  const auto drop = [&](std::size_t first, std::size_t reduction) {
+  // [first, reduction) make and pass on the tensor, which `reduction` reads last; `least` of it is left.
+  const auto drop = [&](std::size_t first, std::size_t reduction, double least) {
     const double next = reduction + 1 < chain.size() ? length(reduction + 1) : 0;
-    if (next > kMuchShorter * length(reduction)) return false;
+    if (next > kMuchShorter * length(reduction)) return;
     for (std::size_t at = first; at < reduction; ++at) left[at] = kArithmetic;
-    left[reduction] = std::max(kArithmetic, next / length(reduction));
-    return true;
+    left[reduction] = std::max(least, next / length(reduction));
   };
   for (std::size_t first = 0; first < chain.size(); ++first) {
     if (work(first).category != Category::elementwise || is_short(first)) continue;
-    std::size_t reduction = first + 1;
+    std::size_t reads = first + 1;
     double elements = elements_of(timeline, work(first));
-    if (lays_out_windows(op(first))) {  // one sample after another; what is computed beside is short
-      while (reduction < chain.size() && (is_short(reduction) || lays_out_windows(op(reduction)))) ++reduction;
-      if (reduction < chain.size()) elements = elements_of(timeline, work(reduction));
+    const bool windows = lays_out_windows(op(first));
+    if (windows) {  // one sample after another; what is computed beside is short
+      while (reads < chain.size() && (is_short(reads) || lays_out_windows(op(reads)))) ++reads;
+      if (reads < chain.size()) elements = elements_of(timeline, work(reads));
     } else if (!broadcasts(shapes_of(work(first).op))) {
       continue;
     }
+    std::size_t reduction = reads;
     while (reduction < chain.size() && is_alike(reduction, elements)) ++reduction;
-    if (reduction == chain.size() || work(reduction).category != Category::reduction) continue;
-    if (drop(first, reduction)) first = reduction;
+    const bool read = !windows || reduction > reads;  // by something of the size of the windows
+    if (read && reduction < chain.size() && work(reduction).category == Category::reduction) {
+      drop(first, reduction, kArithmetic);
+      first = reduction;
+    } else {
+      first = reduction - 1;
+    }
   }
   for (std::size_t sum = 1; sum < chain.size(); ++sum) {
+    const double summed = elements_of(timeline, work(sum));
     const double elements = elements_of(timeline, work(sum - 1));
-    if (!adds_up_windows(op(sum)) || elements < kExpanded * elements_of(timeline, work(sum))) continue;
+    if (!adds_up_windows(op(sum)) || summed <= 0 || elements < kExpanded * summed) continue;
     std::size_t first = sum;
     while (first > 0 && left[first - 1] == 1 && is_alike(first - 1, elements)) --first;
-    drop(first, sum);
+    if (first > 0) drop(first, sum, std::max(kArithmetic, summed / elements));  // else they come from before the chain
   }
   return left;
 }

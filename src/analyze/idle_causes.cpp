@@ -156,9 +156,9 @@ class Explainer {
   void give(Part part, const Interval& piece, EventIndex host_event, EventIndex next) {
     if (piece.end <= piece.start) return;
     const auto index = static_cast<std::size_t>(part);
-    const bool dispatching = part == Part::idle_launch || part == Part::idle_optimizer || part == Part::idle_profiler;
-    if (dispatching && !exchanges_) breakdown_.late_dispatch.push_back(piece);
-    if (part == Part::idle_data_loading) breakdown_.late_loading.push_back(piece);
+    const bool by_host = part == Part::idle_launch || part == Part::idle_optimizer || part == Part::idle_profiler ||
+                         part == Part::idle_data_loading;
+    if (by_host && !exchanges_) breakdown_.late_host.push_back(piece);
     if (part == Part::idle_launch && exchanges_ && exchanged_) {
       breakdown_.between_collectives_ns += piece.end - piece.start;
     }

@@ -149,7 +149,8 @@ bool adds_up_windows(std::string_view op) { return op == "aten::col2im"; }
 MatrixMath matrix_math(std::string_view name, Category category) {
   if (category != Category::gemm && category != Category::convolution) return MatrixMath::none;
   const std::string text = lower(name);
-  if (has(text, {"cusparse"})) return MatrixMath::none;  // gathers rows, which no tensor core does
+  if (has(text, {"cusparse::csr", "cusparse::coo"}))
+    return MatrixMath::none;  // gathers rows, which no tensor core does
   if (has(text, {"dgemm", "d884", "f64f64", "double", "_dd_", "cd_"}) && !has(text, {"bf16", "f16f16"})) {
     return MatrixMath::simt_fp64;
   }

@@ -213,8 +213,7 @@ std::string combined_text(const Analysis& analysis) {
 /// What recording itself is estimated to cost, of a step.
 /// Whether recording made the step clearly longer, at the rank that the others wait for.
 bool costs_noteworthily(const Analysis& analysis) {
-  const double undisturbed_s = analysis.undisturbed_step_ns * 1e-9;
-  return undisturbed_s > 0 && undisturbed_s < (1 - kNoteworthyCost) * shown_step_s(analysis);
+  return analysis.recording_ns > kNoteworthyCost * (analysis.undisturbed_step_ns + analysis.recording_ns);
 }
 
 Section summary_section(const Analysis& analysis) {

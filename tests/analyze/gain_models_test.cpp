@@ -128,6 +128,18 @@ TEST(GainModels, windows_laid_out_and_summed_up_need_not_be_written) {
   EXPECT_TRUE(within == nullptr || within->gain.high < found->gain.low);
 }
 
+TEST(GainModels, windows_that_a_product_makes_have_to_be_summed_up) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 500'000);
+    scene.within("aten::mul", EventKind::op, [&] { scene.launch(kSub, 600'000, 1 << 20); });
+    scene.within("aten::col2im", EventKind::op,
+                 [&] { scene.launch("void at::native::col2im_batched_kernel<float>(long)", 700'000, 1 << 14); });
+    scene.launch(kTensorGemm, 500'000);
+  }));
+  const Finding* found = find(analysis, "memory_bandwidth");
+  EXPECT_TRUE(found == nullptr || found->gain.low < 1.4);  // of two passes one, but not both
+}
+
 TEST(GainModels, reductions_to_and_fro_read_again_what_they_reduce) {
   const auto iterations = [](const char* last) {
     return of(stepped(6, [last](TimelineScene& scene) {

@@ -6,6 +6,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/evidence.h"
+#include "analyze/rules/imbalance.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
@@ -117,6 +118,96 @@ TEST(Imbalance, waits_of_one_rank_alone_take_its_lead_too) {
   EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
   const Finding* waits = find(analysis, "cpu_gpu_sync");
   EXPECT_TRUE(waits == nullptr || waits->severity < 0.2);
+}
+
+/// The host of the first rank, which waits on its GPU, loads meanwhile.
+TEST(Imbalance, hosts_that_load_as_long_are_no_imbalance) {
+  const Analysis analysis = analyze(on_two_ranks(6, [](TimelineScene& scene, int rank) {
+    scene.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 10'000'000);
+    for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.launch(kAllReduce, 50'000 + (rank == 0 ? 8'000'000 : 0));
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "data_loading");
+  EXPECT_GT(analysis.findings.front().severity, 0.9);
+  for (const char* other : {"load_imbalance", "multi_gpu_comm"}) {
+    const Finding* finding = find(analysis, other);
+    EXPECT_TRUE(finding == nullptr || finding->severity < 0.1) << other;
+  }
+}
+
+/// Both launch the same, the first rank what is slow to launch before its ten products, the second behind them, so that
+/// it is ahead by 5 ms all the time. Sums overlap the products; only those after the last one are waited for.
+Timeline of_overlapped_sums(bool slow_first) {
+  TimelineScene scene;
+  std::uint32_t id = 0;
+  const auto launch = [&](const std::string& kernel, std::int64_t stream, std::int64_t at, std::int64_t start,
+                          std::int64_t end) {
+    scene.add({EventKind::runtime_api, at, 2'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+    scene.add({EventKind::kernel, start, end - start, kernel, scene.stream(stream), id});
+  };
+  constexpr std::int64_t kStep = 15'100'000, kMs = 1'000'000;
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const std::int64_t begin = kMs + step * kStep;
+    const std::int64_t late = slow_first ? 5 * kMs : 0;
+    scene.add({EventKind::annotation, begin, kStep - 1'000, "ProfilerStep#" + std::to_string(step)});
+    for (std::int64_t k = 0; k < 10; ++k) {
+      const std::int64_t at = begin + late + k * 10'000;
+      const std::int64_t computed = begin + late + 4'000 + (k + 1) * kMs;
+      launch(kTensorGemm, 7, at, computed - kMs, computed);
+      const std::int64_t end = begin + 6'054'000 + k * kMs;
+      launch(kAllReduce, 20, at + 5'000, slow_first ? end - 50'000 : k == 0 ? computed : end - kMs, end);
+    }
+    for (std::int64_t i = 0; i < 100; ++i) {
+      const std::int64_t at = begin + (slow_first ? 0 : 200'000) + i * 50'000;
+      const std::int64_t start = slow_first ? at + 4'000 : begin + 10'100'000 + i * 3'000;
+      launch("void at::native::vectorized_elementwise_kernel<4>", 7, at, start, start + 2'000);
+    }
+  }
+  return scene.build();
+}
+
+TEST(Imbalance, who_was_late_at_the_first_of_overlapped_collectives_is_late_at_the_last) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    session.ranks.push_back(of_overlapped_sums(rank == 0));
+    session.ranks.back().rank = rank;
+    session.ranks.back().world_size = 2;
+  }
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "launch_overhead");
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.1);
+}
+
+TEST(Imbalance, a_rank_that_does_all_there_is_to_do_can_only_share_it) {
+  const Analysis analysis = late_by(8'950'000, [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < (rank == 0 ? 0 : 90); ++i) scene.launch(kTensorGemm, 100'000);
+  });
+  expect_gain(find(analysis, "load_imbalance"), 9.05 / 4.55);
+}
+
+TEST(Imbalance, own_work_is_part_of_the_step) {
+  const ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int rank) {
+    scene.dispatch_ns = rank == 1 ? 40'000 : 10'000;
+    for (int i = 0; i < 100; ++i) {
+      scene.launch(kTensorGemm, 8'000);
+      if (rank == 1 && i % 2 == 0) scene.synchronize();
+    }
+    scene.launch(kAllReduce, 50'000 + (rank == 0 ? 3'000'000 : 0));
+    scene.synchronize();
+  });
+  const Evidence evidence = gather_evidence(session);
+  const Imbalance imbalance = imbalance_of(evidence);
+  EXPECT_GT(imbalance.dispatch_ns, 0);
+  EXPECT_GT(imbalance.lead_ns, 0);
+  const RankEvidence& late = evidence.ranks[imbalance.latest];
+  EXPECT_LE(imbalance.lead_ns + imbalance.dispatch_ns, late.part_ns(Part::idle_launch));
+  EXPECT_LE(imbalance.own_ns[imbalance.latest], late.undisturbed_step_ns());
+  double lost = 0;
+  for (const Finding& finding : analyze(session).findings) lost += static_cast<double>(finding.lost_ns);
+  EXPECT_LE(lost, late.undisturbed_step_ns() * 1.001);
 }
 
 /// What kept the queue full began before the recording, which does not show it.

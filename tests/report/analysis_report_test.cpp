@@ -125,6 +125,7 @@ TEST(AnalysisReport, tells_the_step_that_findings_are_shares_of) {
   EXPECT_THAT(shown(analysis), Not(HasSubstr("cost of recording")));
   analysis.breakdown.push_back({"idle_profiler", "idle", 20'000'000, 0.2});
   analysis.undisturbed_step_ns = 80e6;
+  analysis.recording_ns = 20e6;
   EXPECT_THAT(shown(analysis), HasSubstr("findings are shares of it without the cost of recording, about 80.00 ms"));
   EXPECT_THAT(shown(analysis), HasSubstr("- recording itself"));
 }

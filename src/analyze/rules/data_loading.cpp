@@ -87,8 +87,7 @@ constexpr Advice kWatchHost = {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double late = rank.loading.brought_by_workers() ? 0 : late_excess_ns(evidence, {Part::idle_data_loading});
-  const double lost = rank.part_ns(Part::idle_data_loading) - late;
+  const double lost = rank.part_ns(Part::idle_data_loading) - late_excess_ns(evidence, {Part::idle_data_loading});
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding =

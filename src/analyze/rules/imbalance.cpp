@@ -10,13 +10,12 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kMoreOften = 2;
+constexpr std::int64_t kJustBeforeNs = 5'000;
+constexpr double kHardlyAny = 0.1;  // a rank that dispatches less than this share does something else, not less
 
-/// Of the critical rank, a step, beyond the median of the others.
-double excess_ns(const Evidence& evidence, Part part) {
-  const double usual =
-      median_of_others(evidence, evidence.critical, [part](const RankEvidence& one) { return one.part_ns(part); });
-  return std::max(0.0, evidence.rank().part_ns(part) - usual);
-}
+/// The share of a rank's idle time while its host does something for `own` that is not there for all: the others' hosts
+/// do it for `usual`, if only while their GPUs wait for this one.
+double share_beyond(double own, double usual) { return own > 0 && own >= kClearlyMore * usual ? 1 - usual / own : 0; }
 
 /// Waits of the host for the GPU, a step.
 double waits_of(const RankEvidence& rank) {
@@ -26,35 +25,40 @@ double waits_of(const RankEvidence& rank) {
   return static_cast<double>(waits) / rank.step_count();
 }
 
-/// What the waits of the critical rank cost beside themselves, its host's lead, if it clearly waits more often than the
-/// others. (How long each takes says little: those of a rank that waits for another are short.) A step
-double lead_of_excess_ns(const Evidence& evidence) {
+double excess_ns(const Evidence& evidence, Part part) {
+  const double usual =
+      median_of_others(evidence, evidence.critical, [part](const RankEvidence& one) { return one.part_ns(part); });
+  return std::max(0.0, evidence.rank().part_ns(part) - usual);
+}
+
+/// What worker processes bring late is nobody's own: they deliver in bursts, now to one rank, now to another.
+double loading_ns(const Evidence& evidence) {
+  const RankEvidence& late = evidence.rank();
+  if (late.loading.brought_by_workers()) return 0;
+  if (!late.replay.knows_host()) return excess_ns(evidence, Part::idle_data_loading);
+  const auto loads = [](const RankEvidence& rank) { return rank.replay.host_ns(HostCause::data_loading); };
+  return late.part_ns(Part::idle_data_loading) *
+         share_beyond(loads(late), median_of_others(evidence, evidence.critical, loads));
+}
+
+/// What its waits cost beside themselves. (How long each takes says little: those of a rank that waits for another are
+/// short.)
+double lead_ns(const Evidence& evidence, double dispatching_ns) {
   const double waits = waits_of(evidence.rank());
   const double usual = median_of_others(evidence, evidence.critical, waits_of);
   if (waits < kMoreOften * usual + 1) return 0;
-  return lost_lead_ns(evidence) * (1 - usual / waits);
+  return std::min(dispatching_ns, lost_lead_ns(evidence) * (1 - usual / waits));
 }
 
-/// Of this rank's idle time for dispatching, a step, what would not be there if its host dispatched as long as the
-/// others'.
-double dispatch_beyond_others_ns(const Evidence& evidence, std::size_t rank) {
-  const double usual = median_of_others(evidence, rank, [](const RankEvidence& one) { return one.dispatch_ns(); });
-  const RankEvidence& one = evidence.ranks[rank];
-  const double own = one.dispatch_ns();
-  if (usual <= 0 || own < kClearlyMore * usual) return 0;
-  return (one.part_ns(Part::idle_launch) - one.between_collectives_ns()) * (1 - usual / own);
-}
-
-/// The share of the late rank's excess that load_imbalance blames: no more than the others wait. 0 if no rank waits for
-/// the critical one.
-double blamed_share(const Evidence& evidence) {
-  const Imbalance imbalance = imbalance_of(evidence);
-  if (imbalance.late_ns <= 0 || imbalance.latest != evidence.critical) return 0;
-  double all = dispatch_beyond_others_ns(evidence, imbalance.latest) + lead_of_excess_ns(evidence);
-  for (std::size_t i = 0; i < kParts; ++i) {
-    if (is_own_work(static_cast<Part>(i))) all += excess_ns(evidence, static_cast<Part>(i));
-  }
-  return all > 0 ? std::min(1.0, imbalance.explained_ns() / all) : 0;
+/// No more than its GPU idles longer for it than the others' do: dispatching may be hidden.
+double dispatch_ns(const Evidence& evidence, double dispatching_ns) {
+  const auto dispatches = [](const RankEvidence& rank) {
+    return rank.dispatch_ns() - rank.replay.host_ns(HostCause::optimizer);
+  };
+  const double own = dispatches(evidence.rank());
+  const double usual = median_of_others(evidence, evidence.critical, dispatches);
+  if (usual < kHardlyAny * own) return 0;
+  return std::min(dispatching_ns * share_beyond(own, usual), excess_ns(evidence, Part::idle_launch));
 }
 
 }  // namespace
@@ -62,13 +66,20 @@ double blamed_share(const Evidence& evidence) {
 Imbalance imbalance_of(const Evidence& evidence) {
   Imbalance result;
   if (evidence.ranks.size() < 2) return result;
+  for (const RankEvidence& rank : evidence.ranks) result.own_ns.push_back(rank.own_work_ns());
+  const double dispatching =
+      std::max(0.0, evidence.rank().part_ns(Part::idle_launch) - evidence.rank().between_collectives_ns());
+  result.loading_ns = loading_ns(evidence);
+  result.lead_ns = lead_ns(evidence, dispatching);
+  result.dispatch_ns = dispatch_ns(evidence, dispatching - result.lead_ns);
+  result.own_ns[evidence.critical] += result.loading_ns + result.lead_ns + result.dispatch_ns;
+  result.latest =
+      static_cast<std::size_t>(std::max_element(result.own_ns.begin(), result.own_ns.end()) - result.own_ns.begin());
   double sum = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const double lead = r == evidence.critical ? lead_of_excess_ns(evidence) : 0;
-    result.own_ns.push_back(evidence.ranks[r].own_work_ns() + dispatch_beyond_others_ns(evidence, r) + lead);
-    sum += result.own_ns.back();
+    sum += result.own_ns[r];
+    if (r == result.latest) continue;
     result.waiting_ns = std::max(result.waiting_ns, evidence.ranks[r].part_ns(Part::idle_waiting_for_rank));
-    if (result.own_ns[r] > result.own_ns[result.latest]) result.latest = r;
   }
   const double most = result.own_ns[result.latest];
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
@@ -76,57 +87,62 @@ Imbalance imbalance_of(const Evidence& evidence) {
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(result.latest));
   std::sort(others.begin(), others.end());
   result.late_ns = std::max(0.0, most - others[others.size() / 2]);
+  if (result.late_ns <= 0 || result.latest != evidence.critical) return result;
+  double all = result.loading_ns + result.lead_ns + result.dispatch_ns;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (is_own_work(static_cast<Part>(i))) all += excess_ns(evidence, static_cast<Part>(i));
+  }
+  result.blamed_share = all > 0 ? std::min(1.0, result.explained_ns() / all) : 0;
   return result;
 }
 
 double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts) {
   if (evidence.ranks.size() < 2) return 0;
+  const Imbalance imbalance = imbalance_of(evidence);
   double wanted = 0;
   for (const Part part : parts) {
-    wanted += excess_ns(evidence, part) + (part == Part::idle_sync ? lead_of_excess_ns(evidence) : 0);
+    switch (part) {
+      case Part::idle_data_loading: wanted += imbalance.loading_ns; break;
+      case Part::idle_launch: wanted += imbalance.dispatch_ns; break;
+      case Part::idle_sync: wanted += excess_ns(evidence, part) + imbalance.lead_ns; break;
+      default: wanted += excess_ns(evidence, part);
+    }
   }
-  return wanted > 0 ? wanted * blamed_share(evidence) : 0;
+  return wanted * imbalance.blamed_share;
 }
 
-double late_dispatch_ns(const Evidence& evidence) {
-  const double beyond = evidence.ranks.size() < 2 ? 0 : dispatch_beyond_others_ns(evidence, evidence.critical);
-  return beyond > 0 ? beyond * blamed_share(evidence) : 0;
-}
-
-std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence) {
+std::vector<double> waiting_for_host_ns(const Evidence& evidence) {
   std::vector<double> waiting(evidence.ranks.size());
   const RankEvidence& late = evidence.rank();
-  const auto late_of = [](const RankEvidence& rank) {
-    std::vector<Interval> pieces = rank.breakdown.late_dispatch;
-    if (rank.loading.brought_by_workers()) {
-      pieces.insert(pieces.end(), rank.breakdown.late_loading.begin(), rank.breakdown.late_loading.end());
-    }
-    return Coverage(std::move(pieces));
-  };
-  const Coverage of_late = late_of(late);
+  const Coverage of_late(late.breakdown.late_host);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     if (&rank == &late) continue;
-    const Coverage own = late_of(rank);
+    const Coverage own(rank.breakdown.late_host);
     const std::int64_t shift = rank.timeline->origin_ns + rank.alignment.clock_offset_ns - late.timeline->origin_ns -
                                late.alignment.clock_offset_ns;
+    const Coverage computing(busy_intervals(rank.list, [](const GpuWork& work) { return is_compute(work.category); }));
     double all = 0, explained = 0;
-    std::int64_t met = rank.steps.start();  // the end of the collective before: all ranks left it together
+    // What the late rank's host did is known of its own steps, which may begin later.
+    std::int64_t met = std::max(
+        rank.steps.start(),
+        late.steps.start() - shift);  // the end of the last collective that the rank's computing waited for ...
+    std::int64_t ended = met;         // ... and of the last that no computing hid: did computing go on after it?
     for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
       const GpuWork& work = rank.list.works[i];
       if (work.category != Category::communication || !rank.in_steps(work)) continue;
       const std::int64_t until = rank.alignment.wait_until[i];
-      if (until > work.start) {
-        const std::int64_t wait = until - work.start;
+      if (computing.covered(ended, work.start) > 0) met = std::max(met, ended);
+      if (until > work.start && work.start >= met && until + shift <= late.steps.end()) {
+        const std::int64_t wait = until - work.start - computing.covered(work.start, until);
         const std::int64_t later = of_late.covered(met + shift, until + shift) - own.covered(met, work.start);
         all += static_cast<double>(wait);
         if (rank.alignment.late_rank[i] == late.index) {
           explained += static_cast<double>(std::clamp<std::int64_t>(later, 0, wait));
         }
       }
-      met = std::max(met, work.end);
+      if (computing.covered(work.end - kJustBeforeNs, work.end) == 0) ended = std::max(ended, work.end);
     }
-    // Waits that computation hides explain nothing that is exposed.
     if (all > 0) waiting[r] = rank.part_ns(Part::idle_waiting_for_rank) * explained / all;
   }
   return waiting;

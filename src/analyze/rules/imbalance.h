@@ -11,16 +11,23 @@ namespace warpmark::analyze {
 
 inline constexpr double kClearlyMore = 1.2;  ///< times: ranks that do the same, and their hosts, differ by less
 
-/// Times a step. A host that clearly dispatches longer than the others' do, as it launches more or is slower, makes its
-/// rank late as more work does: the GPU's idle time for that is own work here. How long all take is launch_overhead.
+/// Times a step. Own work of the rank that the others wait for is also what keeps its GPU idle and the others' hosts do
+/// clearly less of: it loads longer, dispatches longer (as it launches more, or is slower), or waits for the GPU more
+/// often. How long all hosts take is data_loading, launch_overhead and cpu_gpu_sync.
 struct Imbalance {
   std::vector<double> own_ns;  ///< own work of each rank
   double late_ns = 0;          ///< that of the slowest rank beyond the median of the others
   double mean_late_ns = 0;     ///< beyond the mean of all
-  double waiting_ns = 0;       ///< longest waiting of a rank
+  double waiting_ns = 0;       ///< longest waiting of another rank
   std::size_t latest = 0;      ///< index into Evidence::ranks
+  double loading_ns = 0;       ///< of the own work of the critical rank: for loading ...
+  double dispatch_ns = 0;      ///< ... for dispatching ...
+  double lead_ns = 0;          ///< ... and what waits took of its host's lead
+  double blamed_share = 0;     ///< of the critical rank's excess; 0 if no rank waits for it
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
+  /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
+  [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }
 };
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
@@ -37,15 +44,14 @@ template <typename Value>
 }
 
 /// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond
-/// is blamed once. 0 if no rank waits for the critical one.
+/// is blamed once. idle_launch is only what the others' hosts do not take as well. 0 if no rank waits for the critical
+/// one.
 [[nodiscard]] double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts);
 
-/// The same of its idle time for dispatching longer than the others.
-[[nodiscard]] double late_dispatch_ns(const Evidence& evidence);
-
-/// What of each rank's waiting for the critical one is that one's host, which dispatched its own kernels later since
-/// both last met, or its worker processes, ns a step: neither communication nor more work, but launch_overhead,
-/// optimizer, data_loading or the recording of that rank.
-[[nodiscard]] std::vector<double> waiting_for_dispatch_ns(const Evidence& evidence);
+/// What of each rank's waiting for the critical one is that one's host, which loaded, or dispatched its own kernels,
+/// later since both last went on together, ns a step: no communication, but data_loading, launch_overhead, optimizer or
+/// the recording of that rank, and what of it is load_imbalance (blamed_host_ns). A collective that computing hides
+/// holds nobody: who was late at the first of them is as late at the last, which is waited for.
+[[nodiscard]] std::vector<double> waiting_for_host_ns(const Evidence& evidence);
 
 }  // namespace warpmark::analyze

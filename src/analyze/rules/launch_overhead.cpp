@@ -325,7 +325,7 @@ double lost_ns(const Evidence& evidence, double limit) {
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
   const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
                       late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
-                      late_excess_ns(evidence, {Part::idle_host}) - late_dispatch_ns(evidence) - others;
+                      late_excess_ns(evidence, {Part::idle_host, Part::idle_launch}) - others;
   if (!rank.replay.knows_host()) return idle;
   return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
 }

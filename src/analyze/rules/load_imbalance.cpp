@@ -18,6 +18,7 @@ namespace {
 // the borders of what was recorded, and choices of libraries by size.
 constexpr double kHardlyMore = 0.9;
 constexpr double kHardlyMoreShare = 0.05;
+constexpr double kNextToNothing = 0.05;  // of the late rank's own work: it does the program's, which cannot go
 
 constexpr Advice kSameWork = {
     AdviceKind::code,
@@ -124,6 +125,8 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
     const bool other = &rank != &evidence.ranks[imbalance.latest];
     if (other && wait_for_results(rank)) return imbalance.explained_ns();
   }
+  const double others_own = imbalance.own_ns[imbalance.latest] - imbalance.late_ns;
+  if (others_own < kNextToNothing * imbalance.own_ns[imbalance.latest]) return imbalance.explained_ns();
   const RankEvidence& late_rank = evidence.ranks[imbalance.latest];
   const bool more_often = std::ranges::all_of(evidence.ranks, [&](const RankEvidence& rank) {
     return &rank == &late_rank || does_the_same_more_often(late_rank, rank);
@@ -183,9 +186,9 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const Imbalance imbalance = imbalance_of(evidence);
-  const double lost = imbalance.explained_ns();
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
+  const double lost = std::min(imbalance.explained_ns(), step);
   if (lost <= 0.001 * step) return {};
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
                                  "Rank " + std::to_string(late.number()) + " has more work: the others wait " +
@@ -197,7 +200,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double spread = to_be_spread_ns(evidence, imbalance);
   const double kept = spread * (1 - imbalance.mean_late_ns / imbalance.late_ns);
   const double others = imbalance.own_ns[imbalance.latest] - imbalance.late_ns;
-  finding.gain = gain_around(step / std::max(step - lost + kept, others), kLoadImbalanceRule.calibration,
+  const double after = std::max({step - lost + kept, others, kNextToNothing * step});
+  finding.gain = gain_around(step / after, kLoadImbalanceRule.calibration,
                              spread > lost / 2 ? "the late rank's excess spread over all ranks"
                                                : "without the late rank's excess, which is no work of the others");
   return {finding};

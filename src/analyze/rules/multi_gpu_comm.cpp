@@ -243,14 +243,13 @@ void recommend(const Evidence& evidence, Exposure exposure, const HostShares& ho
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const Imbalance imbalance = imbalance_of(evidence);
-  const std::vector<double> for_dispatch = waiting_for_dispatch_ns(evidence);
-  const double late_dispatch = late_dispatch_ns(evidence);  // of both: dispatching, and imbalance
+  const std::vector<double> for_host = waiting_for_host_ns(evidence);
   double lost = 0;
   std::size_t worst = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const double waiting = std::max(0.0, rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns() -
-                                             std::max(0.0, for_dispatch[r] - late_dispatch));
+                                             std::max(0.0, for_host[r] - imbalance.blamed_host_ns()));
     const double sum = rank.part_ns(Part::exposed_communication) + rank.between_collectives_ns() + waiting +
                        (reduces_over_host(rank) ? lost_over_host_ns(rank) : 0);
     if (sum > lost) lost = sum, worst = r;
