@@ -65,9 +65,9 @@ struct Analysis {
   std::vector<std::string> gpus;
   std::string steps_found_by;  ///< "ProfilerStep annotations", "repeating kernel sequence", "whole recording", ...
   std::vector<RankAnalysis> ranks;
-  std::int64_t median_step_ns = 0;       ///< of the slowest rank
-  double undisturbed_step_ns = 0;        ///< mean of the rank that the others wait for, without the cost of recording ...
-  double recording_ns = 0;               ///< ... which is estimated as this much of a step
+  std::int64_t median_step_ns = 0;  ///< of the slowest rank
+  double undisturbed_step_ns = 0;   ///< mean of the rank that the others wait for, without the cost of recording ...
+  double recording_ns = 0;          ///< ... which is estimated as this much of a step
   std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of the median step
   std::vector<Finding> findings;         ///< worst first
   std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
