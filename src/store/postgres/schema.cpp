@@ -7,14 +7,15 @@ namespace {
 
 /// 0 where there is no schema yet.
 Result<std::int64_t> version_of(PostgresConnection& database) {
-  WM_ASSIGN(const auto tables, database.integer("SELECT count(*) FROM information_schema.tables "
-                                                "WHERE table_schema = 'warpmark' AND table_name = 'schema_version'"));
-  if (tables == 0) {
-    // Not to be seen is not the same as not being there.
-    WM_ASSIGN(const auto schemas, database.integer("SELECT count(*) FROM pg_namespace n JOIN pg_class c ON "
-                                                   "c.relnamespace = n.oid WHERE n.nspname = 'warpmark' AND "
-                                                   "c.relname = 'schema_version'"));
-    if (schemas == 0) return 0;
+  // Not to be seen is not the same as not being there. One statement asks for both, as another process may be making
+  // the schema: two would see it before and after.
+  WM_ASSIGN(const auto state,
+            database.integer("SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM pg_namespace n JOIN pg_class c ON "
+                             "c.relnamespace = n.oid WHERE n.nspname = 'warpmark' AND c.relname = 'schema_version') "
+                             "THEN 0 WHEN EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = "
+                             "'warpmark' AND table_name = 'schema_version') THEN 1 ELSE 2 END"));
+  if (state == 0) return 0;
+  if (state == 2) {
     return environment_error("the " + database.place() + " does not permit to read the schema warpmark",
                              "an administrator can: GRANT USAGE ON SCHEMA warpmark TO ...; GRANT SELECT, INSERT, "
                              "DELETE, UPDATE ON ALL TABLES IN SCHEMA warpmark TO ...");
