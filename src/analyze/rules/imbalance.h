@@ -24,6 +24,8 @@ struct Imbalance {
   double dispatch_ns = 0;      ///< ... for dispatching ...
   double lead_ns = 0;          ///< ... and what waits took of its host's lead
   double blamed_share = 0;     ///< of the critical rank's excess; 0 if no rank waits for it
+  /// Median own work of the others.
+  [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
   /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.

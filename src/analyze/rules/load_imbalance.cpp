@@ -73,12 +73,11 @@ ByName kernels_of(const RankEvidence& rank) {
 
 /// Whether a rank does all that this other one does, but more often: more batches a step, more layers of a kind. What
 /// only it does (a teacher's forward pass, a validation) launches some of the kernels more often, or others.
-bool does_the_same_more_often(const RankEvidence& late, const RankEvidence& other) {
+bool does_the_same_more_often(const ByName& late, const ByName& usual) {
   constexpr double kAlike = 0.15, kMost = 0.8;
-  const ByName usual = kernels_of(other);
   std::vector<std::pair<double, double>> times;  // how many times as often, and for how long
   double all = 0;
-  for (const auto& [name, more] : kernels_of(late)) {
+  for (const auto& [name, more] : late) {
     const auto found = usual.find(name);
     times.emplace_back(found == usual.end() ? 0 : more.kernels / found->second.kernels, more.ns);
     all += more.ns;
@@ -125,11 +124,11 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
     const bool other = &rank != &evidence.ranks[imbalance.latest];
     if (other && wait_for_results(rank)) return imbalance.explained_ns();
   }
-  const double others_own = imbalance.own_ns[imbalance.latest] - imbalance.late_ns;
-  if (others_own < kNextToNothing * imbalance.own_ns[imbalance.latest]) return imbalance.explained_ns();
+  if (imbalance.others_ns() < kNextToNothing * imbalance.own_ns[imbalance.latest]) return imbalance.explained_ns();
   const RankEvidence& late_rank = evidence.ranks[imbalance.latest];
+  const ByName of_late = kernels_of(late_rank);
   const bool more_often = std::ranges::all_of(evidence.ranks, [&](const RankEvidence& rank) {
-    return &rank == &late_rank || does_the_same_more_often(late_rank, rank);
+    return &rank == &late_rank || does_the_same_more_often(of_late, kernels_of(rank));
   });
   if (more_often) return imbalance.explained_ns();
   std::vector<ByCategory> ranks;
@@ -199,8 +198,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   const double spread = to_be_spread_ns(evidence, imbalance);
   const double kept = spread * (1 - imbalance.mean_late_ns / imbalance.late_ns);
-  const double others = imbalance.own_ns[imbalance.latest] - imbalance.late_ns;
-  const double after = std::max({step - lost + kept, others, kNextToNothing * step});
+  const double after = std::max({step - lost + kept, imbalance.others_ns(), kNextToNothing * step});
   finding.gain = gain_around(step / after, kLoadImbalanceRule.calibration,
                              spread > lost / 2 ? "the late rank's excess spread over all ranks"
                                                : "without the late rank's excess, which is no work of the others");
