@@ -45,8 +45,8 @@ struct RankEvidence {
   [[nodiscard]] double part_ns(Part part) const;     ///< mean a step
   [[nodiscard]] double undisturbed_step_ns() const;  ///< step without the estimated cost of recording
   [[nodiscard]] double group_ns(const char* group) const;
-  /// Time a step that the rank spends on its own: all but communication, waiting for ranks and for worker
-  /// processes, dispatch and recording costs.
+  /// Time a step that the rank spends on its own: all but communication, waiting for ranks, loading, dispatch and
+  /// recording costs. What of loading and dispatch only this rank has: Imbalance::own_ns.
   [[nodiscard]] double own_work_ns() const;
   /// Host time a step to dispatch, recording costs taken off; 0 where the host was not recorded.
   [[nodiscard]] double dispatch_ns() const;

@@ -102,9 +102,10 @@ std::vector<double> left_without_expanded(const Timeline& timeline, const WorkLi
     }
   }
   for (std::size_t sum = 1; sum < chain.size(); ++sum) {
+    if (!adds_up_windows(op(sum))) continue;
     const double summed = elements_of(timeline, work(sum));
     const double elements = elements_of(timeline, work(sum - 1));
-    if (!adds_up_windows(op(sum)) || summed <= 0 || elements < kExpanded * summed) continue;
+    if (summed <= 0 || elements < kExpanded * summed) continue;
     std::size_t first = sum;
     while (first > 0 && left[first - 1] == 1 && is_alike(first - 1, elements)) --first;
     if (first > 0) drop(first, sum, std::max(kArithmetic, summed / elements));  // else they come from before the chain

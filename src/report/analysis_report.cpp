@@ -210,7 +210,6 @@ std::string combined_text(const Analysis& analysis) {
   return std::string("All cures together") + (other_batch ? ", the batch as it is: " : ": ") + together;
 }
 
-/// What recording itself is estimated to cost, of a step.
 /// Whether recording made the step clearly longer, at the rank that the others wait for.
 bool costs_noteworthily(const Analysis& analysis) {
   return analysis.recording_ns > kNoteworthyCost * (analysis.undisturbed_step_ns + analysis.recording_ns);

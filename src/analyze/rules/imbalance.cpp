@@ -9,8 +9,8 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMoreOften = 2;
-constexpr std::int64_t kJustBeforeNs = 5'000;
+constexpr double kMoreOften = 2;               // times as many waits
+constexpr std::int64_t kJustBeforeNs = 5'000;  // the end of a collective: computing still hides it
 constexpr double kHardlyAny = 0.1;  // a rank that dispatches less than this share does something else, not less
 
 /// The share of a rank's idle time while its host does something for `own` that is not there for all: the others' hosts
@@ -63,6 +63,12 @@ double dispatch_ns(const Evidence& evidence, double dispatching_ns) {
 
 }  // namespace
 
+double median_without(std::vector<double> values, std::size_t left_out) {
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(left_out));
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
 Imbalance imbalance_of(const Evidence& evidence) {
   Imbalance result;
   if (evidence.ranks.size() < 2) return result;
@@ -83,10 +89,7 @@ Imbalance imbalance_of(const Evidence& evidence) {
   }
   const double most = result.own_ns[result.latest];
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
-  std::vector<double> others = result.own_ns;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(result.latest));
-  std::sort(others.begin(), others.end());
-  result.late_ns = std::max(0.0, most - others[others.size() / 2]);
+  result.late_ns = std::max(0.0, most - median_without(result.own_ns, result.latest));
   if (result.late_ns <= 0 || result.latest != evidence.critical) return result;
   double all = result.loading_ns + result.lead_ns + result.dispatch_ns;
   for (std::size_t i = 0; i < kParts; ++i) {
@@ -123,11 +126,10 @@ std::vector<double> waiting_for_host_ns(const Evidence& evidence) {
                                late.alignment.clock_offset_ns;
     const Coverage computing(busy_intervals(rank.list, [](const GpuWork& work) { return is_compute(work.category); }));
     double all = 0, explained = 0;
-    // What the late rank's host did is known of its own steps, which may begin later.
-    std::int64_t met = std::max(
-        rank.steps.start(),
-        late.steps.start() - shift);  // the end of the last collective that the rank's computing waited for ...
-    std::int64_t ended = met;         // ... and of the last that no computing hid: did computing go on after it?
+    // Until when no rank was ahead: the end of the last collective that no computing hid and after which computing went
+    // on. What the late rank's host did is known of its own steps, which may begin later.
+    std::int64_t met = std::max(rank.steps.start(), late.steps.start() - shift);
+    std::int64_t ended = met;  // of the last such collective, whether or not computing went on
     for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
       const GpuWork& work = rank.list.works[i];
       if (work.category != Category::communication || !rank.in_steps(work)) continue;

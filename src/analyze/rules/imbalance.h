@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "analyze/evidence.h"
@@ -34,15 +35,15 @@ struct Imbalance {
 
 [[nodiscard]] Imbalance imbalance_of(const Evidence& evidence);
 
-/// Of `value` of each rank but this one (index into Evidence::ranks); 0 if there is no other.
+/// The upper median of all values but this one; 0 if there is no other.
+[[nodiscard]] double median_without(std::vector<double> values, std::size_t left_out);
+
+/// The same of `value(rank)` of each rank (index into Evidence::ranks).
 template <typename Value>
 [[nodiscard]] double median_of_others(const Evidence& evidence, std::size_t rank, Value value) {
-  std::vector<double> others;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    if (r != rank) others.push_back(value(evidence.ranks[r]));
-  }
-  std::sort(others.begin(), others.end());
-  return others.empty() ? 0 : others[others.size() / 2];
+  std::vector<double> values;
+  for (const RankEvidence& one : evidence.ranks) values.push_back(value(one));
+  return median_without(std::move(values), rank);
 }
 
 /// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond

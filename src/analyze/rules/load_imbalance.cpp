@@ -150,9 +150,9 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
 }
 
 double kernels_a_step(const RankEvidence& rank) {
-  const auto kernels = std::ranges::count_if(
-      rank.list.works, [&rank](const GpuWork& work) { return is_compute(work.category) && rank.in_steps(work); });
-  return static_cast<double>(kernels) / rank.step_count();
+  double kernels = 0;
+  for (const Computing& of_category : computing_of(rank)) kernels += of_category.kernels;
+  return kernels;
 }
 
 void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding& finding) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 
+#include "analyze/rules/imbalance.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
@@ -83,8 +84,8 @@ AnalysisTable rank_table(const Evidence& evidence) {
   AnalysisTable table{
       "ranks",
       "Ranks",
-      "Own work: all but communication, waiting, dispatch and recording. The straggler is the rank with the most "
-      "own work; clocks are aligned by the ends of collectives.",
+      "Own work: all but communication, waiting, recording, and the loading and dispatch that all hosts do. The "
+      "straggler is the rank with the most own work; clocks are aligned by the ends of collectives.",
       {{"rank", "Rank", ""},
        {"host", "Host", ""},
        {"step", "Step", "s"},
@@ -96,12 +97,14 @@ AnalysisTable rank_table(const Evidence& evidence) {
        {"clock_offset", "Clock offset to the first", "s"},
        {"matched", "Collectives matched", ""}},
       {}};
-  for (const RankEvidence& rank : evidence.ranks) {
+  const Imbalance imbalance = imbalance_of(evidence);
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    const RankEvidence& rank = evidence.ranks[r];
+    const double own_work = imbalance.own_ns.empty() ? rank.own_work_ns() : imbalance.own_ns[r];
     const double waiting = rank.part_ns(Part::idle_waiting_for_rank);
     table.rows.push_back({static_cast<std::int64_t>(rank.number()), rank.timeline->host, rank.step_ns() * 1e-9,
-                          rank.group_ns("compute") * 1e-9, rank.own_work_ns() * 1e-9,
-                          rank.group_ns("communication") * 1e-9, waiting * 1e-9,
-                          (rank.group_ns("idle") - waiting) * 1e-9,
+                          rank.group_ns("compute") * 1e-9, own_work * 1e-9, rank.group_ns("communication") * 1e-9,
+                          waiting * 1e-9, (rank.group_ns("idle") - waiting) * 1e-9,
                           static_cast<double>(rank.alignment.clock_offset_ns) * 1e-9, rank.alignment.matched});
   }
   return table;
