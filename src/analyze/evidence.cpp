@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyze/imbalance.h"
+#include "analyze/lead.h"
+
 namespace warpmark::analyze {
 
 namespace {
@@ -166,6 +169,8 @@ Evidence gather_evidence(const ProfileSession& session) {
     const auto waits = [&](std::size_t i) { return evidence.ranks[i].part_ns(Part::idle_waiting_for_rank); };
     if (waits(r) < waits(evidence.critical)) evidence.critical = r;
   }
+  if (evidence.has_timeline()) evidence.lost_lead_ns = lost_lead_ns(evidence);
+  evidence.imbalance = imbalance_of(evidence);
   return evidence;
 }
 

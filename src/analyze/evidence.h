@@ -1,6 +1,7 @@
 // What the rules look at: every rank's work, steps, host activity, breakdown and replay, computed once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,12 +58,35 @@ struct RankEvidence {
   }
 };
 
+/// Times a step. Own work of the rank that the others wait for is also what keeps its GPU idle and the others' hosts do
+/// clearly less of: it loads longer, dispatches longer (as it launches more, or is slower), or waits for the GPU more
+/// often. How long all hosts take is data_loading, launch_overhead and cpu_gpu_sync.
+struct Imbalance {
+  std::vector<double> own_ns;  ///< own work of each rank
+  double late_ns = 0;          ///< that of the slowest rank beyond the median of the others
+  double mean_late_ns = 0;     ///< beyond the mean of all
+  double waiting_ns = 0;       ///< longest waiting of another rank
+  std::size_t latest = 0;      ///< index into Evidence::ranks
+  double loading_ns = 0;       ///< of the own work of the critical rank: for loading ...
+  double dispatch_ns = 0;      ///< ... for dispatching ...
+  double lead_ns = 0;          ///< ... and what waits took of its host's lead
+  double blamed_share = 0;     ///< of the critical rank's excess; 0 if no rank waits for it
+  /// Median own work of the others.
+  [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
+  /// Waiting that the late rank's own work explains.
+  [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
+  /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
+  [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }
+};
+
 struct Evidence {
   const ProfileSession* session = nullptr;
   std::vector<RankEvidence> ranks;         ///< those with GPU work in their steps
   std::size_t critical = 0;                ///< the rank that the others wait for (index into ranks)
   bool compiled = false;                   ///< by torch.compile
   Framework framework = Framework::other;  ///< what the program is written with
+  double lost_lead_ns = 0;                 ///< what waits cost the critical rank beside themselves: see lead.h
+  Imbalance imbalance;
 
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }

@@ -6,7 +6,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/evidence.h"
-#include "analyze/rules/imbalance.h"
+#include "analyze/imbalance.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
 

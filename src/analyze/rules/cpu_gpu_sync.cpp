@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyze/rules/imbalance.h"
-#include "analyze/rules/lead.h"
+#include "analyze/imbalance.h"
+#include "analyze/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -135,7 +135,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
-  const double lead = lost_lead_ns(evidence);
+  const double lead = evidence.lost_lead_ns;
   const double lost = idle + lead - late_excess_ns(evidence, {Part::idle_sync});
   if (lost <= 0) return {};
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));

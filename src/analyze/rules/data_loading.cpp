@@ -2,8 +2,8 @@
 // long host work that ends with an upload.
 #include <algorithm>
 
+#include "analyze/imbalance.h"
 #include "analyze/main_thread.h"
-#include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

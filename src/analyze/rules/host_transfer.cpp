@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/imbalance.h"
 #include "analyze/rules/counters.h"
 #include "analyze/rules/host_reduction.h"
-#include "analyze/rules/imbalance.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

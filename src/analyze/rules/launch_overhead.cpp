@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/imbalance.h"
+#include "analyze/lead.h"
 #include "analyze/main_thread.h"
 #include "analyze/other_processes.h"
-#include "analyze/rules/imbalance.h"
-#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 #include "analyze/xla_kernels.h"
 
@@ -323,7 +323,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
 double lost_ns(const Evidence& evidence, double limit) {
   const RankEvidence& rank = evidence.rank();
   const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
-  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - lost_lead_ns(evidence) -
+  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - evidence.lost_lead_ns -
                       late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
                       late_excess_ns(evidence, {Part::idle_host, Part::idle_launch}) - others;
   if (!rank.replay.knows_host()) return idle;

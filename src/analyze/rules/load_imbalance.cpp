@@ -1,13 +1,12 @@
 // One rank has more to do than the others, which wait for it in every collective: their collectives look long, but it
 // is not the network.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
 #include <vector>
 
-#include "analyze/rules/imbalance.h"
+#include "analyze/imbalance.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -43,31 +42,32 @@ struct Computing {
   double kernels = 0;
   double ns = 0;
 };
-using ByCategory = std::array<Computing, static_cast<std::size_t>(Category::communication)>;
+using ByCategory = std::map<Category, Computing>;
+using ByName = std::map<std::string_view, Computing>;
 
-/// A step.
-ByCategory computing_of(const RankEvidence& rank) {
-  ByCategory sums;
+/// The computing of a step by `key(work)`.
+template <typename Sums, typename Key>
+Sums computing_by(const RankEvidence& rank, Key key) {
+  Sums sums;
   for (const GpuWork& work : rank.list.works) {
     if (!is_compute(work.category) || !rank.in_steps(work)) continue;
-    Computing& sum = sums[static_cast<std::size_t>(work.category)];
+    Computing& sum = sums[key(work)];
     sum.kernels += 1 / rank.step_count();
     sum.ns += static_cast<double>(work.end - work.start) / rank.step_count();
   }
   return sums;
 }
 
-using ByName = std::map<std::string_view, Computing>;
+ByCategory computing_of(const RankEvidence& rank) {
+  return computing_by<ByCategory>(rank, [](const GpuWork& work) { return work.category; });
+}
 
-/// A step; without the optimizer, which runs once a step whatever there was to compute.
+/// Without the optimizer (it goes to no name), which runs once a step whatever there was to compute.
 ByName kernels_of(const RankEvidence& rank) {
-  ByName sums;
-  for (const GpuWork& work : rank.list.works) {
-    if (!is_compute(work.category) || work.category == Category::optimizer || !rank.in_steps(work)) continue;
-    Computing& sum = sums[rank.timeline->name_of(work.event)];
-    sum.kernels += 1 / rank.step_count();
-    sum.ns += static_cast<double>(work.end - work.start) / rank.step_count();
-  }
+  ByName sums = computing_by<ByName>(rank, [&rank](const GpuWork& work) {
+    return work.category == Category::optimizer ? std::string_view{} : rank.timeline->name_of(work.event);
+  });
+  sums.erase(std::string_view{});
   return sums;
 }
 
@@ -131,18 +131,18 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
     return &rank == &late_rank || does_the_same_more_often(of_late, kernels_of(rank));
   });
   if (more_often) return imbalance.explained_ns();
-  std::vector<ByCategory> ranks;
-  for (const RankEvidence& rank : evidence.ranks) ranks.push_back(computing_of(rank));
-  const auto others = static_cast<double>(ranks.size() - 1);
-  double spread = 0;
-  for (std::size_t c = 0; c < ranks.front().size(); ++c) {
-    Computing usual;
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      if (r == imbalance.latest) continue;
-      usual.kernels += ranks[r][c].kernels / others;
-      usual.ns += ranks[r][c].ns / others;
+  ByCategory usual_of;  // mean of the others
+  const auto others = static_cast<double>(evidence.ranks.size() - 1);
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (&rank == &late_rank) continue;
+    for (const auto& [category, sum] : computing_of(rank)) {
+      usual_of[category].kernels += sum.kernels / others;
+      usual_of[category].ns += sum.ns / others;
     }
-    const Computing& late = ranks[imbalance.latest][c];
+  }
+  double spread = 0;
+  for (const auto& [category, late] : computing_of(late_rank)) {
+    const Computing& usual = usual_of[category];
     const double more = late.kernels - usual.kernels;
     if (more < std::max(kHardlyMore, kHardlyMoreShare * usual.kernels)) spread += std::max(0.0, late.ns - usual.ns);
   }
@@ -151,7 +151,7 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
 
 double kernels_a_step(const RankEvidence& rank) {
   double kernels = 0;
-  for (const Computing& of_category : computing_of(rank)) kernels += of_category.kernels;
+  for (const auto& [category, sum] : computing_of(rank)) kernels += sum.kernels;
   return kernels;
 }
 
@@ -184,7 +184,7 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const Imbalance imbalance = imbalance_of(evidence);
+  const Imbalance& imbalance = evidence.imbalance;
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
   const double lost = std::min(imbalance.explained_ns(), step);

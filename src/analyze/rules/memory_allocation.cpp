@@ -2,7 +2,7 @@
 // the GPU. A caching or stream-ordered allocator does neither in steady state.
 #include <algorithm>
 
-#include "analyze/rules/lead.h"
+#include "analyze/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

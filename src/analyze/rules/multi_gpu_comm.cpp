@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "analyze/collective_traffic.h"
+#include "analyze/imbalance.h"
 #include "analyze/rules/host_reduction.h"
-#include "analyze/rules/imbalance.h"
 #include "analyze/rules/larger_batch.h"
 #include "analyze/rules/rules.h"
 
@@ -242,7 +242,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const HostShares& ho
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const Imbalance imbalance = imbalance_of(evidence);
+  const Imbalance& imbalance = evidence.imbalance;
   const std::vector<double> for_host = waiting_for_host_ns(evidence);
   double lost = 0;
   std::size_t worst = 0;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/lead.h"
 #include "analyze/rules/host_reduction.h"
-#include "analyze/rules/lead.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

@@ -3,7 +3,6 @@
 #include <limits>
 #include <map>
 
-#include "analyze/rules/imbalance.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
@@ -97,7 +96,7 @@ AnalysisTable rank_table(const Evidence& evidence) {
        {"clock_offset", "Clock offset to the first", "s"},
        {"matched", "Collectives matched", ""}},
       {}};
-  const Imbalance imbalance = imbalance_of(evidence);
+  const Imbalance& imbalance = evidence.imbalance;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const double own_work = imbalance.own_ns.empty() ? rank.own_work_ns() : imbalance.own_ns[r];

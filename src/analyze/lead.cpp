@@ -1,4 +1,4 @@
-#include "analyze/rules/lead.h"
+#include "analyze/lead.h"
 
 #include <algorithm>
 #include <cmath>

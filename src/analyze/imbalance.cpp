@@ -1,9 +1,7 @@
-#include "analyze/rules/imbalance.h"
+#include "analyze/imbalance.h"
 
 #include <algorithm>
 #include <vector>
-
-#include "analyze/rules/lead.h"
 
 namespace warpmark::analyze {
 
@@ -47,7 +45,7 @@ double lead_ns(const Evidence& evidence, double dispatching_ns) {
   const double waits = waits_of(evidence.rank());
   const double usual = median_of_others(evidence, evidence.critical, waits_of);
   if (waits < kMoreOften * usual + 1) return 0;
-  return std::min(dispatching_ns, lost_lead_ns(evidence) * (1 - usual / waits));
+  return std::min(dispatching_ns, evidence.lost_lead_ns * (1 - usual / waits));
 }
 
 /// No more than its GPU idles longer for it than the others' do: dispatching may be hidden.
@@ -101,7 +99,7 @@ Imbalance imbalance_of(const Evidence& evidence) {
 
 double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> parts) {
   if (evidence.ranks.size() < 2) return 0;
-  const Imbalance imbalance = imbalance_of(evidence);
+  const Imbalance& imbalance = evidence.imbalance;
   double wanted = 0;
   for (const Part part : parts) {
     switch (part) {
