@@ -59,10 +59,35 @@ std::optional<int> rank_in_name(const fs::path& path) {
   return rank;
 }
 
+/// Whether two timelines are one recording read twice: the same rank, as far as it is known, did the same at the same
+/// nanoseconds.
+bool is_same_recording(const Timeline& a, const Timeline& b) {
+  const bool other_rank = a.rank >= 0 && b.rank >= 0 && a.rank != b.rank;
+  return !other_rank && a.origin_ns == b.origin_ns && a.events.size() > 0 && a.host == b.host &&
+         std::ranges::equal(a.events.start.span(), b.events.start.span()) &&
+         std::ranges::equal(a.events.duration.span(), b.events.duration.span()) &&
+         std::ranges::equal(a.events.kind.span(), b.events.kind.span()) &&
+         std::ranges::equal(a.events.name.span(), b.events.name.span(),
+                            [&](NameId x, NameId y) { return a.names.at(x) == b.names.at(y); });
+}
+
+/// A file named twice, or beside its compressed copy, is no second rank: leaves out what `session` has already.
+void leave_out_copies(ProfileSession& session, std::vector<Timeline>& ranks) {
+  std::erase_if(ranks, [&session](const Timeline& timeline) {
+    const auto first = std::ranges::find_if(
+        session.ranks, [&timeline](const Timeline& one) { return is_same_recording(one, timeline); });
+    if (first == session.ranks.end()) return false;
+    if (first->rank < 0) first->rank = timeline.rank;
+    count_issue(session.quality, "copy_left_out", "files with the same events as another: left out", timeline.source);
+    return true;
+  });
+}
+
 void append(ProfileSession& session, ProfileSession&& part) {
   const auto move_all = [](auto& to, auto& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
+  leave_out_copies(session, part.ranks);
   move_all(session.ranks, part.ranks);
   move_all(session.counters, part.counters);
   move_all(session.kernels, part.kernels);

@@ -49,12 +49,34 @@ TEST(Session, takes_ranks_from_names_and_then_from_the_order) {
 
 TEST(Session, gives_the_second_of_one_rank_a_free_number_and_says_so) {
   FakeTree tree;
-  tree.file("a.json", ranked(1)).file("b.json", ranked(1));
+  tree.file("a.json", ranked(1)).file("b.json", R"({"distributedInfo": {"rank": 1}, "traceEvents": []})");
   const std::vector<fs::path> paths{tree.root() / "a.json", tree.root() / "b.json"};
   const auto session = read_session(paths);
   ASSERT_TRUE(session.ok());
   EXPECT_THAT(ranks_of(*session), testing::ElementsAre(0, 1));
   EXPECT_EQ(test::issue_count(session->ranks[0], "rank_twice"), 1);
+}
+
+TEST(Session, takes_a_recording_named_twice_or_packed_beside_itself_once) {
+  FakeTree tree;
+  tree.file("t.json", trace_of(op("a", "1"))).file("t.json.gz", test::gzip(trace_of(op("a", "1"))));
+  const fs::path plain = tree.root() / "t.json";
+  for (const std::vector<fs::path>& paths : {std::vector{plain, plain}, std::vector{tree.root()}}) {
+    const auto session = read_session(paths);
+    ASSERT_TRUE(session.ok());
+    EXPECT_EQ(session->ranks.size(), 1U);
+    ASSERT_EQ(session->quality.size(), 1U);
+    EXPECT_EQ(session->quality[0].id, "copy_left_out");
+  }
+}
+
+TEST(Session, keeps_ranks_that_did_the_same_at_the_same_time) {
+  FakeTree tree;
+  tree.file("t.rank0.json", trace_of(op("a", "1"))).file("t.rank1.json", trace_of(op("a", "1")));
+  const std::vector<fs::path> paths{tree.root()};
+  const auto session = read_session(paths);
+  ASSERT_TRUE(session.ok());
+  EXPECT_THAT(ranks_of(*session), testing::ElementsAre(0, 1));
 }
 
 TEST(Session, chooses_by_content_and_not_by_name) {
