@@ -27,6 +27,7 @@ os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # no CUDA before th
 
 TRACE_BYTES = 600_000  # aimed at, compressed
 BYTES_PER_EVENT = 26
+QUEUED_BATCHES = 12  # more than a few workers with PyTorch's prefetch_factor of 2 hold ready
 
 
 def options_of(case):
@@ -101,19 +102,22 @@ def profiler_arguments(options):
             "profile_memory": options["memory"], "experimental_config": config}
 
 
-def profile(step, steps, options, path):
+def profile(step, steps, options, path, loader=False):
+    """Starting the profiler takes seconds, in which a loader's workers fill their queues: steps that are not recorded
+    empty them first, else the recording would show no wait."""
     import torch
+    warmup = QUEUED_BATCHES if loader else 2
     if options["annotations"]:
-        schedule = torch.profiler.schedule(wait=1, warmup=2, active=steps, repeat=1)
+        schedule = torch.profiler.schedule(wait=1, warmup=warmup, active=steps, repeat=1)
         with torch.profiler.profile(schedule=schedule, **profiler_arguments(options)) as profiler:
-            for _ in range(3 + steps):
+            for _ in range(1 + warmup + steps):
                 step()
                 profiler.step()
         profiler.export_chrome_trace(path)
         return
     profiler = torch.profiler._KinetoProfile(**profiler_arguments(options))
     profiler.prepare_trace()
-    for _ in range(2):
+    for _ in range(warmup):
         step()
     profiler.start_trace()
     for _ in range(steps):
@@ -188,7 +192,7 @@ def run_case(case, out, lock, part):
     for _ in range(3):
         broken.step()
     torch.cuda.synchronize()
-    profile(broken.step, steps, options, path)
+    profile(broken.step, steps, options, path, case.loader)
     broken.close()
     gpu = torch.cuda.get_device_name()
     peak = torch.cuda.max_memory_allocated()
@@ -247,7 +251,7 @@ def run_rank(case, out, rank, ranks, port):
     steps = agree(steps_to_profile(events, options, statistics.median(broken.blocks)))
     name = f"{case.name}.rank{rank}.pt.trace.json"
     dist.barrier()
-    profile(broken.step, steps, options, os.path.join(out, name))
+    profile(broken.step, steps, options, os.path.join(out, name), case.loader)
     dist.barrier()
     broken.close()
     size = compress(os.path.join(out, name))
