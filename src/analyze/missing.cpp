@@ -48,6 +48,15 @@ struct Recorder {
   const char* steps;
 };
 
+/// Whether worker processes brought all recorded batches without a wait worth mentioning, but few enough that they may
+/// have lain ready: starting the profiler takes seconds, in which workers fill their queues.
+bool took_only_batches_that_lay_ready(const RankEvidence& rank) {
+  constexpr std::size_t kMayLieReady = 16;   // of 8 workers with PyTorch's prefetch_factor of 2
+  constexpr double kWorthMentioning = 0.02;  // of a step
+  return rank.loading.brought_by_workers() && rank.loading.waits_ns.size() <= kMayLieReady &&
+         rank.loading.mean_ns() < kWorthMentioning * rank.undisturbed_step_ns();
+}
+
 /// How a program marks its steps for recorders of ranges.
 const char* marked_steps(Framework framework) {
   switch (framework) {
@@ -106,7 +115,12 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     if (!rank.steps.repeating) {
       missing.push_back({"steps: start-up is counted as if it were steady work", recorder.steps});
     }
-    if (rank.steps.analyzed.size() < 3) {
+    if (took_only_batches_that_lay_ready(rank)) {
+      missing.push_back(
+          {"steps after the loader's queue ran empty: these took batches that its workers had ready when the "
+           "profiler began",
+           "schedule(wait=1, warmup=20, active=20)"});
+    } else if (rank.steps.analyzed.size() < 3) {
       missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});
     }
     const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);
