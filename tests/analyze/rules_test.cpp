@@ -296,6 +296,23 @@ TEST(Rules, multi_gpu_comm_that_nothing_overlaps) {
   EXPECT_EQ(find(analysis, "load_imbalance"), nullptr);
 }
 
+TEST(Rules, multi_gpu_comm_tells_to_leave_the_search_for_unused_parameters) {
+  for (const bool searches : {true, false}) {
+    const Analysis analysis = analyze(on_two_ranks(6, [searches](TimelineScene& scene, int) {
+      if (searches) scene.range("torch.distributed.ddp.reducer::search_unused_parameters", 200'000);
+      scene.within("aten::mm", EventKind::op, [&scene] {
+        for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+      });
+      scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 700'000);
+    }));
+    const Finding* finding = find(analysis, "multi_gpu_comm");
+    ASSERT_NE(finding, nullptr);
+    const auto told =
+        testing::Contains(testing::Field(&Recommendation::snippet, testing::HasSubstr("static_graph=True")));
+    EXPECT_EQ(testing::Value(finding->recommendations, told), searches);
+  }
+}
+
 TEST(Rules, catalog_is_complete_and_ids_are_unique) {
   const std::vector<std::string> ids = ids_of(rules());
   EXPECT_THAT(

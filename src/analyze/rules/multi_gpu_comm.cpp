@@ -40,6 +40,13 @@ constexpr Advice kBuckets = {
     nullptr,          "model = DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)",
     nullptr,
 };
+// PyTorch, DistributedDataParallel, "find_unused_parameters": walks the graph in every step and sends which were used.
+constexpr const char* kSearchesUnused = "torch.distributed.ddp.reducer::search_unused_parameters";
+constexpr Advice kKeepUsed = {
+    AdviceKind::code, "Do not search for unused parameters in every step: leave out those that never take part.",
+    nullptr,          "model = DistributedDataParallel(model, static_graph=True)  # without find_unused_parameters",
+    nullptr,
+};
 constexpr Advice kOwnStream = {
     AdviceKind::code,
     "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
@@ -236,6 +243,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const HostShares& ho
     case Exposure::not_overlapped: break;
   }
   advise(evidence, {kBuckets, kOwnStream}, finding);
+  if (evidence.rank().timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
   if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
   if (!sends_16_bits(evidence)) advise(evidence, {kSendIn16Bits}, finding);
   advise(evidence, {kShowPath}, finding);
