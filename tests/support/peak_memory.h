@@ -1,6 +1,7 @@
 // The most memory that a piece of work takes, in a process of its own.
 #pragma once
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ inline bool memory_can_be_measured() { return &__asan_init == nullptr && &__tsan
 /// Resident bytes of a child that does the work and ends; -1 if the work returns false.
 template <typename Work>
 std::int64_t peak_bytes(Work&& work) {
+  ::malloc_trim(0);  // what earlier tests freed would serve the child, unseen
   const pid_t child = ::fork();
   if (child == 0) ::_exit(work() ? 0 : 1);
   rusage usage = {};
