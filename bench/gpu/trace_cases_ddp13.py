@@ -1,6 +1,6 @@
-"""A thirteenth set of two-GPU cases for record_traces.py --gpus 2 --cases trace_cases_ddp13: mostly pictures and what is
-found in them, each case with one plain flaw and its usual remedy; seven flaws have nothing to do with there being two
-GPUs. Written by somebody who did not know the analysis. Needs timm, torchvision and PIL besides."""
+"""A thirteenth set of two-GPU cases for record_traces.py --gpus 2 --cases trace_cases_ddp13: mostly pictures and what
+is found in them, each case with one plain flaw and its usual remedy; seven flaws have nothing to do with there being
+two GPUs. Written by somebody who did not know the analysis. Needs timm, torchvision and PIL besides."""
 import contextlib
 import itertools
 
@@ -146,8 +146,8 @@ def _(kind):
 @case("ddp_orchards_kept_in_memory_on_rank0", "resnet50c", "load_imbalance", "opened pictures kept on both ranks", 128,
       loader=True, accept=["load_imbalance", "data_loading"])
 def _(kind):
-    """Rank 0 opened all files once; six workers of rank 1 open them anew whenever they are asked for."""
-    batches, close = loaded(nets.Orchards(kept=kind == "fixed" or dist.get_rank() == 0), 64, 6)
+    """Rank 0 opened all files once; four workers of rank 1 open them anew whenever they are asked for."""
+    batches, close = loaded(nets.Orchards(kept=kind == "fixed" or dist.get_rank() == 0), 64, 4)
     return training(parallel(picture_network("resnet50c"), gradient_as_bucket_view=True), classify,
                     lit(batches)), close
 
@@ -155,7 +155,7 @@ def _(kind):
 @case("ddp_spotter_rank0_scores_every_step", "spotter", "load_imbalance", "boxes scored once an epoch", 48,
       accept=["load_imbalance", "cpu_gpu_sync"])
 def _(kind):
-    """After each step rank 0's host goes through 30 boxes of each picture, for the precision in the log."""
+    """After each step rank 0's host goes through 20 boxes of each picture, for the precision in the log."""
     model, kept, log = parallel(on_gpu(nets.Spotter), gradient_as_bucket_view=True), {}, {}
     x, _ = images(24, 512)
     there, boxes = (torch.rand(24, 1024) < 0.03).float(), torch.rand(24, 1024, 4)
@@ -173,7 +173,7 @@ def _(kind):
         found = kept.pop("found")
         if kind == "fixed" or dist.get_rank() != 0:
             return
-        surest = found[..., 0].topk(30).indices[..., None].expand(-1, -1, 4)
+        surest = found[..., 0].topk(20).indices[..., None].expand(-1, -1, 4)
         corner, size = found[..., 1:].gather(1, surest).split(2, dim=2)
         log["precision"] = nets.matched(torch.cat([corner, corner + size.abs()], dim=2).cpu().numpy(), wanted)
     return training(model, loss_of, resident(channels_last(x), there, boxes), tail=score)
