@@ -129,18 +129,17 @@ def _(kind):
                     resident(channels_last(x), *nets.boxed(8, each)))
 
 
-@case("ddp_darknet53_sizes_drawn_by_each_rank", "darknet53", "load_imbalance",
-      "the size of a step's pictures drawn alike on both ranks", 64)
+@case("ddp_dla34_sizes_drawn_by_each_rank", "dla34", "load_imbalance",
+      "the size of a step's pictures drawn alike on both ranks", 96)
 def _(kind):
     """Pictures of 512, 384 or 256 pixels a side, another size at each step; the ranks' dice differ."""
     sizes = (256, 512, 384) if kind == "broken" and dist.get_rank() == 1 else (512, 384, 256)
     batches = []
     for size in sizes:
-        x, y = images(32, size)
+        x, y = images(48, size)
         batches.append(resident(channels_last(x), y)())
     turns = itertools.cycle(batches)
-    return training(parallel(picture_network("darknet53"), gradient_as_bucket_view=True), classify,
-                    lambda: next(turns))
+    return training(parallel(picture_network("dla34"), gradient_as_bucket_view=True), classify, lambda: next(turns))
 
 
 @case("ddp_orchards_kept_in_memory_on_rank0", "resnet50c", "load_imbalance", "opened pictures kept on both ranks", 128,
