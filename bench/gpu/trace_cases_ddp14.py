@@ -60,9 +60,10 @@ def _(kind):
 def _(kind):
     """Vectors of six million things, of which a step looks 426 thousand up on each rank."""
     with torch.device(GPU):
-        model = parallel(nets.Shop(), gradient_as_bucket_view=True)
+        network = nets.Shop()
         ids, bought = torch.randint(0, 6_000_000, (16384, 26)), torch.randint(0, 2, (16384,)).float()
-    table, optimizer = nets.Table(6_000_000, 128, whole=kind == "broken"), adamw(model)
+    model, table = parallel(network, gradient_as_bucket_view=True), nets.Table(6_000_000, 128, kind == "broken")
+    optimizer = adamw(model)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -84,9 +85,9 @@ def _(kind):
     model = parallel(network.bfloat16(), gradient_as_bucket_view=True)
 
     def summed_in_fp32(_, bucket):
-        whole = bucket.buffer().float().div_(dist.get_world_size())
-        future = dist.all_reduce(whole, async_op=True).get_future()
-        return future.then(lambda done: bucket.buffer().copy_(done.value()[0]))
+        gradients = bucket.buffer()
+        future = dist.all_reduce(gradients.float().div_(dist.get_world_size()), async_op=True).get_future()
+        return future.then(lambda done: gradients.copy_(done.value()[0]))
     if kind == "broken":
         model.register_comm_hook(None, summed_in_fp32)
     return training(model, next_token, resident(*tokens(1, 512)), mixed=False)
@@ -130,7 +131,7 @@ def _(kind):
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for block in model.blocks:
         fully_shard(block, mp_policy=policy, reshard_after_forward=kind == "broken")
-    fully_shard(model, mp_policy=policy, reshard_after_forward=kind == "broken")
+    fully_shard(model, mp_policy=policy)
     optimizer, (texts,) = adamw(model), resident(*tokens(4, 512))()
 
     def step():
