@@ -126,7 +126,8 @@ def _(kind):
 @case("upernet_trains_in_fp32", "upernet", "precision", "bf16 autocast", 6)
 def _(kind):
     import transformers as hf
-    trunk = hf.ConvNextConfig(out_features=["stage1", "stage2", "stage3", "stage4"])
+    trunk = hf.ConvNextConfig(hidden_sizes=[96, 192, 384, 768], depths=[3, 3, 9, 3],
+                              out_features=["stage1", "stage2", "stage3", "stage4"])
     config = hf.UperNetConfig(backbone_config=trunk, hidden_size=256, num_labels=21, use_auxiliary_head=False)
     model = laid_out(transformers_network("UperNetForSemanticSegmentation", config))
 
