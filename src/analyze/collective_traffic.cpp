@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 namespace warpmark::analyze {
 namespace {
@@ -43,7 +42,7 @@ double message_bytes(const Collective& one, std::string_view collective, std::st
   return static_cast<double>(elements) * element_bytes(type);
 }
 
-using CollectiveByEvent = std::unordered_map<EventIndex, const Collective*>;
+}  // namespace
 
 CollectiveByEvent collectives_by_event(const Timeline& timeline) {
   CollectiveByEvent by_event;
@@ -53,7 +52,6 @@ CollectiveByEvent collectives_by_event(const Timeline& timeline) {
   return by_event;
 }
 
-/// Newer recordings describe the kernel, older ones the operator that launched it.
 const Collective* collective_of(const GpuWork& work, const WorkList& list, const CollectiveByEvent& by_event) {
   if (const auto found = by_event.find(work.event); found != by_event.end()) return found->second;
   EventIndex op = work.op;
@@ -63,8 +61,6 @@ const Collective* collective_of(const GpuWork& work, const WorkList& list, const
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::string standard_collective(std::string_view name) {
   std::string letters;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyze/evidence.h"
@@ -25,6 +26,15 @@ struct CollectiveTraffic {
   double fastest_s = 0;      ///< of the call that waited least
   double bus_bandwidth = 0;  ///< B/s, of the fastest; 0 where the number of ranks or the kind is unknown
 };
+
+/// The collectives of a timeline by the event that describes them.
+using CollectiveByEvent = std::unordered_map<EventIndex, const Collective*>;
+[[nodiscard]] CollectiveByEvent collectives_by_event(const Timeline& timeline);
+
+/// The collective of a communication kernel: newer recordings describe the kernel, older ones the operator that
+/// launched it. nullptr if none does.
+[[nodiscard]] const Collective* collective_of(const GpuWork& work, const WorkList& list,
+                                              const CollectiveByEvent& by_event);
 
 /// Largest first. Kernels whose message the recording does not describe are left out.
 [[nodiscard]] std::vector<CollectiveTraffic> collective_traffic(const RankEvidence& rank);

@@ -140,8 +140,10 @@ TEST(Cures, a_larger_batch_gains_until_the_gpu_is_full) {
     for (int i = 0; i < 20; ++i) scene.launch(kTensorGemm, 100'000, 33);  // a quarter of the multiprocessors
   }));
   const Finding* finding = find(analysis, "gpu_underused");
-  expect_gain(finding, 100.0 / (98.0 * 0.25 * 0.5));
+  expect_gain(finding, 8);  // beyond it, each batch needs 97.5 us * 0.25 * 0.5 more
   EXPECT_TRUE(finding->gain.per_sample);
+  EXPECT_LE(finding->gain.high, 8) << "as many times the samples at most";
+  EXPECT_THAT(finding->recommendations.front().snippet, testing::StartsWith("batch_size *= 8 "));
 }
 
 TEST(Cures, a_larger_batch_leaves_passes_over_weights_as_they_are) {

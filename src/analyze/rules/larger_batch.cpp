@@ -7,15 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/rule.h"
 #include "base/text.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-// Eleven programs were given 16 to 128 times their batch, 50 times in the geometric mean.
-constexpr int kMostTimes = 48;
 constexpr double kStillGains = 1.1;  // of twice the batch
 // A kernel's start and end and one access to memory: the shortest in the recordings take 1.0 to 1.6 us, those with a
 // hundred blocks 2 us. This and the next from ten programs whose gains they foretell, at the batch that was chosen,
@@ -196,18 +193,24 @@ double tile_filled(const RankEvidence& rank, const GpuWork& work) {
   return std::min(1.0, tile_side(rank.timeline->name_of(work.event)) / kWideTile);
 }
 
-double larger_batch_gain(const Evidence& evidence, int times) { return gain_of(evidence, needs_of(evidence), times); }
-
-LargerBatch larger_batch(const Evidence& evidence) {
+LargerBatch larger_batch(const Evidence& evidence, int most) {
   const Needs needs = needs_of(evidence);
-  LargerBatch larger{kMostTimes, gain_of(evidence, needs, kMostTimes), 1};
-  double gain = gain_of(evidence, needs, 1);
-  for (; larger.full_at < kMostTimes; larger.full_at *= 2) {
-    const double twice = gain_of(evidence, needs, 2 * larger.full_at);
-    if (twice < kStillGains * gain) break;
-    gain = twice;
+  LargerBatch larger{2, false, gain_of(evidence, needs, 2)};
+  while (!larger.fills && larger.times < most) {
+    const int more = std::min(2 * larger.times, most);
+    const double gain = gain_of(evidence, needs, more);
+    larger.fills = gain < kStillGains * larger.samples_gain;
+    if (!larger.fills) larger.times = more, larger.samples_gain = gain;
   }
   return larger;
+}
+
+Gain gain_per_sample(const LargerBatch& larger, const Calibration& calibration, std::string method) {
+  Gain gain = gain_around(larger.samples_gain, calibration, std::move(method));
+  gain.high = std::min<double>(gain.high, larger.times);
+  gain.low = std::min(gain.low, gain.high);
+  gain.per_sample = true;
+  return gain;
 }
 
 }  // namespace warpmark::analyze

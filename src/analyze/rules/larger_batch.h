@@ -1,21 +1,25 @@
 // What a larger batch would give, told from a small one.
 #pragma once
 
+#include <string>
+
 #include "analyze/evidence.h"
+#include "analyze/rule.h"
 
 namespace warpmark::analyze {
 
+/// The smallest power of two times the batch beyond which twice as much gains less than a tenth, at least twice.
 struct LargerBatch {
-  int times = 1;            ///< as large
+  int times = 2;            ///< as large
+  bool fills = false;       ///< the GPU; else it is `most` times, and more would gain
   double samples_gain = 1;  ///< samples a second, over those of the recorded batch
-  int full_at = 1;  ///< smallest power of two times the batch beyond which twice as much gains less than a tenth
 };
 
-/// Forty-eight times the batch.
-[[nodiscard]] LargerBatch larger_batch(const Evidence& evidence);
+/// At most `most` times the batch.
+[[nodiscard]] LargerBatch larger_batch(const Evidence& evidence, int most);
 
-/// Samples a second with a batch `times` as large.
-[[nodiscard]] double larger_batch_gain(const Evidence& evidence, int times);
+/// A gain in samples a second as an interval: never more than as many times as the batch is larger.
+[[nodiscard]] Gain gain_per_sample(const LargerBatch& larger, const Calibration& calibration, std::string method);
 
 [[nodiscard]] int multiprocessors(const RankEvidence& rank);
 /// Share of the GPU's multiprocessors that a kernel's blocks occupy; 1 if its shape is not known.

@@ -1,7 +1,7 @@
 // Communication between GPUs that no computation overlaps. Waiting for a rank that has more work is load_imbalance;
 // waiting that comes from meeting so often (equal work, unequal instants) is communication. What cures it depends on
-// why it is exposed: it goes over the host, the host splits it into many small units, there is more of it than
-// computation to hide it behind, or nothing overlaps although it could.
+// why it is exposed: it goes over the host, gradients are reduced for every micro-batch, the host splits it into many
+// small units, there is more of it than computation to hide it behind, or nothing overlaps although it could.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "analyze/imbalance.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/larger_batch.h"
+#include "analyze/rules/micro_batches.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -24,7 +25,7 @@ constexpr double kNormsLeft = 0.15;           // one operator where a synchroniz
 // Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
 constexpr double kHideable = 0.8;
 constexpr double kOverlapping = 0.02;  // of the collectives' time
-constexpr int kTimes = 24;             // two programs were given 16 and 32 times their batch
+constexpr int kMostTimes = 24;         // two programs were given 16 and 32 times their batch
 constexpr Calibration kPerSample = {1.0, 0.0};
 
 // NCCL user guide: "ncclAllReduce", "Group Calls" (several collectives as one launch), "NCCL_DEBUG".
@@ -47,6 +48,14 @@ constexpr Advice kKeepUsed = {
     nullptr,          "model = DistributedDataParallel(model, static_graph=True)  # without find_unused_parameters",
     nullptr,
 };
+// PyTorch, DistributedDataParallel.no_sync and FSDPModule.set_requires_gradient_sync.
+const Recommendation kReduceOnce = {AdviceKind::code, "Reduce gradients once a step: after the last micro-batch.",
+                                    "with model.no_sync():  # but for the last micro-batch\n"
+                                    "    model(micro_batch).loss.backward()"};
+const Recommendation kShardsOnce = {AdviceKind::code,
+                                    "Scatter gradients once a step, and keep parameters gathered until then.",
+                                    "model.set_requires_gradient_sync(last)  # last: of a step's micro-batches\n"
+                                    "model.set_reshard_after_backward(last)"};
 constexpr Advice kOwnStream = {
     AdviceKind::code,
     "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
@@ -110,7 +119,14 @@ void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& 
   }
 }
 
-enum class Exposure { over_host, small_units, synchronized_norms, more_than_compute, not_overlapped };
+enum class Exposure {
+  over_host,
+  every_micro_batch,
+  small_units,
+  synchronized_norms,
+  more_than_compute,
+  not_overlapped,
+};
 
 /// Communication of a step without waiting for other ranks, and computation, ns.
 struct Balance {
@@ -162,20 +178,22 @@ double host_share_of_norms(const RankEvidence& rank) {
                        [](std::string_view name) { return name.find("SyncBatchNorm") != std::string_view::npos; });
 }
 
-/// The host's shares of the steps, in what cures a rank's exposed communication by itself.
-struct HostShares {
-  double sharding = 0;
-  double norms = 0;
+/// What cures a rank's exposed communication by itself.
+struct Causes {
+  double sharding = 0;  ///< share of the host in the steps
+  double norms = 0;     ///< the same
+  int reductions = 1;   ///< of the same gradients, a step
 };
 
 /// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
 /// with computation may be activations, which grow with the batch.
 bool overlaps_in_part(const Traffic& traffic) { return traffic.overlapped_ns > kOverlapping * traffic.time_ns; }
 
-Exposure exposure_of(const RankEvidence& rank, const HostShares& host) {
+Exposure exposure_of(const RankEvidence& rank, const Causes& causes) {
   if (reduces_over_host(rank)) return Exposure::over_host;
-  if (host.sharding > kMuchSharding) return Exposure::small_units;
-  if (host.norms > kMuchNormalising) return Exposure::synchronized_norms;
+  if (causes.sharding > kMuchSharding) return Exposure::small_units;
+  if (causes.norms > kMuchNormalising) return Exposure::synchronized_norms;
+  if (causes.reductions > 1) return Exposure::every_micro_batch;
   const Balance balance = balance_of(rank);
   const bool too_much = balance.communication > kHideable * balance.compute;
   return too_much && overlaps_in_part(traffic_in_steps(rank)) ? Exposure::more_than_compute : Exposure::not_overlapped;
@@ -204,41 +222,51 @@ bool sends_16_bits(const Evidence& evidence) {
 }
 
 /// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
-void recommend(const Evidence& evidence, Exposure exposure, const HostShares& host, Finding& finding) {
+void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes, Finding& finding) {
   const bool torch = evidence.framework == Framework::pytorch;
+  const LargerBatch larger = larger_batch(evidence, kMostTimes);
   const Recommendation reduce_less = {
       AdviceKind::code,
       torch ? "Reduce gradients less often: a larger batch per GPU, or accumulate over several."
             : "Communicate less often: a larger batch or domain on each GPU.",
-      batch_snippet(evidence, kTimes,
+      batch_snippet(evidence, larger.times,
                     torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
+  if (causes.reductions > 1) {
+    finding.evidence.push_back(
+        count_fact("reductions_per_step", "The same gradients are reduced, times a step", causes.reductions));
+    finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
+  }
   switch (exposure) {
     case Exposure::over_host: advise(evidence, {kReduceOnGpus}, finding); return;
     case Exposure::small_units:
       finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
                                          "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
-      finding.gain = gain_around(1 / (1 - std::min(host.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
+      finding.gain = gain_around(1 / (1 - std::min(causes.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
                                  "the host's share in the sharding, with a sixth of the units left");
       finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
                                          "fully_shard(layer, reshard_after_forward=False)"});
       return;
     case Exposure::synchronized_norms:
       finding.evidence.push_back(
-          share_fact("norms_host_share", "Of the step the host normalises over all ranks", host.norms));
+          share_fact("norms_host_share", "Of the step the host normalises over all ranks", causes.norms));
       finding.recommendations.push_back(
           {AdviceKind::code,
            "Normalise on each GPU by itself where its batch allows: a synchronized norm is a collective and a dozen "
            "calls.",
            "nn.BatchNorm2d(channels)  # without nn.SyncBatchNorm.convert_sync_batchnorm"});
-      finding.gain = gain_around(1 / (1 - std::min(host.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
+      finding.gain = gain_around(1 / (1 - std::min(causes.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
                                  "the host's share in the synchronized norms, with a seventh of it left");
+      break;
+    case Exposure::every_micro_batch:
+      finding.gain =
+          gain_around(speedup_if_reduced_once(evidence, causes.reductions), kMultiGpuCommRule.calibration,
+                      fmt::format("replay with gradients reduced once a step, not {} times", causes.reductions));
       break;
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
-      finding.gain =
-          gain_around(larger_batch_gain(evidence, kTimes), kPerSample,
-                      fmt::format("replay with a batch {} times as large and the same communication", kTimes));
-      finding.gain.per_sample = true;
+      finding.gain = gain_per_sample(
+          larger, kPerSample,
+          fmt::format("replay with a batch {} times as large and the same communication", larger.times));
       break;
     case Exposure::not_overlapped: break;
   }
@@ -293,13 +321,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(
         time_fact("over_host_per_step", "Copies and waits around them, per step", lost_over_host_ns(rank)));
   }
-  const HostShares host{host_share_of_sharding(rank), host_share_of_norms(rank)};
-  if (host.sharding > 0) {
+  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_a_step(rank)};
+  if (causes.sharding > 0) {
     finding.evidence.push_back(
-        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", host.sharding));
+        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", causes.sharding));
   }
   add_bandwidth(evidence, rank, finding);
-  recommend(evidence, exposure_of(rank, host), host, finding);
+  recommend(evidence, exposure_of(rank, causes), causes, finding);
   const bool over_host = reduces_over_host(rank);
   show_works(
       rank,
