@@ -1,0 +1,240 @@
+// What cures exposed communication depends on why it is exposed: it goes over the host, gradients are reduced for every
+// micro-batch, the host splits it into many small units, there is more of it than computation to hide it behind, or
+// nothing overlaps although it could.
+#include "analyze/rules/comm_cures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/rules/host_reduction.h"
+#include "analyze/rules/larger_batch.h"
+#include "analyze/rules/micro_batches.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kMuchSharding = 0.3;         // of the host's time
+constexpr double kUnitsLeft = 1.0 / 6;        // a layer of a transformer has four to seven matrices
+constexpr Calibration kPerUnit = {1.0, 0.2};  // three programs: 1.16 to 1.39 times what was foretold
+constexpr double kMuchNormalising = 0.2;      // of the host's time
+constexpr double kNormsLeft = 0.15;           // one operator where a synchronized norm has about ten and a collective
+// Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
+constexpr double kHideable = 0.8;
+constexpr double kOverlapping = 0.02;  // of the collectives' time
+constexpr int kMostTimes = 24;         // two programs were given 16 and 32 times their batch
+constexpr Calibration kPerSample = {1.0, 0.0};
+
+// NCCL user guide: "ncclAllReduce", "Group Calls" (several collectives as one launch), "NCCL_DEBUG".
+constexpr Advice kReduceOnGpus = {
+    AdviceKind::code,
+    "Reduce on the GPUs with NCCL, not on the host.",
+    "ncclAllReduce(device_send, device_receive, count, ncclFloat, ncclSum, communicator, stream);",
+    "torch.distributed.init_process_group('nccl'); model = DistributedDataParallel(model.cuda())",
+    "grads = jax.lax.pmean(grads, axis_name='batch')",
+};
+constexpr Advice kBuckets = {
+    AdviceKind::code, "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
+    nullptr,          "model = DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)",
+    nullptr,
+};
+// PyTorch, DistributedDataParallel, "find_unused_parameters": walks the graph in every step and sends which were used.
+constexpr const char* kSearchesUnused = "torch.distributed.ddp.reducer::search_unused_parameters";
+constexpr Advice kKeepUsed = {
+    AdviceKind::code, "Do not search for unused parameters in every step: leave out those that never take part.",
+    nullptr,          "model = DistributedDataParallel(model, static_graph=True)  # without find_unused_parameters",
+    nullptr,
+};
+// PyTorch, DistributedDataParallel.no_sync and FSDPModule.set_requires_gradient_sync.
+const Recommendation kReduceOnce = {AdviceKind::code, "Reduce gradients once a step: after the last micro-batch.",
+                                    "with model.no_sync():  # but for the last micro-batch\n"
+                                    "    model(micro_batch).loss.backward()"};
+const Recommendation kShardsOnce = {AdviceKind::code,
+                                    "Scatter gradients once a step, and keep parameters gathered until then.",
+                                    "model.set_requires_gradient_sync(last)  # last: of a step's micro-batches\n"
+                                    "model.set_reshard_after_backward(last)"};
+constexpr Advice kOwnStream = {
+    AdviceKind::code,
+    "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
+    "ncclGroupStart();\n"
+    "for (auto& part : parts) ncclAllReduce(part.send, part.receive, part.count, ncclFloat, ncclSum, communicator, "
+    "communication_stream);\n"
+    "ncclGroupEnd();",
+    nullptr,
+    "os.environ['XLA_FLAGS'] = '--xla_gpu_enable_latency_hiding_scheduler=true'  # before import jax",
+};
+constexpr Advice kSendIn16Bits = {
+    AdviceKind::code,
+    "Send in 16 bits what may be rounded, such as gradients.",
+    "ncclAllReduce(send, receive, count, ncclBfloat16, ncclSum, communicator, stream);",
+    "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
+    "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
+    "grads = jax.tree.map(lambda g: g.astype(jnp.bfloat16), grads)  # before they are summed up",
+};
+constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
+constexpr Advice kShowPath = {
+    AdviceKind::environment, "See which path NCCL takes (NVLink, PCIe, network).", kNcclDebug, kNcclDebug, kNcclDebug,
+};
+
+enum class Exposure {
+  over_host,
+  every_micro_batch,
+  small_units,
+  synchronized_norms,
+  more_than_compute,
+  not_overlapped,
+};
+
+/// Communication of a step without waiting for other ranks, and computation, ns.
+struct Balance {
+  double communication = 0;
+  double compute = 0;
+};
+
+Balance balance_of(const RankEvidence& rank) {
+  Balance sum;
+  for (const ReplayWork& one : rank.replay.works()) {
+    const Category category = rank.list.works[one.work].category;
+    if (category == Category::communication) sum.communication += static_cast<double>(one.duration_ns);
+    if (is_compute(category)) sum.compute += static_cast<double>(one.duration_ns);
+  }
+  const double steps = std::max(1, rank.replay.steps());
+  return {sum.communication / steps, sum.compute / steps};
+}
+
+/// Share of the steps that the host spends in ranges whose name `wanted` accepts.
+template <typename Wanted>
+double host_share_of(const RankEvidence& rank, Wanted wanted) {
+  const EventColumns& events = rank.timeline->events;
+  std::vector<bool> counts(rank.timeline->names.size());
+  for (NameId i = 0; i < counts.size(); ++i) counts[i] = wanted(rank.timeline->names.at(i));
+  if (std::find(counts.begin(), counts.end(), true) == counts.end()) return 0;  // without a look at every event
+  std::vector<Interval> ranges;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    if ((kind == EventKind::annotation || kind == EventKind::op) && counts[events.name[i]])
+      ranges.push_back({events.start[i], events.end(i)});
+  }
+  if (ranges.empty()) return 0;
+  const Coverage covered(united(std::move(ranges)));
+  return static_cast<double>(covered.covered(rank.steps.start(), rank.steps.end())) /
+         std::max(1.0, static_cast<double>(rank.steps.length()));
+}
+
+/// On gathering parameters and scattering gradients of sharded modules, in the ranges that PyTorch's FSDP records.
+double host_share_of_sharding(const RankEvidence& rank) {
+  return host_share_of(rank, [](std::string_view name) {
+    return name.starts_with("FSDP::") || name.starts_with("FullyShardedDataParallel") ||
+           name.starts_with("RegisterPostBackwardFunction");
+  });
+}
+
+/// On normalisations that all ranks do together, as PyTorch names them.
+double host_share_of_norms(const RankEvidence& rank) {
+  return host_share_of(rank,
+                       [](std::string_view name) { return name.find("SyncBatchNorm") != std::string_view::npos; });
+}
+
+/// What cures a rank's exposed communication by itself.
+struct Causes {
+  double sharding = 0;  ///< share of the host in the steps
+  double norms = 0;     ///< the same
+  int reductions = 1;   ///< of the same gradients, a step
+};
+
+/// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
+/// with computation may be activations, which grow with the batch.
+bool overlaps_in_part(double overlap) { return overlap > kOverlapping; }
+
+Exposure exposure_of(const RankEvidence& rank, const Causes& causes, double overlap) {
+  if (reduces_over_host(rank)) return Exposure::over_host;
+  if (causes.sharding > kMuchSharding) return Exposure::small_units;
+  if (causes.norms > kMuchNormalising) return Exposure::synchronized_norms;
+  if (causes.reductions > 1) return Exposure::every_micro_batch;
+  const Balance balance = balance_of(rank);
+  const bool too_much = balance.communication > kHideable * balance.compute;
+  return too_much && overlaps_in_part(overlap) ? Exposure::more_than_compute : Exposure::not_overlapped;
+}
+
+/// Whether the recording knows the types of what is sent, and none is wider than 16 bits.
+bool sends_16_bits(const Evidence& evidence) {
+  bool any = false;
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (const Collective& one : rank.timeline->collectives) {
+      any = true;
+      if (!contains_any(rank.timeline->names.at(one.data_type), {"half", "bfloat16", "float8"})) return false;
+    }
+  }
+  return any;
+}
+
+/// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
+void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes, Finding& finding) {
+  const bool torch = evidence.framework == Framework::pytorch;
+  const LargerBatch larger = larger_batch(evidence, kMostTimes);
+  const Recommendation reduce_less = {
+      AdviceKind::code,
+      torch ? "Reduce gradients less often: a larger batch per GPU, or accumulate over several."
+            : "Communicate less often: a larger batch or domain on each GPU.",
+      batch_snippet(evidence, larger.times,
+                    torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
+  if (causes.reductions > 1) {
+    finding.evidence.push_back(
+        count_fact("reductions_per_step", "The same gradients are reduced, times a step", causes.reductions));
+    finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
+  }
+  switch (exposure) {
+    case Exposure::over_host: advise(evidence, {kReduceOnGpus}, finding); return;
+    case Exposure::small_units:
+      finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
+                                         "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
+      finding.gain = gain_around(1 / (1 - std::min(causes.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
+                                 "the host's share in the sharding, with a sixth of the units left");
+      finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
+                                         "fully_shard(layer, reshard_after_forward=False)"});
+      return;
+    case Exposure::synchronized_norms:
+      finding.evidence.push_back(
+          share_fact("norms_host_share", "Of the step the host normalises over all ranks", causes.norms));
+      finding.recommendations.push_back(
+          {AdviceKind::code,
+           "Normalise on each GPU by itself where its batch allows: a synchronized norm is a collective and a dozen "
+           "calls.",
+           "nn.BatchNorm2d(channels)  # without nn.SyncBatchNorm.convert_sync_batchnorm"});
+      finding.gain = gain_around(1 / (1 - std::min(causes.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
+                                 "the host's share in the synchronized norms, with a seventh of it left");
+      break;
+    case Exposure::every_micro_batch:
+      finding.gain =
+          gain_around(speedup_if_reduced_once(evidence, causes.reductions), kMultiGpuCommRule.calibration,
+                      fmt::format("replay with gradients reduced once a step, not {} times", causes.reductions));
+      break;
+    case Exposure::more_than_compute:
+      finding.recommendations.push_back(reduce_less);
+      finding.gain = gain_per_sample(
+          larger, kPerSample,
+          fmt::format("replay with a batch {} times as large and the same communication", larger.times));
+      break;
+    case Exposure::not_overlapped: break;
+  }
+  advise(evidence, {kBuckets, kOwnStream}, finding);
+  if (evidence.rank().timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
+  if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
+  if (!sends_16_bits(evidence)) advise(evidence, {kSendIn16Bits}, finding);
+  advise(evidence, {kShowPath}, finding);
+}
+
+}  // namespace
+
+void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding) {
+  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_a_step(rank)};
+  if (causes.sharding > 0) {
+    finding.evidence.push_back(
+        share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", causes.sharding));
+  }
+  recommend(evidence, exposure_of(rank, causes, overlap), causes, finding);
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,14 @@
+// What cures communication that computation does not hide, and what the cure gains.
+#pragma once
+
+#include "analyze/evidence.h"
+#include "model/finding.h"
+
+namespace warpmark::analyze {
+
+/// Adds the recommendations to multi_gpu_comm's finding, of the rank whose communication is exposed most, the evidence
+/// that they rest on, and the gain where the replay without communication does not tell it. `overlap`: share of the
+/// collectives' time that computation hides.
+void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding);
+
+}  // namespace warpmark::analyze
