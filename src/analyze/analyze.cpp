@@ -153,6 +153,16 @@ double unexplained_idle(const Analysis& analysis) {
   return share;
 }
 
+/// What a note may gain all the same: nothing that is wrong, but a larger step forward than its share tells.
+std::string most_to_gain(const Analysis& analysis) {
+  constexpr double kMuch = 1.1;  // at least
+  const auto gains = [](const Finding& finding) { return finding.gain.per_sample ? 1.0 : finding.gain.low; };
+  const auto most = std::ranges::max_element(analysis.findings, {}, gains);
+  if (most == analysis.findings.end() || gains(*most) < kMuch) return "";
+  return fmt::format("; the most to gain: {}, {} to {}", most->rule, format_times(most->gain.low),
+                     format_times(most->gain.high));
+}
+
 std::string healthy_verdict(const Analysis& analysis) {
   double largest = 0.01;
   for (const Finding& finding : analysis.findings) largest = std::max(largest, finding.severity / 2);
@@ -160,9 +170,10 @@ std::string healthy_verdict(const Analysis& analysis) {
   constexpr double kMuch = 0.05;
   const bool healthy = unexplained < std::max(kMuch, largest);
   return fmt::format(
-      "Nothing {}worth fixing above {:.0f} % of the {}{}.", healthy ? "" : "that was recorded is ",
+      "Nothing {}worth fixing above {:.0f} % of the {}{}{}.", healthy ? "" : "that was recorded is ",
       std::ceil(largest * 100), analysis.ranks.empty() ? "time" : "step",
-      healthy ? "" : fmt::format(", but the GPU idles {:.0f} % of it and why was not recorded", unexplained * 100));
+      healthy ? "" : fmt::format(", but the GPU idles {:.0f} % of it and why was not recorded", unexplained * 100),
+      most_to_gain(analysis));
 }
 
 std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
