@@ -71,10 +71,16 @@ struct Imbalance {
   double dispatch_ns = 0;      ///< ... for dispatching ...
   double lead_ns = 0;          ///< ... and what waits took of its host's lead
   double blamed_share = 0;     ///< of the critical rank's excess; 0 if no rank waits for it
+  /// Waiting of each rank for computing of which now one rank has more, now another; empty if it is always the same.
+  std::vector<double> in_turns_ns;
   /// Median own work of the others.
   [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
+  /// What of a rank's waiting is imbalance.
+  [[nodiscard]] double explained_ns(std::size_t rank) const {
+    return in_turns_ns.empty() ? explained_ns() : std::max(explained_ns(), in_turns_ns[rank]);
+  }
   /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
   [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }
 };

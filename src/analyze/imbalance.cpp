@@ -1,14 +1,16 @@
 #include "analyze/imbalance.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
+
+#include "analyze/meetings.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMoreOften = 2;               // times as many waits
-constexpr std::int64_t kJustBeforeNs = 5'000;  // the end of a collective: computing still hides it
+constexpr double kMoreOften = 2;    // times as many waits
 constexpr double kHardlyAny = 0.1;  // a rank that dispatches less than this share does something else, not less
 
 /// The share of a rank's idle time while its host does something for `own` that is not there for all: the others' hosts
@@ -59,6 +61,23 @@ double dispatch_ns(const Evidence& evidence, double dispatching_ns) {
   return std::min(dispatching_ns * share_beyond(own, usual), excess_ns(evidence, Part::idle_launch));
 }
 
+/// Of each rank's waiting what is computing that another has more of; empty if hardly another than the latest rank has,
+/// or if hosts or links are the greater part of it.
+std::vector<double> in_turns_ns(const Evidence& evidence, double explained_ns) {
+  constexpr double kMostOfIt = 0.8;    // of a rank's waiting
+  constexpr double kTakesTurns = 0.1;  // of the most that a rank waits
+  constexpr double kLeast = 0.01;      // of the step
+  std::vector<double> waiting = waiting_for_computing_ns(evidence);
+  for (std::size_t r = 0; r < waiting.size(); ++r) {
+    if (waiting[r] < kMostOfIt * evidence.ranks[r].part_ns(Part::idle_waiting_for_rank)) waiting[r] = 0;
+  }
+  std::vector<double> sorted = waiting;
+  std::ranges::sort(sorted, std::ranges::greater());
+  const bool in_turns = sorted[0] > std::max(kClearlyMore * explained_ns, kLeast * evidence.rank().step_ns()) &&
+                        sorted[1] > kTakesTurns * sorted[0];
+  return in_turns ? waiting : std::vector<double>{};
+}
+
 }  // namespace
 
 double median_without(std::vector<double> values, std::size_t left_out) {
@@ -88,6 +107,7 @@ Imbalance imbalance_of(const Evidence& evidence) {
   const double most = result.own_ns[result.latest];
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
   result.late_ns = std::max(0.0, most - median_without(result.own_ns, result.latest));
+  result.in_turns_ns = in_turns_ns(evidence, result.explained_ns());
   if (result.late_ns <= 0 || result.latest != evidence.critical) return result;
   double all = result.loading_ns + result.lead_ns + result.dispatch_ns;
   for (std::size_t i = 0; i < kParts; ++i) {
@@ -110,42 +130,6 @@ double late_excess_ns(const Evidence& evidence, std::initializer_list<Part> part
     }
   }
   return wanted * imbalance.blamed_share;
-}
-
-std::vector<double> waiting_for_host_ns(const Evidence& evidence) {
-  std::vector<double> waiting(evidence.ranks.size());
-  const RankEvidence& late = evidence.rank();
-  const Coverage of_late(late.breakdown.late_host);
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const RankEvidence& rank = evidence.ranks[r];
-    if (&rank == &late) continue;
-    const Coverage own(rank.breakdown.late_host);
-    const std::int64_t shift = rank.timeline->origin_ns + rank.alignment.clock_offset_ns - late.timeline->origin_ns -
-                               late.alignment.clock_offset_ns;
-    const Coverage computing(busy_intervals(rank.list, [](const GpuWork& work) { return is_compute(work.category); }));
-    double all = 0, explained = 0;
-    // Until when no rank was ahead: the end of the last collective that no computing hid and after which computing went
-    // on. What the late rank's host did is known of its own steps, which may begin later.
-    std::int64_t met = std::max(rank.steps.start(), late.steps.start() - shift);
-    std::int64_t ended = met;  // of the last such collective, whether or not computing went on
-    for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
-      const GpuWork& work = rank.list.works[i];
-      if (work.category != Category::communication || !rank.in_steps(work)) continue;
-      const std::int64_t until = rank.alignment.wait_until[i];
-      if (computing.covered(ended, work.start) > 0) met = std::max(met, ended);
-      if (until > work.start && work.start >= met && until + shift <= late.steps.end()) {
-        const std::int64_t wait = until - work.start - computing.covered(work.start, until);
-        const std::int64_t later = of_late.covered(met + shift, until + shift) - own.covered(met, work.start);
-        all += static_cast<double>(wait);
-        if (rank.alignment.late_rank[i] == late.index) {
-          explained += static_cast<double>(std::clamp<std::int64_t>(later, 0, wait));
-        }
-      }
-      if (computing.covered(work.end - kJustBeforeNs, work.end) == 0) ended = std::max(ended, work.end);
-    }
-    if (all > 0) waiting[r] = rank.part_ns(Part::idle_waiting_for_rank) * explained / all;
-  }
-  return waiting;
 }
 
 }  // namespace warpmark::analyze

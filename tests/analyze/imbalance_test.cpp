@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "analyze/analyze.h"
@@ -222,6 +223,35 @@ TEST(Imbalance, waiting_for_a_place_in_the_queue_is_no_dispatching) {
   });
   const Evidence evidence = gather_evidence(session);
   EXPECT_NEAR(evidence.rank().dispatch_ns(), 101 * 5'000, 101 * 1'000);
+}
+
+/// Two ranks, each with 10 ms to compute in one step and 2 ms in the next; `in_turns`: never both the same.
+Analysis of_sizes_drawn(bool in_turns) {
+  std::array<int, 2> taken{};
+  return analyze(on_two_ranks(8,
+                              [&](TimelineScene& scene, int rank) {
+                                const bool large = taken[static_cast<std::size_t>(rank)]++ % 2 == (in_turns ? rank : 0);
+                                for (int i = 0; i < (large ? 100 : 20); ++i) scene.launch(kTensorGemm, 100'000);
+                                scene.launch(kAllReduce, 50'000 + (large || !in_turns ? 0 : 8'000'000));
+                                scene.synchronize();
+                              }),
+                 {.tables = false});
+}
+
+TEST(Imbalance, of_ranks_that_have_more_to_compute_in_turns) {
+  const Analysis analysis = of_sizes_drawn(true);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
+  EXPECT_THAT(analysis.findings.front().title, testing::StartsWith("Ranks have more work in turns"));
+  expect_gain(&analysis.findings.front(), 10.1 / 6.1);
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.1) << "a microsecond is blamed once";
+}
+
+TEST(Imbalance, is_none_where_all_ranks_have_large_steps_together) {
+  const Analysis analysis = of_sizes_drawn(false);
+  const Finding* finding = find(analysis, "load_imbalance");
+  EXPECT_TRUE(finding == nullptr || finding->severity < 0.05);
 }
 
 }  // namespace

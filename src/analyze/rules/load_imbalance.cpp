@@ -183,8 +183,31 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
   }
 }
 
+/// Now one rank has more to compute, now another: steps of different sizes, drawn by each rank on its own.
+Finding of_turns(const Evidence& evidence) {
+  const Imbalance& imbalance = evidence.imbalance;
+  const double step = evidence.rank().undisturbed_step_ns();
+  const double most = std::min(std::ranges::max(imbalance.in_turns_ns), step);
+  Finding finding = make_finding(kLoadImbalanceRule, most, step,
+                                 "Ranks have more work in turns: one waits " + time_text(most) + " a step (" +
+                                     format_percent(most / step) + ") for others");
+  add_evidence(evidence, imbalance, finding);
+  advise(evidence, {kSameWork, kDealOut}, finding);
+  const auto waits_most = std::ranges::max_element(imbalance.in_turns_ns) - imbalance.in_turns_ns.begin();
+  const RankEvidence& waiting = evidence.ranks[static_cast<std::size_t>(waits_most)];
+  show_works(
+      waiting, [&waiting](std::size_t i) { return waiting.list.works[i].category == Category::communication; },
+      finding);
+  double mean = 0;
+  for (const double ns : imbalance.in_turns_ns) mean += ns / static_cast<double>(imbalance.in_turns_ns.size());
+  finding.gain = gain_around(step / std::max(step - mean, kNextToNothing * step), kLoadImbalanceRule.calibration,
+                             "each step's work spread over all ranks");
+  return finding;
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const Imbalance& imbalance = evidence.imbalance;
+  if (!imbalance.in_turns_ns.empty()) return {of_turns(evidence)};
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
   const double lost = std::min(imbalance.explained_ns(), step);

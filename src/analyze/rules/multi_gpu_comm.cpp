@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analyze/collective_traffic.h"
-#include "analyze/imbalance.h"
+#include "analyze/meetings.h"
 #include "analyze/rules/comm_cures.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
@@ -74,9 +74,11 @@ struct Exposed {
   [[nodiscard]] double all() const { return collectives + between + waiting + over_host; }
 };
 
-Exposed exposed_on(const RankEvidence& rank, const Imbalance& imbalance, double for_host_ns) {
+Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns) {
+  const RankEvidence& rank = evidence.ranks[r];
+  const Imbalance& imbalance = evidence.imbalance;
   const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
-  const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns() - for_host;
+  const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns(r) - for_host;
   return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
           reduces_over_host(rank) ? lost_over_host_ns(rank) : 0};
 }
@@ -121,7 +123,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Exposed exposed;
   std::size_t worst = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const Exposed one = exposed_on(evidence.ranks[r], evidence.imbalance, for_host[r]);
+    const Exposed one = exposed_on(evidence, r, for_host[r]);
     if (one.all() > exposed.all()) exposed = one, worst = r;
   }
   const double step = evidence.rank().undisturbed_step_ns();
