@@ -206,8 +206,8 @@ void name_round_trip(std::vector<HostSegment>& segments) {
 
 void name_work_on_download(std::vector<HostSegment>& segments) {
   for (HostSegment& one : segments) {
-    const bool outside = one.cause == HostCause::none || one.cause == HostCause::other;
-    if (outside && one.end - one.start - one.recording_ns >= kLongLoadingNs) one.cause = HostCause::transfer;
+    const bool computes = is_dispatching(one.cause) && one.end - one.start - one.recording_ns >= kLongLoadingNs;
+    if (computes) one.cause = HostCause::transfer;
   }
 }
 

@@ -98,8 +98,8 @@ void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t
 /// Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);
-/// What the host does after a download outside of all operators and calls, longer than the glue between them (300 us),
-/// is work on what it copied, and giving back its memory: renames it to transfer. Before a download that a thread of
+/// What the host does after a download for longer than dispatching takes (300 us), in an operator or outside of all, is
+/// work on what it copied, and giving back its memory: renames it to transfer. Before a download that a thread of
 /// its own launches it makes room for what is copied.
 void name_work_on_download(std::vector<HostSegment>& segments);
 /// Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one

@@ -174,7 +174,8 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
     if (!together.empty()) {
       const GpuWork& before = works[together.back()];
       const bool known = work.launch != kNoEvent && before.launch != kNoEvent;
-      if (!known || (at >= before.end && events.track[work.launch] == events.track[before.launch])) close();
+      const bool after = !known || (at >= before.end && events.track[work.launch] == events.track[before.launch]);
+      if (after && bytes <= kValueBytes) close();  // a value read behind what was moved goes with it
     }
     together.push_back(i);
     bytes += events.value[work.event];
