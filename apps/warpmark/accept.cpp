@@ -39,7 +39,7 @@ Status show_acceptance(Context& context, const ParsedOptions& options, const std
   context.out << rendered(shown, options.get("--format", "text"), render_options(context));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  WM_TRY(make_folder(folder));
+  WM_TRY(make_named_folder(folder));
   for (const char* extension : {"json", "md", "html"}) {
     WM_TRY(write_file(folder / (name + "." + extension), rendered(shown, extension)));
   }

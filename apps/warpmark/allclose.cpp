@@ -13,6 +13,7 @@
 #include "report/table.h"
 #include "warpmark/command.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -147,6 +148,7 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   const auto& files = options.positionals();
   if (files.size() != 2) return usage_error("two files are needed", "warpmark allclose REFERENCE OUTPUT");
   WM_ASSIGN(const auto settings, allclose_options(options));
+  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   WM_ASSIGN(const auto reference, accuracy::read_columns(files[0]));
   WM_ASSIGN(const auto out, accuracy::read_columns(files[1]));
   WM_TRY(check_globs(settings, reference));

@@ -10,6 +10,7 @@
 #include "exchange/catalog.h"
 #include "store/keep.h"
 #include "warpmark/result_files.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -90,6 +91,7 @@ Result<int> export_session(Context& context, const ParsedOptions& options, store
     return usage_error((format == nullptr ? "there is no format '" : "there is no writing of '") + id + "'",
                        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "formats: " + join(known, ", "));
   }
+  if (options.has("--out")) WM_TRY(check_writable(options.get("--out")));
   WM_ASSIGN(const auto session, load_session(store, words.size() > 1 ? words[1] : "last"));
   WM_ASSIGN(const auto exported, format->write(session));
   const std::string file = options.get("--out");

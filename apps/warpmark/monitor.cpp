@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "device/machine.h"
@@ -67,6 +68,7 @@ class Log {
     if (path == "-") {
       out_ = &context.out;
     } else {
+      WM_TRY(check_folder_of(path));
       file_.open(path, std::ios::app);
       if (!file_) return environment_error("cannot write " + path, "choose a file in a folder that you can write");
       out_ = &file_;

@@ -226,7 +226,6 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
   // The recorder sits in the program and has nobody to tell that it cannot write.
-  WM_TRY(make_folder(fs::absolute(record.out).parent_path(), "choose another place with --out"));
   WM_TRY(check_writable(record.out));
   if (std::error_code none; fs::exists(record.out, none) && !fs::is_regular_file(record.out, none)) {
     return usage_error(record.out.string() + " is no file: a recording is put together in one",

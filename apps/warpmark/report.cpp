@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "report/catalog.h"
 #include "warpmark/command.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 
 namespace warpmark::apps {
@@ -24,6 +25,7 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
   if (reporter == nullptr) {
     return usage_error("there is no format '" + format + "'", "formats: " + join(ids_of(report::reporters()), ", "));
   }
+  if (options.has("--output")) WM_TRY(check_writable(options.get("--output")));
   const auto& words = options.positionals();
   WM_ASSIGN(const auto session, load_results(context, options, words.empty() ? "last" : words[0]));
   const bool to_file = options.has("--output");

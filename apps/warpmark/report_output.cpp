@@ -41,7 +41,7 @@ Status write_report(const ParsedOptions& options, const std::string& name, const
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), rendered(shown, "json")));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  WM_TRY(make_folder(folder));
+  WM_TRY(make_named_folder(folder));
   WM_TRY(write_file(folder / (name + ".json"), rendered(shown, "json")));
   WM_TRY(write_file(folder / "report.md", rendered(shown, "md")));
   return write_file(folder / "report.html", rendered(shown, "html"));

@@ -17,6 +17,7 @@ Status check_writable(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(there)) {
     return environment_error("cannot write " + path.string() + ": it is a folder", "name a file in it");
   }
+  WM_TRY(check_folder_of(path));
   // A file is replaced in its folder, that of what a link names; a device or a pipe is written into.
   std::filesystem::path asked = path;
   if (!std::filesystem::exists(there)) asked = std::filesystem::absolute(path).parent_path();
@@ -26,14 +27,23 @@ Status check_writable(const std::filesystem::path& path) {
                            "choose a file in a folder that you can write");
 }
 
-Status check_outputs(const ParsedOptions& options) {
-  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  if (!options.has("--out")) return {};
-  const std::filesystem::path folder = options.get("--out");
-  WM_TRY(make_folder(folder, "choose another folder"));
-  if (access(folder.c_str(), W_OK) == 0) return {};
+Status check_output_folder(const std::filesystem::path& folder) {
+  std::error_code none;
+  std::filesystem::path asked = folder;
+  if (!asked.has_filename()) asked = asked.parent_path();
+  const auto there = std::filesystem::status(asked, none);
+  if (!std::filesystem::exists(there)) return check_writable(asked);  // it is made when there is something to put in
+  if (!std::filesystem::is_directory(there)) {
+    return environment_error("cannot write into " + folder.string() + ": it is no folder", "choose another folder");
+  }
+  if (access(asked.c_str(), W_OK) == 0) return {};
   return environment_error("cannot write into " + folder.string() + ": " + std::strerror(errno),
                            "choose another folder");
+}
+
+Status check_outputs(const ParsedOptions& options) {
+  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
+  return options.has("--out") ? check_output_folder(options.get("--out")) : Status();
 }
 
 Status write_session_files(const ParsedOptions& options, const Session& session) {
@@ -43,6 +53,7 @@ Status write_session_files(const ParsedOptions& options, const Session& session)
   if (options.has("--json")) WM_TRY(write(options.get("--json"), "json"));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
+  WM_TRY(make_named_folder(folder));
   WM_TRY(write(folder / "results.json", "json"));
   WM_TRY(write(folder / "report.txt", "text"));
   WM_TRY(write(folder / "report.md", "md"));

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "base/files.h"
 #include "measure/round.h"
 #include "store/location.h"
 #include "warpmark/result_files.h"
@@ -11,9 +12,16 @@
 namespace warpmark::apps {
 
 Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
-  if (options.has("--db")) return options.get("--db");
-  WM_ASSIGN(const auto path, store::default_store_path(context.environment));
-  return path.string();
+  const char* named = context.environment("WARPMARK_DB");
+  std::string location = options.get("--db", named != nullptr ? named : "");
+  if (location.empty()) {
+    WM_ASSIGN(const auto path, store::default_store_path(context.environment));
+    WM_TRY(make_folder(path.parent_path(), "name a file in a folder that you can write with --db or WARPMARK_DB"));
+    return path.string();
+  }
+  // Whatever is to stand beside it, such as a journal, would make the folder of a mistyped path.
+  if (!store::is_postgres(location)) WM_TRY(check_folder_of(location));
+  return location;
 }
 
 Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {

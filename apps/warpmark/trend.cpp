@@ -11,6 +11,7 @@
 #include "warpmark/command.h"
 #include "warpmark/option_values.h"
 #include "warpmark/report_output.h"
+#include "warpmark/session_output.h"
 #include "warpmark/store_access.h"
 #include "warpmark/trend_series.h"
 
@@ -47,7 +48,7 @@ std::string rendered_trend(const Trend& trend, const std::string& format, const 
 }
 
 Status write_trend_files(const std::filesystem::path& folder, const Trend& trend) {
-  WM_TRY(make_folder(folder));
+  WM_TRY(make_named_folder(folder));
   WM_TRY(write_file(folder / "trend.json", rendered_trend(trend, "json", {})));
   WM_TRY(write_file(folder / "trend.md", rendered_trend(trend, "md", {})));
   WM_TRY(write_file(folder / "trend.html", rendered_trend(trend, "html", {})));
@@ -60,6 +61,7 @@ Status write_trend_files(const std::filesystem::path& folder, const Trend& trend
 Result<int> run_trend(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto wanted, trend_options_of(options));
   WM_ASSIGN(const auto format, format_of(options));
+  if (options.has("--out")) WM_TRY(check_output_folder(options.get("--out")));
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN(auto trend, trend_of(*store, wanted));
   trend.command = command_line_of(context);

@@ -9,15 +9,19 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace warpmark {
 namespace {
 
-Error file_error(const char* verb, const std::filesystem::path& path, int code) {
+Error write_error(const std::filesystem::path& path, int code) {
+  if (code == ENOENT) {
+    if (const Status folder = check_folder_of(path); !folder.ok()) return folder.error();
+  }
   std::string hint;
-  if (code == ENOENT) hint = "check the path";
   if (code == EACCES || code == EROFS) hint = "choose a place you may write to, or change the permissions";
   if (code == ENOSPC || code == EDQUOT) hint = "free some disk space or choose another place";
-  return environment_error(std::string("cannot ") + verb + " " + path.string() + ": " + std::strerror(code), hint);
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(code), hint);
 }
 
 /// Closes on every path out.
@@ -53,22 +57,22 @@ std::filesystem::path target_of(const std::filesystem::path& path) {
 
 Status copy_into_stream(const std::filesystem::path& from, const std::filesystem::path& path) {
   const Descriptor file{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return file_error("read", from, errno);
+  if (file.fd < 0) return read_error(from, errno);
   const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-  if (stream.fd < 0) return file_error("write", path, errno);
+  if (stream.fd < 0) return write_error(path, errno);
   std::string chunk(1 << 16, '\0');
   for (;;) {
     const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("read", from, errno);
+    if (got < 0) return read_error(from, errno);
     if (got == 0) return {};
-    if (!write_all(stream.fd, {chunk.data(), static_cast<std::size_t>(got)})) return file_error("write", path, errno);
+    if (!write_all(stream.fd, {chunk.data(), static_cast<std::size_t>(got)})) return write_error(path, errno);
   }
 }
 
 Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-  if (stream.fd < 0 || !write_all(stream.fd, bytes)) return file_error("write", path, errno);
+  if (stream.fd < 0 || !write_all(stream.fd, bytes)) return write_error(path, errno);
   return {};
 }
 
@@ -76,7 +80,7 @@ Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return file_error("read", path, errno);
+  if (file.fd < 0) return read_error(path, errno);
   std::string bytes;
   struct stat facts {};
   if (::fstat(file.fd, &facts) == 0 && facts.st_size > 0 && facts.st_size <= cap_bytes) {
@@ -86,7 +90,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
   for (;;) {
     const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("read", path, errno);
+    if (got < 0) return read_error(path, errno);
     if (got == 0) return bytes;
     bytes.append(chunk.data(), static_cast<std::size_t>(got));
     if (static_cast<std::int64_t>(bytes.size()) > cap_bytes) {
@@ -101,10 +105,10 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   if (is_stream(std::filesystem::status(path, none))) return write_stream(path, bytes);
   const auto temporary = temporary_for(path);
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (file.fd < 0) return file_error("write", path, errno);
+  if (file.fd < 0) return write_error(path, errno);
   const auto fail = [&](int code) -> Status {
     ::unlink(temporary.c_str());
-    return file_error("write", path, code);
+    return write_error(path, code);
   };
   if (!write_all(file.fd, bytes)) return fail(errno);
   if (::fsync(file.fd) != 0) return fail(errno);
@@ -131,7 +135,7 @@ Status put_in_place(const std::filesystem::path& temporary, const std::filesyste
   if (::rename(temporary.c_str(), target_of(path).c_str()) == 0) return {};
   const int code = errno;
   ::unlink(temporary.c_str());
-  return file_error("write", path, code);
+  return write_error(path, code);
 }
 
 Status make_folder(const std::filesystem::path& path, const std::string& hint) {
@@ -139,6 +143,31 @@ Status make_folder(const std::filesystem::path& path, const std::string& hint) {
   std::filesystem::create_directories(path, failure);
   if (!failure) return {};
   return environment_error("cannot create " + path.string() + ": " + failure.message(), hint);
+}
+
+Status make_named_folder(const std::filesystem::path& path) {
+  std::error_code failure;
+  std::filesystem::path named = path;
+  if (!named.has_filename()) named = named.parent_path();  // "results/" is the folder "results"
+  if (std::filesystem::is_directory(named, failure)) return {};
+  WM_TRY(check_folder_of(named));
+  return make_folder(named, "choose another folder");
+}
+
+Status check_folder_of(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto folder = std::filesystem::absolute(path, failure).parent_path();
+  if (failure || std::filesystem::exists(folder, failure)) return {};  // what is there tells why it cannot be used
+  return environment_error("cannot write " + path.string() + ": the folder " + folder.string() + " does not exist",
+                           "make it with: mkdir -p " + shell_quote(folder.string()));
+}
+
+Error read_error(const std::filesystem::path& path, int code) {
+  const std::string what = "cannot read " + path.string() + ": " + std::strerror(code);
+  const bool leads_nowhere = code == ENOENT || code == ENOTDIR || code == ELOOP || code == ENAMETOOLONG;
+  if (leads_nowhere) return data_error(what, "check the path");
+  if (code == EISDIR) return data_error(what, "name a file in it");
+  return environment_error(what, code == EACCES ? "change its permissions, or read it as another user" : "");
 }
 
 std::string first_line(const std::filesystem::path& path) {

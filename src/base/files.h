@@ -24,9 +24,17 @@ namespace warpmark {
 /// Makes that file, closed and complete, the content of `path`, as write_file does; it is gone afterwards in any case.
 [[nodiscard]] Status put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path);
 
-/// Creates the folder and those above it; nothing to do where it exists. Environment error "cannot create ...", with
-/// this hint.
+/// Creates the folder and those above it, as for a place of our own; nothing to do where it exists. Environment error
+/// "cannot create ...", with this hint.
 [[nodiscard]] Status make_folder(const std::filesystem::path& path, const std::string& hint = {});
+/// For a folder that the user named: makes it, but none above it, so that a mistyped path leaves nothing behind.
+[[nodiscard]] Status make_named_folder(const std::filesystem::path& path);
+/// Whether the folder that `path` is to be written into is there; else an environment error that says how to make it.
+[[nodiscard]] Status check_folder_of(const std::filesystem::path& path);
+
+/// Why an input cannot be read: a data error if nothing is there to be read, an environment error if the machine
+/// refuses. `code` is an errno.
+[[nodiscard]] Error read_error(const std::filesystem::path& path, int code);
 
 /// The first line of a small system file (/proc, /sys) without its newline; empty if it cannot be read.
 [[nodiscard]] std::string first_line(const std::filesystem::path& path);

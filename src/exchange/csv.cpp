@@ -273,15 +273,15 @@ Result<std::vector<Session>> read_csv(const Document& document) {
   return reader.finish();
 }
 
-/// Names of the parameters of all runs, in the order of their first use. Unsupported if they are too many for columns.
+/// Names of the parameters of all runs, in the order of their first use. Data error if they are too many for columns.
 Result<std::vector<std::string>> parameters_of(const Session& session) {
   std::vector<std::string> names;
   for (const Run& run : session.runs) {
     for (const auto& [name, value] : run.params.items()) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       if (names.size() <= kMostParams) continue;
-      return unsupported_error(fmt::format("{} has more than {} parameters, a column each", session.id, kMostParams),
-                               "--format warpmark writes all of them");
+      return data_error(fmt::format("{} has more than {} parameters, a column each", session.id, kMostParams),
+                        "--format warpmark writes all of them");
     }
   }
   return names;

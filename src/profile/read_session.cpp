@@ -185,15 +185,16 @@ Status add_folder(const fs::path& folder, const ReadOptions& options, ProfileSes
 }  // namespace
 
 Result<ProfileSession> read_source(ByteSource& source, const ReadOptions& options) {
-  WM_ASSIGN(const std::string_view head, source.head(kSniffBytes));
-  const Choice choice = choose(head);
-  if (choice.reader == nullptr) return refuse(source, head, choice.near_miss);
-  ProfileSession session;
-  if (const Status status = choice.reader->read(source, options, session); !status.ok()) {
-    Error error = status.error();
+  const auto named = [&](Error error) {
     if (!source.path().empty()) error.what = source.path().string() + ": " + error.what;
     return error;
-  }
+  };
+  const auto head = source.head(kSniffBytes);
+  if (!head.ok()) return named(head.error());
+  const Choice choice = choose(*head);
+  if (choice.reader == nullptr) return refuse(source, *head, choice.near_miss);
+  ProfileSession session;
+  if (const Status status = choice.reader->read(source, options, session); !status.ok()) return named(status.error());
   for (Timeline& timeline : session.ranks) {
     if (timeline.source.empty()) timeline.source = source.path().string();
     if (timeline.format.empty()) timeline.format = choice.reader->id;

@@ -127,15 +127,14 @@ Result<std::size_t> ByteSource::read(std::span<char> into) {
 Result<std::unique_ptr<ByteSource>> open_source(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    return environment_error("cannot open " + path.string() + ": " + std::strerror(errno),
-                             errno == ENOENT ? "check the path" : "");
+    return read_error(path, errno);
   }
   auto bytes = std::make_unique<FileBytes>(descriptor);
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0) {
-    return environment_error("cannot look at " + path.string() + ": " + std::strerror(errno));
+    return read_error(path, errno);
   }
-  if (S_ISDIR(status.st_mode)) return environment_error(path.string() + " is a folder, not a file");
+  if (S_ISDIR(status.st_mode)) return data_error(path.string() + " is a folder, not a file");
   (void)::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint: what it returns does not matter
   const std::int64_t size = S_ISREG(status.st_mode) ? status.st_size : -1;
   return std::unique_ptr<ByteSource>(std::make_unique<UnpackedSource>(path, size, std::move(bytes)));

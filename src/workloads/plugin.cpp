@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <utility>
 
+#include "base/files.h"
 #include "base/units.h"
 #include "workloads/catalog.h"
 
@@ -279,7 +282,9 @@ Result<Plugin> load_plugin(const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   content->library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (content->library == nullptr) {
-    return environment_error("cannot load the plugin " + path + ": " + dlerror(), "is it a shared library for x86-64?");
+    const std::string reason = dlerror();
+    if (std::error_code none; !std::filesystem::exists(file, none)) return read_error(path, ENOENT);
+    return environment_error("cannot load the plugin " + path + ": " + reason, "is it a shared library for x86-64?");
   }
   using Entry = const wm_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(content->library, "warpmark_plugin"));

@@ -90,7 +90,7 @@ TEST(ImportBounds, of_a_table_are_those_of_its_export) {
   for (int i = 0; i < 257; ++i) session.runs[0].params.set("p" + std::to_string(i), std::int64_t{1});
   const auto exported = find_in(formats(), "csv")->write(session);
   ASSERT_FALSE(exported.ok());
-  EXPECT_EQ(exported.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(exported.error().kind, ErrorKind::data);
   EXPECT_EQ(exported.error().what, session.id + " has more than 256 parameters, a column each");
 }
 

@@ -142,7 +142,7 @@ TEST(Session, refuses_nothing_and_empty_folders) {
   const std::vector<fs::path> paths{tree.root()};
   EXPECT_EQ(read_session(paths).error().kind, ErrorKind::data);
   const std::vector<fs::path> missing{tree.root() / "no"};
-  EXPECT_EQ(read_session(missing).error().kind, ErrorKind::environment);
+  EXPECT_EQ(read_session(missing).error().kind, ErrorKind::data);
 }
 
 TEST(Readers, have_ids_and_summaries_and_take_no_foreign_text) {

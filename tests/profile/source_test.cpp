@@ -80,7 +80,7 @@ TEST(Source, says_why_a_file_cannot_be_opened) {
   const warpmark::test::FakeTree tree;
   const auto missing = open_source(tree.root() / "missing.json");
   ASSERT_FALSE(missing.ok());
-  EXPECT_EQ(missing.error().kind, ErrorKind::environment);
+  EXPECT_EQ(missing.error().kind, ErrorKind::data);
   EXPECT_NE(missing.error().what.find("missing.json"), std::string::npos);
   EXPECT_FALSE(open_source(tree.root()).ok());
 }

@@ -29,13 +29,12 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-TEST(OpenSqlite, makes_the_folder_and_uses_the_write_ahead_log) {
+TEST(OpenSqlite, uses_the_write_ahead_log) {
   const TemporaryFolder folder;
-  const auto file = folder.path() / "a" / "b" / "warpmark.db";
-  const auto store = open_sqlite(file);
+  const auto store = open_sqlite(folder.file());
   ASSERT_TRUE(store.ok()) << store.error().what;
   ASSERT_TRUE((*store)->begin(sample_session("s1")).ok());
-  EXPECT_TRUE(std::filesystem::exists(file.string() + "-wal"));
+  EXPECT_TRUE(std::filesystem::exists(folder.file().string() + "-wal"));
 }
 
 TEST(OpenSqlite, keeps_everything_when_opened_again) {
@@ -90,14 +89,15 @@ TEST(OpenSqlite, refuses_a_folder) {
   EXPECT_EQ(store.error().what, folder.path().string() + " is a folder, not a database");
 }
 
-TEST(OpenSqlite, says_why_it_cannot_make_the_folder) {
+TEST(OpenSqlite, names_the_folder_that_does_not_exist_and_makes_none) {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "file") << "x";
-  const auto store = open_sqlite(folder.path() / "file" / "sub" / "warpmark.db");
+  const auto store = open_sqlite(folder.path() / "none" / "warpmark.db");
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::environment);
-  EXPECT_NE(store.error().what.find("cannot create the folder"), std::string::npos);
-  EXPECT_NE(store.error().hint.find("--db"), std::string::npos);
+  const std::string none = (folder.path() / "none").string();
+  EXPECT_NE(store.error().what.find("the folder " + none + " does not exist"), std::string::npos);
+  EXPECT_EQ(store.error().hint, "make it with: mkdir -p " + none);
+  EXPECT_FALSE(std::filesystem::exists(none));
 }
 
 TEST(OpenSqlite, says_that_a_folder_or_file_cannot_be_written) {

@@ -60,7 +60,7 @@ TEST(Suite, suggests_a_name) {
   const auto suite = load_suite("quik");
   ASSERT_FALSE(suite.ok());
   EXPECT_NE(suite.error().hint.find("did you mean 'quick'?"), std::string::npos);
-  EXPECT_EQ(load_suite("./none.yaml").error().kind, ErrorKind::environment);
+  EXPECT_EQ(load_suite("./none.yaml").error().kind, ErrorKind::data);
 }
 
 }  // namespace

@@ -154,8 +154,8 @@ Status failed(const std::filesystem::path& path, int error) {
 /// One part a rank, each in a file of its own that is then joined to the first.
 Status write(const ProfileSession& session, const std::filesystem::path& path) {
   if (!session.collectives.empty()) {
-    return unsupported_error("a recording holds timelines, counters and kernel metrics, not collective results",
-                             "convert to sqlite, which holds all");
+    return data_error("a recording holds timelines, counters and kernel metrics, not collective results",
+                      "convert to sqlite, which holds all");
   }
   const std::filesystem::path half = temporary_for(path);
   RecordingWriter writer;

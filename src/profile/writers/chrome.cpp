@@ -281,7 +281,7 @@ std::vector<std::filesystem::path> files(const ProfileSession& session, const st
 
 Status write(const ProfileSession& session, const std::filesystem::path& path) {
   if (session.ranks.empty()) {
-    return unsupported_error("a Chrome trace holds events, and this session has none", "convert it to sqlite");
+    return data_error("a Chrome trace holds events, and this session has none", "convert it to sqlite");
   }
   const auto paths = files(session, path);
   for (std::size_t i = 0; i < paths.size(); ++i) {

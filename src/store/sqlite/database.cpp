@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "store/sqlite/lock_holders.h"
 
 namespace warpmark::store {
@@ -29,10 +30,7 @@ Status may_write(const std::filesystem::path& path) {
 Status make_room_for(const std::filesystem::path& path) {
   std::error_code failure;
   const auto folder = path.parent_path();
-  std::filesystem::create_directories(folder, failure);
-  if (failure && !std::filesystem::is_directory(folder)) {
-    return environment_error("cannot create the folder " + folder.string() + ": " + failure.message(), kElsewhere);
-  }
+  WM_TRY(check_folder_of(path));
   if (std::filesystem::is_directory(path, failure)) {
     return environment_error(path.string() + " is a folder, not a database", kElsewhere);
   }

@@ -9,8 +9,9 @@
 
 namespace warpmark::store {
 
-/// Opens or creates the file (and its folder) and brings its schema up to date. Environment error if it cannot be
-/// written, data error if it is something else or was written by a newer warpmark. Not to be used across fork().
+/// Opens or creates the file, in a folder that is there, and brings its schema up to date. Environment error if it
+/// cannot be written, data error if it is something else or was written by a newer warpmark. Not to be used across
+/// fork().
 [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const std::filesystem::path& path,
                                                          const DatabaseOptions& options = {});
 
