@@ -78,6 +78,24 @@ std::string format_si(double value, std::string_view unit, int digits) {
   return format_significant(shown / prefix.factor, digits) + spaced(tail);
 }
 
+std::string format_bytes(double bytes, int digits) {
+  if (!std::isfinite(bytes)) return kNoNumber;
+  constexpr std::array<const char*, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  double value = bytes;
+  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  // Sizes people choose are short in binary: "4 KiB", "1.5 GiB". Others are rounded.
+  const bool whole = value == std::floor(value);
+  const bool short_form = whole || (value * 8 == std::floor(value * 8) && rounded(value, digits) == value);
+  const std::string text = short_form                ? fmt::format("{}", value)
+                           : std::abs(value) >= 1000 ? fmt::format("{:.{}f}", value, std::max(0, digits - 4))
+                                                     : format_significant(value, digits);
+  return text + " " + kUnits[unit];
+}
+
 std::string format_seconds(double seconds) {
   const double magnitude = std::abs(rounded(seconds, 4));
   if (magnitude >= 1) return format_significant(seconds, 4) + (std::isfinite(seconds) ? " s" : "");

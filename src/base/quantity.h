@@ -15,6 +15,9 @@ namespace warpmark {
 /// Decimal SI prefixes, three significant digits: (3.012e12, "B/s") is "3.01 TB/s".
 [[nodiscard]] std::string format_si(double value, std::string_view unit, int digits = 3);
 
+/// Powers of 1024: "64 KiB", "1.5 GiB", "1000 B" where so few digits tell it exactly; else that many significant ones.
+[[nodiscard]] std::string format_bytes(double bytes, int digits = 3);
+
 /// "87.3 %" of the ratio 0.873; "< 0.1 %" rather than "0.0 %" of something that is not 0.
 [[nodiscard]] std::string format_percent(double ratio);
 

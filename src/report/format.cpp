@@ -24,23 +24,6 @@ std::string format_duration(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string format_bytes(double bytes) {
-  if (!std::isfinite(bytes)) return kNotAvailable;
-  constexpr std::array<const char*, 7> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  std::size_t unit = 0;
-  double value = bytes;
-  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  // Sizes people choose are short in binary: "4 KiB", "1.5 GiB". Others are rounded.
-  const bool short_form = value * 8 == std::floor(value * 8);
-  const std::string digits = short_form                ? fmt::format("{}", value)
-                             : std::abs(value) >= 1000 ? fmt::format("{:.0f}", value)
-                                                       : format_significant(value, 3);
-  return digits + " " + kUnits[unit];
-}
-
 std::string format_quantity(double value, std::string_view unit) {
   if (unit == "s") return format_seconds(value);
   if (unit == "B") return format_bytes(value);

@@ -12,6 +12,7 @@
 
 namespace warpmark::report {
 
+using warpmark::format_bytes;
 using warpmark::format_count;
 using warpmark::format_percent;
 using warpmark::format_seconds;
@@ -21,9 +22,6 @@ using warpmark::format_times;
 
 /// For waiting times: "350 ms", "4.2 s", "1 min 05 s", "2 h 03 min".
 [[nodiscard]] std::string format_duration(double seconds);
-
-/// Powers of 1024: "64 KiB", "1.5 GiB", "1000 B".
-[[nodiscard]] std::string format_bytes(double bytes);
 
 /// By the unit of a metric or an axis: s, B, % (of a ratio) and counts in their own form, everything else by format_si.
 [[nodiscard]] std::string format_quantity(double value, std::string_view unit);

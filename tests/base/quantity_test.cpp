@@ -23,5 +23,17 @@ TEST(Quantity, seconds_have_the_prefix_that_leaves_one_digit_before_the_point) {
   EXPECT_EQ(format_seconds(0), "0 s");
 }
 
+TEST(Quantity, sizes_are_exact_where_few_digits_tell_them_and_rounded_alike_where_not) {
+  constexpr double kMebi = 1024 * 1024;
+  EXPECT_EQ(format_bytes(4096), "4 KiB");
+  EXPECT_EQ(format_bytes(1.5 * kMebi * 1024), "1.5 GiB");
+  EXPECT_EQ(format_bytes(1000), "1000 B");
+  EXPECT_EQ(format_bytes(3.625 * kMebi), "3.63 MiB");  // beside 3.57 MiB
+  EXPECT_EQ(format_bytes(64 * kMebi + 16384), "64.0 MiB");
+  EXPECT_EQ(format_bytes(64 * kMebi + 16384, 4), "64.02 MiB");
+  EXPECT_EQ(format_bytes(1010.7 * 1024), "1011 KiB");
+  EXPECT_EQ(format_bytes(1010.7 * 1024, 5), "1010.7 KiB");
+}
+
 }  // namespace
 }  // namespace warpmark

@@ -9,6 +9,7 @@
 #include "analyze/rules/counters.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
+#include "base/quantity.h"
 
 namespace warpmark::analyze {
 
@@ -161,7 +162,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (copies.time_ns > 0) {
     const double rate = copies.bytes / (copies.time_ns * 1e-9);
     finding.evidence.push_back(
-        {fmt::format("Moved per step: {:.1f} MB at {:.1f} GB/s", copies.bytes / rank.step_count() * 1e-6, rate * 1e-9),
+        {fmt::format("Moved per step: {} at {:.1f} GB/s", format_bytes(copies.bytes / rank.step_count()), rate * 1e-9),
          "copy_bandwidth", rate, "B/s"});
     finding.evidence.push_back(
         share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));

@@ -9,6 +9,7 @@
 #include "analyze/rules/comm_cures.h"
 #include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
+#include "base/quantity.h"
 
 namespace warpmark::analyze {
 
@@ -43,8 +44,8 @@ Traffic traffic_in_steps(const RankEvidence& rank) {
 void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& finding) {
   for (const CollectiveTraffic& one : collective_traffic(rank)) {
     if (one.bus_bandwidth <= 0) continue;
-    std::string text = fmt::format("Largest {}: {:.1f} MB at {:.1f} GB/s of bus bandwidth", one.collective,
-                                   one.bytes * 1e-6, one.bus_bandwidth * 1e-9);
+    std::string text = fmt::format("Largest {}: {} at {:.1f} GB/s of bus bandwidth", one.collective,
+                                   format_bytes(one.bytes), one.bus_bandwidth * 1e-9);
     finding.evidence.push_back({std::move(text), "bus_bandwidth", one.bus_bandwidth, "B/s"});
     const auto known = benchmarked_bandwidth(evidence.session->collectives, one.collective, one.ranks, one.bytes);
     if (known) {
