@@ -184,10 +184,23 @@ std::string gpu_names(const MachineState& state) {
   return text.empty() ? "no GPU: " + state.gpu_problem : text;
 }
 
-std::string heading(const MachineState& state) {
-  std::string text = state.host.name + "  " + format_utc(static_cast<double>(state.time_ns) * 1e-9) + "  ";
-  if (state.host.load_average) text += "load " + format_significant(*state.host.load_average, 3) + "  ";
-  return text + gpu_names(state);
+/// A part goes on a line of its own where the line has no room for it, and is wrapped where even that is too narrow.
+std::string heading(const MachineState& state, std::size_t width) {
+  std::vector<std::string> parts{state.host.name, format_utc(static_cast<double>(state.time_ns) * 1e-9)};
+  if (state.host.load_average) parts.push_back("load " + format_significant(*state.host.load_average, 3));
+  parts.push_back(gpu_names(state));
+  std::string text, line;
+  for (const auto& part : parts) {
+    if (!line.empty() && display_width(line) + 2 + display_width(part) <= width) {
+      line += "  " + part;
+      continue;
+    }
+    if (!line.empty()) text += line + "\n";
+    const auto lines = wrap(part, width);
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) text += lines[i] + "\n";
+    line = lines.back();
+  }
+  return text + line;
 }
 
 }  // namespace
@@ -206,7 +219,7 @@ const std::vector<double>& UtilizationHistory::gpu(std::size_t position) const {
 std::string render_machine_state(const MachineState& state, const UtilizationHistory& history,
                                  const RenderOptions& options, int lines) {
   const auto line_count = [](const std::string& block) { return std::count(block.begin(), block.end(), '\n'); };
-  std::string text = cut(heading(state), static_cast<std::size_t>(options.width)) + "\n\n";
+  std::string text = heading(state, static_cast<std::size_t>(options.width)) + "\n\n";
   if (!options.unicode) text = to_ascii(text);
   text += render_table(device_table(state, history, options.unicode), options);
   const bool gpus = std::any_of(state.processes.begin(), state.processes.end(),

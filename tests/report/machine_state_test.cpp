@@ -116,6 +116,16 @@ TEST(MachineStateView, says_why_no_gpu_is_shown) {
   EXPECT_THAT(text, Not(HasSubstr("SM clock")));
 }
 
+TEST(MachineStateView, breaks_its_heading_between_words) {
+  for (const int width : {40, 80}) {
+    const auto text = render_machine_state(laptop(), history(), {.width = width, .unicode = true}, 0);
+    for (const char* part : {"node7", "load 12.5", "no GPU: NVML (libnvidia-ml.so.1) was not"}) {
+      EXPECT_THAT(text, HasSubstr(part)) << width;
+    }
+    EXPECT_THAT(text, HasSubstr(width == 40 ? "not\nfound\n" : "not found\n"));
+  }
+}
+
 TEST(MachineStateView, shows_what_is_not_known_as_a_dash) {
   MachineState state;
   state.gpus.push_back({.index = 0, .name = "Lost"});
