@@ -90,6 +90,14 @@ std::string advice_for(const Bisection& bisection) {
                      short_sha(merge.merged));
 }
 
+/// Whether both sides of one comparison were clearly faster than those of the other.
+bool levels_differ(const MetricVerdict& one, const MetricVerdict& other) {
+  constexpr double kClearly = 1.1;
+  if (!(one.median_a > 0 && one.median_b > 0 && other.median_a > 0 && other.median_b > 0)) return false;
+  const double a = one.median_a / other.median_a, b = one.median_b / other.median_b;
+  return (a > kClearly && b > kClearly) || (a < 1 / kClearly && b < 1 / kClearly);
+}
+
 Section summary(const Bisection& bisection) {
   Section section;
   section.blocks.push_back(headline(bisection));
@@ -113,6 +121,12 @@ Section summary(const Bisection& bisection) {
   }
   section.blocks.push_back(Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
                                                  short_sha(bisection.good.sha), change_sentence(bisection.range))});
+  if (bisection.change && levels_differ(*bisection.change, bisection.range)) {
+    section.blocks.push_back(Paragraph{
+        "These two were measured at different times, and the machine was not as fast at both: set their changes "
+        "side by side, not their values.",
+        Tone::quiet});
+  }
   if (const auto advice = advice_for(bisection); !advice.empty()) {
     section.blocks.push_back(Paragraph{"It is a merge. To look at the commits that it brought in:"});
     section.blocks.push_back(Paragraph{advice, Tone::plain, true});
