@@ -22,6 +22,29 @@ Error unexpected_word(const std::string& word, std::span<const OptionSpec> optio
                      meant.empty() ? "see --help" : "did you mean '" + meant + "'? see --help");
 }
 
+/// Of words that CLI11 could not place: an unknown option before an argument that may be its value, as the option is
+/// what was meant wrongly.
+Error misfit(std::span<const OptionSpec> options, const PositionalSpec& positional,
+             std::span<const std::string> words) {
+  const std::size_t room = std::string_view(positional.name).empty() ? 0 : positional.repeatable ? words.size() : 1;
+  std::size_t arguments = 0;
+  std::string surplus;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("-") || words[i] == "-") {
+      if (++arguments > room && surplus.empty()) surplus = words[i];
+      continue;
+    }
+    const auto name = words[i].substr(0, words[i].find('='));
+    const auto known =
+        std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+    if (known == options.end() && name != "--help" && name != "-h") return unexpected_word(words[i], options);
+    const bool takes_next = known != options.end() && !std::string_view(known->value).empty() && name == words[i];
+    if (takes_next) ++i;
+  }
+  if (!surplus.empty()) return unexpected_word(surplus, options);
+  return usage_error("an option has no value, or one too many", "see --help");
+}
+
 }  // namespace
 
 std::string ParsedOptions::get(std::string_view name, std::string_view otherwise) const {
@@ -71,7 +94,7 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
         return usage_error("option '" + words[i] + "' needs a value", "see --help");
       }
     }
-    return usage_error("an option has no value, or one too many", "see --help");
+    return misfit(options, positional, ours);
   } catch (const CLI::Error& error) {
     return usage_error(error.what(), "see --help");
   }

@@ -121,8 +121,11 @@ Result<double> parse_quantity(std::string_view text, std::string_view unit) {
 Result<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || end != text.data() + text.size()) {
-    return usage_error("'" + std::string(text) + "' is not a whole number");
+  const bool whole = status != std::errc::invalid_argument && end == text.data() + text.size();
+  if (!whole) return usage_error("'" + std::string(text) + "' is not a whole number");
+  if (status == std::errc::result_out_of_range) {
+    return usage_error("'" + std::string(text) + "' is too " + (text.starts_with('-') ? "small" : "large"),
+                       "whole numbers go from -9.2e18 to 9.2e18");
   }
   return value;
 }

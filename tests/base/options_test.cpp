@@ -46,6 +46,12 @@ TEST(Options, names_the_option_without_its_value) {
   EXPECT_EQ(parsed.error().what, "option '--suite' needs a value");
 }
 
+TEST(Options, names_the_unknown_option_before_the_argument_that_has_no_place) {
+  const PositionalSpec one{"NAME", "one workload"};
+  EXPECT_EQ(parse({"gemm", "--plugin", "a.so"}, one).error().what, "unknown option '--plugin'");
+  EXPECT_EQ(parse({"gemm", "--suite", "a", "copy"}, one).error().what, "unexpected argument 'copy'");
+}
+
 TEST(Options, refuses_a_second_value_and_words_nobody_takes) {
   EXPECT_EQ(parse({"--suite", "a", "--suite", "b"}).error().what, "option '--suite' is given twice");
   EXPECT_EQ(parse({"gemm"}, {}).error().what, "unexpected argument 'gemm'");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace warpmark {
 namespace {
 
@@ -34,6 +36,15 @@ TEST(ParseDuration, knows_units) {
 TEST(ParseRatio, reads_percent) {
   EXPECT_DOUBLE_EQ(*parse_ratio("0.5%"), 0.005);
   EXPECT_DOUBLE_EQ(*parse_ratio("0.01"), 0.01);
+}
+
+TEST(ParseInteger, says_whether_a_number_is_too_large_or_none) {
+  EXPECT_EQ(parse_integer("-42").value(), -42);
+  EXPECT_EQ(parse_integer("99999999999999999999").error().what, "'99999999999999999999' is too large");
+  EXPECT_EQ(parse_integer("-99999999999999999999").error().what, "'-99999999999999999999' is too small");
+  for (const char* text : {"", "4x", "1.5", "99999999999999999999x"}) {
+    EXPECT_EQ(parse_integer(text).error().what, "'" + std::string(text) + "' is not a whole number");
+  }
 }
 
 TEST(ParseQuantity, knows_prefixes_of_the_unit_that_is_asked_for) {

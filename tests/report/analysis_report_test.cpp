@@ -138,6 +138,29 @@ TEST(AnalysisReport, breaks_down_the_mean_step_where_it_is_told) {
   EXPECT_THAT(text, HasSubstr("GPU idle                   183.3 ms       50.0 %"));
 }
 
+TEST(AnalysisReport, gives_no_median_of_one_step) {
+  auto analysis = two_ranks();
+  for (auto& rank : analysis.ranks) rank.steps.resize(1);
+  EXPECT_THAT(shown(analysis), HasSubstr("100.0 ms for the only step, found by ProfilerStep annotations"));
+  analysis.steps_found_by = "whole recording";
+  EXPECT_THAT(shown(analysis), HasSubstr("100.0 ms in all, as the recording shows no steps"));
+}
+
+TEST(AnalysisReport, tells_sizes_apart_that_differ_in_a_digit) {
+  const AnalysisTable table{"collectives",
+                            "Collectives",
+                            "",
+                            {{"collective", "Collective", ""}, {"bytes", "Message", "B"}},
+                            {{"all_reduce", 67108864.0}, {"all_reduce", 67125248.0}, {"broadcast", 1234567.0}}};
+  const std::string text =
+      render_text({.title = "", .sections = {table_section(table, 9)}}, {.width = 80, .details = true});
+  for (const char* size : {" 64 MiB", "64.02 MiB", "1.177 MiB"}) EXPECT_THAT(text, HasSubstr(size));
+  AnalysisTable names = table;
+  names.rows[1][0] = "all_gather";
+  EXPECT_THAT(render_text({.title = "", .sections = {table_section(names, 9)}}, {.width = 80, .details = true}),
+              HasSubstr("64.0 MiB"));
+}
+
 TEST(AnalysisReport, names_the_rank_of_an_event_where_there_are_several) {
   auto analysis = two_ranks();
   EXPECT_THAT(shown(analysis), HasSubstr("of rank 0"));

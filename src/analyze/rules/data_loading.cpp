@@ -48,8 +48,10 @@ constexpr const char* kWorkers =
 constexpr const char* kPrefetch =
     "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=12))";
 constexpr Advice kLoadAhead = {
-    AdviceKind::code, "Load batches in worker processes, ahead of the GPU; as many workers as cores a GPU has.",
-    nullptr,          kWorkers,
+    AdviceKind::code,
+    "Load batches in worker processes, ahead of the GPU; as many workers as the host has cores for each GPU.",
+    nullptr,
+    kWorkers,
     kPrefetch,
 };
 constexpr Advice kMoreWorkers = {
