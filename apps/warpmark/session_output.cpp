@@ -32,7 +32,12 @@ Status check_output_folder(const std::filesystem::path& folder) {
   std::filesystem::path asked = folder;
   if (!asked.has_filename()) asked = asked.parent_path();
   const auto there = std::filesystem::status(asked, none);
-  if (!std::filesystem::exists(there)) return check_writable(asked);  // it is made when there is something to put in
+  if (!std::filesystem::exists(there)) {
+    // Whether it can be made is found by making it; it is made again when there is something to put in.
+    WM_TRY(make_named_folder(asked));
+    std::filesystem::remove(asked, none);
+    return {};
+  }
   if (!std::filesystem::is_directory(there)) {
     return environment_error("cannot write into " + folder.string() + ": it is no folder", "choose another folder");
   }

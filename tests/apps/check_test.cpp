@@ -301,7 +301,7 @@ TEST_F(CheckVerb, refuses_what_makes_no_sense) {
   fails({"--run", "2026-0001", "--", "true"}, 2, "give --run or a command, not both");
   fails({"--run", "2026-0001", "--run", "2026-0002"}, 2, "not of one commit");
   fails({"--run", "nosuch"}, 2, "there is no session 'nosuch'");
-  fails({"--run", path("none.json")}, 5, "none.json");
+  fails({"--run", path("none.json")}, 2, "none.json");
   fails({"word"}, 2, "unexpected: word");
 }
 

@@ -172,7 +172,7 @@ TEST_F(Cli, refuses_plugins_that_return_garbage) {
   const auto check = warpmark(with({"run", "broken", "--plugin", plugin("nan_check")}, kShort));
   EXPECT_EQ(check.exit_code, 1);
   const auto missing = warpmark(with({"run", "broken", "--plugin", path("none.so")}, kShort));
-  EXPECT_EQ(missing.exit_code, 5);
+  EXPECT_EQ(missing.exit_code, 2);
 }
 
 TEST_F(Cli, names_the_plugin_workload_that_crashed_and_keeps_what_was_finished) {

@@ -57,7 +57,7 @@ TEST_F(Exchange, stores_nothing_if_one_file_is_wrong) {
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, HasSubstr("cut.json is not valid JSON"));
   EXPECT_THAT(warpmark({"history"}).out, HasSubstr("nothing is stored yet"));
-  EXPECT_EQ(warpmark({"history", "import", path("absent.json")}).exit_code, 5);
+  EXPECT_EQ(warpmark({"history", "import", path("absent.json")}).exit_code, 2);
   EXPECT_EQ(warpmark({"history", "import"}).exit_code, 2);
 }
 

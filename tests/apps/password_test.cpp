@@ -1,6 +1,8 @@
 // A password in the URL of a database stands on the command line, and in no report.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "base/json.h"
 
 #include "apps/stored_history.h"
@@ -39,11 +41,13 @@ TEST_F(Password, is_hidden_by_matrix) {
 
 TEST_F(Password, is_hidden_by_check) {
   store_history(store(), 10);
+  std::filesystem::create_directories(path("postgresql://me:hunter2@host"));
   expect_hidden({"check", "--out", path("postgresql://me:hunter2@host/x")});
 }
 
 TEST_F(Password, is_hidden_by_trend) {
   store_history(store(), 10);
+  std::filesystem::create_directories(path("postgresql://me:hunter2@host"));
   expect_hidden({"trend", "--out", path("postgresql://me:hunter2@host/x")});
 }
 
