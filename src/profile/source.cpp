@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/files.h"
 #include "profile/unpack.h"
 
 namespace warpmark::profile {
