@@ -238,10 +238,14 @@ class HistoryCheck {
     }
     if (counts.contains(options_.branch)) return {};
     const std::string said = no_such_branch(counts);
+    bool reason = false;
     for (auto& metric : check_.metrics) {
       const bool measured = !metric.current.empty();  // else it says why not
-      if (metric.verdict == Verdict::inconclusive && measured) metric.reason = said;
+      if (metric.verdict != Verdict::inconclusive || !measured) continue;
+      metric.reason = said;
+      reason = true;
     }
+    if (!reason) check_.advice = "The " + said + ".";
     return {};
   }
 
@@ -254,7 +258,7 @@ class HistoryCheck {
     }
     if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
     const auto meant = nearest(options_.branch, names);
-    return fmt::format("no session of branch '{}' is stored{}; {}", options_.branch,
+    return fmt::format("branch '{}' is unknown, no session of it is stored{}; {}", options_.branch,
                        meant.empty() ? "" : " (did you mean '" + meant + "'?)",
                        shown.empty() ? "no session of any branch is" : "sessions by branch: " + join(shown, ", "));
   }

@@ -75,7 +75,9 @@ void show_changes(Context& context, const Selection& selection) {
   }
   context.out << report::render_table(table, render_options(context));
   if (selection.go.size() > kShown) context.out << fmt::format("and {} more\n", selection.go.size() - kShown);
-  context.out << fmt::format("\n{} sessions with {} results; {} stay", selection.go.size(), results, selection.stay);
+  context.out << fmt::format("\n{} with {}; {}", report::format_plural(selection.go.size(), "session", "sessions"),
+                             report::format_plural(static_cast<std::size_t>(results), "result", "results"),
+                             selection.stay == 1 ? "1 stays" : fmt::format("{} stay", selection.stay));
   if (selection.tagged > 0) context.out << fmt::format(", {} of them for their tags", selection.tagged);
   context.out << '\n';
 }

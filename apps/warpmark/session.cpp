@@ -139,6 +139,7 @@ class SessionRunner {
     round_options.seed = options_.seed * 1'000'003 + index * 101 + static_cast<std::size_t>(round);
     round_options.energy_s = options_.energy_s;
     round_options.host_cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    round_options.history = &history_;
     round_options.interrupted = options_.interrupted;
     return measure::measure_round(planned.what, *devices_.at(planned.what.device), round_options);
   }
@@ -178,6 +179,7 @@ class SessionRunner {
   const SessionEvents& events_;
   Session& session_;
   std::vector<Course> courses_;
+  measure::HostHistory history_;
   std::size_t measured_slices_ = 0;
   Status first_failure_;
   std::int64_t begin_ns_ = monotonic_ns();

@@ -50,32 +50,6 @@ std::string scope_name(const Ceiling& ceiling) {
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
 }
 
-/// The best limits that runs of one outcome reached.
-std::vector<Ceiling> limits_of(std::span<const Run> runs, const Machine& machine, Outcome outcome) {
-  std::vector<Ceiling> ceilings;
-  for (const Run& run : runs) {
-    const DeviceInfo* device = device_of(machine, run.device);
-    if (run.outcome != outcome || device == nullptr) continue;
-    const std::string source = run.workload + " " + to_text(run.params);
-    const auto* bandwidth = metric_of(run, "bandwidth");
-    const bool streams =
-        std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) != kBandwidthWorkloads.end();
-    if (streams && bandwidth != nullptr) {
-      offer(ceilings, {"bandwidth", run.device, memory_scope(run, *device), bandwidth->summary.median, "B/s", source});
-    }
-    if (!run.cost.link.empty() && bandwidth != nullptr) {
-      offer(ceilings, {"link", run.device, run.cost.link, bandwidth->summary.median, "B/s", source});
-    }
-    if (const auto* rate = metric_of(run, "flop_rate"); rate != nullptr && run.workload == "gemm") {
-      offer(ceilings, {"flop_rate", run.device, run.cost.flop_type, rate->summary.median, "FLOP/s", source});
-    }
-    if (const auto* time = metric_of(run, "time"); time != nullptr && run.workload == "launch") {
-      offer(ceilings, {"launch", run.device, "", time->summary.median, "s", source});
-    }
-  }
-  return ceilings;
-}
-
 /// One roof: the time it alone would allow, or why it is not known.
 struct Term {
   Bound bound;
@@ -94,12 +68,27 @@ std::string level_of(const DeviceInfo& device, double footprint_bytes) {
 }
 
 std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine) {
-  std::vector<Ceiling> ceilings = limits_of(runs, machine, Outcome::passed);
-  // A disturbed run understates a limit; it stands in only where no quiet one reached it.
-  for (auto& ceiling : limits_of(runs, machine, Outcome::mistrusted)) {
-    if (find_ceiling(ceilings, ceiling.device, ceiling.id, ceiling.scope) != nullptr) continue;
-    ceiling.source += ", disturbed";
-    ceilings.push_back(std::move(ceiling));
+  std::vector<Ceiling> ceilings;
+  for (const Run& run : runs) {
+    const DeviceInfo* device = device_of(machine, run.device);
+    // A disturbed run understates a limit, and others would seem better under it than they are.
+    if (run.outcome != Outcome::passed || device == nullptr) continue;
+    const std::string source = run.workload + " " + to_text(run.params);
+    const auto* bandwidth = metric_of(run, "bandwidth");
+    const bool streams =
+        std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) != kBandwidthWorkloads.end();
+    if (streams && bandwidth != nullptr) {
+      offer(ceilings, {"bandwidth", run.device, memory_scope(run, *device), bandwidth->summary.median, "B/s", source});
+    }
+    if (!run.cost.link.empty() && bandwidth != nullptr) {
+      offer(ceilings, {"link", run.device, run.cost.link, bandwidth->summary.median, "B/s", source});
+    }
+    if (const auto* rate = metric_of(run, "flop_rate"); rate != nullptr && run.workload == "gemm") {
+      offer(ceilings, {"flop_rate", run.device, run.cost.flop_type, rate->summary.median, "FLOP/s", source});
+    }
+    if (const auto* time = metric_of(run, "time"); time != nullptr && run.workload == "launch") {
+      offer(ceilings, {"launch", run.device, "", time->summary.median, "s", source});
+    }
   }
   return ceilings;
 }
@@ -122,7 +111,8 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
     if (const auto* ceiling = find_ceiling(ceilings, device.id, id, scope)) {
       terms.push_back({bound, work / ceiling->value, ceiling});
     } else {
-      missing += fmt::format("{}no {} of {} was measured in this session", missing.empty() ? "" : "; ", id, scope);
+      missing +=
+          fmt::format("{}no {} of {} was measured undisturbed in this session", missing.empty() ? "" : "; ", id, scope);
     }
   };
   if (run.cost.flops > 0) add(Bound::compute, "flop_rate", run.cost.flop_type, run.cost.flops);
@@ -136,7 +126,7 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
   // What is missing could only lengthen the shortest possible time: the known terms still bound it, and the share is
   // then at least this much. The launch floor alone says nothing about work whose own terms are all unknown.
   const bool only_launch = terms.empty() || (terms.size() == 1 && terms.front().bound == Bound::latency);
-  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured in this session" : missing;
+  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured undisturbed in this session" : missing;
   if (terms.empty() || (only_launch && !missing.empty())) return roof;
   const auto highest =
       std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });

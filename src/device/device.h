@@ -76,11 +76,19 @@ struct Sensor {
   std::optional<double> value;
 };
 
+/// A thread of this process, by what the kernel's scheduler counted since it began.
+struct ThreadWait {
+  std::int64_t thread = 0;
+  double waited_s = 0;         ///< ready to run, without a CPU
+  std::int64_t scheduled = 0;  ///< how often it was given one
+};
+
 /// The environment at one moment.
 struct Conditions {
   std::vector<Sensor> sensors;
   std::vector<std::string> throttle_reasons;  ///< active right now, in NVML's terms
   std::vector<std::string> other_processes;   ///< competing users of the device: "1234 python"
+  std::vector<ThreadWait> threads{};          ///< of this process; none where the kernel does not count
 };
 
 class Device {

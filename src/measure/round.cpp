@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "measure/disturbance.h"
 #include "measure/energy.h"
 #include "model/names.h"
 #include "stats/summary.h"
@@ -95,14 +94,26 @@ struct Measured {
   device::Conditions after;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t samples = 0;
+  bool host_clock = false;
 };
 
-void judge(Run& run, const device::Device& device, const Measured& measured, int host_cpus) {
-  run.environment = judge_environment({.device = device.info(),
-                                       .before = measured.before,
-                                       .after = measured.after,
-                                       .elapsed_s = static_cast<double>(measured.end_ns - measured.begin_ns) * 1e-9,
-                                       .host_cpus = host_cpus});
+double seconds_between(std::int64_t begin_ns, std::int64_t end_ns) {
+  return static_cast<double>(end_ns - begin_ns) * 1e-9;
+}
+
+void judge(Run& run, const device::Device& device, const Measured& measured, const RoundOptions& options) {
+  const auto* earlier = options.history == nullptr ? nullptr : options.history->before(measured.end_ns);
+  run.environment = judge_environment(
+      {.device = device.info(),
+       .before = measured.before,
+       .after = measured.after,
+       .elapsed_s = seconds_between(measured.begin_ns, measured.end_ns),
+       .host_cpus = options.host_cpus,
+       .samples = measured.samples,
+       .host_clock = measured.host_clock,
+       .host_before = earlier == nullptr ? nullptr : &earlier->conditions,
+       .host_elapsed_s = earlier == nullptr ? 0 : seconds_between(earlier->time_ns, measured.end_ns)});
   for (const auto& disturbance : run.environment.disturbances) {
     if (!disturbance.invalidates || run.outcome != Outcome::passed) continue;
     run.outcome = Outcome::mistrusted;
@@ -111,12 +122,20 @@ void judge(Run& run, const device::Device& device, const Measured& measured, int
   }
 }
 
+Status note_host(device::Device& device, HostHistory* history) {
+  if (history == nullptr || device.info().backend != "cpu") return {};
+  WM_ASSIGN(auto now, device.conditions());
+  history->note(monotonic_ns(), std::move(now));
+  return {};
+}
+
 /// prepare -> warm up -> time -> check, filling `run`.
 Status measure(Run& run, const Case& what, device::Device& device, const RoundOptions& options) {
   WM_ASSIGN(run.cost, what.workload->cost(*what.workload, what.params));
   if (const auto support = what.workload->supports(*what.workload, device.info(), what.params); !support.available) {
     return unsupported_error(support.reason, support.hint);
   }
+  WM_TRY(note_host(device, options.history));
   WM_ASSIGN(const std::size_t sets, sets_for(what.mode, run.cost, device.info()));
   WM_ASSIGN(const auto prepared, what.workload->prepare(*what.workload, {device, what.params, sets, options.seed}));
 
@@ -143,6 +162,8 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
   WM_ASSIGN(const TimedPhase phase, sample(*sequence, sets, run.timing, warm.next_set, options));
   measured.end_ns = monotonic_ns();
   WM_ASSIGN(measured.after, device.conditions());
+  measured.samples = static_cast<std::int64_t>(phase.rule.samples().size());
+  measured.host_clock = sequence_options.host_clock;
   if (phase.interrupted) {
     run.outcome = Outcome::skipped;
     run.reason = "interrupted";
@@ -161,7 +182,7 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
     written.next_set = static_cast<std::size_t>(run.timing.launches_per_sample) % sets;
   }
   WM_TRY(check_outputs(run, *prepared, first_set, written, sets));
-  judge(run, device, measured, options.host_cpus);
+  judge(run, device, measured, options);
   if (options.energy_s > 0 && run.outcome != Outcome::failed) {
     WM_ASSIGN(const auto energy, energy_per_launch(device, *prepared, sets, options.energy_s));
     if (energy) run.metrics.push_back(metric_of("energy", "J", Better::lower, {*energy}));

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "measure/disturbance.h"
 #include "measure/stopping.h"
 #include "measure/warmup.h"
 #include "measure/workload.h"
@@ -32,6 +33,7 @@ struct RoundOptions {
   std::uint64_t seed = 0;
   double energy_s = 0;  ///< how long to run back to back for the energy of a launch; 0 leaves it out
   int host_cpus = 1;
+  HostHistory* history = nullptr;                  ///< of the session; rounds add to it
   const std::atomic<bool>* interrupted = nullptr;  ///< set by Ctrl-C: the round ends as soon as a launch has ended
 };
 

@@ -75,12 +75,13 @@ struct HeatMap {
   std::string title;
   std::string row_axis;
   std::string column_axis;
+  std::string mark;  ///< what a marked square is; each format says how it looks
   std::vector<std::string> rows;
   std::vector<std::string> columns;
   struct Square {
     std::optional<double> value;  ///< nothing: `text` says why
     std::string text;
-    bool marked = false;  ///< drawn with a frame
+    bool marked = false;  ///< drawn with a frame, or a star in text
   };
   std::vector<std::vector<Square>> squares;  ///< by row, then column
 };

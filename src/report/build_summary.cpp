@@ -35,30 +35,38 @@ Paragraph outcome_paragraph(const Session& session) {
   return {text + ".", tone};
 }
 
-/// How near the results of a device are to their roofs; no text where none has a roof.
+bool sets_its_roof(const Run& run) {
+  return run.roof->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
+}
+
+/// How near the results of a device are to their roofs; no text where none has a roof. Results that set a roof are on
+/// it by definition, and those that are mistrusted tell nothing.
 std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   std::vector<double> shares;
   std::size_t above = 0;
   for (const auto& run : session.runs) {
-    if (run.device != device.id || !shows_speed(run) || !run.roof || run.roof->bound == Bound::unknown) continue;
-    if (run.roof->share > kAboveTheRoof) {
+    if (run.device != device.id || run.outcome != Outcome::passed || !run.roof) continue;
+    if (run.roof->bound == Bound::unknown || sets_its_roof(run)) continue;
+    const double share = run.roof->share;
+    if (share > kAboveTheRoof) {
       ++above;
     } else {
-      shares.push_back(run.roof->share);
+      shares.push_back(share);
     }
   }
   std::string text;
-  if (shares.size() == 1) text = "one result reached " + format_percent(shares[0]) + " of its roof";
-  if (shares.size() > 1) {
-    const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
-    text = "results reached " + format_percent(*low) + " to " + format_percent(*high) +
-           " of their roofs, half of them " + format_percent(stats::median(shares)) + " or more";
-  }
   if (above > 0) {
-    text += (text.empty() ? "" : "; ") + format_plural(above, "result is", "results are") +
-            " above the roof, so a ceiling was measured badly";
+    text = format_plural(above, "result is", "results are") + " above the roof, so a ceiling was measured badly";
   }
-  return text.empty() ? text : device.id + ": " + text + ".";
+  if (shares.empty()) return text.empty() ? text : device.id + ": " + text + ".";
+  const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
+  const std::string least = format_percent(*low), most = format_percent(*high);
+  text += text.empty() ? "" : "; of the others, ";
+  text += shares.size() == 1 ? "one result reached " + least + " of its roof"
+          : least == most    ? "results reached " + least + " of their roofs"
+                             : "results reached " + least + " to " + most + " of their roofs, half of them " +
+                                format_percent(stats::median(shares)) + " or more";
+  return device.id + ": " + text + ".";
 }
 
 void append(std::string& text, const std::string& part, const char* separator = ", ") {

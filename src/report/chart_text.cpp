@@ -84,6 +84,14 @@ Table table_of(const Distribution& distribution) {
   return table;
 }
 
+bool has_marks(const HeatMap& map) {
+  return std::any_of(map.squares.begin(), map.squares.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](const auto& square) { return square.marked; });
+  });
+}
+
+std::string text_title(const HeatMap& map) { return map.title + (has_marks(map) ? "; * " + map.mark : ""); }
+
 Table table_of(const HeatMap& map) {
   Table table{{{map.row_axis + " \\ " + map.column_axis}}, {}};
   for (const auto& column : map.columns) table.columns.push_back({column, Align::right});

@@ -23,6 +23,11 @@ namespace warpmark::report {
 /// name | number of samples | histogram over shown_range(), the same for all groups.
 [[nodiscard]] Table table_of(const Distribution& distribution);
 
+[[nodiscard]] bool has_marks(const HeatMap& map);
+
+/// With what a star means, if there is one.
+[[nodiscard]] std::string text_title(const HeatMap& map);
+
 /// The numbers, without colours; marked ones have a star.
 [[nodiscard]] Table table_of(const HeatMap& map);
 

@@ -74,6 +74,28 @@ Plot plot_of(const MetricCheck& metric) {
   return plot;
 }
 
+/// What is to be said of the metrics, each sentence once with all that it is about: a branch without a history leaves
+/// every metric inconclusive for one reason.
+void add_sentences(const Check& check, Section& section) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::pair<std::string, std::vector<const MetricCheck*>>> said;
+  for (const auto* metric : by_gravity(check)) {
+    if (metric->verdict == Verdict::same) continue;
+    const auto sentence = verdict_sentence(*metric, check.threshold);
+    auto known = std::find_if(said.begin(), said.end(), [&](const auto& item) { return item.first == sentence; });
+    if (known == said.end()) known = said.insert(said.end(), {sentence, {}});
+    known->second.push_back(metric);
+  }
+  for (const auto& [sentence, metrics] : said) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(metrics.size(), kMostNamed); ++i) {
+      names += (names.empty() ? "" : ", ") + metrics[i]->label + " " + metrics[i]->metric;
+    }
+    if (metrics.size() > kMostNamed) names += fmt::format(" and {} more", metrics.size() - kMostNamed);
+    section.blocks.push_back(Paragraph{names + ": " + sentence + ".", tone_of(metrics.front()->verdict)});
+  }
+}
+
 Section summary(const Check& check) {
   Section section{"Verdicts", {}, false};
   const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
@@ -82,12 +104,7 @@ Section summary(const Check& check) {
                             verdict_counts(check)),
                 tone_of(overall(check))});
   section.blocks.push_back(metrics_table(check));
-  for (const auto* metric : by_gravity(check)) {
-    if (metric->verdict == Verdict::same) continue;
-    section.blocks.push_back(
-        Paragraph{metric->label + " " + metric->metric + ": " + verdict_sentence(*metric, check.threshold) + ".",
-                  tone_of(metric->verdict)});
-  }
+  add_sentences(check, section);
   for (const auto& metric : check.metrics) {
     if (const auto text = restart_sentence(metric); !text.empty()) {
       section.blocks.push_back(Paragraph{text, metric.restart->worse ? Tone::warning : Tone::quiet});
@@ -112,7 +129,7 @@ std::string interval_text(const MetricCheck& metric) {
 
 std::string verdict_counts(const Check& check) {
   constexpr std::pair<Verdict, const char*> kWords[] = {
-      {Verdict::mistrusted, "mistrusted"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "undecided"},
+      {Verdict::mistrusted, "mistrusted"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "inconclusive"},
       {Verdict::different, "different"},   {Verdict::better, "better"}, {Verdict::same, "unchanged"}};
   std::string text;
   for (const auto& known : kWords) {
@@ -134,7 +151,7 @@ std::string verdict_sentence(const MetricCheck& metric, double threshold) {
     case Verdict::mistrusted: return "mistrusted: " + metric.reason;
     case Verdict::inconclusive: break;
   }
-  std::string text = "undecided: " + metric.reason;
+  std::string text = "inconclusive: " + metric.reason;
   if (metric.more_runs) {
     text += fmt::format("; about {} more of this commit would tell",
                         format_plural(static_cast<std::size_t>(*metric.more_runs), "session", "sessions"));
@@ -156,7 +173,7 @@ std::string method_text(const Check& check) {
   return fmt::format(
       "Worse needs both a change of at least {} and p at most {:.3g}, adjusted over {} (Holm), against the steps that "
       "the history of {} makes by itself from session to session. Unchanged means that a change of {} for the worse "
-      "is ruled out; all else is undecided.",
+      "is ruled out; all else is inconclusive.",
       format_percent(check.threshold), check.alpha, format_plural(check.metrics.size(), "metric", "metrics"),
       check.branch, format_percent(check.threshold));
 }

@@ -10,10 +10,10 @@ namespace warpmark::report {
 
 [[nodiscard]] Report build_report(const Check& check);
 
-/// "2 worse, 1 better, 37 unchanged, 3 undecided".
+/// "2 worse, 1 better, 37 unchanged, 3 inconclusive".
 [[nodiscard]] std::string verdict_counts(const Check& check);
 
-/// "worse by 6.2 %", "no change of 5.0 % for the worse", "undecided: ...".
+/// "worse by 6.2 %", "no change of 5.0 % for the worse", "inconclusive: ...".
 [[nodiscard]] std::string verdict_sentence(const MetricCheck& metric, double threshold);
 
 /// The change for people: "+6.2 %"; "n/a" where there is none.

@@ -133,6 +133,9 @@ std::string method_text(const Comparison& comparison) {
         name_of(comparison.interleave), comparison.seed, confidence);
   }
   if (comparison.metrics.size() > 1) text += " p adjusted over all metrics (Holm).";
+  text += comparison.paired
+              ? " B / A is the geometric mean of the ratios within the rounds: the ratio of the medians may differ."
+              : " B / A is the ratio of the geometric means: that of the medians may differ.";
   return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
 }
 

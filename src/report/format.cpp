@@ -51,6 +51,10 @@ std::string format_half_width(double median, const Interval& interval) {
   const double half = std::max(interval.high - median, median - interval.low) / std::abs(median);
   if (!std::isfinite(half)) return kNotAvailable;
   if (half == 0) return "±0 %";
+  // "±235 %" of a time would reach below zero, where the interval does not.
+  if (half >= 1 && interval.low / median > 0) {
+    return fmt::format("-{:.0f}/+{:.0f} %", (1 - interval.low / median) * 100, (interval.high / median - 1) * 100);
+  }
   if (half < 0.00005) return "±<0.01 %";
   if (half < 0.01) return fmt::format("±{:.2f} %", half * 100);
   return "±" + (half < 0.1 ? fmt::format("{:.1f}", half * 100) : fmt::format("{:.0f}", half * 100)) + " %";

@@ -98,7 +98,7 @@ const char* headline(const Check& check) {
   switch (overall(check)) {
     case Verdict::worse: return "Performance regression";
     case Verdict::mistrusted: return "Performance cannot be judged: the machine was disturbed";
-    case Verdict::inconclusive: return "Performance undecided";
+    case Verdict::inconclusive: return "Performance check inconclusive";
     case Verdict::different: return "Performance metrics changed";
     case Verdict::better: return "Performance improved";
     case Verdict::same: return "Performance unchanged";

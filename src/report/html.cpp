@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/chart_text.h"
 #include "report/svg.h"
 
 namespace warpmark::report {
@@ -74,14 +75,22 @@ void write(std::string& out, const Table& table) {
 }
 
 template <typename Drawing>
-void write_figure(std::string& out, const Drawing& drawing) {
-  out += "<figure><figcaption>" + escape_markup(drawing.title) + "</figcaption><div class=\"scroll\">\n" +
+void write_figure(std::string& out, const Drawing& drawing, const std::string& caption) {
+  out += "<figure><figcaption>" + escape_markup(caption) + "</figcaption><div class=\"scroll\">\n" +
          render_svg(drawing) + "</div></figure>\n";
+}
+
+template <typename Drawing>
+void write_figure(std::string& out, const Drawing& drawing) {
+  write_figure(out, drawing, drawing.title);
 }
 
 void write(std::string& out, const Plot& plot) { write_figure(out, plot); }
 void write(std::string& out, const Distribution& distribution) { write_figure(out, distribution); }
-void write(std::string& out, const HeatMap& map) { write_figure(out, map); }
+void write(std::string& out, const HeatMap& map) {
+  const std::string framed = has_marks(map) ? "; framed: " + map.mark : "";
+  write_figure(out, map, map.title + framed + "; the stronger the colour, the larger the value");
+}
 
 void write_section(std::string& out, const Section& section) {
   const auto heading = escape_markup(section.heading);

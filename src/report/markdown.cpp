@@ -69,7 +69,7 @@ void write_markdown(std::string& out, const Distribution& distribution) {
 }
 
 void write_markdown(std::string& out, const HeatMap& map) {
-  out += "**" + escape_markdown(map.title) + "**\n\n";
+  out += "**" + escape_markdown(text_title(map)) + "**\n\n";
   write_markdown(out, table_of(map));
 }
 

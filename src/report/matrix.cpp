@@ -103,7 +103,10 @@ Section summary(const Matrix& matrix) {
   const auto chosen = main_metrics(matrix);
   if (!chosen.empty()) {
     section.blocks.push_back(
-        Paragraph{"Verdict: " + matrix.metrics[chosen.front()].id + " against the baseline's.", Tone::quiet});
+        Paragraph{"Verdict: " + matrix.metrics[chosen.front()].id +
+                      " against the baseline's. x is the geometric mean of the ratios within the rounds, in which the "
+                      "drift of the machine cancels: the ratio of the medians beside it may differ.",
+                  Tone::quiet});
   }
   if (!matrix.objectives.empty()) {
     section.blocks.push_back(
@@ -202,6 +205,7 @@ HeatMap map_of(const Matrix& matrix, std::size_t metric, std::size_t rows, std::
   HeatMap map{.title = column_name(matrix, metric) + direction,
               .row_axis = matrix.axes[rows].name,
               .column_axis = matrix.axes[columns].name,
+              .mark = "on the front",
               .rows = matrix.axes[rows].labels,
               .columns = matrix.axes[columns].labels,
               .squares = {}};
@@ -259,11 +263,7 @@ Report build_report(const Matrix& matrix) {
   report.sections.push_back(summary(matrix));
   Section maps{"Heat maps", {}, false};
   for (auto& map : heat_maps(matrix)) maps.blocks.emplace_back(std::move(map));
-  if (!maps.blocks.empty()) {
-    maps.blocks.emplace_back(
-        Paragraph{"Framed or starred: on the front. The stronger the colour, the larger the value.", Tone::quiet});
-    report.sections.push_back(std::move(maps));
-  }
+  if (!maps.blocks.empty()) report.sections.push_back(std::move(maps));
   if (auto plot = front_plot(matrix)) report.sections.push_back({"Front", {std::move(*plot)}, false});
   for (const auto& variant : matrix.variants) report.sections.push_back(details(matrix, variant));
   return report;

@@ -85,7 +85,7 @@ class TextWriter {
   }
 
   void write(const HeatMap& map) {
-    wrapped(map.title, Tone::plain);
+    wrapped(text_title(map), Tone::plain);
     write(table_of(map));
   }
 

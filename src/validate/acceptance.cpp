@@ -123,17 +123,20 @@ class AcceptanceJudge {
       case Outcome::mistrusted: break;
     }
     WM_TRY(criterion.of == LimitOf::roof ? take_share(criterion, run, row) : take_metric(criterion, run, row));
-    if (!row.value || row.limits.empty()) return {};
+    if (!row.value || row.limits.empty()) return mistrust_disturbed(run, row);
     row.limit_text.clear();
     row.state = decide(*row.value, row.interval, criterion.comparator, row.limits);
     if (row.state == RowState::undecided) {
       row.reason = row.interval ? how_to_decide(*row.value, *row.interval, row.limits)
                                 : "too few samples for an interval; measure more rounds";
     }
-    if (run.outcome == Outcome::mistrusted) {
-      row.state = RowState::mistrusted;
-      row.reason = run.reason;
-    }
+    return mistrust_disturbed(run, row);
+  }
+
+  static Status mistrust_disturbed(const Run& run, AcceptanceRow& row) {
+    if (run.outcome != Outcome::mistrusted) return {};
+    row.state = RowState::mistrusted;
+    row.reason = run.reason;
     return {};
   }
 

@@ -39,11 +39,11 @@ TEST_F(Keep, pruning_shows_first_and_deletes_on_yes) {
   ASSERT_EQ(warpmark({"history", "tag", "last", "newest"}).exit_code, 0);
   const auto shown = warpmark({"history", "prune", "--keep", "0"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("2 sessions with 2 results; 1 stay, 1 of them for their tags"));
+  EXPECT_THAT(shown.out, HasSubstr("2 sessions with 2 results; 1 stays, 1 of them for their tags"));
   EXPECT_THAT(shown.out, HasSubstr("Nothing was deleted"));
   EXPECT_THAT(warpmark({"history"}).out, HasSubstr("@c1"));
   const auto done = warpmark({"history", "prune", "--before", "2026-03-02", "--yes"});
-  EXPECT_THAT(done.out, HasSubstr("1 sessions with 1 results; 2 stay"));
+  EXPECT_THAT(done.out, HasSubstr("1 session with 1 result; 2 stay"));
   EXPECT_THAT(done.out, HasSubstr("Deleted."));
   const auto left = warpmark({"history"});
   EXPECT_THAT(left.out, Not(HasSubstr("@c1")));

@@ -192,6 +192,19 @@ TEST(CpuConditions, read_what_the_tree_has_and_nothing_else) {
   EXPECT_FALSE(sensors["memory_available"].value.has_value());
 }
 
+TEST(CpuConditions, have_what_each_thread_waited_for_a_cpu) {
+  test::FakeTree tree;
+  tree.file("proc/self/task/10/schedstat", "5000000000 1500000000 120\n");
+  tree.file("proc/self/task/11/schedstat", "0 2000000 3\n").file("proc/self/task/12/schedstat", "\n");
+  const auto threads = read_cpu_conditions(tree.root()).threads;
+  ASSERT_EQ(threads.size(), 2U) << "a thread that has ended tells nothing";
+  EXPECT_EQ(threads[0].thread, 10);
+  EXPECT_DOUBLE_EQ(threads[0].waited_s, 1.5);
+  EXPECT_EQ(threads[0].scheduled, 120);
+  EXPECT_DOUBLE_EQ(threads[1].waited_s, 2e-3);
+  EXPECT_TRUE(read_cpu_conditions(test::FakeTree().root()).threads.empty());
+}
+
 TEST(CpuTemperature, is_that_of_the_hottest_package) {
   test::FakeTree tree;
   tree.file("sys/class/hwmon/hwmon0/name", "nvme\n").file("sys/class/hwmon/hwmon0/temp1_input", "90000\n");

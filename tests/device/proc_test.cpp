@@ -52,6 +52,15 @@ TEST(Meminfo, reads_bytes_and_leaves_the_rest_absent) {
   EXPECT_FALSE(memory.swap_total_bytes.has_value());
 }
 
+TEST(Schedstat, has_the_wait_in_seconds_and_the_times_scheduled) {
+  const auto scheduled = parse_schedstat("12345 250000000 42\n");
+  ASSERT_TRUE(scheduled.has_value());
+  EXPECT_DOUBLE_EQ(scheduled->waited_s, 0.25);
+  EXPECT_EQ(scheduled->scheduled, 42);
+  EXPECT_FALSE(parse_schedstat("12345 250000000").has_value());
+  EXPECT_FALSE(parse_schedstat("a b c").has_value());
+}
+
 TEST(Pressure, is_a_ratio_of_the_some_line) {
   EXPECT_DOUBLE_EQ(parse_pressure("some avg10=3.50 avg60=1.51 avg300=0.79 total=11\nfull avg10=9.00\n").value(), 0.035);
   EXPECT_FALSE(parse_pressure("full avg10=9.00\n").has_value());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/clock.h"
 #include "support/fake_device.h"
 
 namespace warpmark::measure {
@@ -146,6 +147,31 @@ TEST_F(MeasureRound, mistrusts_a_disturbed_measurement_with_its_cause) {
   EXPECT_EQ(run.outcome, Outcome::mistrusted);
   EXPECT_THAT(run.reason, HasSubstr("core clock went from 3000 to 2000 MHz"));
   EXPECT_FALSE(run.metrics.empty());
+}
+
+TEST_F(MeasureRound, mistrusts_samples_during_which_a_thread_waited_for_a_cpu) {
+  device_.device_info.backend = "cpu";
+  device_.conditions_at = [](std::size_t n) {
+    device::Conditions conditions;
+    conditions.threads = {{7, n == 0 ? 1.0 : 1e6, n == 0 ? 10 : 1010}};
+    return conditions;
+  };
+  const auto run = measure();
+  EXPECT_EQ(run.outcome, Outcome::mistrusted);
+  EXPECT_THAT(run.reason, HasSubstr("waited 100 % of the time for a CPU"));
+}
+
+TEST_F(MeasureRound, mistrusts_a_short_round_amid_the_load_of_others) {
+  device_.device_info.backend = "cpu";
+  HostHistory history;
+  history.note(monotonic_ns() - 1'000'000'000, {{{"busy_time", "s", 0.0}, {"process_time", "s", 0.0}}, {}, {}});
+  device_.conditions_at = [](std::size_t) {
+    return device::Conditions{{{"busy_time", "s", 1e6}, {"process_time", "s", 0.0}}, {}, {}};
+  };
+  options_.history = &history;
+  const auto run = measure();
+  EXPECT_EQ(run.outcome, Outcome::mistrusted);
+  EXPECT_THAT(run.reason, HasSubstr("other processes used 100 % of the CPU time"));
 }
 
 TEST_F(MeasureRound, ends_after_the_launch_in_flight_when_interrupted) {

@@ -39,7 +39,7 @@ TEST(GithubComment, shows_what_changed_and_folds_the_rest) {
       check_of({metric_of("slow", Verdict::worse, 1.2), metric_of("fast", Verdict::better, 0.8),
                 metric_of("as it was", Verdict::same, 1.001), metric_of("new", Verdict::inconclusive, 1)}));
   EXPECT_TRUE(
-      text.starts_with("### Performance regression\n\n1 worse, 1 undecided, 1 better, 1 unchanged of "
+      text.starts_with("### Performance regression\n\n1 worse, 1 inconclusive, 1 better, 1 unchanged of "
                        "0123456789 against main.\n"))
       << text;
   EXPECT_NE(text.find("| slow | time | 1.000 s | 1.200 s | &#8593; +20.0 % |"), std::string::npos) << text;
@@ -47,7 +47,7 @@ TEST(GithubComment, shows_what_changed_and_folds_the_rest) {
   EXPECT_NE(text.find("<summary>1 unchanged</summary>"), std::string::npos);
   EXPECT_LT(text.find("| fast |"), text.find("<details>"));
   EXPECT_GT(text.find("| as it was |"), text.find("<summary>1 unchanged"));
-  EXPECT_NE(text.find("new time: undecided: 3 sessions of history, 9 needed"), std::string::npos);
+  EXPECT_NE(text.find("new time: inconclusive: 3 sessions of history, 9 needed"), std::string::npos);
   EXPECT_TRUE(text.ends_with("\n<!-- warpmark-check: main -->\n"));
 }
 
@@ -112,6 +112,27 @@ TEST(CheckReport, puts_the_worst_first) {
   EXPECT_EQ(table.rows.at(1).at(0).text, "b");
   EXPECT_EQ(table.rows.at(2).at(0).text, "a");
   EXPECT_NE(render_markdown(report).find("**worse**"), std::string::npos);
+}
+
+TEST(CheckReport, says_once_what_is_true_of_many_metrics) {
+  std::vector<MetricCheck> metrics(50, metric_of("m", Verdict::inconclusive, 1));
+  metrics.push_back(metric_of("slow", Verdict::worse, 1.2));
+  const auto report = build_report(check_of(metrics));
+  std::vector<std::string> about;
+  for (const auto& block : report.sections.front().blocks) {
+    const auto* paragraph = std::get_if<Paragraph>(&block);
+    if (paragraph != nullptr && paragraph->text.find(" time") != std::string::npos) about.push_back(paragraph->text);
+  }
+  ASSERT_EQ(about.size(), 2U);
+  EXPECT_EQ(about[0], "slow time: worse, 20.0 % higher.");
+  EXPECT_EQ(about[1], "m time, m time, m time and 47 more: inconclusive: 3 sessions of history, 9 needed.");
+}
+
+TEST(CheckReport, calls_a_verdict_the_same_in_the_table_and_in_the_summary) {
+  const auto text = render_markdown(build_report(check_of({metric_of("new", Verdict::inconclusive, 1)})));
+  EXPECT_NE(text.find("1 inconclusive."), std::string::npos) << text;
+  EXPECT_NE(text.find("| inconclusive |"), std::string::npos) << text;
+  EXPECT_EQ(text.find("undecided"), std::string::npos) << text;
 }
 
 }  // namespace

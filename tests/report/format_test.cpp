@@ -71,6 +71,8 @@ TEST(FormatHalfWidth, takes_the_larger_half) {
   EXPECT_EQ(format_half_width(100, {100, 100, 0.95}), "±0 %");
   EXPECT_EQ(format_half_width(100, {99.999, 100, 0.95}), "±<0.01 %");
   EXPECT_EQ(format_half_width(0, {-1, 1, 0.95}), "n/a");
+  EXPECT_EQ(format_half_width(100, {82, 335, 0.95}), "-18/+235 %") << "±235 % would reach below zero";
+  EXPECT_EQ(format_half_width(100, {-50, 335, 0.95}), "±235 %");
 }
 
 TEST(FormatDuration, speaks_as_people_do) {

@@ -207,8 +207,25 @@ TEST(BuildReport, counts_shares_above_the_roof_apart) {
   for (auto& run : session.runs) run.roof = Roof{Bound::memory, 0.5, 0, 1e9, 0, "", ""};
   session.runs[1].roof->share = 333;
   const auto text = rendered(session, "text", {.width = 200});
-  EXPECT_NE(text.find("cpu: results reached 50.0 % to 50.0 % of their roofs"), std::string::npos);
-  EXPECT_NE(text.find("1 result is above the roof, so a ceiling was measured badly"), std::string::npos);
+  EXPECT_NE(text.find("cpu: 1 result is above the roof, so a ceiling was measured badly; of the others, results "
+                      "reached 50.0 % of their roofs."),
+            std::string::npos)
+      << text;
+}
+
+TEST(BuildReport, tells_how_near_the_roofs_those_are_that_set_none_and_are_trusted) {
+  SampleSession sample;
+  for (int i = 0; i < 3; ++i)
+    sample.measured("copy", "cpu", {{"size", std::int64_t{i}}}, {0, 8192, 8192, "", ""}, 1e-6);
+  Session session = sample.finish();
+  for (auto& run : session.runs) run.roof = Roof{Bound::memory, 1.0003, 0, 1e9, 0, "L1 of 1 B/s (copy size=0)", ""};
+  session.runs[1].roof->share = 0.25;
+  session.runs[2].roof->share = 0.01;
+  session.runs[2].outcome = Outcome::mistrusted;
+  const auto text = rendered(session, "text", {.width = 200});
+  EXPECT_NE(text.find("cpu: one result reached 25.0 % of its roof."), std::string::npos) << text;
+  session.runs.resize(1);
+  EXPECT_EQ(rendered(session, "text", {.width = 200}).find("of its roof"), std::string::npos);
 }
 
 TEST(BuildReport, says_so_when_nothing_was_measured) {

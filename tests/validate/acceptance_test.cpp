@@ -155,6 +155,13 @@ TEST(Acceptance, does_not_pass_what_is_mistrusted_wrong_or_missing) {
   const std::string row = bandwidth_row("operator: '>=', value: 1 TB/s");
   EXPECT_EQ(overall(judged(row, session_with({disturbed}))), RowState::mistrusted);
 
+  auto without_roof = disturbed;
+  without_roof.roof.reset();
+  EXPECT_EQ(
+      overall(judged("  - {workload: copy, operator: '>=', value: 70%, of: roof}\n", session_with({without_roof}))),
+      RowState::mistrusted)
+      << "of a session that was disturbed throughout no roof is known";
+
   auto wrong = copy_run(3e12);
   wrong.outcome = Outcome::failed;
   wrong.reason = "wrong output";

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
+#include "device/cpu/thread_waits.h"
 #include "device/cpu/timer.h"
 
 namespace warpmark::device {
@@ -90,6 +91,7 @@ Conditions read_cpu_conditions(const fs::path& root) {
        memory.total_bytes > 0 ? std::optional(static_cast<double>(memory.available_bytes)) : std::nullopt},
       {"pressure_cpu", "ratio", read_pressure(root)},
   };
+  conditions.threads = read_thread_waits(root);
   return conditions;
 }
 

@@ -119,6 +119,15 @@ MemoryInfo parse_meminfo(std::string_view text) {
 
 std::optional<double> parse_load_average(std::string_view text) { return leading_number(text); }
 
+std::optional<Scheduled> parse_schedstat(std::string_view text) {
+  const auto fields = words(trim(text));
+  if (fields.size() < 3) return std::nullopt;
+  const auto waited_ns = whole_number<std::int64_t>(fields[1]);
+  const auto scheduled = whole_number<std::int64_t>(fields[2]);
+  if (!waited_ns || !scheduled) return std::nullopt;
+  return Scheduled{static_cast<double>(*waited_ns) * 1e-9, *scheduled};
+}
+
 std::optional<double> parse_pressure(std::string_view text) {
   std::optional<double> ratio;
   for_each_line(text, [&](std::string_view line) {

@@ -40,6 +40,13 @@ struct MemoryInfo {
 /// The 1-minute value of /proc/loadavg.
 [[nodiscard]] std::optional<double> parse_load_average(std::string_view text);
 
+/// A thread's schedstat file: nanoseconds that it ran, nanoseconds that it waited for a CPU, times it was given one.
+struct Scheduled {
+  double waited_s = 0;
+  std::int64_t scheduled = 0;
+};
+[[nodiscard]] std::optional<Scheduled> parse_schedstat(std::string_view text);
+
 /// "some avg10" of a /proc/pressure file, as a ratio.
 [[nodiscard]] std::optional<double> parse_pressure(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/cpu/thread_waits.h"
 #include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_sequence.h"
 #include "device/nvml/nvml.h"
@@ -125,6 +126,7 @@ Result<Conditions> CudaDevice::conditions() {
   auto from_nvml = nvml::conditions_of(info_.uuid);
   Conditions conditions = from_nvml.ok() ? std::move(from_nvml).value() : Conditions{};
   conditions.sensors.push_back({"gpu_memory_free", "B", static_cast<double>(free)});
+  conditions.threads = read_thread_waits("/");  // a host that launches too late leaves the GPU idle
   return conditions;
 }
 
