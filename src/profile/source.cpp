@@ -88,7 +88,7 @@ class UnpackedSource final : public ByteSource {
  private:
   Result<std::size_t> read_some(std::span<char> into) override {
     WM_ASSIGN(const std::size_t got, unpacker_->unpack(into));
-    if (got == 0) damage_ = unpacker_->damage();
+    if (got == 0) damage_ = unpacker_->damage(), cut_ = unpacker_->is_cut();
     return got;
   }
 

@@ -35,6 +35,10 @@ class ByteSource {
   [[nodiscard]] std::int64_t stored_bytes() const { return stored_bytes_; }
   /// After the end: why bytes may be missing ("the gzip data ends in the middle"); empty if all is well.
   [[nodiscard]] const std::string& damage() const { return damage_; }
+  /// Whether the damage is that the end is missing: all bytes that are there are right.
+  [[nodiscard]] bool is_cut() const { return cut_; }
+  /// The damage as the id of a DataQualityIssue.
+  [[nodiscard]] const char* damage_id() const { return cut_ ? "cut_archive" : "damaged_archive"; }
 
  protected:
   /// Reads at least one byte unless at the end.
@@ -44,6 +48,7 @@ class ByteSource {
   std::string packing_;
   std::int64_t stored_bytes_ = -1;
   std::string damage_;
+  bool cut_ = false;
 
  private:
   std::string head_;

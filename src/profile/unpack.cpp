@@ -44,6 +44,7 @@ class Gzip final : public Unpacker {
         stop("the gzip data is damaged (igzip error " + std::to_string(code) + ")");
       } else if (starved && got == 0 && state_->block_state != ISAL_BLOCK_FINISH) {
         stop("the gzip data ends in the middle");
+        cut_ = true;
       }
       if (got > 0) return got;
     }
@@ -114,6 +115,7 @@ class Zstd final : public Unpacker {
         damage_ = std::string("the zstandard data is damaged: ") + ZSTD_getErrorName(code);
       } else if (at_end && output.pos == 0) {
         over_ = true;
+        cut_ = in_frame_;
         if (in_frame_) damage_ = "the zstandard data ends in the middle";
       } else {
         in_frame_ = code != 0;

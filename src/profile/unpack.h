@@ -25,9 +25,12 @@ class Unpacker {
   /// At least one byte unless at the end, or where the archive is damaged: then damage() says so.
   [[nodiscard]] virtual Result<std::size_t> unpack(std::span<char> into) = 0;
   [[nodiscard]] const std::string& damage() const { return damage_; }
+  /// The damage is that the end is missing.
+  [[nodiscard]] bool is_cut() const { return cut_; }
 
  protected:
   std::string damage_;
+  bool cut_ = false;
 };
 
 /// "gzip", "zstd" or "" by the first four bytes.

@@ -149,20 +149,6 @@ TEST_F(Recording, cut_at_any_byte_gives_the_whole_chunks_before_the_cut) {
   EXPECT_EQ(most, 2U);
 }
 
-TEST_F(Recording, with_a_damaged_chunk_stops_before_it_and_says_so) {
-  RecordingWriter writer;
-  ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
-  record_two_events(writer, true);
-  writer.finish();
-  auto bytes = *read_file(path("a.wmrec"));
-  bytes[bytes.size() - 20] = static_cast<char>(bytes[bytes.size() - 20] ^ 0x40);
-  const auto session = read(bytes);
-  ASSERT_TRUE(session.ok()) << session.error().what;
-  ASSERT_FALSE(session->ranks.empty());
-  const auto& quality = session->ranks[0].quality;
-  EXPECT_TRUE(std::any_of(quality.begin(), quality.end(), [](const auto& issue) { return issue.id == "torn_chunk"; }));
-}
-
 TEST_F(Recording, joined_files_are_several_processes) {
   std::string joined;
   for (const char* rank : {"1", "0"}) {

@@ -92,7 +92,11 @@ TEST(Source, packed_traces_read_like_plain_ones) {
   }
   const std::string packed = test::gzip(text);
   const Timeline cut = test::timeline_of(packed.substr(0, packed.size() - 20));
-  EXPECT_EQ(test::issue_count(cut, "damaged_archive"), 1);
+  EXPECT_EQ(test::issue_count(cut, "cut_archive"), 1);
+  EXPECT_EQ(test::issue_count(cut, "damaged_archive"), 0);
+  std::string bad = packed;
+  bad[bad.size() - 6] = static_cast<char>(~bad[bad.size() - 6]);  // of the checksum
+  EXPECT_EQ(test::issue_count(test::timeline_of(bad), "damaged_archive"), 1);
 }
 
 TEST(Builder, orders_events_and_their_collectives) {

@@ -49,8 +49,7 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
     WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge, xla));
     merge.finish();
     if (list.rest.empty()) {
-      builder.issue("unfinished_file",
-                    "the list of events has no end: the file was cut off, and later events are missing");
+      builder.issue("unfinished_file", "the list of events has no end: later events are missing");
     }
     read_kineto_tail(list.rest, builder);
   } else if (first.error().kind != ErrorKind::data ||
@@ -59,7 +58,7 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
   } else {
     builder.issue("no_events", first.error().what + ": only what stands around it was read");
   }
-  if (!source.damage().empty()) builder.issue("damaged_archive", source.damage() + ": what comes behind is missing");
+  if (!source.damage().empty()) builder.issue(source.damage_id(), source.damage() + ": what comes behind is missing");
   session.ranks.push_back(builder.finish());
   return {};
 }

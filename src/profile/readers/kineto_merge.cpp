@@ -17,7 +17,7 @@ struct FlawText {
 constexpr FlawText kFlawTexts[] = {
     {"malformed_event", "events that are no valid JSON: read as far as they make sense"},
     {"unreadable_event", "pieces of text that are no event: left out"},
-    {"truncated", "the file ends within an event, which was left out: what came later was never written"},
+    {"truncated", "the file ends within an event, which was left out: what came later is missing"},
     {"not_a_number",
      "times that are no number: without a start the event was left out, without a duration it is an instant"},
     {"no_time", "events without a start: left out"},

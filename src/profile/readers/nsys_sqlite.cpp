@@ -46,7 +46,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   NsysEvents events(tables);
   WM_TRY(events.read());
   events.finish(session);
-  if (!source.damage().empty()) count_issue(session.quality, "damaged_archive", source.damage());
+  if (!source.damage().empty()) count_issue(session.quality, source.damage_id(), source.damage());
   return {};
 }
 

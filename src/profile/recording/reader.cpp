@@ -129,8 +129,9 @@ class Part {
     return !payload.bad;
   }
 
-  void conclude(ProfileSession& session) {
-    if (!complete_) {
+  /// `broken`: bytes behind it are missing or wrong, which was said, and nothing is known of how the program ended.
+  void conclude(ProfileSession& session, bool broken = false) {
+    if (!complete_ && !broken) {
       builder_.issue("not_ended",
                      "the program ended without closing its recording (a crash or a kill): what it had "
                      "written by then was read");
@@ -160,7 +161,9 @@ class Part {
     }
     session.ranks.push_back(std::move(timeline));
   }
-  void issue(std::string_view id, std::string_view text) { builder_.issue(id, text); }
+  void issue(std::string_view id, std::string_view text, std::string_view example = {}) {
+    builder_.issue(id, text, example);
+  }
 
  private:
   bool begin(std::uint32_t version) {
@@ -337,29 +340,42 @@ class Part {
 
 constexpr std::size_t kFirstStep = 1 << 16;
 
-/// The next whole chunk into `payload`. False at the end; `torn` says whether bytes of a broken chunk are left.
-Result<bool> next_chunk(ByteSource& source, ChunkHeader& header, std::string& payload, bool& torn) {
+enum class Next { chunk, end, cut, corrupt };
+
+/// The next whole chunk into `payload`, or why there is none.
+Result<Next> next_chunk(ByteSource& source, ChunkHeader& header, std::string& payload) {
+  // Where the packing around it is damaged, the bytes end too, and no program was killed.
+  const auto short_of = [&source](Next plain) {
+    if (source.damage().empty()) return plain;
+    return source.is_cut() ? Next::cut : Next::corrupt;
+  };
   WM_ASSIGN(const std::size_t got, source.read({reinterpret_cast<char*>(&header), sizeof header}));
-  torn = got > 0;
-  if (got < sizeof header || header.magic != kChunkMagic || header.payload_bytes > kMaxPayload) return false;
+  if (got < sizeof header) return short_of(got == 0 ? Next::end : Next::cut);
+  if (header.magic != kChunkMagic || header.payload_bytes > kMaxPayload) return Next::corrupt;
   payload.clear();
   while (payload.size() < header.payload_bytes) {  // in steps: a damaged size may promise more than there is
     const std::size_t have = payload.size();
     payload.resize(std::min<std::size_t>(header.payload_bytes, have + std::max(have, kFirstStep)));
     WM_ASSIGN(const std::size_t filled, source.read({payload.data() + have, payload.size() - have}));
-    if (filled < payload.size() - have) return false;
+    if (filled < payload.size() - have) return short_of(Next::cut);
   }
-  return crc32(payload) == header.checksum;
+  return crc32(payload) == header.checksum ? Next::chunk : Next::corrupt;
+}
+
+Error nothing_whole(Next next) {
+  if (next == Next::end) return data_error("the recording is empty", "was the program stopped before it used the GPU?");
+  const char* how = next == Next::cut ? "cut off within its first chunk" : "corrupt from its first chunk on";
+  return data_error(std::string("the recording is ") + how, "copy or record it again");
 }
 
 Status read(ByteSource& source, const ReadOptions& /*options*/, ProfileSession& session) {
   std::optional<Part> part;
   ChunkHeader header;
   std::string payload;
-  bool torn = false;
+  Next next = Next::end;
   while (true) {
-    WM_ASSIGN(const bool whole, next_chunk(source, header, payload, torn));
-    if (!whole) break;
+    WM_ASSIGN(next, next_chunk(source, header, payload));
+    if (next != Next::chunk) break;
     if (header.type == ChunkType::begin) {
       if (part) part->conclude(session);
       part.emplace();
@@ -367,9 +383,13 @@ Status read(ByteSource& source, const ReadOptions& /*options*/, ProfileSession& 
     if (!part) return data_error("the recording does not begin with a part");
     if (!part->take(header.type, {payload})) part->issue("bad_chunk", "chunks whose content makes no sense: left out");
   }
-  if (!part) return data_error("the recording is empty", "was the program stopped before it used the GPU?");
-  if (torn) part->issue("torn_chunk", "the recording ends within a chunk: what stands before it was read");
-  part->conclude(session);
+  if (!part) return nothing_whole(next);
+  constexpr const char* kCut = "the recording ends within a chunk, as it was cut off: what stands before it was read";
+  constexpr const char* kCorrupt =
+      "the recording is corrupt (its bytes are not those written): what stands before was read";
+  if (next == Next::cut) part->issue("torn_chunk", kCut, source.damage());
+  if (next == Next::corrupt) part->issue("corrupt_chunk", kCorrupt, source.damage());
+  part->conclude(session, next != Next::end);
   return {};
 }
 
