@@ -167,7 +167,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
     WM_TRY(write_file(options.get("--html"), with_timeline(report::render_html(report), session, analysis)));
   }
   if (options.has("--fail-above") && !says_something(session, analysis)) {
-    context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was recorded\n";
+    context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was read\n";
     return kInconclusive;
   }
   const bool failed =

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "analyze/cautions.h"
 #include "analyze/collective_traffic.h"
 #include "analyze/evidence.h"
 #include "analyze/missing.h"
@@ -135,6 +136,10 @@ std::string verdict_without_steps(const ProfileSession& session) {
   }
   std::set<int> gpus;
   for (const CounterSeries& series : session.counters) {
+  if (gpus.empty() && loss_of(session) != Loss::none) {
+    return loss_text(session) +
+           ": what the GPU did is not in what is left of it, and nothing can be said about the GPU.";
+  }
     if (series.device >= 0) gpus.insert(series.device);
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
@@ -176,8 +181,8 @@ std::string healthy_verdict(const Analysis& analysis) {
       most_to_gain(analysis));
 }
 
-std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
-  if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
+/// Of what was read.
+std::string verdict_of_all(const Analysis& analysis) {
   if (analysis.findings.empty() || analysis.findings.front().severity < 0.4) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
   if (top.gain.per_sample) {
@@ -187,6 +192,12 @@ std::string verdict_of(const Analysis& analysis, const ProfileSession& session) 
   const char* what = !analysis.ranks.empty() ? "step" : top.lost_ns > 0 ? "profiled kernels" : "work";
   return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule, what,
                      format_times(top.gain.low), format_times(top.gain.high));
+std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
+  if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
+  const std::string verdict = verdict_of_all(analysis);
+  return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
+}
+
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {
@@ -215,6 +226,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
+  analysis.cautions = cautions_of(evidence);
   if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
   analysis.verdict = verdict_of(analysis, session);
   if (options.tables) analysis.tables = all_tables(evidence, options);

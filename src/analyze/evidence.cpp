@@ -139,10 +139,11 @@ Evidence gather_evidence(const ProfileSession& session) {
   evidence.compiled = is_compiled(session);
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  std::vector<RankAlignment> alignments = align_ranks(session, lists);
+  evidence.programs = programs_of(session, lists);
+  std::vector<RankAlignment> alignments = align_ranks(session, lists, evidence.programs);
   std::vector<Steps> steps;
   for (std::size_t r = 0; r < lists.size(); ++r) steps.push_back(find_steps(session.ranks[r], lists[r]));
-  agree_on_steps(session, alignments, steps);
+  if (evidence.of_one_program()) agree_on_steps(session, alignments, steps);
   for (std::size_t r = 0; r < lists.size(); ++r) {
     RankEvidence one;
     one.timeline = &session.ranks[r];

@@ -88,12 +88,15 @@ struct Imbalance {
 struct Evidence {
   const ProfileSession* session = nullptr;
   std::vector<RankEvidence> ranks;         ///< those with GPU work in their steps
+  std::vector<std::size_t> programs;       ///< of each rank of the session: see programs.h
   std::size_t critical = 0;                ///< the rank that the others wait for (index into ranks)
   bool compiled = false;                   ///< by torch.compile
   Framework framework = Framework::other;  ///< what the program is written with
   double lost_lead_ns = 0;                 ///< what waits cost the critical rank beside themselves: see lead.h
   Imbalance imbalance;
 
+  /// Else the ranks are not set against one another.
+  [[nodiscard]] bool of_one_program() const { return program_count(programs) < 2; }
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }
   /// Replayed step of the slowest rank, communication without waiting, ns.

@@ -88,7 +88,7 @@ double median_without(std::vector<double> values, std::size_t left_out) {
 
 Imbalance imbalance_of(const Evidence& evidence) {
   Imbalance result;
-  if (evidence.ranks.size() < 2) return result;
+  if (evidence.ranks.size() < 2 || !evidence.of_one_program()) return result;
   for (const RankEvidence& rank : evidence.ranks) result.own_ns.push_back(rank.own_work_ns());
   const double dispatching =
       std::max(0.0, evidence.rank().part_ns(Part::idle_launch) - evidence.rank().between_collectives_ns());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/cautions.h"
 #include "analyze/other_processes.h"
 #include "analyze/rule.h"
 
@@ -98,7 +99,10 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
   std::vector<MissingData> missing;
   const ProfileSession& session = *evidence.session;
   Recorder recorder = recorder_of({}, evidence.framework);
-  if (!evidence.has_timeline()) {
+  if (!evidence.has_timeline() && loss_of(session) != Loss::none) {
+    missing.push_back(
+        {"the whole file, of which a part is missing", "copy it again; if it is no longer elsewhere, record it again"});
+  } else if (!evidence.has_timeline()) {
     missing.push_back({"a timeline with GPU work: steps, idle time and their causes", "warpmark profile -- <command>"});
   } else {
     recorder = recorder_of(*evidence.rank().timeline, evidence.framework);

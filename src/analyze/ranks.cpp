@@ -61,56 +61,79 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
   return best;
 }
 
-}  // namespace
+/// Communication of one rank, ascending by end.
+struct Meetings {
+  std::vector<std::size_t> works;  // indices into its list
+  std::vector<std::int64_t> ends;  // on its own clock, since the first rank's origin
+};
 
-std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists) {
-  std::vector<RankAlignment> result(lists.size());
-  std::vector<std::vector<std::int64_t>> ends(lists.size());
-  std::vector<std::vector<std::size_t>> works(lists.size());
-  for (std::size_t r = 0; r < lists.size(); ++r) {
-    for (std::size_t i = 0; i < lists[r].works.size(); ++i) {
-      if (lists[r].works[i].category == Category::communication) works[r].push_back(i);
-    }
-    const auto& all = lists[r].works;
-    std::sort(works[r].begin(), works[r].end(),
-              [&all](std::size_t a, std::size_t b) { return all[a].end < all[b].end; });
-    for (const std::size_t i : works[r])
-      ends[r].push_back(all[i].end + session.ranks[r].origin_ns - session.ranks[0].origin_ns);
+Meetings meetings_of(const WorkList& list, std::int64_t origin_ns) {
+  Meetings all;
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    if (list.works[i].category == Category::communication) all.works.push_back(i);
   }
-  if (lists.size() < 2) return result;
+  std::sort(all.works.begin(), all.works.end(),
+            [&list](std::size_t a, std::size_t b) { return list.works[a].end < list.works[b].end; });
+  for (const std::size_t i : all.works) all.ends.push_back(list.works[i].end + origin_ns);
+  return all;
+}
+
+/// The ranks of one program against the first of them.
+void align(const ProfileSession& session, const std::vector<WorkList>& lists, const std::vector<std::size_t>& members,
+           std::vector<RankAlignment>& result) {
+  if (members.size() < 2) return;
+  const std::size_t first = members[0];
+  const auto origin_of = [&](std::size_t r) { return session.ranks[r].origin_ns - session.ranks[first].origin_ns; };
+  std::vector<Meetings> meetings(lists.size());
   std::vector<Shift> shifts(lists.size());
-  for (std::size_t r = 0; r < lists.size(); ++r) {
-    shifts[r] = r == 0 ? Shift{true, 0, 0, 0} : best_shift(ends[0], ends[r]);
+  for (const std::size_t r : members) {
+    meetings[r] = meetings_of(lists[r], origin_of(r));
+    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(meetings[first].ends, meetings[r].ends);
     result[r].aligned = shifts[r].found;
     result[r].clock_offset_ns = shifts[r].offset;
     result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
     result[r].wait_until.assign(lists[r].works.size(), 0);
     result[r].late_rank.assign(lists[r].works.size(), 0);
   }
-  for (std::size_t i = 0; i < ends[0].size(); ++i) {
+  for (std::size_t i = 0; i < meetings[first].ends.size(); ++i) {
     std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
     std::size_t last = 0;
     bool everywhere = true;
-    for (std::size_t r = 0; r < lists.size() && everywhere; ++r) {
+    for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
       const std::int64_t at = static_cast<std::int64_t>(i) + shifts[r].by;
-      everywhere = at >= 0 && at < std::ssize(ends[r]);
+      everywhere = at >= 0 && at < std::ssize(meetings[r].ends);
       if (!everywhere) break;
-      const GpuWork& work = lists[r].works[works[r][static_cast<std::size_t>(at)]];
-      const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
+      const GpuWork& work = lists[r].works[meetings[r].works[static_cast<std::size_t>(at)]];
+      const std::int64_t shift = origin_of(r) + shifts[r].offset;
       if (work.start + shift > last_start) last_start = work.start + shift, last = r;
     }
     if (!everywhere) continue;
-    for (std::size_t r = 0; r < lists.size(); ++r) {
+    for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
-      const std::size_t index = works[r][static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by)];
+      const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by);
+      const std::size_t index = meetings[r].works[at];
       const GpuWork& work = lists[r].works[index];
-      const std::int64_t shift = session.ranks[r].origin_ns - session.ranks[0].origin_ns + shifts[r].offset;
+      const std::int64_t shift = origin_of(r) + shifts[r].offset;
       result[r].matched += 1;
       if (last_start - shift <= work.start) continue;
       result[r].wait_until[index] = std::min(work.end, last_start - shift);
       result[r].late_rank[index] = static_cast<std::uint32_t>(last);
     }
+  }
+}
+
+}  // namespace
+
+std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
+                                       const std::vector<std::size_t>& programs) {
+  std::vector<RankAlignment> result(lists.size());
+  for (std::size_t program = 0; program < program_count(programs); ++program) {
+    std::vector<std::size_t> members;
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      if (programs[r] == program) members.push_back(r);
+    }
+    align(session, lists, members, result);
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyze/programs.h"
 #include "analyze/work_list.h"
 #include "model/profile_session.h"
 
@@ -12,14 +13,16 @@ namespace warpmark::analyze {
 
 struct RankAlignment {
   bool aligned = false;                  ///< false: too few collectives in common with the first rank
-  std::int64_t clock_offset_ns = 0;      ///< add to this rank's absolute times to get the first rank's
+  std::int64_t clock_offset_ns = 0;      ///< add to this rank's absolute times to get those of its program's first
   std::int64_t end_spread_ns = 0;        ///< median absolute deviation of the ends after alignment
   std::int64_t matched = 0;              ///< collectives found on every rank
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
   std::vector<std::uint32_t> late_rank;  ///< per work that waits: index into ProfileSession::ranks
 };
 
-/// One element a rank. Works of a single rank, or without collectives, give no waits.
-[[nodiscard]] std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists);
+/// One element a rank. Only ranks of one program (programs_of) wait for one another. Works of a single rank, or without
+/// collectives, give no waits.
+[[nodiscard]] std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
+                                                     const std::vector<std::size_t>& programs);
 
 }  // namespace warpmark::analyze

@@ -71,6 +71,7 @@ struct Analysis {
   std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of the median step
   std::vector<Finding> findings;         ///< worst first
   std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
+  std::vector<std::string> cautions;     ///< what makes all of it doubtful: cut files, several programs
   Gain combined;                         ///< of all findings together; overlapping gains are not added up
   std::vector<AnalysisTable> tables;
   std::vector<MissingData> missing;

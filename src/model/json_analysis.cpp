@@ -140,6 +140,7 @@ Json to_json(const Analysis& analysis) {
   return {{"schema", kAnalysisSchema},
           {"session", session_to_json(analysis)},
           {"verdict", analysis.verdict},
+          {"cautions", analysis.cautions},
           {"breakdown", breakdown_to_json(analysis.breakdown)},
           {"findings", list_to_json(analysis.findings, [](const Finding& finding) { return to_json(finding); })},
           {"combined_gain", gain_to_json(analysis.combined)},

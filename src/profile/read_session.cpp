@@ -112,6 +112,7 @@ void number_ranks(ProfileSession& session) {
         count_issue(timeline.quality, "rank_twice", "another file has the same rank: this one was given a free number",
                     timeline.source);
       }
+        timeline.claimed_rank = timeline.rank;
       open.push_back(&timeline);
     }
     int next = 0;

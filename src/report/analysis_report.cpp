@@ -226,10 +226,13 @@ std::string steps_text(const Analysis& analysis, std::size_t steps) {
 
 Section summary_section(const Analysis& analysis) {
   Section section{"Summary", {}};
-  const Tone tone = analysis.findings.empty() || analysis.findings.front().severity < 0.4
-                        ? Tone::good
-                        : tone_of(analysis.findings.front());
-  section.blocks.push_back(Paragraph{capitalized(analysis.verdict), tone});
+  const bool healthy = analysis.findings.empty() || analysis.findings.front().severity < 0.4;
+  const Tone well = analysis.cautions.empty() ? Tone::good : Tone::warning;
+  section.blocks.push_back(
+      Paragraph{capitalized(analysis.verdict), healthy ? well : tone_of(analysis.findings.front())});
+  for (const std::string& caution : analysis.cautions) {
+    section.blocks.push_back(Paragraph{"Caution: " + caution, Tone::warning});
+  }
   if (const std::string together = combined_text(analysis); !together.empty()) {
     section.blocks.push_back(Paragraph{together + "."});
   }

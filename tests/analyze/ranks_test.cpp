@@ -34,7 +34,7 @@ void expect_aligned(int collectives, int later) {
   const ProfileSession session = ranks_of(collectives, later);
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists);
+  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
   EXPECT_TRUE(aligned[1].aligned);
   EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
   EXPECT_EQ(aligned[1].matched, collectives - later);
@@ -64,9 +64,48 @@ TEST(Ranks, of_a_regular_program_are_aligned_by_the_nearest_of_collectives_that_
   }
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists);
+  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
   EXPECT_LT(std::abs(aligned[1].clock_offset_ns), 5'000);
   EXPECT_GT(aligned[1].wait_until[0] - lists[1].works[0].start, 24'900'000);
+}
+
+std::vector<std::size_t> programs_in(const ProfileSession& session) {
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  return programs_of(session, lists);
+}
+
+TEST(Ranks, of_one_program_were_recorded_at_the_same_time) {
+  ProfileSession session = ranks_of(40, 3);
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 0}));
+  session.ranks[1].origin_ns += 20'000'000'000;
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 1}));
+  session.ranks[0].host = "a";
+  session.ranks[1].host = "b";  // whose clock may be wrong
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 0}));
+}
+
+TEST(Ranks, of_one_program_are_each_there_once_and_agree_on_how_many_they_are) {
+  ProfileSession session = ranks_of(40, 3);
+  session.ranks[0].rank = 0;
+  session.ranks[1].rank = 1;
+  session.ranks[0].world_size = session.ranks[1].world_size = 2;
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 0}));
+  session.ranks[1].world_size = 4;
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 1}));
+  session.ranks[1].world_size = 2;
+  session.ranks[1].claimed_rank = 0;
+  EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 1}));
+}
+
+TEST(Ranks, of_different_programs_do_not_wait_for_one_another) {
+  ProfileSession session = ranks_of(40, 3);
+  session.ranks[1].origin_ns += 20'000'000'000;
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  EXPECT_FALSE(aligned[1].aligned);
+  EXPECT_TRUE(aligned[0].wait_until.empty());
 }
 
 }  // namespace

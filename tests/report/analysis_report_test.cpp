@@ -161,6 +161,14 @@ TEST(AnalysisReport, tells_sizes_apart_that_differ_in_a_digit) {
               HasSubstr("64.0 MiB"));
 }
 
+TEST(AnalysisReport, says_what_makes_it_doubtful_before_anything_else) {
+  auto analysis = two_ranks();
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("Caution")));
+  analysis.cautions = {"a.json is cut off: 12 events were read."};
+  const std::string text = shown(analysis);
+  EXPECT_LT(text.find("Caution: a.json is cut off"), text.find("All cures together"));
+}
+
 TEST(AnalysisReport, names_the_rank_of_an_event_where_there_are_several) {
   auto analysis = two_ranks();
   EXPECT_THAT(shown(analysis), HasSubstr("of rank 0"));

@@ -1,0 +1,28 @@
+// What makes a whole analysis doubtful and is said at its top: files of which a part is missing, profiles of
+// several programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyze/evidence.h"
+#include "model/profile_session.h"
+
+namespace warpmark::analyze {
+
+enum class Loss {
+  none,
+  cut,      ///< the end is missing
+  corrupt,  ///< bytes are not those that were written, and what stands behind them is missing
+};
+
+/// The worst of any file of the session.
+[[nodiscard]] Loss loss_of(const ProfileSession& session);
+
+/// "The file is cut off", "A file is corrupt" (of several).
+[[nodiscard]] std::string loss_text(const ProfileSession& session);
+
+/// Whole sentences, one paragraph each.
+[[nodiscard]] std::vector<std::string> cautions_of(const Evidence& evidence);
+
+}  // namespace warpmark::analyze

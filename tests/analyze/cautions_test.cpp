@@ -1,0 +1,81 @@
+// What makes a whole analysis doubtful stands at its top.
+#include "analyze/cautions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analyze/analyze.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing_support::kTensorGemm;
+using testing_support::session_of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+Timeline training() {
+  return stepped(6, [](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+  });
+}
+
+TEST(Cautions, are_none_about_a_whole_file) {
+  const Analysis analysis = analyze(session_of(training()));
+  EXPECT_THAT(analysis.cautions, IsEmpty());
+  EXPECT_THAT(analysis.verdict, Not(HasSubstr("left of it")));
+}
+
+TEST(Cautions, name_a_cut_file_and_what_is_missing) {
+  ProfileSession session = session_of(training());
+  session.ranks[0].quality.push_back({"cut_archive", "the gzip data ends in the middle", 1, ""});
+  const Analysis analysis = analyze(session);
+  EXPECT_THAT(analysis.verdict, HasSubstr("The file is cut off; of what is left of it: "));
+  EXPECT_THAT(analysis.cautions, ElementsAre(HasSubstr("scene is cut off: 67 events of the host and 60 of the GPU")));
+}
+
+TEST(Cautions, do_not_say_that_a_program_left_the_gpu_alone_whose_file_is_cut) {
+  TimelineScene scene;
+  for (int i = 0; i < 3; ++i) scene.api("cudaLaunchKernel", 2'000);
+  ProfileSession session = session_of(scene.build());
+  session.ranks[0].quality.push_back({"unfinished_file", "the list of events has no end", 1, ""});
+  const Analysis analysis = analyze(session);
+  EXPECT_THAT(analysis.verdict, HasSubstr("is cut off: what the GPU did is not in what is left of it"));
+  EXPECT_THAT(analysis.cautions, ElementsAre(HasSubstr("Of 3 launches, what the GPU did for all of them is missing")));
+  ASSERT_FALSE(analysis.missing.empty());
+  EXPECT_THAT(analysis.missing[0].how, HasSubstr("copy it again"));
+}
+
+TEST(Cautions, call_a_corrupt_file_corrupt_and_not_cut) {
+  ProfileSession session = session_of(training());
+  session.ranks[0].quality.push_back({"corrupt_chunk", "the recording is corrupt", 1, ""});
+  const Analysis analysis = analyze(session);
+  EXPECT_THAT(analysis.verdict, HasSubstr("The file is corrupt"));
+  EXPECT_THAT(analysis.cautions, ElementsAre(HasSubstr("is corrupt")));
+}
+
+TEST(Cautions, tell_profiles_of_several_programs_and_compare_nothing_between_them) {
+  const auto reducing = [](TimelineScene& scene, int rank) {
+    scene.launch(kTensorGemm, rank == 0 ? 100'000 : 900'000);
+    scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", rank == 0 ? 900'000 : 100'000, 24);
+  };
+  ProfileSession session = testing_support::on_two_ranks(8, reducing);
+  const auto is_imbalance = [](const Finding& one) { return one.rule == "load_imbalance"; };
+  EXPECT_TRUE(std::ranges::any_of(analyze(session).findings, is_imbalance));
+  session.ranks[1].origin_ns += 60'000'000'000;
+  const Analysis analysis = analyze(session);
+  EXPECT_THAT(analysis.cautions,
+              ElementsAre(HasSubstr("of 2 runs, not of one, as they were recorded at different times")));
+  EXPECT_FALSE(std::ranges::any_of(analysis.findings, is_imbalance));
+  for (const BreakdownPart& part : analysis.breakdown) EXPECT_NE(part.id, "idle_waiting_for_rank");
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
