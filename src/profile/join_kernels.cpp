@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,40 @@ std::map<std::string, Candidates> candidates_in(const ProfileSession& session,
   return found;
 }
 
+bool is_same_launch(const KernelProfile& a, const KernelProfile& b) {
+  return a.id == b.id && a.name == b.name && a.grid == b.grid && a.block == b.block && a.stream == b.stream;
+}
+
+std::set<std::string_view> metrics_of(const KernelProfile& kernel) {
+  std::set<std::string_view> ids;
+  for (std::size_t i = 0; i < kernel.metrics.size(); ++i) ids.insert(kernel.metrics[i].id);
+  return ids;
+}
+
+/// Equal metrics of several processes are of ranks that launch the same.
+bool is_other_page(const KernelProfile& a, const KernelProfile& b) {
+  return a.process == b.process || metrics_of(a) != metrics_of(b);
+}
+
+void add_missing(KernelProfile& to, KernelProfile& from) {
+  const std::set<std::string_view> known = metrics_of(to);
+  std::vector<KernelMetric> missing;
+  for (std::size_t i = 0; i < from.metrics.size(); ++i) {
+    if (!known.contains(from.metrics[i].id)) missing.push_back(from.metrics[i]);
+  }
+  for (const KernelMetric& one : missing) to.metrics.add(one.id, one.unit, one.value);
+  if (to.rules.empty()) to.rules = std::move(from.rules);
+}
+
 }  // namespace
+
+void join_pages(ProfileSession& session, std::vector<KernelProfile>& kernels) {
+  if (kernels.empty()) return;
+  const auto page = std::ranges::search(session.kernels, kernels, is_same_launch);
+  if (page.empty() || !is_other_page(page.front(), kernels.front())) return;
+  for (std::size_t i = 0; i < kernels.size(); ++i) add_missing(page[static_cast<std::ptrdiff_t>(i)], kernels[i]);
+  kernels.clear();
+}
 
 std::string qualified_name(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);

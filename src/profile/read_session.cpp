@@ -88,6 +88,7 @@ void append(ProfileSession& session, ProfileSession&& part) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
   leave_out_copies(session, part.ranks);
+  join_pages(session, part.kernels);
   move_all(session.ranks, part.ranks);
   move_all(session.counters, part.counters);
   move_all(session.kernels, part.kernels);
@@ -111,8 +112,8 @@ void number_ranks(ProfileSession& session) {
       if (timeline.rank >= 0) {
         count_issue(timeline.quality, "rank_twice", "another file has the same rank: this one was given a free number",
                     timeline.source);
-      }
         timeline.claimed_rank = timeline.rank;
+      }
       open.push_back(&timeline);
     }
     int next = 0;

@@ -76,5 +76,45 @@ TEST(QualifiedName, ends_at_arguments_and_keeps_unnamed_namespaces) {
   EXPECT_EQ(qualified_name(""), "");
 }
 
+/// A page of two launches.
+std::vector<KernelProfile> page(std::int64_t process, const std::string& metric) {
+  std::vector<KernelProfile> kernels{measured("a()", "(8, 1, 1)", 0), measured("b()", "(8, 1, 1)", 0)};
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    kernels[i].id = static_cast<std::int64_t>(i);
+    kernels[i].process = process;
+    kernels[i].metrics.add("gpu__time_duration.sum", "ns", 1'000);
+    kernels[i].metrics.add(metric, "%", 50);
+  }
+  return kernels;
+}
+
+TEST(JoinPages, counts_launches_once_that_two_pages_tell_of) {
+  for (const std::int64_t process : {41, 42}) {  // one run for both pages, or one for each
+    ProfileSession session;
+    session.kernels = page(41, "of_one_page");
+    auto other = page(process, "of_the_other");
+    other[1].rules.push_back({"Occupancy"});
+    join_pages(session, other);
+    EXPECT_TRUE(other.empty());
+    ASSERT_EQ(session.kernels.size(), 2U);
+    EXPECT_EQ(session.kernels[1].metric("of_one_page"), 50);
+    EXPECT_EQ(session.kernels[1].metric("of_the_other"), 50);
+    EXPECT_EQ(session.kernels[1].metrics.size(), 3U);
+    EXPECT_EQ(session.kernels[1].rules.size(), 1U);
+  }
+}
+
+TEST(JoinPages, leaves_other_launches_and_other_ranks_alone) {
+  ProfileSession session;
+  session.kernels = page(41, "same");
+  auto rank = page(42, "same");
+  join_pages(session, rank);
+  EXPECT_EQ(rank.size(), 2U) << "another process measured the same";
+  auto longer = page(41, "other");
+  longer.push_back(measured("c()", "(8, 1, 1)", 0));
+  join_pages(session, longer);
+  EXPECT_EQ(longer.size(), 3U);
+}
+
 }  // namespace
 }  // namespace warpmark::profile
