@@ -58,27 +58,25 @@ void describe_ranks(const Evidence& evidence, Analysis& analysis) {
   analysis.recording_ns = evidence.rank().part_ns(Part::idle_profiler);
 }
 
-/// Mean share over ranks, of the slowest rank's step; the largest part takes what rounding leaves, so that it sums
-/// exactly.
+/// Mean over ranks of the time a step. The largest part takes what rounding leaves, so that it sums to the mean step.
 void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
   if (evidence.ranks.empty()) return;
-  std::array<double, kParts> share{};
+  std::array<double, kParts> mean{};
+  double step = 0;
+  const auto ranks = static_cast<double>(evidence.ranks.size());
   for (const RankEvidence& rank : evidence.ranks) {
-    for (std::size_t i = 0; i < kParts; ++i) {
-      share[i] += rank.part_ns(static_cast<Part>(i)) / rank.step_ns() / static_cast<double>(evidence.ranks.size());
-    }
+    step += rank.step_ns() / ranks;
+    for (std::size_t i = 0; i < kParts; ++i) mean[i] += rank.part_ns(static_cast<Part>(i)) / ranks;
   }
-  std::int64_t left = analysis.median_step_ns;
+  std::int64_t left = std::llround(step);
   for (std::size_t i = 0; i < kParts; ++i) {
-    if (share[i] <= 0) continue;
+    if (mean[i] <= 0) continue;
     const auto part = static_cast<Part>(i);
-    const auto ns = static_cast<std::int64_t>(share[i] * static_cast<double>(analysis.median_step_ns));
+    const auto ns = static_cast<std::int64_t>(mean[i]);
     left -= ns;
-    analysis.breakdown.push_back({part_id(part), part_group(part), ns, share[i]});
+    analysis.breakdown.push_back({part_id(part), part_group(part), ns, mean[i] / step});
   }
-  const auto largest =
-      std::max_element(analysis.breakdown.begin(), analysis.breakdown.end(),
-                       [](const BreakdownPart& a, const BreakdownPart& b) { return a.total_ns < b.total_ns; });
+  const auto largest = std::ranges::max_element(analysis.breakdown, {}, &BreakdownPart::total_ns);
   largest->total_ns += left;
 }
 
@@ -136,11 +134,11 @@ std::string verdict_without_steps(const ProfileSession& session) {
   }
   std::set<int> gpus;
   for (const CounterSeries& series : session.counters) {
+    if (series.device >= 0) gpus.insert(series.device);
+  }
   if (gpus.empty() && loss_of(session) != Loss::none) {
     return loss_text(session) +
            ": what the GPU did is not in what is left of it, and nothing can be said about the GPU.";
-  }
-    if (series.device >= 0) gpus.insert(series.device);
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
   return fmt::format("Counters alone, of {}: no sign of throttling or of a full link in them; no program was recorded.",
@@ -192,12 +190,12 @@ std::string verdict_of_all(const Analysis& analysis) {
   const char* what = !analysis.ranks.empty() ? "step" : top.lost_ns > 0 ? "profiled kernels" : "work";
   return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule, what,
                      format_times(top.gain.low), format_times(top.gain.high));
+}
+
 std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
   const std::string verdict = verdict_of_all(analysis);
   return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
-}
-
 }
 
 void merge_quality(const ProfileSession& session, Analysis& analysis) {
@@ -226,9 +224,9 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
-  analysis.cautions = cautions_of(evidence);
   if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
   analysis.verdict = verdict_of(analysis, session);
+  analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options);
   analysis.missing = missing_data(evidence);
   merge_quality(session, analysis);

@@ -18,7 +18,7 @@ namespace warpmark {
 struct BreakdownPart {
   std::string id;             ///< "gemm", "elementwise", "exposed_communication", "idle_data_loading", ...
   std::string group;          ///< "compute", "communication", "copy" or "idle"
-  std::int64_t total_ns = 0;  ///< over all analyzed steps
+  std::int64_t total_ns = 0;  ///< over all analyzed steps of a rank; of the breakdown over ranks, a step
   double share = 0;           ///< of the steps, 0..1
 };
 
@@ -68,7 +68,7 @@ struct Analysis {
   std::int64_t median_step_ns = 0;  ///< of the slowest rank
   double undisturbed_step_ns = 0;   ///< mean of the rank that the others wait for, without the cost of recording ...
   double recording_ns = 0;          ///< ... which is estimated as this much of a step
-  std::vector<BreakdownPart> breakdown;  ///< mean over ranks, of the median step
+  std::vector<BreakdownPart> breakdown;  ///< mean over ranks of the time a step; sums to the mean step
   std::vector<Finding> findings;         ///< worst first
   std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
   std::vector<std::string> cautions;     ///< what makes all of it doubtful: cut files, several programs

@@ -189,6 +189,18 @@ double shown_step_s(const Analysis& analysis) {
   return median_ns * 1e-9;
 }
 
+/// The parts sum to the mean step, over all ranks.
+Section breakdown_section(const Analysis& analysis) {
+  std::int64_t step_ns = 0;
+  for (const BreakdownPart& part : analysis.breakdown) step_ns += part.total_ns;
+  const double step_s = ns_to_s(step_ns);
+  std::string title = "Where the time of a step goes";
+  if (analysis.ranks.size() > 1) {
+    title += fmt::format(": {}, the mean of {} ranks", format_seconds(step_s), analysis.ranks.size());
+  }
+  return {std::move(title), {breakdown_table(analysis.breakdown, step_s)}};
+}
+
 /// " (mean 2.4 ms)"
 std::string mean_text(const Analysis& analysis) {
   const double mean_s = shown_step_s(analysis);
@@ -292,8 +304,7 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   Report report{"Profile analysis", "", {}};
   report.sections.push_back(summary_section(analysis));
   if (!analysis.breakdown.empty()) {
-    report.sections.push_back(
-        {"Where the time of a step goes", {breakdown_table(analysis.breakdown, shown_step_s(analysis))}});
+    report.sections.push_back(breakdown_section(analysis));
   }
   if (analysis.ranks.size() > 1) report.sections.push_back(ranks_section(analysis));
   const std::size_t shown = std::min(options.top, analysis.findings.size());

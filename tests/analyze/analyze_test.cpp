@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analyze/replay.h"
 #include "base/json.h"
 #include "model/json_analysis.h"
@@ -38,7 +40,38 @@ TEST(Analysis, parts_sum_exactly_to_the_steps_and_to_the_step) {
   EXPECT_EQ(rank_sum, analysis.ranks[0].steps.back().end_ns - analysis.ranks[0].steps.front().start_ns);
   std::int64_t sum = 0;
   for (const BreakdownPart& part : analysis.breakdown) sum += part.total_ns;
-  EXPECT_EQ(sum, analysis.median_step_ns);
+  const StepSpan all{analysis.ranks[0].steps.front().start_ns, analysis.ranks[0].steps.back().end_ns};
+  const auto steps = static_cast<double>(analysis.ranks[0].steps.size());
+  EXPECT_EQ(sum, std::llround(static_cast<double>(all.end_ns - all.start_ns) / steps));
+}
+
+TEST(Analysis, parts_over_ranks_are_the_mean_of_the_ranks_times) {
+  const ProfileSession session = testing_support::on_two_ranks(6, [](TimelineScene& scene, int rank) {
+    scene.idle_host(rank == 0 ? 0 : 3'000'000);
+    for (int i = 0; i < 4; ++i) scene.launch(kTensorGemm, rank == 0 ? 100'000 : 300'000);
+  });
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.ranks.size(), 2U);
+  const auto part_of = [](const std::vector<BreakdownPart>& parts, std::string_view id) {
+    for (const BreakdownPart& part : parts) {
+      if (part.id == id) return static_cast<double>(part.total_ns);
+    }
+    return 0.0;
+  };
+  double step = 0, gemm = 0;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    const auto steps = static_cast<double>(rank.steps.size());
+    gemm += part_of(rank.breakdown, "gemm") / steps / 2;
+    step += static_cast<double>(rank.steps.back().end_ns - rank.steps.front().start_ns) / steps / 2;
+  }
+  EXPECT_NEAR(gemm, 800'000, 1);
+  EXPECT_NEAR(part_of(analysis.breakdown, "gemm"), gemm, 30);  // the largest part takes what rounding leaves
+  double sum = 0;
+  for (const BreakdownPart& part : analysis.breakdown) {
+    sum += static_cast<double>(part.total_ns);
+    EXPECT_NEAR(part.share, static_cast<double>(part.total_ns) / step, 1e-4) << part.id;
+  }
+  EXPECT_NEAR(sum, step, 1);
 }
 
 TEST(Analysis, writes_what_its_schema_says) {

@@ -45,11 +45,11 @@ Analysis two_ranks() {
   analysis.gpus = {"NVIDIA H100", "NVIDIA H100"};
   analysis.steps_found_by = "ProfilerStep annotations";
   analysis.median_step_ns = 100'000'000;
-  analysis.breakdown = {{"gemm", "compute", 60'000'000, 0.3},
-                        {"elementwise", "compute", 19'900'000, 0.0995},
-                        {"softmax", "compute", 100'000, 0.0005},
-                        {"exposed_communication", "communication", 20'000'000, 0.1},
-                        {"idle_data_loading", "idle", 100'000'000, 0.5}};
+  analysis.breakdown = {{"gemm", "compute", 30'000'000, 0.3},
+                        {"elementwise", "compute", 9'950'000, 0.0995},
+                        {"softmax", "compute", 50'000, 0.0005},
+                        {"exposed_communication", "communication", 10'000'000, 0.1},
+                        {"idle_data_loading", "idle", 50'000'000, 0.5}};
   for (int rank = 0; rank < 2; ++rank) {
     analysis.ranks.push_back(
         {rank, "NVIDIA H100", {{0, 100'000'000}, {100'000'000, 200'000'000}}, 100'000'000, analysis.breakdown});
@@ -133,8 +133,10 @@ TEST(AnalysisReport, tells_the_step_that_findings_are_shares_of) {
 TEST(AnalysisReport, breaks_down_the_mean_step_where_it_is_told) {
   auto analysis = two_ranks();
   for (auto& rank : analysis.ranks) rank.steps.push_back({200'000'000, 1'100'000'000});
+  for (auto& part : analysis.breakdown) part.total_ns = part.total_ns * 11 / 3;
   const std::string text = shown(analysis);
   EXPECT_THAT(text, HasSubstr("100.0 ms median of 3 steps (mean 366.7 ms)"));
+  EXPECT_THAT(text, HasSubstr("Where the time of a step goes: 366.7 ms, the mean of 2 ranks"));
   EXPECT_THAT(text, HasSubstr("GPU idle                   183.3 ms       50.0 %"));
 }
 
