@@ -69,6 +69,45 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
   }
 }
 
+struct OccupancyCase {
+  const char* name;
+  double possible, blocks, registers, shared, warps;  ///< per cent, then the limits in blocks
+  const char* said;
+  const char* advised;  ///< null: nothing
+};
+
+TEST(KernelRules, name_what_bounds_the_occupancy) {
+  const OccupancyCase cases[] = {
+      {"small blocks", 50, 32, 84, 32, 64, "blocks of 32 threads", "larger blocks"},
+      {"registers", 25, 32, 2, 32, 8, "32 registers per thread", "fewer registers"},
+      {"shared memory", 25, 32, 16, 2, 8, "shared memory per block", "less shared memory"},
+      {"odd blocks", 75, 32, 16, 32, 2, "of which 2 fit", "propose the block size"},
+      {"all of it", 100, 32, 16, 32, 8, "100 % possible", nullptr},
+  };
+  for (const OccupancyCase& one : cases) {
+    ProfileSession session;
+    session.kernels.push_back(kernel("mine(float*)", {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 20},
+                                                      {"sm__maximum_warps_per_active_cycle_pct", "%", one.possible},
+                                                      {"launch__block_size", "", 32},
+                                                      {"launch__registers_per_thread", "", 32},
+                                                      {"launch__occupancy_limit_blocks", "", one.blocks},
+                                                      {"launch__occupancy_limit_registers", "", one.registers},
+                                                      {"launch__occupancy_limit_shared_mem", "", one.shared},
+                                                      {"launch__occupancy_limit_warps", "", one.warps}}));
+    const Analysis analysis = analyze(session);
+    ASSERT_FALSE(analysis.findings.empty()) << one.name;
+    const Finding& finding = analysis.findings[0];
+    ASSERT_EQ(finding.rule, "occupancy") << one.name;
+    EXPECT_NE(finding.evidence[0].text.find(one.said), std::string::npos) << finding.evidence[0].text;
+    if (one.advised == nullptr) {
+      EXPECT_TRUE(finding.recommendations.empty()) << one.name;
+      continue;
+    }
+    ASSERT_FALSE(finding.recommendations.empty()) << one.name;
+    EXPECT_NE(finding.recommendations[0].text.find(one.advised), std::string::npos) << finding.recommendations[0].text;
+  }
+}
+
 TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {
   const auto session = [](const char* bad_kernel) {
     ProfileSession result;

@@ -106,6 +106,14 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   const bool some = std::any_of(hits.begin(), hits.end(), of_library);
   const bool all = std::all_of(hits.begin(), hits.end(), of_library);
   if (!all) finding.recommendations = std::move(recommendations);
+  for (const Hit& hit : hits) {
+    if (of_library(hit)) continue;
+    for (const Recommendation& cure : hit.saving.cures) {
+      const bool known =
+          std::ranges::find(finding.recommendations, cure.text, &Recommendation::text) != finding.recommendations.end();
+      if (!known) finding.recommendations.push_back(cure);
+    }
+  }
   if (some) advise(evidence, {kChooseOtherKernel}, finding);
   finding.gain =
       shaped(1.0, whole / std::max(whole - lost, 0.05 * whole),

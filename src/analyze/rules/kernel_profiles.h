@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyze/rule.h"
 #include "model/kernel_profile.h"
@@ -17,6 +18,7 @@ struct KernelSaving {
   std::string id;    ///< of the fact
   double value = 0;  ///< of the fact
   std::string unit;
+  std::vector<Recommendation> cures{};  ///< of what limits this kernel, beside those of the finding
 };
 
 /// One finding over all kernels for which `judge` sees a saving; none if there is none. Judged is the longest launch of

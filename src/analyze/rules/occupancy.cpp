@@ -1,5 +1,6 @@
 // Too few warps on a multiprocessor to hide latency. Thresholds as in Nsight Compute's rules: theoretical occupancy
-// below 80 %, or achieved more than 10 points below it.
+// below 80 %, or achieved more than 10 points below it. What bounds the theoretical one is the resource of which there
+// is enough for the fewest blocks (CUDA programming guide, "Hardware Multithreading").
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,25 +12,88 @@ namespace warpmark::analyze {
 
 namespace {
 
+constexpr double kEnough = 80;  // per cent of theoretical occupancy
+constexpr double kFarBelow = 10;
+
+struct Bound {
+  std::string with;  ///< "50 % possible ..."
+  std::vector<Recommendation> cures;
+};
+
+Recommendation fewer_registers() {
+  return {AdviceKind::code, "Use fewer registers per thread: fewer values at a time, or a bound for the compiler.",
+          "__global__ void __launch_bounds__(256, 4) kernel(float* y, const float* x, int count)"};
+}
+
+Recommendation less_shared_memory() {
+  return {AdviceKind::code, "Use less shared memory per block: smaller tiles, or fewer stages of them.", ""};
+}
+
+Recommendation larger_blocks() {
+  return {AdviceKind::code, "Use larger blocks: a multiprocessor holds only so many of them, however small they are.",
+          "kernel<<<(count + 255) / 256, 256>>>(y, x, count);"};
+}
+
+Recommendation other_block_size() {
+  return {AdviceKind::code, "Let the runtime propose the block size.",
+          "cudaOccupancyMaxPotentialBlockSize(&grid, &block, kernel, 0, 0);"};
+}
+
+std::string number_of(const KernelProfile& profile, const char* metric, const char* what) {
+  const auto value = profile.metric(metric);
+  return value ? fmt::format("{:.0f} {}", *value, what) : std::string("its ") + what;
+}
+
+/// By the limits of blocks on a multiprocessor, which Nsight Compute prints. Of two that are alike the number of blocks
+/// itself is named first: it is there whatever the kernel does.
+Bound bound_of(const KernelProfile& profile) {
+  constexpr double kNone = 1e9;
+  const auto limit = [&](const char* of) {
+    return profile.metric(std::string("launch__occupancy_limit_") + of).value_or(kNone);
+  };
+  const double blocks = limit("blocks"), registers = limit("registers"), shared = limit("shared_mem"),
+               warps = limit("warps"), barriers = limit("barriers");
+  const double least = std::min({blocks, registers, shared, warps, barriers});
+  const std::string threads = number_of(profile, "launch__block_size", "threads");
+  if (least == kNone) {
+    Recommendation all = fewer_registers();
+    all.text = "Use fewer registers or less shared memory per block, or blocks of another size.";
+    return {"", {std::move(all), other_block_size()}};
+  }
+  if (blocks == least) {
+    return {fmt::format(" with blocks of {}, of which a multiprocessor holds {:.0f}", threads, least),
+            {larger_blocks(), other_block_size()}};
+  }
+  if (warps == least) {
+    return {fmt::format(" with blocks of {}, of which {:.0f} fit", threads, least), {other_block_size()}};
+  }
+  if (registers == least) {
+    return {" with " + number_of(profile, "launch__registers_per_thread", "registers") + " per thread",
+            {fewer_registers()}};
+  }
+  if (shared == least) return {" with its shared memory per block", {less_shared_memory()}};
+  return {" with its barriers per block", {}};
+}
+
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto achieved = profile.metric("sm__warps_active.avg.pct_of_peak_sustained_active");
   const double theoretical = profile.metric("sm__maximum_warps_per_active_cycle_pct").value_or(100);
-  if (!achieved || (theoretical >= 80 && theoretical - *achieved <= 10)) return std::nullopt;
+  const bool possible = theoretical >= kEnough;
+  if (!achieved || (possible && theoretical - *achieved <= kFarBelow)) return std::nullopt;
   const double fraction = std::min(1 - *achieved / 100, 1 - best_throughput(profile));
-  return KernelSaving{fraction,
-                      fmt::format("occupancy {:.0f} % achieved, {:.0f} % possible with its registers and shared memory",
-                                  *achieved, theoretical),
-                      "achieved_occupancy", *achieved / 100, ""};
+  // Enough fits: what is missing was lost to blocks that end unevenly or start slowly, and no resource is to be saved.
+  Bound bound = possible ? Bound{", as blocks start slowly or end unevenly", {}} : bound_of(profile);
+  return KernelSaving{
+      fraction,
+      fmt::format("occupancy {:.0f} % achieved, {:.0f} % possible{}", *achieved, theoretical, bound.with),
+      "achieved_occupancy",
+      *achieved / 100,
+      "",
+      std::move(bound.cures)};
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(
-      kOccupancyRule, evidence, "Low occupancy",
-      {{AdviceKind::code, "Use fewer registers or less shared memory per block, or blocks of another size.",
-        "__global__ void __launch_bounds__(256, 4) kernel(float* y, const float* x, int count)"},
-       {AdviceKind::code, "Let the runtime propose the block size.",
-        "cudaOccupancyMaxPotentialBlockSize(&grid, &block, kernel, 0, 0);"}},
-      judge);
+  return kernel_finding(kOccupancyRule, evidence, "Low occupancy", {}, judge);
 }
 
 }  // namespace
