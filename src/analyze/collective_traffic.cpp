@@ -96,9 +96,15 @@ std::optional<double> bus_factor(std::string_view collective, int ranks) {
   return std::nullopt;
 }
 
-std::vector<CollectiveTraffic> collective_traffic(const RankEvidence& rank) {
+namespace {
+
+/// Kind, type, number of ranks, bytes.
+using CallKind = std::tuple<std::string, std::string, int, double>;
+
+/// Of equal calls in the analyzed steps, ascending.
+std::map<CallKind, std::vector<double>> seconds_of_calls(const RankEvidence& rank) {
   const CollectiveByEvent by_event = collectives_by_event(*rank.timeline);
-  std::map<std::tuple<std::string, std::string, int, double>, std::vector<double>> seconds;
+  std::map<CallKind, std::vector<double>> seconds;
   for (const GpuWork& work : rank.list.works) {
     if (work.category != Category::communication || !rank.in_steps(work)) continue;
     const Collective* one = collective_of(work, rank.list, by_event);
@@ -109,12 +115,26 @@ std::vector<CollectiveTraffic> collective_traffic(const RankEvidence& rank) {
     if (kind.empty() || bytes <= 0) continue;
     seconds[{kind, type, one->group_size, bytes}].push_back(static_cast<double>(work.end - work.start) * 1e-9);
   }
+  for (auto& [kind, times] : seconds) std::sort(times.begin(), times.end());
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<CollectiveTraffic> collective_traffic(const Evidence& evidence, const RankEvidence& rank) {
+  std::map<CallKind, double> fastest;
+  for (const RankEvidence& other : evidence.ranks) {
+    if (evidence.programs[other.index] != evidence.programs[rank.index]) continue;
+    for (const auto& [kind, times] : seconds_of_calls(other)) {
+      const auto [known, added] = fastest.try_emplace(kind, times.front());
+      if (!added) known->second = std::min(known->second, times.front());
+    }
+  }
   std::vector<CollectiveTraffic> traffic;
-  for (auto& [key, times] : seconds) {
+  for (const auto& [key, times] : seconds_of_calls(rank)) {
     const auto& [kind, type, ranks, bytes] = key;
-    std::sort(times.begin(), times.end());
     CollectiveTraffic one{
-        kind, type, ranks, bytes, static_cast<std::int64_t>(times.size()), times[times.size() / 2], times.front(), 0};
+        kind, type, ranks, bytes, static_cast<std::int64_t>(times.size()), times[times.size() / 2], fastest.at(key), 0};
     const auto factor = bus_factor(kind, ranks);
     if (factor && one.fastest_s > 0) one.bus_bandwidth = bytes / one.fastest_s * *factor;
     traffic.push_back(std::move(one));

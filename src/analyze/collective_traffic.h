@@ -23,7 +23,7 @@ struct CollectiveTraffic {
   double bytes = 0;          ///< of one call, as nccl-tests count them
   std::int64_t count = 0;    ///< over all analyzed steps
   double median_s = 0;       ///< includes waiting for late ranks
-  double fastest_s = 0;      ///< of the call that waited least
+  double fastest_s = 0;      ///< of the call that waited least, on whichever rank of the program
   double bus_bandwidth = 0;  ///< B/s, of the fastest; 0 where the number of ranks or the kind is unknown
 };
 
@@ -37,7 +37,8 @@ using CollectiveByEvent = std::unordered_map<EventIndex, const Collective*>;
                                               const CollectiveByEvent& by_event);
 
 /// Largest first. Kernels whose message the recording does not describe are left out.
-[[nodiscard]] std::vector<CollectiveTraffic> collective_traffic(const RankEvidence& rank);
+/// Those of a rank; how fast a call can be tells the rank of its program that came last to it, and waited for nobody.
+[[nodiscard]] std::vector<CollectiveTraffic> collective_traffic(const Evidence& evidence, const RankEvidence& rank);
 
 /// "allreduce", "_allgather_base", "ncclAllReduce" as nccl-tests name it; empty if it is none of theirs.
 [[nodiscard]] std::string standard_collective(std::string_view name);

@@ -32,11 +32,11 @@ const std::vector<CollectiveResult> kCurve{point(1 << 10, 20e-6, 1e9), point(1 <
                                            point(1 << 24, 80e-6, 200e9), point(1 << 28, 900e-6, 300e9)};
 
 /// 4 M floats reduced in 100 us a step, as the recording of an operator describes it.
-Timeline reducing() {
-  Timeline timeline = stepped(6, [](TimelineScene& scene) {
-    scene.launch(kTensorGemm, 100'000);
+Timeline reducing(std::int64_t compute_ns = 100'000, std::int64_t reduce_ns = 100'000) {
+  Timeline timeline = stepped(6, [=](TimelineScene& scene) {
+    scene.launch(kTensorGemm, compute_ns);
     scene.within("record_param_comms", EventKind::op,
-                 [&] { scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", 100'000, 24); });
+                 [&] { scene.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", reduce_ns, 24); });
   });
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     if (timeline.name_of(i) != "record_param_comms") continue;
@@ -93,12 +93,28 @@ TEST(CollectiveTraffic, finds_the_message_of_a_kernel_in_the_operator_that_launc
   session.ranks.push_back(reducing());
   const Evidence evidence = gather_evidence(session);
   ASSERT_TRUE(evidence.has_timeline());
-  const auto traffic = collective_traffic(evidence.rank());
+  const auto traffic = collective_traffic(evidence, evidence.rank());
   ASSERT_EQ(traffic.size(), 1U);
   EXPECT_EQ(traffic[0].collective, "all_reduce");
   EXPECT_DOUBLE_EQ(traffic[0].bytes, 4.0 * (1 << 22));
   EXPECT_DOUBLE_EQ(traffic[0].fastest_s, 100e-6);
   EXPECT_NEAR(traffic[0].bus_bandwidth, 4.0 * (1 << 22) / 100e-6, 1);
+}
+
+TEST(CollectiveTraffic, is_as_fast_on_the_rank_that_waits_as_on_the_one_waited_for) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    session.ranks.push_back(reducing(rank == 0 ? 100'000 : 700'000, rank == 0 ? 700'000 : 100'000));
+    session.ranks.back().rank = rank;
+  }
+  const Evidence evidence = gather_evidence(session);
+  ASSERT_EQ(evidence.ranks.size(), 2U);
+  for (const RankEvidence& rank : evidence.ranks) {
+    const auto traffic = collective_traffic(evidence, rank);
+    ASSERT_EQ(traffic.size(), 1U);
+    EXPECT_DOUBLE_EQ(traffic[0].fastest_s, 100e-6);
+    EXPECT_DOUBLE_EQ(traffic[0].median_s, rank.index == 0 ? 700e-6 : 100e-6);
+  }
 }
 
 TEST(CollectiveTraffic, stands_beside_the_benchmark_in_the_evidence) {

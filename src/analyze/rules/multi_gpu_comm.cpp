@@ -42,7 +42,7 @@ Traffic traffic_in_steps(const RankEvidence& rank) {
 
 /// How fast the largest messages went, and what the links gave to a benchmark of the same size.
 void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& finding) {
-  for (const CollectiveTraffic& one : collective_traffic(rank)) {
+  for (const CollectiveTraffic& one : collective_traffic(evidence, rank)) {
     if (one.bus_bandwidth <= 0) continue;
     std::string text = fmt::format("Largest {}: {} at {:.1f} GB/s of bus bandwidth", one.collective,
                                    format_bytes(one.bytes), one.bus_bandwidth * 1e-9);

@@ -7,8 +7,8 @@ namespace warpmark::analyze {
 AnalysisTable collective_table(const Evidence& evidence, std::size_t rows) {
   AnalysisTable table{"collectives",
                       "Collectives",
-                      "Calls are per step. Bus rate: bus bandwidth of the fastest call, which waited least for other "
-                      "ranks; benchmark: what nccl-tests reached at that size.",
+                      "Calls are per step. Bus rate: bus bandwidth of the fastest call on any rank, which waited least "
+                      "for others; benchmark: what nccl-tests reached at that size.",
                       {{"collective", "Collective", ""},
                        {"data_type", "Type", ""},
                        {"ranks", "Ranks", ""},
@@ -20,7 +20,7 @@ AnalysisTable collective_table(const Evidence& evidence, std::size_t rows) {
                        {"benchmark", "Benchmark", "B/s"}},
                       {}};
   const RankEvidence& rank = evidence.rank();
-  for (const CollectiveTraffic& one : collective_traffic(rank)) {
+  for (const CollectiveTraffic& one : collective_traffic(evidence, rank)) {
     if (table.rows.size() == rows) break;
     const auto known = benchmarked_bandwidth(evidence.session->collectives, one.collective, one.ranks, one.bytes);
     table.rows.push_back({one.collective, one.data_type, static_cast<std::int64_t>(one.ranks), one.bytes,
