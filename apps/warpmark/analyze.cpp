@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <initializer_list>
 #include <ostream>
 
@@ -124,12 +125,23 @@ bool says_something(const ProfileSession& session, const Analysis& analysis) {
 
 /// The page with the timeline of one step behind its first sections.
 std::string with_timeline(std::string page, const ProfileSession& session, const Analysis& analysis) {
+  if (session.ranks.empty()) return page;  // kernels or counters alone have none
   constexpr std::string_view kEnd = "</section>\n";
   const auto breakdown = page.find("<h2>Where the time");
   const auto end = breakdown == std::string::npos ? std::string::npos : page.find(kEnd, breakdown);
   page.insert(end != std::string::npos ? end + kEnd.size() : page.rfind("</main>"),
               report::timeline_html(session, analysis));
   return page;
+}
+
+/// Files without a timeline (metrics of kernels, counters, benchmarks) stand behind those with one.
+void add_sources(const std::vector<std::string>& paths, Analysis& analysis) {
+  for (const std::string& path : paths) {
+    const bool known = std::ranges::any_of(analysis.sources, [&path](const std::string& source) {
+      return source == path || (source.starts_with(path) && std::filesystem::is_directory(path));
+    });
+    if (!known) analysis.sources.push_back(path);
+  }
 }
 
 Result<int> run_analyze(Context& context, const ParsedOptions& options) {
@@ -153,7 +165,8 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   WM_TRY(check_files_are_no_inputs(options, session));
   if (options.has("--against")) return print_difference(context, options, session);
   if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
-  const Analysis analysis = analyze::analyze(session);
+  Analysis analysis = analyze::analyze(session);
+  add_sources(options.positionals(), analysis);
   const Report report = report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)});
   if (format == "json") {
     context.out << to_json(analysis).dump(2) << '\n';

@@ -33,8 +33,9 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 6
 th { text-align: left; font-weight: 600; color: var(--quiet); white-space: nowrap; }
 th, td { padding: 5px 14px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 th.number, td.number { text-align: right; white-space: nowrap; }
+th { vertical-align: bottom; } th.number { white-space: normal; }
 td.text { max-width: 36em; overflow-wrap: break-word; }
-table:not(.facts) td.long { min-width: 13em; }
+table:not(.facts) td.long { min-width: 13em; overflow-wrap: anywhere; }
 .facts td { border-bottom: 0; padding-top: 2px; padding-bottom: 2px; }
 .facts td.text { max-width: 56em; } .facts td.text:not(:first-child) { overflow-wrap: anywhere; }
 .facts td:first-child { white-space: nowrap; }

@@ -25,6 +25,8 @@ struct Layout {
   std::size_t bar = 0;
 };
 
+std::size_t width_of(const RenderOptions& options) { return static_cast<std::size_t>(std::max(options.width, 40)); }
+
 std::string shown_text(const std::string& text, const RenderOptions& options) {
   std::string line = without_controls(options.unicode ? text : to_ascii(text));
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -73,7 +75,7 @@ void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t l
 }
 
 Layout lay_out(const Table& table, const RenderOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  const std::size_t width = width_of(options);
   const auto natural = natural_widths(table, options);
   int most_optional = 0;
   for (const auto& column : table.columns) most_optional = std::max(most_optional, column.optional);
@@ -178,6 +180,19 @@ std::vector<std::string> words_of(std::string_view text, std::size_t width) {
   return words;
 }
 
+/// Which columns had no room, as what stands around the table may speak of them.
+void append_left_out(std::string& out, const Table& table, const Layout& layout, const RenderOptions& options) {
+  std::string names;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].name.empty() || std::ranges::find(layout.shown, i) != layout.shown.end()) continue;
+    names += (names.empty() ? "" : ", ") + shown_text(table.columns[i].name, options);
+  }
+  if (names.empty()) return;
+  for (const auto& line : wrap("No room in this width for: " + names + ".", width_of(options))) {
+    out += paint(line, Tone::quiet, options) + "\n";
+  }
+}
+
 }  // namespace
 
 std::string render_table(const Table& table, const RenderOptions& options) {
@@ -186,6 +201,7 @@ std::string render_table(const Table& table, const RenderOptions& options) {
   const Layout layout = lay_out(table, options);
   if (has_header(table)) append_header(out, table, layout, options);
   for (const auto& row : table.rows) append_row(out, table, row, layout, options);
+  if (table.tells_left_out) append_left_out(out, table, layout, options);
   return out;
 }
 

@@ -59,6 +59,9 @@ Paint paint_of(EventKind kind, std::string_view name) {
 std::string row_name(const Timeline& timeline, const Track& track) {
   switch (track.kind) {
     case TrackKind::gpu_stream:
+      if (track.thread < 0) {  // waits for a whole device are of no stream
+        return track.device < 0 ? "all streams" : fmt::format("GPU {} all streams", track.device);
+      }
       return track.device < 0 ? fmt::format("stream {}", track.thread)
                               : fmt::format("GPU {} stream {}", track.device, track.thread);
     case TrackKind::cpu_thread: {

@@ -125,6 +125,14 @@ TEST_F(AnalyzeCli, reads_a_truncated_file_as_far_as_it_goes) {
   EXPECT_THAT(output.out, HasSubstr("Data quality"));
 }
 
+TEST_F(AnalyzeCli, names_the_file_of_kernel_metrics_and_draws_no_timeline_of_them) {
+  const std::string metrics = WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv";
+  const auto page = warpmark({"analyze", metrics, "--format", "html"});
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("three_kernels.csv"));
+  EXPECT_THAT(page.out, testing::Not(HasSubstr("no events")));
+}
+
 TEST_F(AnalyzeCli, answers_questions_in_sql_and_lets_none_of_them_write) {
   const auto output = warpmark(
       {"analyze", kExample, "--query", "select count(*) as n from events where kind = 'kernel'", "--format", "json"});

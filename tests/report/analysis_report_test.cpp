@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <variant>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -223,6 +226,25 @@ TEST(ShortName, cuts_long_names_between_characters) {
   std::string many;
   for (int i = 0; i < 40; ++i) many += "\xC3\xA4";
   EXPECT_EQ(short_name(many).size() % 2, 1U);  // whole two-byte characters and three dots
+}
+
+TEST(ShortName, of_two_rows_differs_where_the_names_do) {
+  const std::string front = "void at::native::vectorized_elementwise_kernel<4, at::native::";
+  AnalysisTable table{"kernels", "Kernels", "", {{"name", "Name", ""}}, {}};
+  for (const char* op : {"CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int)", "FillFunctor<float> >(int)",
+                         "CUDAFunctor_mul<c10::BFloat16>, std::array<char*, 3ul> >(int)"}) {
+    table.rows.push_back({front + op});
+  }
+  table.rows.push_back({std::string("gemm")});
+  const Section section = table_section(table, 10);
+  std::set<std::string> shown;
+  for (const auto& row : std::get<Table>(section.blocks[0]).rows) {
+    shown.insert(row[0].text);
+    EXPECT_LE(row[0].text.size(), 60U);
+  }
+  EXPECT_EQ(shown.size(), 4U);
+  EXPECT_TRUE(shown.contains("gemm"));
+  EXPECT_TRUE(shown.contains("at::native::vectorized_e...Functor_add<c10::BFloat16>, st...")) << *shown.begin();
 }
 
 TEST(FormatValue, uses_the_unit_of_the_column) {

@@ -42,6 +42,14 @@ TEST(RenderTable, gives_up_bar_width_then_optional_columns) {
   EXPECT_NE(narrow.find("87.3 %"), std::string::npos);
 }
 
+TEST(RenderTable, names_what_it_gives_up_where_it_is_asked_to) {
+  Table table = results();
+  EXPECT_EQ(render_table(table, {.width = 48}).find("No room"), std::string::npos);
+  table.tells_left_out = true;
+  EXPECT_TRUE(render_table(table, {.width = 48}).ends_with("\nNo room in this width for: bound.\n"));
+  EXPECT_EQ(render_table(table, {.width = 80}).find("No room"), std::string::npos);
+}
+
 TEST(RenderTable, wraps_long_texts_and_stays_within_the_width) {
   Table table = results();
   std::string words;

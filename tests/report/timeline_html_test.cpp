@@ -240,6 +240,15 @@ TEST(TimelineHtml, says_so_when_there_is_nothing_to_draw) {
               HasSubstr("no events with a duration"));
 }
 
+TEST(TimelineHtml, names_the_row_of_waits_that_are_of_no_stream) {
+  TimelineScene scene;
+  scene.add({EventKind::kernel, 0, 10, "work", scene.stream(7)});
+  scene.add({EventKind::sync_record, 10, 5, "Context Synchronize", scene.stream(-1)});
+  const std::string html = timeline_html(session_of(scene.build()), {});
+  EXPECT_THAT(html, HasSubstr("GPU 0 all streams"));
+  EXPECT_THAT(html, Not(HasSubstr("stream -1")));
+}
+
 TEST(TimelineHtml, survives_broken_times) {
   TimelineScene scene;
   constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
