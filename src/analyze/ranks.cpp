@@ -62,13 +62,13 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
 }
 
 /// Communication of one rank, ascending by end.
-struct Meetings {
+struct OwnCollectives {
   std::vector<std::size_t> works;  // indices into its list
   std::vector<std::int64_t> ends;  // on its own clock, since the first rank's origin
 };
 
-Meetings meetings_of(const WorkList& list, std::int64_t origin_ns) {
-  Meetings all;
+OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
+  OwnCollectives all;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     if (list.works[i].category == Category::communication) all.works.push_back(i);
   }
@@ -84,27 +84,27 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
   if (members.size() < 2) return;
   const std::size_t first = members[0];
   const auto origin_of = [&](std::size_t r) { return session.ranks[r].origin_ns - session.ranks[first].origin_ns; };
-  std::vector<Meetings> meetings(lists.size());
+  std::vector<OwnCollectives> own(lists.size());
   std::vector<Shift> shifts(lists.size());
   for (const std::size_t r : members) {
-    meetings[r] = meetings_of(lists[r], origin_of(r));
-    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(meetings[first].ends, meetings[r].ends);
+    own[r] = own_collectives(lists[r], origin_of(r));
+    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(own[first].ends, own[r].ends);
     result[r].aligned = shifts[r].found;
     result[r].clock_offset_ns = shifts[r].offset;
     result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
     result[r].wait_until.assign(lists[r].works.size(), 0);
     result[r].late_rank.assign(lists[r].works.size(), 0);
   }
-  for (std::size_t i = 0; i < meetings[first].ends.size(); ++i) {
+  for (std::size_t i = 0; i < own[first].ends.size(); ++i) {
     std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
     std::size_t last = 0;
     bool everywhere = true;
     for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
       const std::int64_t at = static_cast<std::int64_t>(i) + shifts[r].by;
-      everywhere = at >= 0 && at < std::ssize(meetings[r].ends);
+      everywhere = at >= 0 && at < std::ssize(own[r].ends);
       if (!everywhere) break;
-      const GpuWork& work = lists[r].works[meetings[r].works[static_cast<std::size_t>(at)]];
+      const GpuWork& work = lists[r].works[own[r].works[static_cast<std::size_t>(at)]];
       const std::int64_t shift = origin_of(r) + shifts[r].offset;
       if (work.start + shift > last_start) last_start = work.start + shift, last = r;
     }
@@ -112,7 +112,7 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
     for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
       const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by);
-      const std::size_t index = meetings[r].works[at];
+      const std::size_t index = own[r].works[at];
       const GpuWork& work = lists[r].works[index];
       const std::int64_t shift = origin_of(r) + shifts[r].offset;
       result[r].matched += 1;
