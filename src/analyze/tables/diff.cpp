@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyze/analyze.h"
+#include "analyze/cautions.h"
 #include "analyze/evidence.h"
 
 namespace warpmark::analyze {
@@ -105,7 +106,7 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
   const Evidence first = gather_evidence(before);
   const Evidence second = gather_evidence(after);
   const std::size_t rows = options.table_rows;
-  return {
+  std::vector<AnalysisTable> tables = {
       compare({.id = "diff_step",
                .title = "The step, before and after",
                .note = "Mean of the analyzed steps of the rank that the others wait for.",
@@ -118,6 +119,10 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
       compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(first, false),
               uses_of(second, false), rows),
   };
+  for (const std::string& caution : cautions_of(first))
+    tables[0].note += " Caution, of the earlier profile: " + caution;
+  for (const std::string& caution : cautions_of(second)) tables[0].note += " Caution, of the later profile: " + caution;
+  return tables;
 }
 
 }  // namespace warpmark::analyze
