@@ -227,8 +227,9 @@ TEST(GainModels, updates_between_two_collectives_of_a_sharded_optimizer_stay_upd
   EXPECT_EQ(analysis.findings.front().rule, "optimizer");
 }
 
-/// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`.
-ProfileSession recorded_by_kineto(std::int64_t call_ns) {
+/// A launch-bound program, an operator and a call a kernel, recorded by Kineto; its launch calls last `call_ns`, its
+/// kernels `kernel_ns`, and each step begins with loading in its own process.
+ProfileSession recorded_by_kineto(std::int64_t call_ns, std::int64_t kernel_ns = 2'000, std::int64_t loading_ns = 0) {
   TimelineScene scene;
   scene.timeline().format = "kineto";
   scene.timeline().metadata.clear();
@@ -236,11 +237,17 @@ ProfileSession recorded_by_kineto(std::int64_t call_ns) {
   std::int64_t now = 1'000'000;
   std::uint32_t id = 0;
   for (int step = 0; step < 6; ++step) {
-    scene.add({EventKind::annotation, now, 200 * 20'000, "ProfilerStep#" + std::to_string(step)});
+    scene.add({EventKind::annotation, now, loading_ns + 200 * 20'000, "ProfilerStep#" + std::to_string(step)});
+    if (loading_ns > 0) {
+      scene.add(
+          {EventKind::annotation, now, loading_ns, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"});
+      scene.add({EventKind::op, now + 1'000, loading_ns - 2'000, "aten::stack"});
+    }
+    now += loading_ns;
     for (int i = 0; i < 200; ++i, now += 20'000) {
       for (int op = 0; op < 5; ++op) scene.add({EventKind::op, now + op * 100, 18'000 - op * 200, "aten::add"});
       scene.add({EventKind::runtime_api, now + 9'000, call_ns, "cudaLaunchKernel", TimelineScene::kHost, ++id});
-      scene.add({EventKind::kernel, now + 18'000, 2'000, "add_kernel", stream, id});
+      scene.add({EventKind::kernel, now + 18'000, kernel_ns, "add_kernel", stream, id});
     }
   }
   ProfileSession session;
@@ -253,6 +260,15 @@ TEST(GainModels, slow_launch_calls_tell_that_recording_cost_more) {
   const double slow = gather_evidence(recorded_by_kineto(7'000)).base_step_ns();
   EXPECT_NEAR(usual, 4e6 / 1.74, 0.1e6);
   EXPECT_NEAR(slow, 4e6 / 2.25, 0.1e6);
+}
+
+TEST(GainModels, loading_that_the_gpu_was_seen_to_wait_for_is_not_hidden) {
+  // Without what recording seems to cost the host would be ahead of the GPU, and loading would cost nothing.
+  const ProfileSession session = recorded_by_kineto(4'000, 18'000, 1'500'000);
+  const Analysis analysis = analyze(session, {.tables = false});
+  const Finding* finding = find(analysis, "data_loading");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_GT(finding->gain.low * finding->gain.high, 1.2 * 1.2) << "a quarter of 1.5 of 5.5 ms stays";
 }
 
 }  // namespace
