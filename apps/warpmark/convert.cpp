@@ -35,7 +35,7 @@ fs::path renamed(const fs::path& input, const char* extension) {
   return name.substr(0, name.find('.', 1)) + "." + extension;
 }
 
-bool is_stream(const fs::path& path) {
+bool is_no_file(const fs::path& path) {
   std::error_code none;
   return fs::exists(path, none) && !fs::is_regular_file(path, none);
 }
@@ -82,7 +82,7 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const auto session, profile::read_session(inputs));
   const auto files = writer->files != nullptr ? writer->files(session, out) : std::vector{out};
-  if (files.size() > 1 && (to_output || is_stream(out))) {
+  if (files.size() > 1 && (to_output || is_no_file(out))) {
     return usage_error(fmt::format("{} files, one for each rank, cannot share one output", files.size()),
                        "name a file with --out, or convert one rank");
   }
@@ -95,7 +95,7 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
   if (!written.ok() && interrupt_flag()) return kInterrupted;  // a signal also ends the call that waits for a pipe
   WM_TRY(written);
   for (const auto& file : files) {
-    if (!is_stream(file)) context.out << file.string() << '\n';  // a name would be part of what went into it
+    if (!is_no_file(file)) context.out << file.string() << '\n';  // a name would be part of what went into it
   }
   return kSuccess;
 }

@@ -82,7 +82,8 @@ std::vector<std::string> cautions_of_losses(const ProfileSession& session) {
     }
   }
   if (const Loss loss = loss_of(session.quality); loss != Loss::none) {
-    cautions.push_back(fmt::format("A file without a timeline {}: a part of it is missing.", lost_how(loss)));
+    cautions.push_back(
+        fmt::format("A file, or a part of one, without a timeline {}: something of it is missing.", lost_how(loss)));
   }
   if (more > 0) cautions.push_back(fmt::format("So {} {} more.", more == 1 ? "is" : "are", more));
   if (!cautions.empty()) {
@@ -116,6 +117,15 @@ std::string files_of(const Evidence& evidence, std::size_t program) {
   return join(files, " and ");
 }
 
+/// What was recorded one after the other into one file cannot be given apart.
+const char* what_to_do(const Evidence& evidence) {
+  const auto of_the_first = [&](const RankEvidence& rank) {
+    return rank.timeline->source == evidence.ranks.front().timeline->source;
+  };
+  return std::ranges::all_of(evidence.ranks, of_the_first) ? "record each alone"
+                                                           : "analyze each alone, or one --against another";
+}
+
 std::string caution_of_programs(const Evidence& evidence) {
   const std::size_t programs = program_count(evidence.programs);
   std::vector<std::string> named;
@@ -125,8 +135,8 @@ std::string caution_of_programs(const Evidence& evidence) {
   if (programs > kMostNamed) named.push_back(fmt::format("{} more", programs - kMostNamed));
   return fmt::format(
       "these are profiles of {} runs, not of one, as {} ({}). Nothing was compared between them, and what is said here "
-      "mixes them: analyze each alone, or one --against another.",
-      programs, told_by(*evidence.session), join(named, "; "));
+      "mixes them: {}.",
+      programs, told_by(*evidence.session), join(named, "; "), what_to_do(evidence));
 }
 
 }  // namespace

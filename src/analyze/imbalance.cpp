@@ -1,7 +1,6 @@
 #include "analyze/imbalance.h"
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "analyze/meetings.h"
@@ -61,9 +60,9 @@ double dispatch_ns(const Evidence& evidence, double dispatching_ns) {
   return std::min(dispatching_ns * share_beyond(own, usual), excess_ns(evidence, Part::idle_launch));
 }
 
-/// Of each rank's waiting what is computing that another has more of; empty if hardly another than the latest rank has,
-/// or if hosts or links are the greater part of it.
-std::vector<double> in_turns_ns(const Evidence& evidence, double explained_ns) {
+/// Of each rank's waiting what is computing that another has more of; empty if the rank with the most work hardly waits
+/// for others, or if hosts or links are the greater part of it.
+std::vector<double> in_turns_ns(const Evidence& evidence, std::size_t latest, double explained_ns) {
   constexpr double kMostOfIt = 0.8;    // of a rank's waiting
   constexpr double kTakesTurns = 0.1;  // of the most that a rank waits
   constexpr double kLeast = 0.01;      // of the step
@@ -71,10 +70,9 @@ std::vector<double> in_turns_ns(const Evidence& evidence, double explained_ns) {
   for (std::size_t r = 0; r < waiting.size(); ++r) {
     if (waiting[r] < kMostOfIt * evidence.ranks[r].part_ns(Part::idle_waiting_for_rank)) waiting[r] = 0;
   }
-  std::vector<double> sorted = waiting;
-  std::ranges::sort(sorted, std::ranges::greater());
-  const bool in_turns = sorted[0] > std::max(kClearlyMore * explained_ns, kLeast * evidence.rank().step_ns()) &&
-                        sorted[1] > kTakesTurns * sorted[0];
+  const double most = std::ranges::max(waiting);
+  const bool in_turns = most > std::max(kClearlyMore * explained_ns, kLeast * evidence.rank().step_ns()) &&
+                        waiting[latest] > kTakesTurns * most;
   return in_turns ? waiting : std::vector<double>{};
 }
 
@@ -107,7 +105,7 @@ Imbalance imbalance_of(const Evidence& evidence) {
   const double most = result.own_ns[result.latest];
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
   result.late_ns = std::max(0.0, most - median_without(result.own_ns, result.latest));
-  result.in_turns_ns = in_turns_ns(evidence, result.explained_ns());
+  result.in_turns_ns = in_turns_ns(evidence, result.latest, result.explained_ns());
   if (result.late_ns <= 0 || result.latest != evidence.critical) return result;
   double all = result.loading_ns + result.lead_ns + result.dispatch_ns;
   for (std::size_t i = 0; i < kParts; ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 
 namespace warpmark::analyze {
 
@@ -27,9 +26,14 @@ Span span_of(const Timeline& timeline) {
   return {timeline.origin_ns + events.start[0], timeline.origin_ns + end};
 }
 
+/// Known to be, or possible: most traces of PyTorch name no host, but which of how many ranks they are of.
+bool on_other_hosts(const Timeline& a, const Timeline& b) {
+  if (!a.host.empty() && !b.host.empty()) return a.host != b.host;
+  return a.world_size > 1 && a.world_size == b.world_size;
+}
+
 bool at_the_same_time(const Timeline& a, const Span& span_a, const Timeline& b, const Span& span_b) {
-  const bool other_host = !a.host.empty() && !b.host.empty() && a.host != b.host;
-  const std::int64_t slack = other_host ? kHostsDifferNs : kClocksDifferNs;
+  const std::int64_t slack = on_other_hosts(a, b) ? kHostsDifferNs : kClocksDifferNs;
   // Differences, as sums would overflow where a clock is nonsense.
   return span_a.start / 2 - span_b.end / 2 <= slack / 2 && span_b.start / 2 - span_a.end / 2 <= slack / 2;
 }
@@ -44,28 +48,48 @@ bool fit(const Timeline& a, const Timeline& b) {
   return as_many && !is_same_rank(a, b);
 }
 
+using Group = std::vector<std::size_t>;  // of ranks
+
+/// Whether all of two groups may be of one program, and some were recorded at the same time.
+bool meet(const ProfileSession& session, const std::vector<Span>& spans, const Group& one, const Group& other) {
+  bool at_once = false;
+  for (const std::size_t a : one) {
+    for (const std::size_t b : other) {
+      if (!fit(session.ranks[a], session.ranks[b])) return false;
+      at_once = at_once || at_the_same_time(session.ranks[a], spans[a], session.ranks[b], spans[b]);
+    }
+  }
+  return at_once;
+}
+
+/// Joins groups until none meet, whatever the order of the ranks.
+void join_groups(const ProfileSession& session, const std::vector<Span>& spans, std::vector<Group>& groups) {
+  for (std::size_t a = 0; a < groups.size(); ++a) {
+    for (std::size_t b = a + 1; b < groups.size();) {
+      if (!meet(session, spans, groups[a], groups[b])) {
+        ++b;
+        continue;
+      }
+      groups[a].insert(groups[a].end(), groups[b].begin(), groups[b].end());
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(b));
+      b = a + 1;  // what did not meet the smaller group may meet this one
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::size_t> programs_of(const ProfileSession& session, const std::vector<WorkList>& lists) {
-  std::vector<std::size_t> programs(session.ranks.size(), 0);
-  std::vector<std::vector<std::size_t>> members;
   std::vector<Span> spans;
-  for (const Timeline& timeline : session.ranks) spans.push_back(span_of(timeline));
+  std::vector<Group> groups;
   for (std::size_t r = 0; r < session.ranks.size(); ++r) {
-    if (lists[r].empty()) continue;
-    const Timeline& timeline = session.ranks[r];
-    const auto known = std::ranges::find_if(members, [&](const std::vector<std::size_t>& others) {
-      return std::ranges::all_of(others, [&](std::size_t other) { return fit(session.ranks[other], timeline); }) &&
-             std::ranges::any_of(others, [&](std::size_t other) {
-               return at_the_same_time(session.ranks[other], spans[other], timeline, spans[r]);
-             });
-    });
-    programs[r] = static_cast<std::size_t>(known - members.begin());
-    if (known == members.end()) {
-      members.push_back({r});
-    } else {
-      known->push_back(r);
-    }
+    spans.push_back(span_of(session.ranks[r]));
+    if (!lists[r].empty()) groups.push_back({r});
+  }
+  join_groups(session, spans, groups);
+  std::vector<std::size_t> programs(session.ranks.size(), 0);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const std::size_t r : groups[g]) programs[r] = g;
   }
   return programs;
 }

@@ -22,6 +22,7 @@ constexpr double kOtherLoadMistrust = 0.20;
 // is left of it without a tick of each CPU is taken for certain.
 constexpr double kShortestForShares = 0.2;
 constexpr double kTick_s = 0.01;
+constexpr double kLongestForRounds = 1.0;  // s: a longer time tells of others than of a round of milliseconds
 
 // A team is as late as its last thread, so one thread's waiting counts, not the mean. A thread that slept is in the
 // queue for a moment whenever it is woken, some tens of microseconds in a virtual machine: that is the machine's own
@@ -64,7 +65,8 @@ double certain_share(double share, double elapsed_s) {
 }
 
 void judge_host(const DisturbanceInput& input, std::vector<Disturbance>& found) {
-  const bool longer = input.elapsed_s < kShortestForShares && input.host_before != nullptr;
+  const bool longer =
+      input.elapsed_s < kShortestForShares && input.host_before != nullptr && input.host_elapsed_s <= kLongestForRounds;
   const auto& before = longer ? *input.host_before : input.before;
   const double elapsed_s = longer ? input.host_elapsed_s : input.elapsed_s;
   const double host_time = elapsed_s * input.host_cpus;
@@ -100,7 +102,10 @@ Waiting longest_wait(const DisturbanceInput& input) {
   for (const auto& thread : input.before.threads) before[thread.thread] = thread;
   Waiting longest;
   for (const auto& thread : input.after.threads) {
-    const auto& start = before[thread.thread];  // zeros for one that began in between
+    // Zeros for one that began in between, also where it was given the number of one that had ended.
+    const auto known = before.find(thread.thread);
+    const bool began = known == before.end() || known->second.scheduled > thread.scheduled;
+    const device::ThreadWait start = began ? device::ThreadWait{} : known->second;
     const auto times = thread.scheduled - start.scheduled;
     const double seconds = thread.waited_s - start.waited_s - static_cast<double>(times) * kWakeUp_s;
     if (seconds > longest.seconds) longest = {seconds, times};

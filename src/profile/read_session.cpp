@@ -87,7 +87,9 @@ void append(ProfileSession& session, ProfileSession&& part) {
   const auto move_all = [](auto& to, auto& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
+  const bool held_ranks = !part.ranks.empty();
   leave_out_copies(session, part.ranks);
+  if (held_ranks && part.ranks.empty()) return;  // its counters are there, too
   join_pages(session, part.kernels);
   move_all(session.ranks, part.ranks);
   move_all(session.counters, part.counters);

@@ -88,7 +88,9 @@ std::map<std::string, std::string> short_names(const std::set<std::string>& name
       const std::string_view name = without_void(of[i]);
       const std::size_t before = i > 0 ? alike(without_void(of[i - 1]), name) : 0;
       const std::size_t after = i + 1 < of.size() ? alike(name, without_void(of[i + 1])) : 0;
-      result[std::string(of[i])] = of.size() == 1 ? text : name_around(name, std::max(before, after));
+      const std::string around =
+          of[i].size() <= kLongestName ? std::string(of[i]) : name_around(name, std::max(before, after));
+      result[std::string(of[i])] = of.size() == 1 ? text : around;
     }
   }
   return result;

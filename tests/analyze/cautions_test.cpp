@@ -77,12 +77,30 @@ TEST(Cautions, tell_profiles_of_several_programs_and_compare_nothing_between_the
   ProfileSession session = testing_support::on_two_ranks(8, reducing);
   const auto is_imbalance = [](const Finding& one) { return one.rule == "load_imbalance"; };
   EXPECT_TRUE(std::ranges::any_of(analyze(session).findings, is_imbalance));
-  session.ranks[1].origin_ns += 60'000'000'000;
+  session.ranks[1].origin_ns += 600'000'000'000;
   const Analysis analysis = analyze(session);
   EXPECT_THAT(analysis.cautions,
               ElementsAre(HasSubstr("of 2 runs, not of one, as they were recorded at different times")));
   EXPECT_FALSE(std::ranges::any_of(analysis.findings, is_imbalance));
   for (const BreakdownPart& part : analysis.breakdown) EXPECT_NE(part.id, "idle_waiting_for_rank");
+}
+
+/// Four ranks of one program, whose recordings began these seconds after the first; their hosts are not known.
+std::vector<std::string> cautions_of_ranks_at(std::vector<std::int64_t> seconds) {
+  ProfileSession session;
+  for (std::size_t r = 0; r < seconds.size(); ++r) {
+    session.ranks.push_back(training());
+    session.ranks[r].rank = static_cast<int>(r);
+    session.ranks[r].world_size = static_cast<int>(seconds.size());
+    session.ranks[r].origin_ns = seconds[r] * 1'000'000'000;
+  }
+  return analyze(session).cautions;
+}
+
+TEST(Cautions, are_not_told_of_hosts_whose_clocks_differ) {
+  EXPECT_THAT(cautions_of_ranks_at({0, 5, 0, 5}), testing::IsEmpty());
+  EXPECT_THAT(cautions_of_ranks_at({0, 80, 40, 120}), testing::IsEmpty()) << "whatever the order of the ranks";
+  EXPECT_THAT(cautions_of_ranks_at({0, 0, 600, 600}), ElementsAre(HasSubstr("of 2 runs")));
 }
 
 }  // namespace

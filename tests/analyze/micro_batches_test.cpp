@@ -32,16 +32,24 @@ void describe_collectives(Timeline& timeline, const std::vector<std::int64_t>& s
   }
 }
 
-/// Steps of two micro-batches: a pass of 4 ms, and as many reductions of 1 ms as `reduced` says for each.
-ProfileSession two_micro_batches(std::vector<int> reduced, const std::vector<std::int64_t>& sizes) {
+struct MicroBatch {
+  int reductions = 0;  ///< of 1 ms each
+  bool updates = false;
+};
+
+/// Steps of micro-batches: a pass of 4 ms each, reductions, and updates.
+ProfileSession steps_of(const std::vector<MicroBatch>& micro_batches, const std::vector<std::int64_t>& sizes) {
   ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int) {
-    for (const int reductions : reduced) {
+    for (const MicroBatch& one : micro_batches) {
       scene.within("DistributedDataParallel.forward", EventKind::annotation, [&scene] {
         scene.within("aten::mm", EventKind::op, [&scene] {
           for (int i = 0; i < 40; ++i) scene.launch(kTensorGemm, 100'000);
         });
       });
-      for (int i = 0; i < reductions; ++i) scene.launch(kAllReduce, 1'000'000);
+      for (int i = 0; i < one.reductions; ++i) scene.launch(kAllReduce, 1'000'000);
+      if (!one.updates) continue;
+      scene.within("Optimizer.step#AdamW.step", EventKind::annotation,
+                   [&scene] { scene.launch("void at::native::multi_tensor_apply_kernel<adamw>", 10'000); });
     }
     scene.synchronize();
   });
@@ -49,28 +57,42 @@ ProfileSession two_micro_batches(std::vector<int> reduced, const std::vector<std
   return session;
 }
 
-int times(const ProfileSession& session) { return reductions_a_step(gather_evidence(session).rank()); }
+const std::vector<std::int64_t> kBuckets = {1 << 20, 1 << 22};
+
+int times(const ProfileSession& session) { return reductions_an_update(gather_evidence(session).rank()); }
 
 TEST(MicroBatches, that_each_reduce_the_same_gradients_are_counted) {
-  EXPECT_EQ(times(two_micro_batches({2, 2}, {1 << 20, 1 << 22})), 2);
+  EXPECT_EQ(times(steps_of({{2}, {2, true}}, kBuckets)), 2);
+  EXPECT_EQ(times(steps_of({{2}, {2}, {2}, {2}, {2}, {2}, {2}, {2, true}}, kBuckets)), 8);
 }
 
 TEST(MicroBatches, of_which_only_the_last_reduces_are_none) {
-  EXPECT_EQ(times(two_micro_batches({0, 2}, {1 << 20, 1 << 22})), 1);
+  EXPECT_EQ(times(steps_of({{0}, {2, true}}, kBuckets)), 1);
+}
+
+TEST(MicroBatches, are_not_several_updates_in_one_step) {
+  EXPECT_EQ(times(steps_of({{2, true}, {2, true}, {2, true}}, kBuckets)), 1);
 }
 
 TEST(MicroBatches, are_not_two_models_that_take_turns) {
-  EXPECT_EQ(times(two_micro_batches({2, 2}, {1 << 20, 1 << 22, 1 << 19, 1 << 23})), 1);
+  EXPECT_EQ(times(steps_of({{2}, {2, true}}, {1 << 20, 1 << 22, 1 << 19, 1 << 23})), 1);
 }
 
-TEST(MicroBatches, are_not_told_from_losses_that_are_summed_up) { EXPECT_EQ(times(two_micro_batches({1, 1}, {1})), 1); }
+TEST(MicroBatches, are_not_told_from_losses_that_are_summed_up) {
+  EXPECT_EQ(times(steps_of({{1}, {1, true}}, {1})), 1);
+}
+
+TEST(MicroBatches, are_not_told_from_activations_that_every_pass_sums_up) {
+  EXPECT_EQ(times(steps_of({{2}, {2}, {3, true}}, {1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 23})), 1);
+}
 
 TEST(MicroBatches, gain_what_reducing_once_saves) {
-  const Analysis analysis = analyze(two_micro_batches({2, 2}, {1 << 20, 1 << 22}));
+  const Analysis analysis = analyze(steps_of({{2}, {2, true}}, kBuckets));
   const Finding* finding = find(analysis, "multi_gpu_comm");
   testing_support::expect_gain(finding, 12.0 / 10.0);
   ASSERT_FALSE(finding->recommendations.empty());
   EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("no_sync()"));
+  EXPECT_LT(analysis.combined.high, 2.0) << "what is reduced once does not go";
 }
 
 }  // namespace

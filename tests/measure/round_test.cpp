@@ -162,16 +162,22 @@ TEST_F(MeasureRound, mistrusts_samples_during_which_a_thread_waited_for_a_cpu) {
 }
 
 TEST_F(MeasureRound, mistrusts_a_short_round_amid_the_load_of_others) {
-  device_.device_info.backend = "cpu";
-  HostHistory history;
-  history.note(monotonic_ns() - 1'000'000'000, {{{"busy_time", "s", 0.0}, {"process_time", "s", 0.0}}, {}, {}});
-  device_.conditions_at = [](std::size_t) {
-    return device::Conditions{{{"busy_time", "s", 1e6}, {"process_time", "s", 0.0}}, {}, {}};
-  };
-  options_.history = &history;
-  const auto run = measure();
-  EXPECT_EQ(run.outcome, Outcome::mistrusted);
-  EXPECT_THAT(run.reason, HasSubstr("other processes used 100 % of the CPU time"));
+  // The longer time that ends with it tells, unless that is mostly of another round.
+  for (const auto& [earlier_ns, outcome] :
+       {std::pair{500'000'000LL, Outcome::mistrusted}, std::pair{5'000'000'000LL, Outcome::passed}}) {
+    device_.device_info.backend = "cpu";
+    HostHistory history;
+    history.note(monotonic_ns() - earlier_ns, {{{"busy_time", "s", 0.0}, {"process_time", "s", 0.0}}, {}, {}});
+    device_.conditions_at = [](std::size_t) {
+      return device::Conditions{{{"busy_time", "s", 1e6}, {"process_time", "s", 0.0}}, {}, {}};
+    };
+    options_.history = &history;
+    const auto run = measure();
+    EXPECT_EQ(run.outcome, outcome);
+    EXPECT_EQ(run.reason.find("other processes used 100 % of the CPU time") != std::string::npos,
+              outcome == Outcome::mistrusted)
+        << run.reason;
+  }
 }
 
 TEST_F(MeasureRound, ends_after_the_launch_in_flight_when_interrupted) {

@@ -48,12 +48,12 @@ constexpr Advice kKeepUsed = {
     nullptr,
 };
 // PyTorch, DistributedDataParallel.no_sync and FSDPModule.set_requires_gradient_sync.
-const Recommendation kReduceOnce = {AdviceKind::code, "Reduce gradients once a step: after the last micro-batch.",
+const Recommendation kReduceOnce = {AdviceKind::code, "Reduce gradients once an update: after the last micro-batch.",
                                     "with model.no_sync():  # but for the last micro-batch\n"
                                     "    model(micro_batch).loss.backward()"};
 const Recommendation kShardsOnce = {AdviceKind::code,
-                                    "Scatter gradients once a step, and keep parameters gathered until then.",
-                                    "model.set_requires_gradient_sync(last)  # last: of a step's micro-batches\n"
+                                    "Scatter gradients once an update, and keep parameters gathered until then.",
+                                    "model.set_requires_gradient_sync(last)  # last: of an update's micro-batches\n"
                                     "model.set_reshard_after_backward(last)"};
 constexpr Advice kOwnStream = {
     AdviceKind::code,
@@ -141,7 +141,7 @@ double host_share_of_norms(const RankEvidence& rank) {
 struct Causes {
   double sharding = 0;  ///< share of the host in the steps
   double norms = 0;     ///< the same
-  int reductions = 1;   ///< of the same gradients, a step
+  int reductions = 1;   ///< of the same gradients, an update
 };
 
 /// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
@@ -182,7 +182,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
                     torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
   if (causes.reductions > 1) {
     finding.evidence.push_back(
-        count_fact("reductions_per_step", "The same gradients are reduced, times a step", causes.reductions));
+        count_fact("reductions_per_update", "The same gradients are reduced, times an update", causes.reductions));
     finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
   }
   switch (exposure) {
@@ -206,11 +206,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
       finding.gain = gain_around(1 / (1 - std::min(causes.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
                                  "the host's share in the synchronized norms, with a seventh of it left");
       break;
-    case Exposure::every_micro_batch:
-      finding.gain =
-          gain_around(speedup_if_reduced_once(evidence, causes.reductions), kMultiGpuCommRule.calibration,
-                      fmt::format("replay with gradients reduced once a step, not {} times", causes.reductions));
-      break;
+    case Exposure::every_micro_batch: break;
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
       finding.gain = gain_per_sample(
@@ -229,7 +225,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
 }  // namespace
 
 void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding) {
-  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_a_step(rank)};
+  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_an_update(rank)};
   if (causes.sharding > 0) {
     finding.evidence.push_back(
         share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", causes.sharding));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "analyze/collective_traffic.h"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kLeastElements = 4096;  // less is a loss or a metric
 
-/// When the host began forward passes within the steps, ascending.
+/// When the host began forward passes, in the whole recording, ascending.
 std::vector<std::int64_t> forward_passes(const RankEvidence& rank) {
   const EventColumns& events = rank.timeline->events;
   std::vector<std::int64_t> begun;
@@ -23,8 +25,7 @@ std::vector<std::int64_t> forward_passes(const RankEvidence& rank) {
     if (!name) continue;
     for (EventIndex i = 0; i < events.size(); ++i) {
       const bool range = events.kind[i] == EventKind::annotation || events.kind[i] == EventKind::op;
-      const bool inside = events.start[i] >= rank.steps.start() && events.start[i] < rank.steps.end();
-      if (range && inside && events.name[i] == *name) begun.push_back(events.start[i]);
+      if (range && events.name[i] == *name) begun.push_back(events.start[i]);
     }
   }
   std::ranges::sort(begun);
@@ -38,19 +39,32 @@ bool reduces(std::string_view collective) {
 
 using Sizes = std::vector<std::int64_t>;  // elements of each reduction, in the order of launches
 
-/// What was reduced between the beginning of each forward pass and the next.
-std::vector<Sizes> reductions_after(const std::vector<std::int64_t>& passes, const RankEvidence& rank) {
+/// What the host launched between the beginning of a forward pass and the next.
+struct Pass {
+  Sizes reduced;
+  bool updates = false;  ///< the optimizer ran
+  [[nodiscard]] std::int64_t elements() const {
+    return std::accumulate(reduced.begin(), reduced.end(), std::int64_t{0});
+  }
+};
+
+std::vector<Pass> passes_of(const RankEvidence& rank) {
   const Timeline& timeline = *rank.timeline;
+  const std::vector<std::int64_t> begun = forward_passes(rank);
   const CollectiveByEvent by_event = collectives_by_event(timeline);
-  std::vector<Sizes> after(passes.size());
+  std::vector<Pass> passes(begun.size());
   for (const GpuWork& work : rank.list.works) {
-    if (work.category != Category::communication || work.launch == kNoEvent) continue;
+    if (work.launch == kNoEvent) continue;
+    const auto next = std::ranges::upper_bound(begun, timeline.events.start[work.launch]);
+    if (next == begun.begin()) continue;
+    Pass& pass = passes[static_cast<std::size_t>(next - begun.begin()) - 1];
+    pass.updates = pass.updates || work.in_optimizer || work.category == Category::optimizer;
+    if (work.category != Category::communication) continue;
     const Collective* one = collective_of(work, rank.list, by_event);
     if (one == nullptr || one->in_elements < kLeastElements || !reduces(timeline.names.at(one->name))) continue;
-    const auto next = std::ranges::upper_bound(passes, timeline.events.start[work.launch]);
-    if (next != passes.begin()) after[static_cast<std::size_t>(next - passes.begin()) - 1].push_back(one->in_elements);
+    pass.reduced.push_back(one->in_elements);
   }
-  return after;
+  return passes;
 }
 
 /// Whether PyTorch's reducer launched it: between the gradients and the buckets that are sent.
@@ -65,28 +79,33 @@ bool copies_gradients(const RankEvidence& rank, const GpuWork& work) {
 
 }  // namespace
 
-int reductions_a_step(const RankEvidence& rank) {
-  const std::vector<std::int64_t> passes = forward_passes(rank);
-  if (static_cast<double>(passes.size()) < 2 * rank.step_count()) return 1;
+int reductions_an_update(const RankEvidence& rank) {
+  constexpr double kMuchMore = 1.5;
   std::map<Sizes, int> times;  // the same sizes in the same order are the same gradients
-  for (Sizes& sizes : reductions_after(passes, rank)) {
-    if (!sizes.empty()) ++times[std::move(sizes)];
+  int updates = 0;
+  std::int64_t most_elements = 0;
+  for (Pass& pass : passes_of(rank)) {
+    updates += pass.updates;
+    most_elements = std::max(most_elements, pass.elements());
+    if (!pass.reduced.empty()) ++times[std::move(pass.reduced)];
   }
-  int most = 0;
-  for (const auto& [sizes, count] : times) most = std::max(most, count);
-  return std::max(1, static_cast<int>(std::lround(most / rank.step_count())));
+  const auto most = std::ranges::max_element(times, {}, &std::pair<const Sizes, int>::second);
+  if (most == times.end() || updates == 0) return 1;
+  // Where another pass reduces more, that has the gradients, and all passes have something else to sum up.
+  const std::int64_t elements = std::accumulate(most->first.begin(), most->first.end(), std::int64_t{0});
+  if (static_cast<double>(most_elements) > kMuchMore * static_cast<double>(elements)) return 1;
+  return std::max(1, static_cast<int>(std::lround(static_cast<double>(most->second) / updates)));
 }
 
-double speedup_if_reduced_once(const Evidence& evidence, int times) {
-  Change change(evidence);
-  kMultiGpuCommRule.change(evidence, 1.0 - 1.0 / times, change);
+void reduce_once(const Evidence& evidence, int times, double success, Change& change) {
+  const auto left = static_cast<float>(scaled(1.0 / times, success));
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      if (copies_gradients(rank, rank.list.works[i])) change.ranks[r].duration_scale[i] /= static_cast<float>(times);
+      float& scale = change.ranks[r].duration_scale[i];
+      if (copies_gradients(rank, rank.list.works[i])) scale = std::min(scale, left);
     }
   }
-  return speedup_of(evidence, change);
 }
 
 }  // namespace warpmark::analyze

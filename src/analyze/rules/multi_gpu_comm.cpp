@@ -8,6 +8,7 @@
 #include "analyze/meetings.h"
 #include "analyze/rules/comm_cures.h"
 #include "analyze/rules/host_reduction.h"
+#include "analyze/rules/micro_batches.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -95,7 +96,7 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
     finding.evidence = {
         time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                   exposed.collectives),
-        time_fact("waiting_per_step", "Waiting for ranks that have no more work of their own, per step",
+        time_fact("waiting_per_step", "Waiting in collectives that no rank's own work explains, per step",
                   exposed.waiting),
         share_fact("overlap", "Of the collectives' time overlapped by computation", traffic.overlap()),
         count_fact("collectives_per_step", "Collectives per step", traffic.collectives / rank.step_count()),
@@ -179,7 +180,7 @@ void drop_host_round_trips(double success, WhatIf& change) {
   }
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void hide_communication(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
@@ -196,6 +197,13 @@ void change(const Evidence& evidence, double success, Change& change) {
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }
   }
+}
+
+/// What every micro-batch reduces need be reduced once, and no more of it goes.
+void change(const Evidence& evidence, double success, Change& change) {
+  const int times = reductions_an_update(evidence.rank());
+  hide_communication(evidence, times > 1 ? success * (1 - 1.0 / times) : success, change);
+  if (times > 1) reduce_once(evidence, times, success, change);
 }
 
 }  // namespace
