@@ -204,12 +204,20 @@ void name_round_trip(std::vector<HostSegment>& segments) {
   }
 }
 
-void name_work_on_download(std::vector<HostSegment>& segments) {
+namespace {
+
+void name_long_work(std::vector<HostSegment>& segments, bool in_operators) {
   for (HostSegment& one : segments) {
-    const bool computes = is_dispatching(one.cause) && one.end - one.start - one.recording_ns >= kLongLoadingNs;
-    if (computes) one.cause = HostCause::transfer;
+    const bool counts = is_dispatching(one.cause) && (in_operators || one.cause != HostCause::dispatch);
+    if (counts && one.end - one.start - one.recording_ns >= kLongLoadingNs) one.cause = HostCause::transfer;
   }
 }
+
+}  // namespace
+
+void name_work_on_download(std::vector<HostSegment>& segments) { name_long_work(segments, true); }
+
+void name_room_for_download(std::vector<HostSegment>& segments) { name_long_work(segments, false); }
 
 void name_picking(std::vector<HostSegment>& segments) {
   for (HostSegment& one : segments) {

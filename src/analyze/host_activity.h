@@ -99,9 +99,11 @@ void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);
 /// What the host does after a download for longer than dispatching takes (300 us), in an operator or outside of all, is
-/// work on what it copied, and giving back its memory: renames it to transfer. Before a download that a thread of
-/// its own launches it makes room for what is copied.
+/// work on what it copied, and giving back its memory: renames it to transfer.
 void name_work_on_download(std::vector<HostSegment>& segments);
+/// Before a download that a thread of its own launches, or that the GPU waits for, the host makes room for what is
+/// copied: renames what it does as long outside of all operators and calls.
+void name_room_for_download(std::vector<HostSegment>& segments);
 /// Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 /// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what
 /// the program itself does longer stays.

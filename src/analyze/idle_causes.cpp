@@ -61,7 +61,7 @@ class Explainer {
     // What the host did before it read a single value was not for the copy.
     const bool prepares = next->category == Category::copy_to_host && handed_over - gap.start > kLongHostNs &&
                           events.value[next->event] > kOneNumberBytes;
-    if (prepares || (track != before && next->downloads)) name_work_on_download(segments_);
+    if (prepares || (track != before && next->downloads)) name_room_for_download(segments_);
     const bool after_download = next != works.begin() && std::prev(next)->downloads;
     const bool uploads_data = uploads(input_.timeline, *next);
     if (after_download && !uploads_data) name_work_on_download(segments_);

@@ -107,8 +107,10 @@ class HostTime {
       name_round_trip(segments_);
     } else if (to.uploads) {
       name_loading_before_upload(segments_, step_ns_);
-    } else if (from.downloads || (to.downloads && to.track != from.track)) {
+    } else if (from.downloads) {
       name_work_on_download(segments_);
+    } else if (to.downloads && to.track != from.track) {
+      name_room_for_download(segments_);
     } else if (from.reads && to.reads) {
       name_picking(segments_);
     }
