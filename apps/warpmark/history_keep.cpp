@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "exchange/imported.h"
 #include "model/names.h"
+#include "report/format.h"
 #include "report/table.h"
 #include "warpmark/report_output.h"
 

@@ -91,9 +91,10 @@ void add_missing(KernelProfile& to, KernelProfile& from) {
 
 void join_pages(ProfileSession& session, std::vector<KernelProfile>& kernels) {
   if (kernels.empty()) return;
-  const auto page = std::ranges::search(session.kernels, kernels, is_same_launch);
-  if (page.empty() || !is_other_page(page.front(), kernels.front())) return;
-  for (std::size_t i = 0; i < kernels.size(); ++i) add_missing(page[static_cast<std::ptrdiff_t>(i)], kernels[i]);
+  auto known =
+      std::search(session.kernels.begin(), session.kernels.end(), kernels.begin(), kernels.end(), is_same_launch);
+  if (known == session.kernels.end() || !is_other_page(*known, kernels.front())) return;
+  for (KernelProfile& one : kernels) add_missing(*known++, one);
   kernels.clear();
 }
 
