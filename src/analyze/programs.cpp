@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace warpmark::analyze {
 
@@ -50,47 +54,54 @@ bool fit(const Timeline& a, const Timeline& b) {
 
 using Group = std::vector<std::size_t>;  // of ranks
 
-/// Whether all of two groups may be of one program, and some were recorded at the same time.
-bool meet(const ProfileSession& session, const std::vector<Span>& spans, const Group& one, const Group& other) {
-  bool at_once = false;
-  for (const std::size_t a : one) {
-    for (const std::size_t b : other) {
-      if (!fit(session.ranks[a], session.ranks[b])) return false;
-      at_once = at_once || at_the_same_time(session.ranks[a], spans[a], session.ranks[b], spans[b]);
-    }
-  }
-  return at_once;
+bool fit_all(const ProfileSession& session, const Group& one, const Group& other) {
+  return std::ranges::all_of(one, [&](std::size_t a) {
+    return std::ranges::all_of(other, [&](std::size_t b) { return fit(session.ranks[a], session.ranks[b]); });
+  });
 }
 
-/// Joins groups until none meet, whatever the order of the ranks.
-void join_groups(const ProfileSession& session, const std::vector<Span>& spans, std::vector<Group>& groups) {
-  for (std::size_t a = 0; a < groups.size(); ++a) {
-    for (std::size_t b = a + 1; b < groups.size();) {
-      if (!meet(session, spans, groups[a], groups[b])) {
-        ++b;
-        continue;
-      }
-      groups[a].insert(groups[a].end(), groups[b].begin(), groups[b].end());
-      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(b));
-      b = a + 1;  // what did not meet the smaller group may meet this one
+/// Pairs of ranks that were recorded at the same time, those first that began nearest to each other: what was started
+/// again within a minute is another run.
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const ProfileSession& session, const std::vector<Span>& spans,
+                                                          const Group& ranks) {
+  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> pairs;
+  for (const std::size_t a : ranks) {
+    for (const std::size_t b : ranks) {
+      if (a >= b || !at_the_same_time(session.ranks[a], spans[a], session.ranks[b], spans[b])) continue;
+      pairs.emplace_back(std::abs(spans[a].start / 2 - spans[b].start / 2), a, b);
     }
   }
+  std::ranges::sort(pairs);
+  std::vector<std::pair<std::size_t, std::size_t>> nearest;
+  for (const auto& [apart, a, b] : pairs) nearest.emplace_back(a, b);
+  return nearest;
 }
 
 }  // namespace
 
 std::vector<std::size_t> programs_of(const ProfileSession& session, const std::vector<WorkList>& lists) {
   std::vector<Span> spans;
-  std::vector<Group> groups;
+  std::vector<std::size_t> group_of(session.ranks.size());  // index into groups
+  std::vector<Group> groups(session.ranks.size());
+  Group working;
   for (std::size_t r = 0; r < session.ranks.size(); ++r) {
     spans.push_back(span_of(session.ranks[r]));
-    if (!lists[r].empty()) groups.push_back({r});
+    groups[r] = {r};
+    group_of[r] = r;
+    if (!lists[r].empty()) working.push_back(r);
   }
-  join_groups(session, spans, groups);
+  for (const auto& [a, b] : pairs_of(session, spans, working)) {
+    Group& one = groups[std::min(group_of[a], group_of[b])];
+    Group& other = groups[std::max(group_of[a], group_of[b])];
+    if (&one == &other || !fit_all(session, one, other)) continue;
+    const std::size_t joined = std::min(group_of[a], group_of[b]);
+    for (const std::size_t r : other) group_of[r] = joined;
+    one.insert(one.end(), other.begin(), other.end());
+    other.clear();
+  }
   std::vector<std::size_t> programs(session.ranks.size(), 0);
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    for (const std::size_t r : groups[g]) programs[r] = g;
-  }
+  std::map<std::size_t, std::size_t> numbers;  // of groups, in the order of their first ranks
+  for (const std::size_t r : working) programs[r] = numbers.try_emplace(group_of[r], numbers.size()).first->second;
   return programs;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "analyze/analyze.h"
+#include "analyze/evidence.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
@@ -101,6 +102,17 @@ TEST(Cautions, are_not_told_of_hosts_whose_clocks_differ) {
   EXPECT_THAT(cautions_of_ranks_at({0, 5, 0, 5}), testing::IsEmpty());
   EXPECT_THAT(cautions_of_ranks_at({0, 80, 40, 120}), testing::IsEmpty()) << "whatever the order of the ranks";
   EXPECT_THAT(cautions_of_ranks_at({0, 0, 600, 600}), ElementsAre(HasSubstr("of 2 runs")));
+}
+
+TEST(Cautions, join_what_was_recorded_nearest_to_each_other) {
+  ProfileSession session;
+  for (const auto& [rank, seconds] : {std::pair{0, 0}, std::pair{0, 20}, std::pair{1, 20}, std::pair{1, 0}}) {
+    session.ranks.push_back(training());
+    session.ranks.back().rank = rank;
+    session.ranks.back().world_size = 2;
+    session.ranks.back().origin_ns = seconds * 1'000'000'000LL;
+  }
+  EXPECT_THAT(gather_evidence(session).programs, ElementsAre(0, 1, 1, 0));
 }
 
 }  // namespace
