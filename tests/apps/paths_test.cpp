@@ -10,7 +10,6 @@ namespace warpmark::apps {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::string kTraces = std::string(WARPMARK_SOURCE_DIR) + "/examples/traces/";
 const std::string kTrace = kTraces + "resnet18_slow_loading.pt.trace.json.gz";
