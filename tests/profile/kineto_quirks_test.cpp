@@ -170,6 +170,19 @@ TEST(KinetoQuirks, truncated_at_every_byte) {
   }
 }
 
+TEST(KinetoQuirks, a_bare_list_need_not_be_closed) {
+  const auto open = test::read_text("[\n" + op("a", "1") + ",\n" + op("b", "2") + ",\n");
+  ASSERT_TRUE(open.ok());
+  EXPECT_EQ(open->ranks.at(0).events.size(), 2U);
+  EXPECT_EQ(issue_count(open->ranks[0], "open_list"), 1);
+  EXPECT_EQ(issue_count(open->ranks[0], "unfinished_file"), 0);
+  EXPECT_EQ(issue_count(open->ranks[0], "truncated"), 0);
+  const std::string text = "[\n" + op("a", "1") + ",\n" + op("b", "2");
+  const auto cut = test::read_text(text.substr(0, text.size() - 10));
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(issue_count(cut->ranks.at(0), "truncated"), 1) << "within an event it is cut off nevertheless";
+}
+
 TEST(KinetoQuirks, an_event_larger_than_any_block_is_read) {
   std::string dims = "[[1]";
   while (dims.size() < 200'000) dims += ", [1, 2, 3]";

@@ -31,6 +31,14 @@ std::size_t guess_events(const ByteSource& source) {
   return std::min(kMost, stored * (source.packing().empty() ? 1 : kTextPerPacked) / kTextPerEvent);
 }
 
+/// "Trace Event Format", JSON Array Format: the list of events is all there is, and need not be closed.
+Result<bool> is_bare_list(ByteSource& source) {
+  WM_ASSIGN(std::string_view head, source.head(256));
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  const auto first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && head[first] == '[';
+}
+
 Status read(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
   return read_chrome_trace(source, options, session);
 }
@@ -42,13 +50,16 @@ const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome t
 Status read_chrome_trace(ByteSource& source, const ReadOptions& options, ProfileSession& session, XlaRows* xla) {
   TimelineBuilder builder;
   builder.reserve(guess_events(source));
+  WM_ASSIGN(const bool bare, is_bare_list(source));
   auto first = read_kineto_head(source, builder);
   if (first.ok()) {
     if (xla != nullptr) WM_TRY(read_xla_names(source, first.value(), *xla));
     KinetoMerge merge(builder, parsers_needed(options));
     WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge, xla));
     merge.finish();
-    if (list.rest.empty()) {
+    if (list.rest.empty() && bare) {
+      builder.issue("open_list", "the list of events has no end, as the format allows");
+    } else if (list.rest.empty()) {
       builder.issue("unfinished_file", "the list of events has no end: later events are missing");
     }
     read_kineto_tail(list.rest, builder);
