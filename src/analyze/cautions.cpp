@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -127,16 +128,16 @@ const char* what_to_do(const Evidence& evidence) {
 }
 
 std::string caution_of_programs(const Evidence& evidence) {
-  const std::size_t programs = program_count(evidence.programs);
+  const std::set<std::size_t> programs = evidence.programs_with_steps();
   std::vector<std::string> named;
-  for (std::size_t program = 0; program < std::min(programs, kMostNamed); ++program) {
-    named.push_back(files_of(evidence, program));
+  for (const std::size_t program : programs) {
+    if (named.size() < kMostNamed) named.push_back(files_of(evidence, program));
   }
-  if (programs > kMostNamed) named.push_back(fmt::format("{} more", programs - kMostNamed));
+  if (programs.size() > kMostNamed) named.push_back(fmt::format("{} more", programs.size() - kMostNamed));
   return fmt::format(
       "these are profiles of {} runs, not of one, as {} ({}). Nothing was compared between them, and what is said here "
       "mixes them: {}.",
-      programs, told_by(*evidence.session), join(named, "; "), what_to_do(evidence));
+      programs.size(), told_by(*evidence.session), join(named, "; "), what_to_do(evidence));
 }
 
 }  // namespace

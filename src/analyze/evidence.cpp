@@ -132,6 +132,12 @@ double Evidence::base_step_ns() const {
   return slowest;
 }
 
+std::set<std::size_t> Evidence::programs_with_steps() const {
+  std::set<std::size_t> found;
+  for (const RankEvidence& rank : ranks) found.insert(programs[rank.index]);
+  return found;
+}
+
 Evidence gather_evidence(const ProfileSession& session) {
   Evidence evidence;
   evidence.session = &session;
@@ -155,6 +161,7 @@ Evidence gather_evidence(const ProfileSession& session) {
     if (one.list.empty() || one.steps.analyzed.empty()) continue;
     one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
     one.computing = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return !is_copy(work.category); }));
+    one.compute = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return is_compute(work.category); }));
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
     one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
     one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);

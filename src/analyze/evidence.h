@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct RankEvidence {
   Steps steps;
   Loading loading;
   Coverage computing;  ///< compute and communication
+  Coverage compute;    ///< compute alone
   Coverage busy;       ///< everything on the GPU
   std::unique_ptr<HostActivity> host;
   RankAlignment alignment;
@@ -96,7 +98,9 @@ struct Evidence {
   Imbalance imbalance;
 
   /// Else the ranks are not set against one another.
-  [[nodiscard]] bool of_one_program() const { return program_count(programs) < 2; }
+  [[nodiscard]] bool of_one_program() const { return programs_with_steps().size() < 2; }
+  /// Those of `ranks`, ascending.
+  [[nodiscard]] std::set<std::size_t> programs_with_steps() const;
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }
   /// Replayed step of the slowest rank, communication without waiting, ns.

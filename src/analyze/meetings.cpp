@@ -1,20 +1,13 @@
 #include "analyze/meetings.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace warpmark::analyze {
 
 namespace {
 
 constexpr std::int64_t kJustBeforeNs = 5'000;  // the end of a collective: computing still hides it
-
-std::vector<Coverage> computing_of_ranks(const Evidence& evidence) {
-  std::vector<Coverage> computing;
-  for (const RankEvidence& rank : evidence.ranks) {
-    computing.emplace_back(busy_intervals(rank.list, [](const GpuWork& work) { return is_compute(work.category); }));
-  }
-  return computing;
-}
 
 /// To be added to times of one rank's timeline to get the other's.
 std::int64_t shift_between(const RankEvidence& from, const RankEvidence& to) {
@@ -25,8 +18,7 @@ std::int64_t shift_between(const RankEvidence& from, const RankEvidence& to) {
 /// Walks through the collectives of one rank, in which it waited for others.
 class Meetings {
  public:
-  Meetings(const Evidence& evidence, const std::vector<Coverage>& computing, const std::vector<Coverage>& busy)
-      : evidence_(evidence), computing_(computing), busy_(busy) {}
+  Meetings(const Evidence& evidence, std::vector<const Coverage*> busy) : evidence_(evidence), busy_(std::move(busy)) {}
 
   /// What of the waiting of rank `r` the others' later `busy` explains, ns a step. `only`: waiting for this one alone.
   [[nodiscard]] double explained_ns(std::size_t r, const RankEvidence* only) const {
@@ -39,16 +31,16 @@ class Meetings {
     for (std::size_t i = 0; i < rank.alignment.wait_until.size(); ++i) {
       const GpuWork& work = rank.list.works[i];
       if (work.category != Category::communication || !rank.in_steps(work)) continue;
-      if (computing_[r].covered(ended, work.start) > 0) met = std::max(met, ended);
+      if (rank.compute.covered(ended, work.start) > 0) met = std::max(met, ended);
       const std::size_t late = evidence_index(rank.alignment.late_rank[i]);
       if (rank.alignment.wait_until[i] > work.start && late < evidence_.ranks.size() && knows(r, late, met, i)) {
         const std::int64_t until = rank.alignment.wait_until[i];
-        const std::int64_t wait = until - work.start - computing_[r].covered(work.start, until);
+        const std::int64_t wait = until - work.start - rank.compute.covered(work.start, until);
         all += static_cast<double>(wait);
         if (only == nullptr || &evidence_.ranks[late] == only)
           explained += static_cast<double>(std::clamp<std::int64_t>(later(r, late, met, i), 0, wait));
       }
-      if (computing_[r].covered(work.end - kJustBeforeNs, work.end) == 0) ended = std::max(ended, work.end);
+      if (rank.compute.covered(work.end - kJustBeforeNs, work.end) == 0) ended = std::max(ended, work.end);
     }
     return all > 0 ? rank.part_ns(Part::idle_waiting_for_rank) * explained / all : 0;
   }
@@ -78,22 +70,22 @@ class Meetings {
     const RankEvidence& rank = evidence_.ranks[r];
     const std::int64_t shift = shift_between(rank, evidence_.ranks[late]);
     const std::int64_t from = known_from(r, late, met);
-    return busy_[late].covered(from + shift, rank.alignment.wait_until[i] + shift) -
-           busy_[r].covered(from, rank.list.works[i].start);
+    return busy_[late]->covered(from + shift, rank.alignment.wait_until[i] + shift) -
+           busy_[r]->covered(from, rank.list.works[i].start);
   }
 
   const Evidence& evidence_;
-  const std::vector<Coverage>& computing_;
-  const std::vector<Coverage>& busy_;
+  std::vector<const Coverage*> busy_;  // of each rank
 };
 
 }  // namespace
 
 std::vector<double> waiting_for_host_ns(const Evidence& evidence) {
-  const std::vector<Coverage> computing = computing_of_ranks(evidence);
   std::vector<Coverage> hosts;
   for (const RankEvidence& rank : evidence.ranks) hosts.emplace_back(rank.breakdown.late_host);
-  const Meetings meetings(evidence, computing, hosts);
+  std::vector<const Coverage*> busy;
+  for (const Coverage& host : hosts) busy.push_back(&host);
+  const Meetings meetings(evidence, std::move(busy));
   std::vector<double> waiting(evidence.ranks.size());
   for (std::size_t r = 0; r < waiting.size(); ++r) {
     if (r != evidence.critical) waiting[r] = meetings.explained_ns(r, &evidence.rank());
@@ -102,8 +94,9 @@ std::vector<double> waiting_for_host_ns(const Evidence& evidence) {
 }
 
 std::vector<double> waiting_for_computing_ns(const Evidence& evidence) {
-  const std::vector<Coverage> computing = computing_of_ranks(evidence);
-  const Meetings meetings(evidence, computing, computing);
+  std::vector<const Coverage*> busy;
+  for (const RankEvidence& rank : evidence.ranks) busy.push_back(&rank.compute);
+  const Meetings meetings(evidence, std::move(busy));
   std::vector<double> waiting;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) waiting.push_back(meetings.explained_ns(r, nullptr));
   return waiting;

@@ -60,11 +60,12 @@ bool fit_all(const ProfileSession& session, const Group& one, const Group& other
   });
 }
 
+using Pair = std::tuple<std::int64_t, std::size_t, std::size_t>;  // how far apart they began, and two ranks
+
 /// Pairs of ranks that were recorded at the same time, those first that began nearest to each other: what was started
 /// again within a minute is another run.
-std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const ProfileSession& session, const std::vector<Span>& spans,
-                                                          const Group& ranks) {
-  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> pairs;
+std::vector<Pair> pairs_of(const ProfileSession& session, const std::vector<Span>& spans, const Group& ranks) {
+  std::vector<Pair> pairs;
   for (const std::size_t a : ranks) {
     for (const std::size_t b : ranks) {
       if (a >= b || !at_the_same_time(session.ranks[a], spans[a], session.ranks[b], spans[b])) continue;
@@ -72,9 +73,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const ProfileSession& 
     }
   }
   std::ranges::sort(pairs);
-  std::vector<std::pair<std::size_t, std::size_t>> nearest;
-  for (const auto& [apart, a, b] : pairs) nearest.emplace_back(a, b);
-  return nearest;
+  return pairs;
 }
 
 }  // namespace
@@ -90,7 +89,7 @@ std::vector<std::size_t> programs_of(const ProfileSession& session, const std::v
     group_of[r] = r;
     if (!lists[r].empty()) working.push_back(r);
   }
-  for (const auto& [a, b] : pairs_of(session, spans, working)) {
+  for (const auto& [apart, a, b] : pairs_of(session, spans, working)) {
     Group& one = groups[std::min(group_of[a], group_of[b])];
     Group& other = groups[std::max(group_of[a], group_of[b])];
     if (&one == &other || !fit_all(session, one, other)) continue;

@@ -170,8 +170,24 @@ bool sends_16_bits(const Evidence& evidence) {
   return any;
 }
 
+void shard_in_larger_units(const Causes& causes, Finding& finding) {
+  finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
+                                     "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
+  finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
+                                     "fully_shard(layer, reshard_after_forward=False)"});
+  finding.gain = gain_around(1 / (1 - std::min(causes.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
+                             "the host's share in the sharding, with a sixth of the units left");
+}
+
 /// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
 void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes, Finding& finding) {
+  if (causes.reductions > 1) {
+    finding.evidence.push_back(
+        count_fact("reductions_per_update", "The same gradients are reduced, times an update", causes.reductions));
+    finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
+  }
+  if (exposure == Exposure::over_host) return advise(evidence, {kReduceOnGpus}, finding);
+  if (exposure == Exposure::small_units) return shard_in_larger_units(causes, finding);
   const bool torch = evidence.framework == Framework::pytorch;
   const LargerBatch larger = larger_batch(evidence, kMostTimes);
   const Recommendation reduce_less = {
@@ -180,21 +196,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
             : "Communicate less often: a larger batch or domain on each GPU.",
       batch_snippet(evidence, larger.times,
                     torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
-  if (causes.reductions > 1) {
-    finding.evidence.push_back(
-        count_fact("reductions_per_update", "The same gradients are reduced, times an update", causes.reductions));
-    finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
-  }
   switch (exposure) {
-    case Exposure::over_host: advise(evidence, {kReduceOnGpus}, finding); return;
-    case Exposure::small_units:
-      finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
-                                         "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
-      finding.gain = gain_around(1 / (1 - std::min(causes.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
-                                 "the host's share in the sharding, with a sixth of the units left");
-      finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
-                                         "fully_shard(layer, reshard_after_forward=False)"});
-      return;
     case Exposure::synchronized_norms:
       finding.evidence.push_back(
           share_fact("norms_host_share", "Of the step the host normalises over all ranks", causes.norms));
@@ -206,14 +208,13 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
       finding.gain = gain_around(1 / (1 - std::min(causes.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
                                  "the host's share in the synchronized norms, with a seventh of it left");
       break;
-    case Exposure::every_micro_batch: break;
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
       finding.gain = gain_per_sample(
           larger, kPerSample,
           fmt::format("replay with a batch {} times as large and the same communication", larger.times));
       break;
-    case Exposure::not_overlapped: break;
+    default: break;
   }
   advise(evidence, {kBuckets, kOwnStream}, finding);
   if (evidence.rank().timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);

@@ -51,6 +51,7 @@ struct Pass {
 std::vector<Pass> passes_of(const RankEvidence& rank) {
   const Timeline& timeline = *rank.timeline;
   const std::vector<std::int64_t> begun = forward_passes(rank);
+  if (begun.size() < 2) return {};  // most programs
   const CollectiveByEvent by_event = collectives_by_event(timeline);
   std::vector<Pass> passes(begun.size());
   for (const GpuWork& work : rank.list.works) {

@@ -26,12 +26,11 @@ struct Traffic {
 
 Traffic traffic_in_steps(const RankEvidence& rank) {
   Traffic sum;
-  const Coverage compute(busy_intervals(rank.list, [](const GpuWork& work) { return is_compute(work.category); }));
   for (const GpuWork& work : rank.list.works) {
     if (work.category != Category::communication || !rank.in_steps(work)) continue;
     sum.collectives += 1;
     sum.time_ns += static_cast<double>(work.end - work.start);
-    sum.overlapped_ns += static_cast<double>(compute.covered(work.start, work.end));
+    sum.overlapped_ns += static_cast<double>(rank.compute.covered(work.start, work.end));
   }
   for (const Collective& one : rank.timeline->collectives) {
     if (one.event == kNoEvent || rank.timeline->events.kind[one.event] != EventKind::kernel) continue;
