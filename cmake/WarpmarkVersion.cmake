@@ -12,7 +12,10 @@ set(WARPMARK_GIT_DIRTY false)
 if(git_status)
   set(WARPMARK_GIT_DIRTY true)
 endif()
-if(EXISTS ${CMAKE_SOURCE_DIR}/.git/logs/HEAD)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/.git/logs/HEAD)
+# Git tells where: in a worktree .git is a file.
+execute_process(COMMAND ${git} rev-parse --path-format=absolute --git-path logs/HEAD
+  OUTPUT_VARIABLE head_moves OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(head_moves AND EXISTS ${head_moves})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${head_moves})
 endif()
 configure_file(${CMAKE_SOURCE_DIR}/cmake/version.h.in ${CMAKE_BINARY_DIR}/generated/generated/version.h @ONLY)
