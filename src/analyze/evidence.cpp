@@ -5,6 +5,7 @@
 
 #include "analyze/imbalance.h"
 #include "analyze/lead.h"
+#include "analyze/replay_together.h"
 
 namespace warpmark::analyze {
 
@@ -126,10 +127,10 @@ double RankEvidence::between_collectives_ns() const {
   return steps.analyzed.empty() ? 0 : std::min(ns / step_count(), part_ns(Part::idle_launch));
 }
 
-double Evidence::base_step_ns() const {
-  double slowest = 0;
-  for (const RankEvidence& one : ranks) slowest = std::max(slowest, one.replay.step_ns());
-  return slowest;
+double Evidence::step_ns(std::span<const WhatIf> changes) const {
+  std::vector<const Replay*> replays;
+  for (const RankEvidence& one : ranks) replays.push_back(&one.replay);
+  return step_together_ns(replays, changes);
 }
 
 std::set<std::size_t> Evidence::programs_with_steps() const {
@@ -167,8 +168,7 @@ Evidence gather_evidence(const ProfileSession& session) {
     one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.gathers = find_host_gathers(*one.timeline, one.list, one.steps.analyzed);
     one.value_reads = find_value_reads(*one.timeline, one.list, one.host->debug_modes());
-    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment.wait_until,
-                        one.value_reads.works);
+    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment, one.value_reads.works);
     correct_for_recording(one);
     give_to_loading(one);
     evidence.ranks.push_back(std::move(one));
@@ -177,6 +177,7 @@ Evidence gather_evidence(const ProfileSession& session) {
     const auto waits = [&](std::size_t i) { return evidence.ranks[i].part_ns(Part::idle_waiting_for_rank); };
     if (waits(r) < waits(evidence.critical)) evidence.critical = r;
   }
+  evidence.base_step_ns = evidence.step_ns(std::vector<WhatIf>(evidence.ranks.size()));
   if (evidence.has_timeline()) evidence.lost_lead_ns = lost_lead_ns(evidence);
   evidence.imbalance = imbalance_of(evidence);
   return evidence;

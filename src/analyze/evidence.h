@@ -94,6 +94,7 @@ struct Evidence {
   std::size_t critical = 0;                ///< the rank that the others wait for (index into ranks)
   bool compiled = false;                   ///< by torch.compile
   Framework framework = Framework::other;  ///< what the program is written with
+  double base_step_ns = 0;                 ///< replayed step, nothing changed
   double lost_lead_ns = 0;                 ///< what waits cost the critical rank beside themselves: see lead.h
   Imbalance imbalance;
 
@@ -103,8 +104,8 @@ struct Evidence {
   [[nodiscard]] std::set<std::size_t> programs_with_steps() const;
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }
-  /// Replayed step of the slowest rank, communication without waiting, ns.
-  [[nodiscard]] double base_step_ns() const;
+  /// Replayed step of all ranks together, each changed by its own element, ns.
+  [[nodiscard]] double step_ns(std::span<const WhatIf> changes) const;
 };
 
 [[nodiscard]] Evidence gather_evidence(const ProfileSession& session);

@@ -14,7 +14,8 @@ namespace {
 constexpr int kMostShift = 2048;
 constexpr std::int64_t kProbes = 512;
 constexpr std::int64_t kLeastMatches = 3;
-constexpr std::int64_t kNoiseNs = 5'000;  // by which one collective's ends on two GPUs differ
+constexpr std::int64_t kNoiseNs = 5'000;        // by which one collective's ends on two GPUs differ
+constexpr std::int64_t kMostApartNs = 200'000;  // a message is sent some time before it is received, if it is small
 
 /// Reorders them.
 std::int64_t median_of(std::vector<std::int64_t>& values) {
@@ -80,7 +81,7 @@ OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
 
 /// The ranks of one program against the first of them.
 void align(const ProfileSession& session, const std::vector<WorkList>& lists, const std::vector<std::size_t>& members,
-           std::vector<RankAlignment>& result) {
+           std::int32_t& meetings, std::vector<RankAlignment>& result) {
   if (members.size() < 2) return;
   const std::size_t first = members[0];
   const auto origin_of = [&](std::size_t r) { return session.ranks[r].origin_ns - session.ranks[first].origin_ns; };
@@ -94,9 +95,11 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
     result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
     result[r].wait_until.assign(lists[r].works.size(), 0);
     result[r].late_rank.assign(lists[r].works.size(), 0);
+    result[r].meeting.assign(lists[r].works.size(), -1);
   }
   for (std::size_t i = 0; i < own[first].ends.size(); ++i) {
     std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
+    std::int64_t most_apart = 0;
     std::size_t last = 0;
     bool everywhere = true;
     for (const std::size_t r : members) {
@@ -107,8 +110,10 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
       const GpuWork& work = lists[r].works[own[r].works[static_cast<std::size_t>(at)]];
       const std::int64_t shift = origin_of(r) + shifts[r].offset;
       if (work.start + shift > last_start) last_start = work.start + shift, last = r;
+      most_apart = std::max(most_apart, std::abs(work.end + origin_of(r) + shifts[r].offset - own[first].ends[i]));
     }
     if (!everywhere) continue;
+    const std::int32_t meeting = most_apart <= kMostApartNs ? meetings++ : -1;
     for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
       const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by);
@@ -116,6 +121,7 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
       const GpuWork& work = lists[r].works[index];
       const std::int64_t shift = origin_of(r) + shifts[r].offset;
       result[r].matched += 1;
+      result[r].meeting[index] = meeting;
       if (last_start - shift <= work.start) continue;
       result[r].wait_until[index] = std::min(work.end, last_start - shift);
       result[r].late_rank[index] = static_cast<std::uint32_t>(last);
@@ -128,12 +134,13 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
 std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
                                        const std::vector<std::size_t>& programs) {
   std::vector<RankAlignment> result(lists.size());
+  std::int32_t meetings = 0;
   for (std::size_t program = 0; program < program_count(programs); ++program) {
     std::vector<std::size_t> members;
     for (std::size_t r = 0; r < lists.size(); ++r) {
       if (programs[r] == program) members.push_back(r);
     }
-    align(session, lists, members, result);
+    align(session, lists, members, meetings, result);
   }
   return result;
 }

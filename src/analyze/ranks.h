@@ -18,6 +18,7 @@ struct RankAlignment {
   std::int64_t matched = 0;              ///< collectives found on every rank
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
   std::vector<std::uint32_t> late_rank;  ///< per work that waits: index into ProfileSession::ranks
+  std::vector<std::int32_t> meeting;     ///< per work: the same number on every rank for one collective; -1 for none
 };
 
 /// One element a rank. Only ranks of one program (programs_of) wait for one another. Works of a single rank, or without

@@ -6,14 +6,13 @@
 #include <set>
 #include <span>
 
+#include "analyze/replay_together.h"
+
 namespace warpmark::analyze {
 
 namespace {
 
 constexpr std::size_t kMostWorks = 400'000;
-constexpr std::int64_t kLaunchLatencyNs = 4'000;  // from the call to the first cycle, on an idle GPU (H100, driver 580)
-constexpr std::int64_t kWakeUpNs = 4'000;         // from the end of the work to the host's next instruction
-constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
 constexpr std::int64_t kBlockedLaunchNs = 15'000;  // a call above this waited for a place in the queue
 constexpr double kBusyWhileBlocked = 0.95;         // of the call
 constexpr std::int64_t kLongLaunchNs =
@@ -23,8 +22,6 @@ constexpr std::int64_t kMostReplayDebtNs = 100'000;  // recording costs carried 
 constexpr std::int64_t kDependencySlackNs = 1'500;
 constexpr std::int64_t kPendingSlackNs = 50'000;
 constexpr std::int64_t kLongPauseNs = 100'000;  // of a host that is held back
-constexpr double kKernelGapNs =
-    900;  // between two kernels of a stream that were launched in time (H200: 0.8 to 1.0 us)
 
 struct Order {
   std::size_t work;
@@ -196,8 +193,7 @@ class HostTime {
 }  // namespace
 
 Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-               const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until,
-               const std::vector<std::size_t>& value_reads) {
+               const Coverage& gpu_busy, const RankAlignment& alignment, const std::vector<std::size_t>& value_reads) {
   if (steps.analyzed.empty() || list.empty()) return;
   const EventColumns& events = timeline.events;
   std::int64_t end = steps.start();
@@ -242,8 +238,10 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     one.work = order[i].work;
     one.stream = streams.try_emplace(work.track, static_cast<std::uint32_t>(streams.size())).first->second;
     one.duration_ns = work.end - work.start;
-    if (order[i].work < wait_until.size() && wait_until[order[i].work] > work.start) {
-      one.duration_ns = std::max<std::int64_t>(0, work.end - wait_until[order[i].work]);
+    if (one.work < alignment.wait_until.size()) {
+      one.meeting = alignment.meeting[one.work];
+      if (const std::int64_t until = alignment.wait_until[one.work]; until > work.start)
+        one.duration_ns = std::max<std::int64_t>(0, work.end - until);
     }
     if (knows_host_ && i + 1 < order.size()) host_time.fill(order[i], order[i + 1], one);
     works_.push_back(one);
@@ -283,64 +281,9 @@ void Replay::find_dependencies(const WorkList& list) {
   }
 }
 
-namespace {
-
-/// Without waits the queue fills, and gaps between kernels show that were hidden in the waits. The kernels of a graph
-/// follow one another sooner.
-bool runs_freely(const WhatIf& change) {
-  if (change.as_graph) return false;
-  for (std::size_t c = 0; c < kHostCauses; ++c) {
-    if (change.drop_wait[c] && static_cast<HostCause>(c) != HostCause::dispatch) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 double Replay::step_ns(const WhatIf& change) const {
-  if (works_.empty() || steps_ == 0) return 0;
-  std::vector<double> stream_end(streams_, 0.0);
-  std::vector<double> end(works_.size(), 0.0);
-  std::vector<double> start(works_.size(), 0.0);
-  const double gap = runs_freely(change) ? kKernelGapNs : 0;
-  double host = 0;
-  double gpu = 0;
-  double marks[4] = {0, 0, 0, 0};
-  for (int round = 0; round < 4; ++round) {
-    for (std::size_t i = 0; i < works_.size(); ++i) {
-      const ReplayWork& one = works_[i];
-      const double scale = change.duration_scale.empty() ? 1.0 : static_cast<double>(change.duration_scale[one.work]);
-      if (i >= kQueueDepth) host = std::max(host, start[i - kQueueDepth]);
-      if (scale > 0) {
-        double begin = std::max(host + static_cast<double>(kLaunchLatencyNs), stream_end[one.stream] + gap);
-        if (one.waits_for >= 0) begin = std::max(begin, end[static_cast<std::size_t>(one.waits_for)]);
-        start[i] = begin;
-        end[i] = begin + scale * static_cast<double>(one.duration_ns);
-        stream_end[one.stream] = end[i];
-        gpu = std::max(gpu, end[i]);
-      } else {
-        start[i] = host;
-        end[i] = stream_end[one.stream];
-      }
-      const double dispatch =
-          change.dispatch_scale.empty() ? 1.0 : static_cast<double>(change.dispatch_scale[one.work]);
-      double ahead = 0;
-      for (std::size_t c = 0; c < kHostCauses; ++c) {
-        const auto cause = static_cast<HostCause>(c);
-        const double left = is_dispatching(cause) || cause == HostCause::optimizer ? dispatch : 1.0;
-        ahead += change.host_scale[c] * left * static_cast<double>(one.host_ns[c]);
-      }
-      const bool waits = one.wait != HostCause::none && !change.drop_wait[static_cast<std::size_t>(one.wait)];
-      if (waits) {
-        const double before = std::min(ahead, static_cast<double>(one.host_before_wait_ns));
-        host = std::max(host + before, gpu + static_cast<double>(kWakeUpNs)) + (ahead - before);
-      } else {
-        host += ahead;
-      }
-    }
-    marks[round] = std::max(host, gpu);
-  }
-  return (marks[3] - marks[1]) / 2.0 / steps_;
+  const Replay* alone = this;
+  return step_together_ns({&alone, 1}, {&change, 1});
 }
 
 double Replay::host_ns(HostCause cause) const {

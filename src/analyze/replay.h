@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyze/host_activity.h"
+#include "analyze/ranks.h"
 #include "analyze/steps.h"
 #include "analyze/work_list.h"
 
@@ -22,6 +23,7 @@ struct ReplayWork {
   std::uint32_t stream = 0;  ///< dense
   std::int64_t duration_ns = 0;
   std::int32_t waits_for = -1;                      ///< earlier element on another stream, or -1
+  std::int32_t meeting = -1;                        ///< RankAlignment::meeting
   std::array<std::int32_t, kHostCauses> host_ns{};  ///< until the next launch, without waits and recording costs
   std::int32_t host_before_wait_ns = 0;
   /// Why the host then waits for all work launched so far; none: it does not; dispatch: the launch call itself waits
@@ -48,18 +50,18 @@ struct WhatIf {
 class Replay {
  public:
   Replay() = default;
-  /// `wait_until` as in BreakdownInput: waiting for other ranks is left out of durations. `value_reads` as found by
-  /// find_value_reads().
+  /// Waiting for other ranks is left out of durations. `value_reads` as found by find_value_reads().
   Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-         const Coverage& gpu_busy, const std::vector<std::int64_t>& wait_until,
-         const std::vector<std::size_t>& value_reads);
+         const Coverage& gpu_busy, const RankAlignment& alignment, const std::vector<std::size_t>& value_reads);
 
-  /// Steady time of one step, ns; 0 if nothing could be replayed. O(works).
+  /// Steady time of one step of this rank as if it never waited for another, ns; 0 if nothing could be replayed.
+  /// O(works). Ranks that wait for one another: replay_together.h.
   [[nodiscard]] double step_ns(const WhatIf& change = {}) const;
   /// Host time of a step by cause, without waits and recording costs, ns.
   [[nodiscard]] double host_ns(HostCause cause) const;
   [[nodiscard]] bool knows_host() const { return knows_host_; }
   [[nodiscard]] int steps() const { return steps_; }
+  [[nodiscard]] std::uint32_t streams() const { return streams_; }
   [[nodiscard]] const std::vector<ReplayWork>& works() const { return works_; }
 
  private:

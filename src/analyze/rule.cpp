@@ -12,9 +12,6 @@ namespace {
 constexpr double kWidestRatio = 1.995;  // of high to low
 constexpr double kLeastGain = 0.93;     // run-to-run noise of a step; the least of 167 pairs is 0.948
 constexpr double kLeastSpread = 0.08;   // of the logarithm: noise of both measurements
-// Of a rule's spread, growing to all of it at a gain of exp(1 - this): 19 of 20 pairs foretold to gain below 1.22 were
-// off by less than 0.18, 60 from there to 2.7 by less than 0.24, 85 of larger gains by 0.3 in most cases.
-constexpr double kSpreadAtNoGain = 0.5;
 constexpr std::size_t kEventsShown = 5;
 constexpr double kToldInTenths = 9.5;  // told with a decimal: a mean of 1.5 a step is neither 1 nor 2
 
@@ -38,12 +35,8 @@ bool can_apply(const Rule& rule, const Evidence& evidence) {
 }
 
 double speedup_of(const Evidence& evidence, const Change& change) {
-  const double before = evidence.base_step_ns();
-  double after = 0;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    after = std::max(after, evidence.ranks[r].replay.step_ns(change.ranks[r]));
-  }
-  return before > 0 && after > 0 ? before / after : 1.0;
+  const double after = evidence.step_ns(change.ranks);
+  return evidence.base_step_ns > 0 && after > 0 ? evidence.base_step_ns / after : 1.0;
 }
 
 double replayed(const Rule& rule, const Evidence& evidence, double removed) {
@@ -63,7 +56,7 @@ Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
 
 Gain gain_around(double foretold, const Calibration& calibration, std::string method) {
   const double middle = std::log(std::max(foretold, 1.0)) + calibration.bias;
-  const double grown = std::clamp(kSpreadAtNoGain + middle, kSpreadAtNoGain, 1.0);
+  const double grown = std::clamp(calibration.small + middle, calibration.small, 1.0);
   const double spread = std::max(kLeastSpread, calibration.spread * grown);
   return shaped(std::exp(middle - spread), std::exp(middle + spread), std::move(method));
 }

@@ -12,6 +12,7 @@ namespace {
 using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::iterated;
+using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
 using testing_support::of;
 using testing_support::on_two_ranks;
@@ -306,8 +307,6 @@ Analysis of_two_ranks(More more) {
   });
   return analyze(session);
 }
-
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 
 TEST(Cures, more_communication_than_computation_wants_a_larger_batch) {
   const Analysis analysis = of_two_ranks([](TimelineScene& scene) {

@@ -256,8 +256,8 @@ ProfileSession recorded_by_kineto(std::int64_t call_ns, std::int64_t kernel_ns =
 }
 
 TEST(GainModels, slow_launch_calls_tell_that_recording_cost_more) {
-  const double usual = gather_evidence(recorded_by_kineto(4'000)).base_step_ns();
-  const double slow = gather_evidence(recorded_by_kineto(7'000)).base_step_ns();
+  const double usual = gather_evidence(recorded_by_kineto(4'000)).base_step_ns;
+  const double slow = gather_evidence(recorded_by_kineto(7'000)).base_step_ns;
   EXPECT_NEAR(usual, 4e6 / 1.74, 0.1e6);
   EXPECT_NEAR(slow, 4e6 / 2.25, 0.1e6);
 }

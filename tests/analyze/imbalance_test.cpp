@@ -16,13 +16,12 @@ namespace {
 
 using testing_support::expect_gain;
 using testing_support::find;
+using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
 using testing_support::on_two_ranks;
 using testing_support::TimelineScene;
 
 constexpr const char* kTeacher = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize256x128x64";
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
-
 /// Two ranks that meet in a collective after `work(scene, rank)`; the first waits `late_ns` for the second.
 Analysis late_by(std::int64_t late_ns, const std::function<void(TimelineScene&, int)>& work,
                  const char* collective = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", const char* within = "step") {

@@ -11,11 +11,10 @@ namespace warpmark::analyze {
 namespace {
 
 using testing_support::find;
+using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
 using testing_support::on_two_ranks;
 using testing_support::TimelineScene;
-
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 
 /// Describes every collective kernel; `sizes` of them in turn, in elements.
 void describe_collectives(Timeline& timeline, const std::vector<std::int64_t>& sizes) {

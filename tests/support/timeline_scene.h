@@ -143,6 +143,7 @@ class TimelineScene {
   std::uint32_t correlation_ = 0;
 };
 
+inline constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 inline constexpr const char* kTensorGemm = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64";
 
 /// A program of annotated steps, each by `body(scene)`, and a wait at the end.

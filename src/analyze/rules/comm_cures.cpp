@@ -11,6 +11,7 @@
 #include "analyze/rules/larger_batch.h"
 #include "analyze/rules/micro_batches.h"
 #include "analyze/rules/rules.h"
+#include "analyze/rules/widened_gradients.h"
 
 namespace warpmark::analyze {
 
@@ -35,6 +36,11 @@ constexpr Advice kReduceOnGpus = {
     "torch.distributed.init_process_group('nccl'); model = DistributedDataParallel(model.cuda())",
     "grads = jax.lax.pmean(grads, axis_name='batch')",
 };
+// PyTorch, torch.distributed: objects are pickled, and moved to the GPU and back, by the calling process.
+const Recommendation kSendTensors = {AdviceKind::code,
+                                     "Send tensors that are on the GPU, not objects that the host packs and unpacks.",
+                                     "dist.broadcast(batch, src=0)  # not broadcast_object_list\n"
+                                     "dist.all_gather_into_tensor(all_scores, scores)  # not all_gather_object"};
 constexpr Advice kBuckets = {
     AdviceKind::code, "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
     nullptr,          "model = DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)",
@@ -55,6 +61,11 @@ const Recommendation kShardsOnce = {AdviceKind::code,
                                     "Scatter gradients once an update, and keep parameters gathered until then.",
                                     "model.set_requires_gradient_sync(last)  # last: of an update's micro-batches\n"
                                     "model.set_reshard_after_backward(last)"};
+// PyTorch, "DDP Communication Hooks": a hook may send another type than the gradients'.
+const Recommendation kReduceAsTheyAre = {AdviceKind::code,
+                                         "Send gradients in the 16 bits that they have: without the hook that casts "
+                                         "them to FP32 and back.",
+                                         "model = DistributedDataParallel(model)  # no register_comm_hook(...)"};
 constexpr Advice kOwnStream = {
     AdviceKind::code,
     "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
@@ -80,7 +91,9 @@ constexpr Advice kShowPath = {
 
 enum class Exposure {
   over_host,
+  objects,
   every_micro_batch,
+  widened,
   small_units,
   synchronized_norms,
   more_than_compute,
@@ -137,11 +150,26 @@ double host_share_of_norms(const RankEvidence& rank) {
                        [](std::string_view name) { return name.find("SyncBatchNorm") != std::string_view::npos; });
 }
 
+bool sends_mostly_widened(const RankEvidence& rank) {
+  double widened = 0, all = 0;
+  const WidenedGradients found = find_widened_gradients(rank);
+  if (found.collectives.empty()) return false;
+  for (const std::size_t i : found.collectives) {
+    widened += static_cast<double>(rank.list.works[i].end - rank.list.works[i].start);
+  }
+  for (const ReplayWork& one : rank.replay.works()) {
+    const GpuWork& work = rank.list.works[one.work];
+    if (work.category == Category::communication) all += static_cast<double>(work.end - work.start);
+  }
+  return widened > all / 2;
+}
+
 /// What cures a rank's exposed communication by itself.
 struct Causes {
-  double sharding = 0;  ///< share of the host in the steps
-  double norms = 0;     ///< the same
-  int reductions = 1;   ///< of the same gradients, an update
+  double sharding = 0;   ///< share of the host in the steps
+  double norms = 0;      ///< the same
+  int reductions = 1;    ///< of the same gradients, an update
+  bool widened = false;  ///< most of it is gradients of 16 bits, sent in 32
 };
 
 /// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
@@ -150,9 +178,11 @@ bool overlaps_in_part(double overlap) { return overlap > kOverlapping; }
 
 Exposure exposure_of(const RankEvidence& rank, const Causes& causes, double overlap) {
   if (reduces_over_host(rank)) return Exposure::over_host;
+  if (sends_objects(rank)) return Exposure::objects;
   if (causes.sharding > kMuchSharding) return Exposure::small_units;
   if (causes.norms > kMuchNormalising) return Exposure::synchronized_norms;
   if (causes.reductions > 1) return Exposure::every_micro_batch;
+  if (causes.widened) return Exposure::widened;
   const Balance balance = balance_of(rank);
   const bool too_much = balance.communication > kHideable * balance.compute;
   return too_much && overlaps_in_part(overlap) ? Exposure::more_than_compute : Exposure::not_overlapped;
@@ -187,6 +217,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
     finding.recommendations.push_back(causes.sharding > 0 ? kShardsOnce : kReduceOnce);
   }
   if (exposure == Exposure::over_host) return advise(evidence, {kReduceOnGpus}, finding);
+  if (exposure == Exposure::objects) finding.recommendations.push_back(kSendTensors);
   if (exposure == Exposure::small_units) return shard_in_larger_units(causes, finding);
   const bool torch = evidence.framework == Framework::pytorch;
   const LargerBatch larger = larger_batch(evidence, kMostTimes);
@@ -208,6 +239,11 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
       finding.gain = gain_around(1 / (1 - std::min(causes.norms, 0.95) * (1 - kNormsLeft)), kPerUnit,
                                  "the host's share in the synchronized norms, with a seventh of it left");
       break;
+    case Exposure::widened:
+      finding.recommendations.push_back(kReduceAsTheyAre);
+      finding.gain = gain_around(speedup_of(evidence, reduced_as_they_are(evidence)), kMultiGpuCommRule.calibration,
+                                 "replay with half as much to send and nothing to cast");
+      break;
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
       finding.gain = gain_per_sample(
@@ -226,7 +262,8 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
 }  // namespace
 
 void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding) {
-  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_an_update(rank)};
+  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_an_update(rank),
+                      sends_mostly_widened(rank)};
   if (causes.sharding > 0) {
     finding.evidence.push_back(
         share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", causes.sharding));

@@ -48,7 +48,7 @@ double gain_without_waits(const Evidence& evidence) {
   double step = std::max(before - in_steps, 0.0) + usual;
   if (!loading.in_process && evidence.ranks.size() == 1) step = std::max(step, rank.step_ns() - in_steps + usual);
   const double after =
-      std::max(evidence.base_step_ns() / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
+      std::max(evidence.base_step_ns / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
   return std::max(step / after, gain_of_idle_time(evidence));
 }
 

@@ -1,9 +1,34 @@
 #include "analyze/rules/host_reduction.h"
 
+#include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
+#include "analyze/collective_traffic.h"
+
 namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::int64_t kLeastObject = 4'096;  // bytes; less is a value
+constexpr double kHeader = 0.02;              // of an object, beside the data in it
+
+/// Sizes of the messages of single bytes in the steps, ascending. PyTorch packs an object into such a tensor.
+std::set<std::int64_t> objects_in_steps(const RankEvidence& rank) {
+  std::set<std::int64_t> sizes;
+  if (rank.timeline->collectives.empty()) return sizes;
+  const CollectiveByEvent by_event = collectives_by_event(*rank.timeline);
+  for (const GpuWork& work : rank.list.works) {
+    if (work.category != Category::communication || !rank.in_steps(work)) continue;
+    const Collective* one = collective_of(work, rank.list, by_event);
+    if (one == nullptr || one->in_elements < kLeastObject) continue;
+    if (rank.timeline->names.at(one->data_type) == "Byte") sizes.insert(one->in_elements);
+  }
+  return sizes;
+}
+
+}  // namespace
 
 double host_collectives(const RankEvidence& rank) {
   const Timeline& timeline = *rank.timeline;
@@ -33,5 +58,24 @@ bool reduces_over_host(const RankEvidence& rank) {
   }
   return collectives * rank.step_count() > kernels;
 }
+
+bool sends_objects(const RankEvidence& rank) {
+  const std::set<std::int64_t> sizes = objects_in_steps(rank);
+  if (sizes.empty()) return false;
+  const auto is_object = [&sizes](std::int64_t bytes) {
+    const auto found = sizes.lower_bound(bytes);
+    return found != sizes.end() && static_cast<double>(bytes) >= (1 - kHeader) * static_cast<double>(*found);
+  };
+  double objects = 0, all = 0;
+  for (const GpuWork& work : rank.list.works) {
+    if (!is_host_copy(work.category) || !rank.in_steps(work)) continue;
+    const std::int64_t bytes = rank.timeline->events.value[work.event];
+    all += static_cast<double>(bytes);
+    if (is_object(bytes)) objects += static_cast<double>(bytes);
+  }
+  return objects > all / 2;
+}
+
+bool communicates_over_host(const RankEvidence& rank) { return reduces_over_host(rank) || sends_objects(rank); }
 
 }  // namespace warpmark::analyze

@@ -141,7 +141,7 @@ void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& f
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  if (reduces_over_host(rank)) return {};  // multi_gpu_comm
+  if (communicates_over_host(rank)) return {};  // multi_gpu_comm
   const Copies copies = copies_in_steps(rank);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
@@ -213,7 +213,7 @@ double foretell(const Evidence& evidence) {
   Change pinned(evidence);
   change(evidence, 1.0, pinned);
   const double on_link = pin_copies(evidence, pinned);
-  const double overlapped = on_link > 0 ? std::min(without, evidence.base_step_ns() / on_link) : without;
+  const double overlapped = on_link > 0 ? std::min(without, evidence.base_step_ns / on_link) : without;
   return std::sqrt(std::min(speedup_of(evidence, pinned), overlapped) * overlapped);
 }
 

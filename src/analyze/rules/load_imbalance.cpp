@@ -231,6 +231,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kLoadImbalanceRule = {
-    "load_imbalance", "load_imbalance", "Does one rank make the others wait?", Need::several_ranks, apply, nullptr, {}};
+    "load_imbalance", "load_imbalance",        "Does one rank make the others wait?", Need::several_ranks, apply,
+    nullptr,          {.small = kSmallOfRanks}};
 
 }  // namespace warpmark::analyze

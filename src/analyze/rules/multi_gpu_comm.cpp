@@ -56,11 +56,11 @@ void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& 
   }
 }
 
-/// What the GPU waits for while gradients travel over the host: copies, and the host's sums within the optimizer.
+/// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer.
 double lost_over_host_ns(const RankEvidence& rank) {
-  double sum = 0;
-  for (const Part part :
-       {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer, Part::idle_optimizer}) {
+  if (!communicates_over_host(rank)) return 0;
+  double sum = reduces_over_host(rank) ? rank.part_ns(Part::idle_optimizer) : 0;
+  for (const Part part : {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer}) {
     sum += rank.part_ns(part);
   }
   return sum;
@@ -81,7 +81,7 @@ Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns) 
   const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
   const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns(r) - for_host;
   return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
-          reduces_over_host(rank) ? lost_over_host_ns(rank) : 0};
+          lost_over_host_ns(rank)};
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
@@ -136,7 +136,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   add_evidence(rank, exposed, traffic, finding);
   add_bandwidth(evidence, rank, finding);
   add_comm_cures(evidence, rank, traffic.overlap(), finding);
-  const bool over_host = reduces_over_host(rank);
+  const bool over_host = communicates_over_host(rank);
   show_works(
       rank,
       [&rank, over_host](std::size_t i) {
@@ -172,8 +172,9 @@ std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
   return serving;
 }
 
-void drop_host_round_trips(double success, WhatIf& change) {
+void drop_host_round_trips(bool sums_up, double success, WhatIf& change) {
   for (const HostCause cause : {HostCause::transfer, HostCause::sync, HostCause::optimizer}) {
+    if (cause == HostCause::optimizer && !sums_up) continue;
     change.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
     if (success >= 0.5) change.drop_wait[static_cast<std::size_t>(cause)] = true;
   }
@@ -183,8 +184,8 @@ void hide_communication(const Evidence& evidence, double success, Change& change
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
-    const bool over_host = reduces_over_host(rank);
-    if (over_host) drop_host_round_trips(success, change.ranks[r]);
+    const bool over_host = communicates_over_host(rank);
+    if (over_host) drop_host_round_trips(reduces_over_host(rank), success, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
       const Category category = rank.list.works[i].category;
       if (category != Category::communication && !(over_host && is_host_copy(category))) continue;
@@ -207,7 +208,12 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kMultiGpuCommRule = {
-    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change, {1.0, -0.03}};
+constinit const Rule kMultiGpuCommRule = {"multi_gpu_comm",
+                                          "multi_gpu_comm",
+                                          "Is communication exposed?",
+                                          Need::gpu_work,
+                                          apply,
+                                          change,
+                                          {.bias = -0.03, .small = kSmallOfRanks}};
 
 }  // namespace warpmark::analyze

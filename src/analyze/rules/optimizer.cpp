@@ -79,7 +79,7 @@ double foretell(const Evidence& evidence) {
   for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none, HostCause::optimizer}) {
     host += rank.replay.host_ns(cause);
   }
-  const double before = evidence.base_step_ns();
+  const double before = evidence.base_step_ns;
   return before / (before / gain + kSparseLaunches * tables * host / launches);
 }
 

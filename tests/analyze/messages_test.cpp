@@ -1,0 +1,114 @@
+// What collectives carry, and what it costs to carry it so: gradients cast to 32 bits, objects packed by the host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/evidence.h"
+#include "analyze/rules/host_reduction.h"
+#include "analyze/rules/widened_gradients.h"
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::expect_gain;
+using testing_support::find;
+using testing_support::kAllReduce;
+using testing_support::kTensorGemm;
+using testing_support::on_two_ranks;
+using testing_support::TimelineScene;
+
+constexpr const char* kBroadcast = "ncclDevKernel_Broadcast_RING_LL";
+constexpr const char* kWidens = "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>";
+constexpr const char* kNarrows = "void at::native::vectorized_elementwise_kernel<8, bfloat16_copy_kernel_cuda>";
+constexpr std::int64_t kElements = 1 << 24;
+
+/// Describes every kernel of this name as a collective of so many elements.
+void describe(ProfileSession& session, const char* kernel, const char* data_type, std::int64_t elements) {
+  for (Timeline& timeline : session.ranks) {
+    for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+      if (timeline.events.kind[i] != EventKind::kernel || timeline.name_of(i) != kernel) continue;
+      Collective one;
+      one.event = i;
+      one.name = timeline.names.intern(kernel == kAllReduce ? "allreduce" : "broadcast");
+      one.data_type = timeline.names.intern(data_type);
+      one.group_size = 2;
+      one.in_elements = one.out_elements = elements;
+      timeline.collectives.push_back(one);
+    }
+  }
+}
+
+/// A millisecond of computing a step, and gradients of `elements` that are reduced between two casts of kElements.
+ProfileSession widened(std::int64_t elements, const char* data_type = "Float") {
+  ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int) {
+    const auto casts = [&scene](const char* kernel) {
+      const std::string sizes = "[[" + std::to_string(kElements) + "],[" + std::to_string(kElements) + "],[]]";
+      scene.within(
+          "aten::copy_", EventKind::op, [&] { scene.launch(kernel, 200'000); }, sizes);
+    };
+    scene.launch(kTensorGemm, 1'000'000);
+    casts(kWidens);
+    scene.launch(kAllReduce, 800'000);
+    casts(kNarrows);
+  });
+  describe(session, kAllReduce, data_type, elements);
+  return session;
+}
+
+TEST(Messages, gradients_cast_for_the_collective_are_found) {
+  const ProfileSession session = widened(kElements);
+  const Evidence evidence = gather_evidence(session);
+  const WidenedGradients found = find_widened_gradients(evidence.rank());
+  EXPECT_EQ(found.collectives.size(), evidence.rank().steps.analyzed.size());
+  EXPECT_EQ(found.casts.size(), 2 * found.collectives.size());
+  const Analysis analysis = analyze(session);
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  expect_gain(finding, 2.2 / 1.4);
+  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("16 bits"));
+}
+
+TEST(Messages, casts_of_something_else_and_messages_of_16_bits_are_not_widened_gradients) {
+  const ProfileSession other = widened(kElements / 2), narrow = widened(kElements, "BFloat16");
+  for (const ProfileSession* session : {&other, &narrow}) {
+    const Evidence evidence = gather_evidence(*session);
+    EXPECT_TRUE(find_widened_gradients(evidence.rank()).collectives.empty());
+  }
+}
+
+constexpr std::int64_t kObject = 4'000'000;
+
+/// One rank sends what it holds: packed on its host, copied to its GPU, sent, copied to the other's host, unpacked.
+ProfileSession objects(std::int64_t other_copies_bytes) {
+  ProfileSession session = on_two_ranks(6, [=](TimelineScene& scene, int rank) {
+    scene.launch(kTensorGemm, 1'000'000);
+    scene.synchronize();
+    if (rank == 0) scene.copy(CopyKind::host_to_device, HostMemory::pageable, kObject - 1'000, 400'000, true);
+    if (rank == 1) scene.idle_host(402'000);
+    scene.launch(kBroadcast, 50'000);
+    scene.copy(CopyKind::device_to_host, HostMemory::pageable, rank == 1 ? kObject : kObject / 2, 400'000, true);
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, other_copies_bytes, 100'000, true);
+  });
+  describe(session, kBroadcast, "Byte", kObject);
+  return session;
+}
+
+TEST(Messages, copies_of_objects_between_ranks_are_communication) {
+  const Analysis analysis = analyze(objects(100'000));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "multi_gpu_comm");
+  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, testing::HasSubstr("all_gather_into_tensor"));
+  EXPECT_EQ(find(analysis, "host_transfer"), nullptr);
+  EXPECT_GT(analysis.findings.front().gain.low, 1.3);
+}
+
+TEST(Messages, where_most_copies_are_of_other_things_they_stay_copies) {
+  const ProfileSession session = objects(50'000'000);
+  const Evidence evidence = gather_evidence(session);
+  EXPECT_FALSE(sends_objects(evidence.rank()));
+  const Analysis analysis = analyze(session);
+  EXPECT_NE(find(analysis, "host_transfer"), nullptr);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
