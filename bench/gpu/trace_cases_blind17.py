@@ -1,11 +1,12 @@
 """A further set of cases for record_traces.py --cases trace_cases_blind17: medicine, depth, bodies, meshes, sound,
 weather and games, each with one plain flaw and its usual remedy; written by somebody who did not know the analysis.
-Networks are those of timm, torchvision, transformers and trace_nets_blind17."""
+Networks are those of timm, torchvision, transformers and trace_nets_blind17 and 17b."""
 import torch
 import torch.nn.functional as F
 
 import trace_nets_blind17 as nets
-from trace_cases import (GPU, UNCACHED, Prefetched, captured, channels_last, classify, copied, images, inference,
+import trace_nets_blind17b as more
+from trace_cases import (GPU, UNCACHED, Prefetched, adamw, captured, channels_last, classify, copied, images, inference,
                          loaded, resident, tf32, training)
 from trace_cases_blind import annotated_case_list, transformers_network
 from trace_cases_blind4 import mixed_by_cause
@@ -123,6 +124,146 @@ def _(kind):
     def loss_of(m, corners, edges, begin, end, moved):
         return F.mse_loss(m(corners, edges, begin, end), moved)
     return training(model, loss_of, resident(corners, edges, begin, end, moved), mixed=False, before=tf32(True))
+
+
+@case("captions_trained_in_fp32", "captioner", "precision", "bf16 autocast", 16)
+def _(kind):
+    model = on_gpu(more.Captioner)
+    data = torch.randn(16, 196, 768), torch.randint(0, 12000, (16, 96)), torch.randint(0, 12000, (16, 96))
+
+    def loss_of(m, pictures, ids, following):
+        return F.cross_entropy(m(pictures, ids).flatten(0, 1).float(), following.flatten())
+    return training(model, loss_of, resident(*data), mixed=kind == "fixed", before=tf32(False))
+
+
+# --- attention -------------------------------------------------------------------------------------------------------
+
+@case("dinov2_518_eager_attention", "hf_dinov2", "attention", 'attn_implementation "eager" -> "sdpa"', 10)
+def _(kind):
+    """Sorts large pictures into 200 kinds of birds."""
+    import transformers as hf
+    config = hf.Dinov2Config(hidden_size=768, num_hidden_layers=8, num_attention_heads=12, image_size=518,
+                             patch_size=14, num_labels=200,
+                             attn_implementation="eager" if kind == "broken" else "sdpa")
+    model = transformers_network("Dinov2ForImageClassification", config)
+    return training(model, lambda m, x, y: F.cross_entropy(m(pixel_values=x).logits.float(), y),
+                    resident(*images(10, 518, 200)))
+
+
+@case("music_latents_attend_by_baddbmm", "music_diffuser", "attention", "scaled_dot_product_attention", 2)
+def _(kind):
+    model = on_gpu(more.SoundDiffuser, more.by_baddbmm if kind == "broken" else F.scaled_dot_product_attention)
+    return training(model, lambda m, x, noise: F.mse_loss(m(x).float(), noise),
+                    resident(torch.randn(2, 4096, 64), torch.randn(2, 4096, 64)))
+
+
+# --- memory_bandwidth ------------------------------------------------------------------------------------------------
+
+@case("anchors_fitted_to_boxes_unfused", "anchor_fitter", "memory_bandwidth", "torch.compile fuses the fit", 24)
+def _(kind):
+    """Which 13 of 33,600 anchors shall learn each of 80 boxes of a picture."""
+    fit = torch.compile(more.fit_of_anchors, dynamic=False) if kind == "fixed" else more.fit_of_anchors
+    with torch.device(GPU):
+        scores, kinds = torch.randn(24, 80, 33600), torch.randint(0, 80, (24, 80))
+        guesses, boxes = (torch.rand(24, count, 2) * 1000 for count in (33600, 80))
+        guesses, boxes = (torch.cat([low, low + 20 + 200 * torch.rand_like(low)], dim=2) for low in (guesses, boxes))
+    return inference(lambda: fit(scores, guesses, boxes, kinds).topk(13, dim=-1))
+
+
+@case("weather_guesses_scored_by_all_pairs", "weather_guesses", "memory_bandwidth",
+      "members sorted, their distances summed by rank", 4)
+def _(kind):
+    """The continuous ranked probability score of 40 members."""
+    spread = more.spread_of_pairs if kind == "broken" else more.spread_of_sorted
+    model = laid_out(on_gpu(more.WeatherNet))
+
+    def loss_of(m, now, noise, later):
+        guesses = m(now, noise).float()
+        return (guesses - later[:, None]).abs().mean() - 0.5 * spread(guesses)
+    return training(model, loss_of, resident(torch.randn(4, 6, 96, 192), torch.randn(4, 40, 96, 192),
+                                             torch.randn(4, 6, 96, 192)))
+
+
+# --- optimizer -------------------------------------------------------------------------------------------------------
+
+@case("resnest_yogi_per_parameter", "resnest50d", "optimizer", "the same update with torch._foreach functions", 20)
+def _(kind):
+    model = picture_network("resnest50d", False, num_classes=100)
+    return training(model, classify, resident(*images(20, classes=100)),
+                    more.Yogi(model.parameters(), at_once=kind == "fixed"))
+
+
+@case("mobilenetv4_adamw_per_parameter", "mobilenetv4", "optimizer", "AdamW(fused=True)", 48)
+def _(kind):
+    model = picture_network("mobilenetv4_conv_medium")
+    x, y = images(48)
+    optimizer = adamw(model, fused=True) if kind == "fixed" else adamw(model, foreach=False)
+    return training(model, classify, resident(channels_last(x), y), optimizer)
+
+
+# --- memory_allocation -----------------------------------------------------------------------------------------------
+
+@case("songs_taken_apart_empty_cache", "wave_unet", "memory_allocation", "no empty_cache() in the loop", 24)
+def _(kind):
+    """Emptied before the backward pass and after the step."""
+    def loss_of(m, song, parts):
+        loss = F.l1_loss(m(song).float(), parts)
+        if kind == "broken":
+            torch.cuda.empty_cache()
+        return loss
+
+    def tail(model, loss):
+        if kind == "broken":
+            torch.cuda.empty_cache()
+    return training(on_gpu(more.WaveUnet), loss_of,
+                    resident(torch.randn(24, 2, 131072), torch.randn(24, 8, 131072)), tail=tail)
+
+
+@case("log_lines_without_caching_allocator", "log_reader", "memory_allocation", "the caching allocator", 96,
+      environment=UNCACHED)
+def _(kind):
+    data = torch.randint(0, 5000, (96, 160)), torch.randint(0, 2, (96,))
+    return training(on_gpu(more.LogReader), classify, resident(*data))
+
+
+# --- gpu_underused ---------------------------------------------------------------------------------------------------
+
+@case("chess_moves_learnt_batch64", "chess_player", "gpu_underused", "batch 64 -> 512", 64, fixed_batch=512)
+def _(kind):
+    """64 squares, 73 ways to leave each."""
+    batch = 64 if kind == "broken" else 512
+    with torch.device(GPU):
+        model = more.Tokens(torch.nn.Linear(112, 512), 512, 8, 10, 73)
+    return training(model, lambda m, x, y: F.cross_entropy(m(x).flatten(1).float(), y),
+                    resident(torch.randn(batch, 64, 112), torch.randint(0, 64 * 73, (batch,))))
+
+
+@case("convnext_base_graph_batch3", "convnext_base", "gpu_underused", "batch 3 -> 48", 3, fixed_batch=48)
+def _(kind):
+    import torchvision
+    model = laid_out(on_gpu(torchvision.models.convnext_base, weights=None).bfloat16().eval())
+    x = channels_last(images(3 if kind == "broken" else 48)[0].to(GPU, torch.bfloat16))
+    return captured(inference(lambda: model(x)))
+
+
+# --- healthy ---------------------------------------------------------------------------------------------------------
+
+@case("proteins_5120_wide_trained_healthy", "protein_5120", "none", "", 8)
+def _(kind):
+    """Two layers as wide as those of the largest models of proteins."""
+    with torch.device(GPU):
+        model = more.Tokens(torch.nn.Embedding(33, 5120), 5120, 40, 2, 33).bfloat16()
+    batches = Prefetched(torch.randint(0, 33, (8, 1024)), torch.randint(0, 33, (8, 1024)))
+    return training(model, lambda m, x, y: F.cross_entropy(m(x).flatten(0, 1).float(), y.flatten()), batches,
+                    mixed=False)
+
+
+@case("internvit_6b_width_sees_pictures_healthy", "internvit_6b", "none", "", 24)
+def _(kind):
+    with torch.device(GPU):
+        model = more.Tokens(more.Patches(3200), 3200, 25, 4, 768, hidden=12800).bfloat16().eval()
+    batches = Prefetched(images(24, 448)[0].bfloat16())
+    return inference(lambda: F.normalize(model(*batches()).mean(1).float(), dim=1))
 
 
 CASES = mixed_by_cause(FOUND)

@@ -1,5 +1,4 @@
 """The networks and data sets of trace_cases_blind17.py that no library has."""
-import math
 import random
 import zlib
 
@@ -10,7 +9,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 from trace_cases import GPU
-from trace_cases_blind4 import Layer, join_heads, split_heads
+from trace_cases_blind4 import Layer
 
 
 # --- data sets -------------------------------------------------------------------------------------------------------
