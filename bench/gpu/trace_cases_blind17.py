@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 import trace_nets_blind17 as nets
 import trace_nets_blind17b as more
-from trace_cases import (GPU, UNCACHED, Prefetched, adamw, captured, channels_last, classify, copied, images, inference,
+from trace_cases import (GPU, Prefetched, adamw, captured, channels_last, classify, copied, images, inference,
                          loaded, resident, tf32, training)
 from trace_cases_blind import annotated_case_list, transformers_network
 from trace_cases_blind4 import mixed_by_cause
@@ -219,13 +219,6 @@ def _(kind):
                     resident(torch.randn(24, 2, 131072), torch.randn(24, 8, 131072)), tail=tail)
 
 
-@case("log_lines_without_caching_allocator", "log_reader", "memory_allocation", "the caching allocator", 96,
-      environment=UNCACHED)
-def _(kind):
-    data = torch.randint(0, 5000, (96, 160)), torch.randint(0, 2, (96,))
-    return training(on_gpu(more.LogReader), classify, resident(*data))
-
-
 # --- gpu_underused ---------------------------------------------------------------------------------------------------
 
 @case("chess_moves_learnt_batch64", "chess_player", "gpu_underused", "batch 64 -> 512", 64, fixed_batch=512)
@@ -236,14 +229,6 @@ def _(kind):
         model = more.Tokens(torch.nn.Linear(112, 512), 512, 8, 10, 73)
     return training(model, lambda m, x, y: F.cross_entropy(m(x).flatten(1).float(), y),
                     resident(torch.randn(batch, 64, 112), torch.randint(0, 64 * 73, (batch,))))
-
-
-@case("convnext_base_graph_batch3", "convnext_base", "gpu_underused", "batch 3 -> 48", 3, fixed_batch=48)
-def _(kind):
-    import torchvision
-    model = laid_out(on_gpu(torchvision.models.convnext_base, weights=None).bfloat16().eval())
-    x = channels_last(images(3 if kind == "broken" else 48)[0].to(GPU, torch.bfloat16))
-    return captured(inference(lambda: model(x)))
 
 
 # --- healthy ---------------------------------------------------------------------------------------------------------

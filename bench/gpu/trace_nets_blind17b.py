@@ -79,20 +79,6 @@ class Patches(nn.Module):
         return self.cut(x).flatten(2).transpose(1, 2)
 
 
-class LogReader(nn.Module):
-    """Which lines of a server's log are out of the ordinary."""
-
-    def __init__(self, dim=768, layers=6, vocab=5000):
-        super().__init__()
-        layer = nn.TransformerEncoderLayer(dim, 12, 4 * dim, activation="gelu", batch_first=True, norm_first=True)
-        self.words = nn.Embedding(vocab, dim)
-        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.head = nn.Linear(dim, 2)
-
-    def forward(self, ids):
-        return self.head(self.encoder(self.words(ids)).mean(1))
-
-
 # --- boxes and weather -----------------------------------------------------------------------------------------------
 
 def fit_of_anchors(scores, guesses, boxes, kinds):
