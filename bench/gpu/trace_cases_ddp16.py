@@ -193,7 +193,7 @@ def _(kind):
 def _(kind):
     """Twelve numbers of each place that never change are moved to the GPU with the batch."""
     with torch.device(GPU):
-        network = nets.Ocean()
+        network = nets.Ocean().to(memory_format=torch.channels_last)
         now, following = torch.randn(2, 1, 6, 1024, 2048)
     still = torch.randn(1, 12, 1024, 2048)
     if kind == "fixed":

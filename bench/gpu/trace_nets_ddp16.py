@@ -11,6 +11,7 @@ from torch.utils.data import Dataset
 import trace_models as own
 
 GPU = "cuda"
+PAIRS = str.maketrans("ACGT", "TGCA")
 
 
 # --- weather and sea -------------------------------------------------------------------------------------------------
@@ -274,8 +275,7 @@ def adapted(model):
 
 
 class Genes(Dataset):
-    """Stretches of a genome with a few letters changed, read in words of six; and how often each shorter word is in
-    it."""
+    """A stretch of a genome, a few letters changed, in words of six; and how often shorter ones are in its strands."""
 
     def __init__(self, letters=1500):
         dice = random.Random(3)
@@ -295,9 +295,10 @@ class Genes(Dataset):
         text = "".join(dice.choice("ACGT") if dice.random() < 0.02 else letter
                        for letter in self.genome[begin:begin + self.letters])
         counts, profile = collections.Counter(), [0.0] * 1024
-        for size in (3, 4, 5):
-            for at in range(self.letters - size + 1):
-                counts[text[at:at + size]] += 1
+        for strand in (text, text.translate(PAIRS)[::-1]):
+            for size in (3, 4, 5):
+                for at in range(self.letters - size + 1):
+                    counts[strand[at:at + size]] += 1
         for word, count in counts.items():
             profile[self.numbers[word] * 4 ** (5 - len(word))] += count
         ids = [self.numbers[text[at:at + 6]] for at in range(0, self.letters - 5, 3)]
@@ -307,7 +308,7 @@ class Genes(Dataset):
 class Reader(nn.Module):
     """What a stretch of a genome does, from its words and their counts."""
 
-    def __init__(self, dim=1024, layers=8, heads=16, length=499, kinds=50):
+    def __init__(self, dim=1024, layers=5, heads=16, length=499, kinds=50):
         super().__init__()
         self.words, self.positions = nn.Embedding(4096, dim), nn.Parameter(torch.zeros(1, length, dim))
         self.counts, self.norm, self.head = nn.Linear(1024, dim), nn.LayerNorm(dim), nn.Linear(dim, kinds)
@@ -385,7 +386,7 @@ class Crossed(nn.Module):
     def __init__(self, fields=40, rows=20000, dim=64, crosses=4, width=4096):
         super().__init__()
         inside = fields * dim
-        self.rows, self.table = rows, nn.Embedding(fields * rows, dim)
+        self.table = nn.Embedding(fields * rows, dim)
         self.crosses = nn.ModuleList(nn.Linear(inside, inside) for _ in range(crosses))
         self.deep = nn.Sequential(nn.Linear(inside, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
                                   nn.Linear(width, width), nn.ReLU())
