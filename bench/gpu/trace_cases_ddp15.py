@@ -35,8 +35,8 @@ def _(kind):
     return training(model, classify, resident(channels_last(x), y))
 
 
-@case("fsdp_panoramas_under_autocast", "panoramas", "multi_gpu_comm", "MixedPrecisionPolicy(param_dtype=torch.bfloat16)",
-      6, accept=["multi_gpu_comm", "precision"])
+@case("fsdp_panoramas_under_autocast", "panoramas", "multi_gpu_comm",
+      "MixedPrecisionPolicy(param_dtype=torch.bfloat16)", 6, accept=["multi_gpu_comm", "precision"])
 def _(kind):
     """fully_shard without a policy: the products are in bf16 by autocast, what is gathered is fp32."""
     from torch.distributed.fsdp import fully_shard
@@ -51,21 +51,17 @@ def _(kind):
     return training(model, classify, data)
 
 
-@case("ddp_sensors_sums_of_each_column_reduced", "sensors", "multi_gpu_comm", "the sums of all columns in one all-reduce",
-      32768, accept=["multi_gpu_comm", "launch_overhead"])
+@case("ddp_sensors_sums_of_each_column_reduced", "sensors", "multi_gpu_comm",
+      "the sums of all columns in one all-reduce", 16384, accept=["multi_gpu_comm", "launch_overhead"])
 def _(kind):
     """Rows of 160 sensors are scaled by mean and spread over both ranks' batch."""
     with torch.device(GPU):
-        model = nets.RowNet(160, 2048, 6, 12, hidden=4096)
-    return training(parallel(model, gradient_as_bucket_view=True), classify, scaled(resident(
-        torch.randn(16384, 160), torch.randint(0, 12, (16384,))), kind == "fixed"))
+        model = nets.RowNet(160, 2048, 5, 12, hidden=4096)
+    rows, kinds = resident(torch.randn(8192, 160), torch.randint(0, 12, (8192,)))()
 
-
-def scaled(batches, together):
-    def prepared():
-        rows, kinds = batches()
-        return nets.scaled_columns(rows, together), kinds
-    return prepared
+    def batches():
+        return nets.scaled_columns(rows, together=kind == "fixed"), kinds
+    return training(parallel(model, gradient_as_bucket_view=True), classify, batches)
 
 
 @case("ddp_adverts_tables_on_both_ranks", "adverts", "multi_gpu_comm",
@@ -137,7 +133,7 @@ def _(kind):
       loader=True, accept=["load_imbalance", "data_loading"])
 def _(kind):
     """Rank 0's files were written at 16 kHz once; rank 1's come at 44.1 kHz and are resampled by the workers."""
-    batches, close = loaded(nets.Instruments(kind == "fixed" or dist.get_rank() == 0), 64, 8)
+    batches, close = loaded(nets.Instruments(kind == "fixed" or dist.get_rank() == 0), 64, 12)
     with torch.device(GPU):
         model = Mean(nets.Frames(1024), 1024, 6, 16, 160, 128)
     return training(parallel(model, gradient_as_bucket_view=True), classify, batches), close
@@ -155,10 +151,10 @@ def _(kind):
 
 # --- other causes, on two GPUs ---------------------------------------------------------------------------------------
 
-@case("ddp_payments_parsed_by_three_workers", "payments", "data_loading", "num_workers 3 -> 12 on both ranks", 2048,
+@case("ddp_payments_parsed_by_two_workers", "payments", "data_loading", "num_workers 2 -> 12 on both ranks", 2048,
       loader=True)
 def _(kind):
-    batches, close = loaded(nets.Transactions(), 1024, 3 if kind == "broken" else 12)
+    batches, close = loaded(nets.Transactions(), 1024, 2 if kind == "broken" else 12)
     with torch.device(GPU):
         model = nets.FieldTransformer(8, 16, 768, 5, 12, vocab=50000)
 
@@ -192,8 +188,8 @@ def _(kind):
         others = torch.randperm(len(x), device=GPU)
         mixed, own_part = patched(x, nets.boxes_of(len(x), x.shape[3]), others)
         scores = m(channels_last(mixed)).float()
-        losses = (F.cross_entropy(scores, wanted, reduction="none") for wanted in (y, y[others]))
-        return torch.lerp(*reversed(list(losses)), own_part).mean()
+        own_loss, patch_loss = (F.cross_entropy(scores, wanted, reduction="none") for wanted in (y, y[others]))
+        return (own_part * own_loss + (1 - own_part) * patch_loss).mean()
     x, y = images(80)
     return training(parallel(vision("regnet_x_3_2gf"), gradient_as_bucket_view=True), loss_of,
                     resident(channels_last(x), y))
