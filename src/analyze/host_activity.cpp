@@ -43,6 +43,8 @@ bool is_allocation_call(std::string_view api) {
                             "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
 
+bool is_host_collective(std::string_view range) { return range.starts_with("gloo:") || range.starts_with("mpi:"); }
+
 struct HostActivity::Builder {
   const Timeline& timeline;
   const WorkList& list;
@@ -76,6 +78,7 @@ struct HostActivity::Builder {
               : text == "aten::item"       ? HostCause::reading
               : waits_for_array(text)      ? HostCause::sync
               : stages_upload(text)        ? HostCause::transfer
+              : is_host_collective(text)   ? HostCause::transfer
               : kind == EventKind::op      ? HostCause::dispatch
                                            : HostCause::none;
     }

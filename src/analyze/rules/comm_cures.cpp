@@ -17,7 +17,8 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMuchSharding = 0.3;         // of the host's time
+constexpr double kMuchSharding = 0.3;         // of the host's time ...
+constexpr double kHostLimits = 0.2;           // ... and the GPU idles for this share of the step
 constexpr double kUnitsLeft = 1.0 / 6;        // a layer of a transformer has four to seven matrices
 constexpr Calibration kPerUnit = {1.0, 0.2};  // three programs: 1.16 to 1.39 times what was foretold
 constexpr double kMuchNormalising = 0.2;      // of the host's time
@@ -61,6 +62,15 @@ const Recommendation kShardsOnce = {AdviceKind::code,
                                     "Scatter gradients once an update, and keep parameters gathered until then.",
                                     "model.set_requires_gradient_sync(last)  # last: of an update's micro-batches\n"
                                     "model.set_reshard_after_backward(last)"};
+// PyTorch, torch.distributed.fsdp.fully_shard: "reshard_after_forward", "MixedPrecisionPolicy",
+// "set_modules_to_forward_prefetch".
+const Recommendation kKeepGathered = {AdviceKind::code, "Keep gathered parameters for the backward pass.",
+                                      "fully_shard(layer, reshard_after_forward=False)"};
+const Recommendation kGatherIn16Bits = {
+    AdviceKind::code, "Gather parameters in the 16 bits that they are multiplied in.",
+    "fully_shard(layer, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))"};
+const Recommendation kGatherAhead = {AdviceKind::code, "Gather the next layers' parameters while this one computes.",
+                                     "layer.set_modules_to_forward_prefetch(next_layers)"};
 // PyTorch, "DDP Communication Hooks": a hook may send another type than the gradients'.
 const Recommendation kReduceAsTheyAre = {AdviceKind::code,
                                          "Send gradients in the 16 bits that they have: without the hook that casts "
@@ -172,6 +182,9 @@ struct Causes {
   bool widened = false;  ///< most of it is gradients of 16 bits, sent in 32
 };
 
+/// A host that is ahead of its GPU may take its time over the shards.
+double idle_share(const RankEvidence& rank) { return rank.group_ns("idle") / std::max(1.0, rank.step_ns()); }
+
 /// Gradients that a batch sums up once, whatever its size, overlap with the backward pass in part; what stands in line
 /// with computation may be activations, which grow with the batch.
 bool overlaps_in_part(double overlap) { return overlap > kOverlapping; }
@@ -179,7 +192,7 @@ bool overlaps_in_part(double overlap) { return overlap > kOverlapping; }
 Exposure exposure_of(const RankEvidence& rank, const Causes& causes, double overlap) {
   if (reduces_over_host(rank)) return Exposure::over_host;
   if (sends_objects(rank)) return Exposure::objects;
-  if (causes.sharding > kMuchSharding) return Exposure::small_units;
+  if (causes.sharding > kMuchSharding && idle_share(rank) > kHostLimits) return Exposure::small_units;
   if (causes.norms > kMuchNormalising) return Exposure::synchronized_norms;
   if (causes.reductions > 1) return Exposure::every_micro_batch;
   if (causes.widened) return Exposure::widened;
@@ -203,10 +216,26 @@ bool sends_16_bits(const Evidence& evidence) {
 void shard_in_larger_units(const Causes& causes, Finding& finding) {
   finding.recommendations.push_back({AdviceKind::code, "Shard in larger units: whole layers, not single matrices.",
                                      "for layer in model.layers: fully_shard(layer)\nfully_shard(model)"});
-  finding.recommendations.push_back({AdviceKind::code, "Keep gathered parameters for the backward pass.",
-                                     "fully_shard(layer, reshard_after_forward=False)"});
+  finding.recommendations.push_back(kKeepGathered);
   finding.gain = gain_around(1 / (1 - std::min(causes.sharding, 0.95) * (1 - kUnitsLeft)), kPerUnit,
                              "the host's share in the sharding, with a sixth of the units left");
+}
+
+/// What helps whatever the exposure is.
+void recommend_further(const Evidence& evidence, Exposure exposure, bool sharded, const Recommendation& reduce_less,
+                       Finding& finding) {
+  const bool wide = !sends_16_bits(evidence);
+  if (sharded) {
+    finding.recommendations.push_back(kKeepGathered);
+    if (wide) finding.recommendations.push_back(kGatherIn16Bits);
+    finding.recommendations.push_back(kGatherAhead);
+    return advise(evidence, {kShowPath}, finding);
+  }
+  advise(evidence, {kBuckets, kOwnStream}, finding);
+  if (evidence.rank().timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
+  if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
+  if (wide) advise(evidence, {kSendIn16Bits}, finding);
+  advise(evidence, {kShowPath}, finding);
 }
 
 /// The cure of this exposure first; its gain is the finding's where the replay without communication is not.
@@ -252,11 +281,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
       break;
     default: break;
   }
-  advise(evidence, {kBuckets, kOwnStream}, finding);
-  if (evidence.rank().timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
-  if (exposure != Exposure::more_than_compute) finding.recommendations.push_back(reduce_less);
-  if (!sends_16_bits(evidence)) advise(evidence, {kSendIn16Bits}, finding);
-  advise(evidence, {kShowPath}, finding);
+  recommend_further(evidence, exposure, causes.sharding > 0, reduce_less, finding);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/collective_traffic.h"
+#include "analyze/host_activity.h"
 
 namespace warpmark::analyze {
 
@@ -35,28 +36,33 @@ double host_collectives(const RankEvidence& rank) {
   std::vector<bool> on_host(timeline.names.size());
   bool any = false;
   for (NameId i = 0; i < on_host.size(); ++i) {
-    const std::string_view name = timeline.names.at(i);  // as torch.distributed names the ranges of its backends
-    on_host[i] = name.starts_with("gloo:") || name.starts_with("mpi:");
+    on_host[i] = is_host_collective(timeline.names.at(i));
     any = any || on_host[i];
   }
   if (!any) return 0;
   double collectives = 0;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     const std::int64_t start = timeline.events.start[i];
-    collectives += on_host[timeline.events.name[i]] && start >= rank.steps.start() && start < rank.steps.end();
+    const bool on_thread = timeline.tracks[timeline.events.track[i]].kind == TrackKind::cpu_thread;
+    const bool in_steps = start >= rank.steps.start() && start < rank.steps.end();
+    collectives += on_host[timeline.events.name[i]] && on_thread && in_steps;
   }
   return collectives / rank.step_count();
 }
 
 bool reduces_over_host(const RankEvidence& rank) {
-  constexpr double kFew = 4;  // barriers and broadcasts of values
+  constexpr double kFew = 4;          // barriers and broadcasts of values, ...
+  constexpr double kMuch = 1U << 22;  // ... or bytes a step that are copied for them
   const double collectives = host_collectives(rank);
-  if (collectives <= kFew) return false;
-  double kernels = 0;
+  if (collectives == 0) return false;
+  double kernels = 0, bytes = 0;
   for (const GpuWork& work : rank.list.works) {
-    kernels += work.category == Category::communication && rank.in_steps(work);
+    if (!rank.in_steps(work)) continue;
+    kernels += work.category == Category::communication;
+    if (work.downloads) bytes += static_cast<double>(rank.timeline->events.value[work.event]);
   }
-  return collectives * rank.step_count() > kernels;
+  const bool matters = collectives > kFew || bytes > kMuch * rank.step_count();
+  return matters && collectives * rank.step_count() > kernels;
 }
 
 bool sends_objects(const RankEvidence& rank) {

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -11,6 +9,8 @@
 #include "analyze/lead.h"
 #include "analyze/main_thread.h"
 #include "analyze/other_processes.h"
+#include "analyze/rules/recurrent_cells.h"
+#include "analyze/rules/repeating_steps.h"
 #include "analyze/rules/rules.h"
 #include "analyze/xla_kernels.h"
 
@@ -25,13 +25,8 @@ namespace {
 constexpr double kCompiledAway = 0.25;
 constexpr Calibration kCompiled = {1.0, 0.0};
 constexpr Calibration kGraph = {1.0, -0.1};
-constexpr double kWorthCapturing = 1.8;   // below it compiling gains nearly as much and is one line
-constexpr double kMostWaits = 1;          // of the host for the GPU a step: reading the loss at its end breaks no graph
-constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
-constexpr std::size_t kUncertain = 4;     // works at the borders of a step, or in one step only; and 2 % more
-constexpr double kFewLaunches = 8;        // of a step that is a round of a loop
-constexpr std::size_t kTimesOfAKind = 4;  // that a kind of step comes again, in the mean ...
-constexpr std::size_t kMostKinds = 8;     // ... where there is more than one
+constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
+constexpr double kFewLaunches = 8;       // of a step that is a round of a loop
 
 // "CUDA Graphs" of the CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture".
 constexpr const char* kCaptureStream =
@@ -88,6 +83,14 @@ constexpr Advice kCompile = {
     "model = torch.compile(model)",
     "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
 };
+// PyTorch: nn.GRU, nn.LSTM and nn.RNN give the sequence to cuDNN.
+constexpr Advice kRunSequence = {
+    AdviceKind::code,
+    "Run the sequence by one call, not cell by cell, where no input depends on an earlier output.",
+    nullptr,
+    "outputs, state = torch.nn.GRU(features, hidden, batch_first=True)(inputs)  # not nn.GRUCell in a loop",
+    nullptr,
+};
 constexpr Advice kLoopWithin = {
     AdviceKind::code,
     "Put the loop into the compiled function: one execution instead of one a round (over what is independent "
@@ -133,60 +136,6 @@ Launches launches_in_steps(const RankEvidence& rank) {
     sum.short_kernels += work.end - work.start < 10'000;
   }
   return sum;
-}
-
-/// Tells grids and sizes apart.
-std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {
-  const EventColumns& events = timeline.events;
-  if (events.kind[event] != EventKind::kernel) return static_cast<std::uint32_t>(events.value[event]);
-  const LaunchShape& shape = timeline.launch_shapes[events.detail[event]];
-  return (shape.grid[0] * 31 + shape.grid[1]) * 31 + shape.grid[2];
-}
-
-/// Name and launch shape of every work of a step, ascending; `copies` counts those between host and GPU.
-std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& span, double& copies) {
-  const EventColumns& events = rank.timeline->events;
-  const std::vector<GpuWork>& works = rank.list.works;
-  std::vector<std::uint64_t> keys;
-  for (auto work = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
-       work != works.end() && work->start < span.end_ns; ++work) {
-    copies += is_host_copy(work->category);
-    keys.push_back(std::uint64_t{events.name[work->event]} << 32U | shape_of(*rank.timeline, work->event));
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
-}
-
-/// Whether these keys, ascending, are those of a kind of step that was seen; else they are a new kind.
-bool is_known(std::vector<std::uint64_t> keys, std::vector<std::vector<std::uint64_t>>& kinds) {
-  const bool known = std::ranges::any_of(kinds, [&keys](const std::vector<std::uint64_t>& kind) {
-    std::vector<std::uint64_t> other;
-    std::ranges::set_symmetric_difference(kind, keys, std::back_inserter(other));
-    return other.size() <= kUncertain + kind.size() / 50;
-  });
-  if (!known) kinds.push_back(std::move(keys));
-  return known;
-}
-
-/// Whether a CUDA graph could hold the steps: each launches the same kernels in the same shapes, and nothing between
-/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data). What was found to
-/// repeat without annotations may be a part of the program's step (a stage of an integrator, a layer): a few kinds that
-/// come again and again are the parts of a longer step that repeats.
-bool repeats_exactly(const RankEvidence& rank) {
-  if (rank.steps.analyzed.size() < 2) return false;
-  double waits = 0;
-  for (const BlockingCall& call : rank.host->blocking_calls()) {
-    if (call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
-    if (call.cause == HostCause::allocation) return false;
-    waits += 1;
-  }
-  double copies = 0;
-  const std::size_t most_kinds = std::clamp<std::size_t>(rank.steps.analyzed.size() / kTimesOfAKind, 1, kMostKinds);
-  std::vector<std::vector<std::uint64_t>> kinds;
-  for (const StepSpan& span : rank.steps.analyzed) {
-    if (!is_known(works_of(rank, span, copies), kinds) && kinds.size() > most_kinds) return false;
-  }
-  return waits <= kMostWaits * rank.step_count() && copies <= kMostCopies * rank.step_count();
 }
 
 bool repeats_exactly(const Evidence& evidence) {
@@ -242,7 +191,7 @@ void compile(const Evidence& evidence, double success, Change& change) {
       if (work.category != Category::copy_to_device || uploads(*rank.timeline, work)) continue;
       one.duration_scale[i] *= static_cast<float>(1 - success);
     }
-    if (reads > kMostWaits * rank.step_count()) continue;
+    if (reads > kWaitsOutsideOfAGraph * rank.step_count()) continue;
     one.host_scale[static_cast<std::size_t>(HostCause::sync)] *= 1 - away * success;
     if (success >= 0.5) one.drop_wait[static_cast<std::size_t>(HostCause::sync)] = true;
   }
@@ -311,6 +260,14 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     if (!as_one) fuse();
   } else {
     finding.gain = compiled;
+    if (const double cells = cells_in_a_loop(evidence.rank()); cells > 0) {
+      Change at_once(evidence);
+      run_cells_at_once(evidence, 1.0, at_once);
+      finding.evidence.push_back(count_fact("cells_per_step", "Recurrent cells one after another, per step", cells));
+      finding.gain = gain_around(speedup_of(evidence, at_once), kCompiled,
+                                 "replay with one call for each loop of recurrent cells");
+      give(kRunSequence, "cells_at_once", finding.gain);
+    }
     fuse();
     give(kCaptureStatic, "cuda_graph", graph);
   }
@@ -368,6 +325,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
 void change(const Evidence& evidence, double success, Change& change) {
   if (graph_first(evidence, without_dispatch(evidence))) {
     drop_dispatch(success, change);
+  } else if (cells_in_a_loop(evidence.rank()) > 0) {
+    run_cells_at_once(evidence, success, change);
   } else {
     compile(evidence, success, change);
   }
