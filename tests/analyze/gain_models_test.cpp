@@ -14,6 +14,7 @@ namespace warpmark::analyze {
 namespace {
 
 using testing_support::find;
+using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
 using testing_support::of;
 using testing_support::on_two_ranks;
@@ -194,6 +195,21 @@ TEST(GainModels, a_rank_that_waits_for_its_worker_processes_sets_the_pace_of_all
   expect_held(find(analysis, "data_loading"), 0.86 * 20.1 / 10.1);
   const Finding* communication = find(analysis, "multi_gpu_comm");
   EXPECT_TRUE(communication == nullptr || communication->severity < 0.1) << "the other rank waits for a batch";
+}
+
+TEST(GainModels, worker_processes_late_in_turns_set_the_pace_of_all) {
+  std::array<int, 2> taken{};
+  const ProfileSession session = on_two_ranks(8, [&](TimelineScene& scene, int rank) {
+    const bool waits = taken[static_cast<std::size_t>(rank)]++ % 2 == rank;
+    scene.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", waits ? 20'000'000 : 50'000);
+    for (int i = 0; i < 50; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.launch(kAllReduce, 50'000 + (waits ? 0 : 19'950'000));
+    scene.synchronize();
+  });
+  const Analysis analysis = analyze(session, {.tables = false});
+  const Finding* finding = find(analysis, "data_loading");
+  expect_held(finding, 0.77 * 25.1 / 5.1);
+  EXPECT_GT(finding->gain.low, 0.77 * 15.1 / 5.1) << "each rank alone waits for every second batch";
 }
 
 TEST(GainModels, products_with_one_vector_in_fp32_gain_what_half_the_bytes_gain) {

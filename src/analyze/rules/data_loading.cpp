@@ -20,6 +20,7 @@ constexpr double kMostMoreWorkers = 7;
 /// Of seven programs to which workers were added one reached what the wait foretells, the others 0.5 to 0.8 of it: what
 /// the loop itself does for each batch stays.
 constexpr double kWorkersReach = 0.86;
+constexpr double kWorkersReachOfRanks = 0.77;  // which share the processors; middle of six programs on two GPUs
 
 /// The recorded idle time alone: where the cost of recording is overestimated, the replay has the host ahead of the GPU
 /// and loading hidden, though the GPU was seen to wait for it.
@@ -28,6 +29,21 @@ double gain_of_idle_time(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   if (!rank.loading.in_process) return 1;
   return step / std::max(1.0, step - (1 - kLeftWithWorkers) * rank.part_ns(Part::idle_data_loading));
+}
+
+/// Mean over the batches of the longest wait of any rank, which the others then wait for: now one rank's workers are
+/// late, now another's. Recordings end together: batches are counted from there.
+double mean_longest_wait_ns(const Evidence& evidence) {
+  std::size_t batches = SIZE_MAX;
+  for (const RankEvidence& one : evidence.ranks) batches = std::min(batches, one.loading.waits_ns.size());
+  double sum = 0;
+  for (std::size_t back = 1; back <= batches; ++back) {
+    double longest = 0;
+    for (const RankEvidence& one : evidence.ranks)
+      longest = std::max(longest, one.loading.waits_ns[one.loading.waits_ns.size() - back]);
+    sum += longest;
+  }
+  return batches == 0 ? 0 : sum / static_cast<double>(batches);
 }
 
 /// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
@@ -46,7 +62,11 @@ double gain_without_waits(const Evidence& evidence) {
   const double in_steps = rank.replay.host_ns(HostCause::data_loading);
   const double usual = usual_of(rank);
   double step = std::max(before - in_steps, 0.0) + usual;
-  if (!loading.in_process && evidence.ranks.size() == 1) step = std::max(step, rank.step_ns() - in_steps + usual);
+  if (!loading.in_process) {
+    const double longest = std::max(usual, mean_longest_wait_ns(evidence));
+    const double paced = rank.step_ns() - in_steps + longest;
+    step = std::max(step, evidence.ranks.size() == 1 ? paced : std::min(paced, rank.step_ns()));
+  }
   const double after =
       std::max(evidence.base_step_ns / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
   return std::max(step / after, gain_of_idle_time(evidence));
@@ -133,7 +153,8 @@ void change(const Evidence&, double success, Change& change) {
 double foretell(const Evidence& evidence) {
   const double without_waits = gain_without_waits(evidence);
   if (!evidence.rank().loading.by_workers()) return without_waits;
-  return std::max(1.0, std::min(without_waits, kMostMoreWorkers) * kWorkersReach);
+  const double reach = evidence.ranks.size() == 1 ? kWorkersReach : kWorkersReachOfRanks;
+  return std::max(1.0, std::min(without_waits, kMostMoreWorkers) * reach);
 }
 
 }  // namespace
