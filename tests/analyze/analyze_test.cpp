@@ -8,13 +8,16 @@
 #include "analyze/replay.h"
 #include "base/json.h"
 #include "model/json_analysis.h"
+#include "support/analyzed.h"
 #include "support/schema_check.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::find;
 using testing_support::kTensorGemm;
+using testing_support::of;
 using testing_support::schema_errors;
 using testing_support::session_of;
 using testing_support::stepped;
@@ -106,6 +109,21 @@ TEST(Analysis, of_nothing_says_what_to_record) {
 
 TEST(Analysis, is_the_same_every_time) {
   EXPECT_EQ(to_json(analyze(session_of(training(10)))).dump(), to_json(analyze(session_of(training(10)))).dump());
+}
+
+/// Workers leave a quarter of the loading, whether it is cured alone or with all the rest.
+TEST(Analysis, combined_gain_of_one_cure_is_its_own) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.within("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", EventKind::op, [&scene] {
+      for (int i = 0; i < 10; ++i) scene.range("aten::stack", 2'000'000, EventKind::op);
+    });
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+    scene.synchronize();
+  }));
+  const Finding* loading = find(analysis, "data_loading");
+  ASSERT_NE(loading, nullptr);
+  EXPECT_LT(loading->gain.high, 8) << "without any loading 21 times";
+  EXPECT_LT(analysis.combined.high, 1.2 * loading->gain.high);
 }
 
 TEST(Analysis, combined_gain_does_not_add_up_overlapping_gains) {
