@@ -12,6 +12,10 @@
 namespace warpmark::apps {
 
 Status check_writable(const std::filesystem::path& path) {
+  if (path == "-") {
+    return usage_error("'-' is no file here",
+                       "without it, or with --format json, the output has it; ./- names a file of that name");
+  }
   std::error_code none;
   const auto there = std::filesystem::status(path, none);
   if (std::filesystem::is_directory(there)) {

@@ -45,6 +45,18 @@ TEST_F(Paths, of_inputs_that_do_not_exist_are_bad_input) {
   }
 }
 
+TEST_F(Paths, a_dash_is_no_file_that_is_left_behind) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"analyze", kTrace, "--json", "-"},
+                                                {"analyze", kTrace, "--html", "-"},
+                                                {"run", "--no-store", "--json", "-", "--", "touch", path("ran")}}) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, 2) << words[0];
+    EXPECT_THAT(output.err, HasSubstr("--format json")) << words[0];
+    EXPECT_FALSE(std::filesystem::exists("-")) << words[0];
+    EXPECT_FALSE(std::filesystem::exists(path("ran"))) << words[0];
+  }
+}
+
 TEST_F(Paths, of_outputs_in_a_folder_that_does_not_exist_make_none) {
   write("ref.csv", "x\n1\n");
   const std::string file = path("none/deep/file");
