@@ -6,7 +6,7 @@ NAME.pt.trace.json.gz a case (NAME.rankN... for several GPUs), labels.json (the 
 details.json (every block time, profiler options, failures). Each case runs in a process of its own, forked from one
 that has imported everything but touched no GPU, under a time limit; a case that fails costs nothing but itself.
 
-Usage: python3 record_traces.py --out DIR [--only REGEX] [--skip REGEX] [--gpus 2] [--deadline SECONDS] [--list]
+Usage: python3 record_traces.py --out DIR [--only REGEX] [--skip REGEX] [--gpus N] [--deadline SECONDS] [--list]
 Needs PyTorch 2.11, torchvision and transformers; nothing is downloaded, weights and inputs are random."""
 import argparse
 import faulthandler
@@ -395,7 +395,8 @@ def main():
     parser.add_argument("--out", required=True, help="folder to write to")
     parser.add_argument("--only", default="", help="cases whose name this regular expression finds")
     parser.add_argument("--skip", default="^$", help="and this one does not")
-    parser.add_argument("--gpus", type=int, default=1, choices=(1, 2), help="1: trace_cases.py, 2: trace_cases_ddp.py")
+    parser.add_argument("--gpus", type=int, default=1, choices=range(1, 9),
+                        help="1: trace_cases.py, else trace_cases_ddp.py, whose loads are for two ranks in some cases")
     parser.add_argument("--cases", help="another module with CASES (trace_cases_blind; two GPUs: trace_cases_ddp2)")
     parser.add_argument("--limit", type=float, default=75, help="seconds a case may take")
     parser.add_argument("--deadline", type=float, default=1e9, help="no case starts after so many seconds")
