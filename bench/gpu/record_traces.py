@@ -27,7 +27,7 @@ os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # no CUDA before th
 
 TRACE_BYTES = 600_000  # aimed at, compressed
 BYTES_PER_EVENT = 26
-QUEUED_BATCHES = 12  # more than a few workers with PyTorch's prefetch_factor of 2 hold ready
+QUEUED_BATCHES = 40  # more than a dozen workers hold ready with PyTorch's prefetch_factor of 2, as some come meanwhile
 
 
 def options_of(case):
