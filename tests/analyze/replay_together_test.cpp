@@ -74,7 +74,7 @@ TEST(ReplayTogether, a_change_of_one_rank_is_felt_by_the_other) {
     if (list.works[i].category == Category::gemm) changes[1].duration_scale[i] = 0.5F;
   }
   EXPECT_NEAR(together(evidence), kLong + kReduced, 0.05 * kLong);
-  EXPECT_NEAR(together(evidence, changes), kLong / 2 + kReduced, 0.05 * kLong);
+  EXPECT_NEAR(together(evidence, changes), 0.5 * kLong + kReduced, 0.05 * kLong);
 }
 
 /// Two groups of ranks may be launched in any order, each on a stream of its own. Neither rank waits for ever.

@@ -1,8 +1,6 @@
 #include "analyze/rules/widened_gradients.h"
 
 #include <algorithm>
-#include <optional>
-#include <ranges>
 #include <span>
 
 #include "analyze/collective_traffic.h"
@@ -31,16 +29,11 @@ bool alike(std::int64_t a, std::int64_t b) {
   return static_cast<double>(std::min(a, b)) >= kWithoutPadding * static_cast<double>(std::max(a, b));
 }
 
-/// The work among these, nearest first, that converts so many elements.
-template <typename Range>
-std::optional<std::size_t> cast_among(const RankEvidence& rank, Range&& works, std::int64_t elements,
-                                      std::string_view name) {
-  for (const ReplayWork& one : works) {
-    const GpuWork& work = rank.list.works[one.work];
-    if (work.category != Category::elementwise || !contains_any(rank.timeline->name_of(work.event), {name})) continue;
-    if (alike(elements_of(rank, one), elements)) return one.work;
-  }
-  return std::nullopt;
+/// Whether it is a kernel of this name that converts so many elements.
+bool casts(const RankEvidence& rank, const ReplayWork& one, std::int64_t elements, const char* name) {
+  const GpuWork& work = rank.list.works[one.work];
+  return work.category == Category::elementwise && contains_any(rank.timeline->name_of(work.event), {name}) &&
+         alike(elements_of(rank, one), elements);
 }
 
 }  // namespace
@@ -57,12 +50,16 @@ WidenedGradients find_widened_gradients(const RankEvidence& rank) {
     const std::size_t first = i - std::min(i, kNear);
     const auto before = works.subspan(first, i - first);
     const auto after = works.subspan(i + 1, std::min(kNear, works.size() - i - 1));
-    const auto widens = cast_among(rank, before | std::views::reverse, one->in_elements, kCast);
-    const auto narrows = cast_among(rank, after, one->in_elements, kNarrows);
-    if (!widens || !narrows) continue;
+    const auto widens = std::find_if(before.rbegin(), before.rend(), [&](const ReplayWork& other) {
+      return casts(rank, other, one->in_elements, kCast);
+    });
+    const auto narrows = std::find_if(after.begin(), after.end(), [&](const ReplayWork& other) {
+      return casts(rank, other, one->in_elements, kNarrows);
+    });
+    if (widens == before.rend() || narrows == after.end()) continue;
     found.collectives.push_back(works[i].work);
-    found.casts.push_back(*widens);
-    found.casts.push_back(*narrows);
+    found.casts.push_back(widens->work);
+    found.casts.push_back(narrows->work);
   }
   return found;
 }
