@@ -65,23 +65,25 @@ struct RankEvidence {
 /// often. How long all hosts take is data_loading, launch_overhead and cpu_gpu_sync.
 struct Imbalance {
   std::vector<double> own_ns;  ///< own work of each rank
-  double late_ns = 0;          ///< that of the slowest rank beyond the median of the others
-  double mean_late_ns = 0;     ///< beyond the mean of all
-  double waiting_ns = 0;       ///< longest waiting of another rank
-  std::size_t latest = 0;      ///< index into Evidence::ranks
-  double loading_ns = 0;       ///< of the own work of the critical rank: for loading ...
-  double dispatch_ns = 0;      ///< ... for dispatching ...
-  double lead_ns = 0;          ///< ... and what waits took of its host's lead
-  double blamed_share = 0;     ///< of the critical rank's excess; 0 if no rank waits for it
+  double late_ns = 0;       ///< that of the slowest rank beyond the median of the others, or the mean if that is more
+  double mean_late_ns = 0;  ///< beyond the mean of all
+  double waiting_ns = 0;    ///< longest waiting of another rank
+  std::size_t latest = 0;   ///< index into Evidence::ranks
+  double loading_ns = 0;    ///< of the own work of the critical rank: for loading ...
+  double dispatch_ns = 0;   ///< ... for dispatching ...
+  double lead_ns = 0;       ///< ... and what waits took of its host's lead
+  double blamed_share = 0;  ///< of the critical rank's excess; 0 if no rank waits for it
   /// Waiting of each rank for computing of which now one rank has more, now another; empty if it is always the same.
   std::vector<double> in_turns_ns;
-  /// Median own work of the others.
+  /// Median own work of the others, or the mean of all.
   [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
   /// What of a rank's waiting is imbalance.
   [[nodiscard]] double explained_ns(std::size_t rank) const {
-    return in_turns_ns.empty() ? explained_ns() : std::max(explained_ns(), in_turns_ns[rank]);
+    if (own_ns.empty()) return 0;
+    const double own = std::max(explained_ns(), std::min(own_ns[latest] - own_ns[rank], waiting_ns));
+    return in_turns_ns.empty() ? own : std::max(own, in_turns_ns[rank]);
   }
   /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
   [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }

@@ -104,7 +104,8 @@ Imbalance imbalance_of(const Evidence& evidence) {
   }
   const double most = result.own_ns[result.latest];
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
-  result.late_ns = std::max(0.0, most - median_without(result.own_ns, result.latest));
+  // Where most ranks are slow, the others' median is, too: then the few fast ones tell.
+  result.late_ns = std::max({0.0, most - median_without(result.own_ns, result.latest), result.mean_late_ns});
   result.in_turns_ns = in_turns_ns(evidence, result.latest, result.explained_ns());
   if (result.late_ns <= 0 || result.latest != evidence.critical) return result;
   double all = result.loading_ns + result.lead_ns + result.dispatch_ns;

@@ -18,6 +18,7 @@ using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
+using testing_support::on_ranks;
 using testing_support::on_two_ranks;
 using testing_support::TimelineScene;
 
@@ -251,6 +252,21 @@ TEST(Imbalance, is_none_where_all_ranks_have_large_steps_together) {
   const Analysis analysis = of_sizes_drawn(false);
   const Finding* finding = find(analysis, "load_imbalance");
   EXPECT_TRUE(finding == nullptr || finding->severity < 0.05);
+}
+
+TEST(Imbalance, two_ranks_of_five_that_have_less_to_do_wait_for_the_three) {
+  const ProfileSession session = on_ranks(5, 6, [](TimelineScene& scene, int rank) {
+    const bool slow = rank < 3;
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, slow ? 1'000'000 : 200'000);
+    scene.launch(kAllReduce, 50'000 + (slow ? 0 : 8'000'000));
+    scene.synchronize();
+  });
+  const Analysis analysis = analyze(session, {.tables = false});
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "load_imbalance");
+  expect_gain(&analysis.findings.front(), 10.05 / 6.85);
+  const Finding* communication = find(analysis, "multi_gpu_comm");
+  EXPECT_TRUE(communication == nullptr || communication->severity < 0.1);
 }
 
 }  // namespace

@@ -168,17 +168,21 @@ Timeline iterated(int steps, Body body) {
   return scene.build();
 }
 
-/// Two ranks that take the same steps, each by `body(scene, rank)`.
+/// Ranks that take the same steps, each by `body(scene, rank)`.
 template <typename Body>
-ProfileSession on_two_ranks(int steps, Body body) {
+ProfileSession on_ranks(int ranks, int steps, Body body) {
   ProfileSession session;
-  for (int rank = 0; rank < 2; ++rank) {
+  for (int rank = 0; rank < ranks; ++rank) {
     Timeline timeline = stepped(steps, [&](TimelineScene& scene) { body(scene, rank); });
     timeline.rank = rank;
-    timeline.world_size = 2;
+    timeline.world_size = ranks;
     session.ranks.push_back(std::move(timeline));
   }
   return session;
+}
+template <typename Body>
+ProfileSession on_two_ranks(int steps, Body body) {
+  return on_ranks(2, steps, std::move(body));
 }
 
 /// Of one rank.
