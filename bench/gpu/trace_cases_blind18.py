@@ -169,9 +169,9 @@ def _(kind):
 def _(kind):
     """Learns how colours must be changed for a printer."""
     apart = torch.compile(nets.colours_apart, dynamic=False) if kind == "fixed" else nets.colours_apart
-    model = laid_out(on_gpu(lambda: nn.Sequential(nn.Conv2d(3, 48, 3, padding=1), nn.ReLU(True),
-                                                  nn.Conv2d(48, 48, 3, padding=1), nn.ReLU(True),
-                                                  nn.Conv2d(48, 3, 3, padding=1))))
+    model = laid_out(on_gpu(lambda: nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(True),
+                                                  nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(True),
+                                                  nn.Conv2d(32, 3, 1))))
     pictures, wanted = torch.rand(2, 12, 3, 768, 768).unbind()
 
     def loss_of(m, x, y):

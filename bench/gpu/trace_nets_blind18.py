@@ -230,7 +230,7 @@ def causal_by_hand(q, k, v):
     length = q.shape[-2]
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     later = torch.ones(length, length, dtype=torch.bool, device=q.device).triu(1)
-    return F.dropout(scores.masked_fill(later, float("-inf")).softmax(-1), 0.0) @ v
+    return scores.masked_fill(later, float("-inf")).softmax(-1) @ v
 
 
 def causal_fused(q, k, v):
