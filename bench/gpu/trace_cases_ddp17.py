@@ -111,7 +111,7 @@ def _(kind):
 
 # --- load_imbalance --------------------------------------------------------------------------------------------------
 
-@case("ddp_quests_long_episodes_on_rank1", "quests", "load_imbalance", "levels dealt out, 400 ticks on both ranks", 128)
+@case("ddp_quests_long_episodes_on_rank1", "quests", "load_imbalance", "levels dealt out, 400 ticks on both ranks", 96)
 def _(kind):
     """Each rank plays levels of its own: on rank 0 it is over after 160 ticks, on rank 1 after 640."""
     ticks = 400 if kind == "fixed" else (160, 640)[dist.get_rank()]
@@ -124,15 +124,15 @@ def _(kind):
         chosen = F.log_softmax(out[..., :18], dim=-1).gather(2, done[..., None]).squeeze(2)
         return better.square().mean() - (chosen * better.detach()).mean()
     return training(parallel(network, gradient_as_bucket_view=True), loss_of,
-                    resident(torch.randn(64, ticks, 256), torch.randint(0, 18, (64, ticks)), torch.randn(64, ticks)))
+                    resident(torch.randn(48, ticks, 256), torch.randint(0, 18, (48, ticks)), torch.randn(48, ticks)))
 
 
 @case("ddp_narrator_rank0_speaks_for_the_log", "narrator", "load_imbalance", "sound for the log once in 500 steps", 128)
 def _(kind):
-    """Spectrograms from phonemes; after each step rank 0 makes sound of sixteen of them, to be listened to."""
+    """Spectrograms from phonemes; after each step rank 0 makes sound of eight others, to be listened to."""
     with torch.device(GPU):
         network, vocoder = nets.Listener(96, 768, 8, 12, 400, 80), nets.Vocoder().requires_grad_(False)
-        spoken = torch.randn(16, 400, 96)
+        spoken = torch.randn(8, 400, 96)
     log = {}
 
     @torch.no_grad()
@@ -145,7 +145,8 @@ def _(kind):
                     resident(torch.randn(64, 400, 96), torch.randn(64, 400, 80)), tail=speak)
 
 
-@case("ddp_loans_rank0_shuffles_columns", "loans", "load_imbalance", "what the columns matter: once in 500 steps", 32768)
+@case("ddp_loans_rank0_shuffles_columns", "loans", "load_imbalance", "what the columns matter: once in 500 steps",
+      32768)
 def _(kind):
     """After each step rank 0 notes how much worse loans are judged when one of eight columns is shuffled."""
     with torch.device(GPU):
@@ -178,11 +179,11 @@ def _(kind):
     memory = nets.Memory() if kind == "broken" else nets.MemoryOnGpu()
 
     def loss_of(m, before, actions, rewards, after):
-        after = channels_last(after)
-        with torch.no_grad():
+        worth = m(channels_last(before)).float().gather(1, actions[:, None]).squeeze(1)
+        with torch.no_grad():  # after the other pass: autocast keeps its bf16 weights, which must have gradients
+            after = channels_last(after)
             best = m.module(after).argmax(1, keepdim=True)
             wanted = rewards + 0.99 * target(after).float().gather(1, best).squeeze(1)
-        worth = m(channels_last(before)).float().gather(1, actions[:, None]).squeeze(1)
         return F.smooth_l1_loss(worth, wanted)
     return training(parallel(network, gradient_as_bucket_view=True), loss_of, lambda: memory.draw(256))
 
@@ -264,9 +265,10 @@ def _(kind):
                     nets.AdEMAMix(model.parameters(), together=kind == "fixed"))
 
 
-@case("ddp_gliders_advantages_tick_by_tick", "gliders", "launch_overhead", "sums over 1, 2, 4... ticks of all games", 1024)
+@case("ddp_gliders_advantages_tick_by_tick", "gliders", "launch_overhead", "sums over 1, 2, 4... ticks of all games",
+      1024)
 def _(kind):
-    """512 ticks of 512 games a rank; how much better than expected each tick was is found from the last to the first."""
+    """512 ticks of 512 games a rank; how much better than expected each was is found from the last to the first."""
     with torch.device(GPU):
         network = nets.Walker(64, 8, 1024, 3)
         felt, taken, rewards = torch.randn(513, 512, 64), torch.randn(512, 512, 8), torch.randn(512, 512)
@@ -281,12 +283,13 @@ def _(kind):
     return training(parallel(network, gradient_as_bucket_view=True), loss_of, resident(felt, taken, rewards, going))
 
 
-@case("ddp_galaxies_cache_emptied_after_each_step", "galaxies", "memory_allocation", "no empty_cache() in the loop", 32)
+@case("ddp_galaxies_cache_emptied_after_each_step", "galaxies", "memory_allocation",
+      "no empty_cache() in the loop", 16)
 def _(kind):
     """Outlines of galaxies; once, memory ran out."""
     with torch.device(GPU):
         network = own.UNet(base=64, depth=4, classes=8).to(memory_format=torch.channels_last)
-        pictures, kinds = torch.randn(16, 3, 256, 256), torch.randint(0, 8, (16, 256, 256))
+        pictures, kinds = torch.randn(8, 3, 256, 256), torch.randint(0, 8, (8, 256, 256))
 
     def tidy(*_):
         if kind == "broken":
