@@ -1,0 +1,146 @@
+"""An eighteenth set of two-GPU cases for record_traces.py --gpus 2 --cases trace_cases_ddp18: texts, retrieval, graphs,
+time series and physics, data-parallel, sharded and with collectives by hand, each with one plain flaw and its usual
+remedy; eight flaws have nothing to do with there being two GPUs. Written by somebody who did not know the analysis."""
+import contextlib
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+
+import trace_models as own
+import trace_nets_ddp18 as nets
+import trace_nets_ddp18b as science
+from trace_cases import GPU, adamw, amp, inference, loaded, next_token, resident, tf32, tokens, training
+from trace_cases_blind import annotated_case_list
+from trace_cases_blind4 import mixed_by_cause
+from trace_cases_ddp import parallel
+from trace_cases_ddp11 import sharded
+
+FOUND, case = annotated_case_list()
+
+
+# --- multi_gpu_comm --------------------------------------------------------------------------------------------------
+
+@case("index_scores_of_all_passages_gathered", "passage_index", "multi_gpu_comm",
+      "each rank's hundred best and their scores gathered, not all scores", 256)
+def _(kind):
+    index = nets.Index()
+    questions = torch.randn(256, 512, device=GPU, dtype=torch.bfloat16)
+    best = index.best_of_all_scores if kind == "broken" else index.best_of_best
+    return inference(lambda: best(questions))
+
+
+@case("tp_laws_norms_reduced_weight_by_weight", "laws", "multi_gpu_comm", "one all-reduce of all squared norms", 2,
+      accept=["multi_gpu_comm", "launch_overhead"])
+def _(kind):
+    """Tensor parallel; gradients are clipped by their norm over both ranks."""
+    with torch.device(GPU):
+        model = nets.HalfDecoder().bfloat16()
+    split = [weight for layer in model.layers for weight in layer.split_weights()]
+    known = {id(weight) for weight in split}
+    whole = [weight for weight in model.parameters() if id(weight) not in known]
+    optimizer = adamw(model)
+
+    def squares(weights):
+        return torch.stack(torch._foreach_norm([weight.grad for weight in weights])).float().square().sum()
+
+    @torch.no_grad()
+    def clip(*_):
+        total = squares(whole)
+        if kind == "fixed":
+            halves = squares(split)
+            dist.all_reduce(halves)
+            total += halves
+        else:
+            for weight in split:
+                square = torch.linalg.vector_norm(weight.grad).float().square()
+                dist.all_reduce(square)
+                total += square
+        scale = (1.0 / (total.sqrt() + 1e-6)).clamp(max=1.0).bfloat16()
+        torch._foreach_mul_([weight.grad for weight in model.parameters()], scale)
+    optimizer.register_step_pre_hook(clip)
+    return training(model, next_token, resident(*tokens(2, 1024, 8192)), optimizer, mixed=False)
+
+
+@case("ddp_retriever_reduced_for_each_part_of_cache", "retriever", "multi_gpu_comm",
+      "no_sync() but for the last part of the batch", 48)
+def _(kind):
+    """Gradients of the vectors are cached: all texts are read once without a graph, then again in six parts."""
+    with torch.device(GPU):
+        network = nets.Retriever()
+    model = parallel(network, gradient_as_bucket_view=True)
+    optimizer, (ids,) = adamw(model), resident(*tokens(24, 64))()
+    same = torch.arange(12, device=GPU)
+
+    def wanted_change():
+        with torch.no_grad(), amp():
+            vectors = network(ids)
+        vectors.requires_grad_()
+        questions, passages = vectors.chunk(2)
+        F.cross_entropy(questions @ passages.T / 0.05, same).backward()
+        return vectors.grad
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        changes = wanted_change()
+        for index, (part, change) in enumerate(zip(ids.split(4), changes.split(4))):
+            quiet = kind == "fixed" and index < 5
+            with model.no_sync() if quiet else contextlib.nullcontext():
+                with amp():
+                    vectors = model(part)
+                (vectors * change).sum().backward()
+        optimizer.step()
+    return step
+
+
+@case("roads_all_sent_not_those_at_the_border", "roads", "multi_gpu_comm", "only roads at the border are gathered",
+      640_000)
+def _(kind):
+    """Each rank has one half of a map; three roads in a hundred meet one of the other half."""
+    return inference(nets.Roads(border=kind == "fixed").run)
+
+
+@case("fsdp_sales_each_linear_layer_a_unit", "sales", "multi_gpu_comm", "fully_shard by block", 96,
+      accept=["multi_gpu_comm", "launch_overhead"])
+def _(kind):
+    with torch.device(GPU):
+        model = science.Series()
+    units = model.blocks
+    if kind == "broken":
+        units = [part for block in model.blocks for part in block.modules() if isinstance(part, nn.Linear)]
+    return training(sharded(model, units), science.following_loss, resident(torch.randn(48, 4096)), mixed=False)
+
+
+# --- load_imbalance --------------------------------------------------------------------------------------------------
+
+@case("ddp_reactors_quick_ones_on_rank1", "reactors", "load_imbalance", "quick and slow reactors on both ranks", 32768)
+def _(kind):
+    """What reacts quickly needs eight steps of time, the rest two."""
+    with torch.device(GPU):
+        network = science.Reactors((2, 8) if kind == "fixed" else ((2, 2), (8, 8))[dist.get_rank()])
+    return training(parallel(network, gradient_as_bucket_view=True),
+                    lambda m, first, second, later: F.mse_loss(m(first, second).float(), later),
+                    resident(torch.randn(8192, 256), torch.randn(8192, 256), torch.randn(16384, 256)))
+
+
+@case("word_index_books_on_rank0_notes_on_rank1", "word_index", "load_imbalance",
+      "long and short passages dealt out to both ranks", 32)
+def _(kind):
+    index = nets.WordIndex(128 if kind == "fixed" else (192, 64)[dist.get_rank()])
+    questions = torch.randn(4, 8, 32, 128, device=GPU, dtype=torch.bfloat16)
+    return inference(lambda: [index.best(part) for part in questions])
+
+
+@case("ddp_power_rank1_without_tf32", "power", "load_imbalance", "TF32 allowed on both ranks", 96,
+      accept=["load_imbalance", "precision"])
+def _(kind):
+    """The machine of rank 1 was started without the setting."""
+    with torch.device(GPU):
+        network = science.Series(dim=1024, layers=5, heads=16)
+    return training(parallel(network, gradient_as_bucket_view=True), science.following_loss,
+                    resident(torch.randn(48, 4096)), mixed=False,
+                    before=tf32(kind == "fixed" or dist.get_rank() == 0))
+
+
+CASES = mixed_by_cause(FOUND)
