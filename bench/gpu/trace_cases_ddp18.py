@@ -115,14 +115,14 @@ def _(kind):
 
 # --- load_imbalance --------------------------------------------------------------------------------------------------
 
-@case("ddp_reactors_quick_ones_on_rank1", "reactors", "load_imbalance", "quick and slow reactors on both ranks", 32768)
+@case("ddp_reactors_quick_ones_on_rank1", "reactors", "load_imbalance", "quick and slow reactors on both ranks", 49152)
 def _(kind):
     """What reacts quickly needs eight steps of time, the rest two."""
     with torch.device(GPU):
         network = science.Reactors((2, 8) if kind == "fixed" else ((2, 2), (8, 8))[dist.get_rank()])
     return training(parallel(network, gradient_as_bucket_view=True),
                     lambda m, first, second, later: F.mse_loss(m(first, second).float(), later),
-                    resident(torch.randn(8192, 256), torch.randn(8192, 256), torch.randn(16384, 256)))
+                    resident(torch.randn(12288, 256), torch.randn(12288, 256), torch.randn(24576, 256)))
 
 
 @case("word_index_books_on_rank0_notes_on_rank1", "word_index", "load_imbalance",

@@ -185,10 +185,11 @@ class Roads:
 
     def __init__(self, border, roads=320_000, meet=4, dim=512, layers=8, shared=12_000):
         rank = dist.get_rank()
-        self.border = border
+        self.border, self.count = border, roads
         with torch.device(GPU):
             self.roads = torch.randn(roads, dim).bfloat16()
-            self.weights = [(0.03 * torch.randn(2, dim, dim)).bfloat16() for _ in range(layers)]
+            self.rows = torch.empty(2, roads + shared, dim, dtype=torch.bfloat16)  # before and after a layer
+            self.weights = [(0.03 * torch.randn(dim, dim)).bfloat16() for _ in range(layers)]
             self.shared = torch.randperm(roads)[:shared]
             near = (torch.arange(roads)[:, None] + torch.randint(-400, 400, (roads, meet))).clamp_(0, roads - 1)
             abroad = torch.rand(roads, meet) < 0.03
@@ -199,17 +200,19 @@ class Roads:
                 self.near = torch.where(abroad, (1 - rank) * roads + there, rank * roads + near)
         self.other = slice((1 - rank) * shared, (2 - rank) * shared)
 
-    def exchange(self, x):
+    def exchange(self, rows):
         if not self.border:
-            return gathered(x)
-        return torch.cat([x, gathered(x.index_select(0, self.shared))[self.other]])
+            return gathered(rows[:self.count])
+        rows[self.count:] = gathered(rows.index_select(0, self.shared))[self.other]
+        return rows
 
     def run(self):
-        x = self.roads
-        for of_own, of_near in self.weights:
-            around = F.embedding_bag(self.near, self.exchange(x), mode="mean")
-            x = torch.addmm(around @ of_near, x, of_own).relu_()
-        return x
+        here, after = self.rows
+        here[:self.count] = self.roads
+        for weight in self.weights:
+            around = F.embedding_bag(self.near, self.exchange(here), mode="mean")
+            torch.addmm(here[:self.count], around, weight, out=after[:self.count]).relu_()
+            here, after = after, here
 
 
 class Authors(Dataset):
