@@ -38,7 +38,8 @@ struct WhatIf {
   std::vector<float> duration_scale;  ///< per work (index into WorkList::works); 0 removes it. Empty: all 1
   std::vector<float> dispatch_scale;  ///< further factor on dispatching after a work. Empty: all 1
 
-  bool as_graph = false;  ///< what is launched is launched as one: kernels follow one another at once
+  bool as_graph = false;        ///< what is launched is launched as one: kernels follow one another at once
+  bool keeps_meetings = false;  ///< ranks wait for one another in collectives that are removed, too
 
   static constexpr std::array<double, kHostCauses> filled(double value) {
     std::array<double, kHostCauses> all{};

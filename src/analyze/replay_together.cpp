@@ -23,9 +23,9 @@ bool runs_freely(const WhatIf& change) {
   return false;
 }
 
+/// A collective in one round.
 struct Meeting {
   double last_arrival = 0;
-  int expected = 0;
   int arrived = 0;
 };
 
@@ -35,22 +35,34 @@ class MeetingPlaces {
   explicit MeetingPlaces(std::span<const Replay* const> ranks) {
     for (const Replay* rank : ranks) {
       for (const ReplayWork& work : rank->works()) {
-        if (work.meeting < 0) continue;
-        const auto number = static_cast<std::size_t>(work.meeting);
-        if (number >= a_round_.size()) a_round_.resize(number + 1);
-        ++a_round_[number].expected;
+        if (work.meeting >= 0) expect(static_cast<std::size_t>(work.meeting), rank->steps());
       }
     }
-    for (std::vector<Meeting>& round : rounds_) round = a_round_;
+    rounds_.resize(kRounds * expected_.size());
   }
 
-  Meeting& at(int round, std::int32_t meeting) {
-    return rounds_[static_cast<std::size_t>(round)][static_cast<std::size_t>(meeting)];
+  /// nullptr if nobody else comes.
+  Meeting* at(int round, std::int32_t meeting) {
+    if (meeting < 0 || expected(meeting) < 2) return nullptr;
+    return &rounds_[static_cast<std::size_t>(round) * expected_.size() + static_cast<std::size_t>(meeting)];
   }
+  [[nodiscard]] int expected(std::int32_t meeting) const { return expected_[static_cast<std::size_t>(meeting)].ranks; }
 
  private:
-  std::vector<Meeting> a_round_;
-  std::vector<Meeting> rounds_[kRounds];
+  struct Expected {
+    int ranks = 0;
+    int steps = 0;
+  };
+  /// Ranks of which other numbers of steps are played would meet once a round, which is not once a step: they do not.
+  void expect(std::size_t meeting, int steps) {
+    if (meeting >= expected_.size()) expected_.resize(meeting + 1);
+    Expected& one = expected_[meeting];
+    if (one.steps == 0) one.steps = steps;
+    one.ranks = one.steps == steps && one.ranks >= 0 ? one.ranks + 1 : -1;
+  }
+
+  std::vector<Expected> expected_;
+  std::vector<Meeting> rounds_;
 };
 
 /// One rank on its way through the rounds.
@@ -93,18 +105,19 @@ class RankRun {
   /// False: it waits for other ranks.
   bool play(const ReplayWork& one, MeetingPlaces& places, bool let_go) {
     const double scale = change_.duration_scale.empty() ? 1.0 : static_cast<double>(change_.duration_scale[one.work]);
-    Meeting* meeting = one.meeting >= 0 ? &places.at(round_, one.meeting) : nullptr;
+    Meeting* meeting = places.at(round_, one.meeting);
+    const bool holds = scale > 0 || (meeting != nullptr && change_.keeps_meetings);
     if (!waiting_) {
       if (next_ >= kQueueDepth) host_ = std::max(host_, start_[next_ - kQueueDepth]);
-      start_[next_] = scale > 0 ? begin_of(one) : host_;
+      start_[next_] = holds ? begin_of(one) : host_;
       if (meeting != nullptr) {
         ++meeting->arrived;
-        if (scale > 0) meeting->last_arrival = std::max(meeting->last_arrival, start_[next_]);
+        if (holds) meeting->last_arrival = std::max(meeting->last_arrival, start_[next_]);
       }
     }
-    waiting_ = meeting != nullptr && scale > 0 && meeting->arrived < meeting->expected && !let_go;
+    waiting_ = meeting != nullptr && holds && meeting->arrived < places.expected(one.meeting) && !let_go;
     if (waiting_) return false;
-    if (scale > 0) {
+    if (holds) {
       const double begin = meeting != nullptr ? std::max(start_[next_], meeting->last_arrival) : start_[next_];
       end_[next_] = begin + scale * static_cast<double>(one.duration_ns);
       stream_end_[one.stream] = end_[next_];

@@ -5,12 +5,15 @@
 
 #include <array>
 
+#include "analyze/analyze.h"
 #include "analyze/evidence.h"
+#include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::find;
 using testing_support::kAllReduce;
 using testing_support::kTensorGemm;
 using testing_support::on_two_ranks;
@@ -75,6 +78,38 @@ TEST(ReplayTogether, a_change_of_one_rank_is_felt_by_the_other) {
   }
   EXPECT_NEAR(together(evidence), kLong + kReduced, 0.05 * kLong);
   EXPECT_NEAR(together(evidence, changes), 0.5 * kLong + kReduced, 0.05 * kLong);
+}
+
+/// One recording began later. What is played of the ranks is not the same: they do not meet.
+TEST(ReplayTogether, a_rank_of_which_fewer_steps_are_known_is_not_taken_for_slow) {
+  const auto body = [](TimelineScene& scene, int) {
+    scene.launch(kTensorGemm, kLong);
+    scene.launch(kAllReduce, kReduced);
+    scene.synchronize();
+  };
+  ProfileSession session = on_two_ranks(12, body);
+  session.ranks[1] = std::move(on_two_ranks(5, body).ranks[1]);
+  const Evidence evidence = gather_evidence(session);
+  ASSERT_NE(evidence.ranks[0].replay.steps(), evidence.ranks[1].replay.steps());
+  EXPECT_NEAR(evidence.base_step_ns, kLong + kReduced, 0.05 * kLong);
+}
+
+TEST(ReplayTogether, a_late_rank_is_waited_for_however_fast_messages_are) {
+  const ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int rank) {
+    for (int part = 0; part < 2; ++part) {
+      const bool late = part == rank;
+      scene.launch(kTensorGemm, late ? kLong : kShort);
+      scene.launch(kAllReduce, kReduced + (late ? 0 : kLong - kShort));
+    }
+    scene.synchronize();
+  });
+  const Analysis analysis = analyze(session, {.tables = false});
+  const Finding* finding = find(analysis, "multi_gpu_comm");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LT(finding->gain.high, 1.4);
+  const Finding* imbalance = find(analysis, "load_imbalance");
+  ASSERT_NE(imbalance, nullptr);
+  EXPECT_GT(imbalance->gain.high, 1.5);
 }
 
 /// Two groups of ranks may be launched in any order, each on a stream of its own. Neither rank waits for ever.

@@ -75,11 +75,15 @@ struct Exposed {
   [[nodiscard]] double all() const { return collectives + between + waiting + over_host; }
 };
 
+double waiting_ns(const Evidence& evidence, std::size_t r) {
+  return evidence.ranks[r].part_ns(Part::idle_waiting_for_rank);
+}
+
 Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns) {
   const RankEvidence& rank = evidence.ranks[r];
   const Imbalance& imbalance = evidence.imbalance;
   const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
-  const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - imbalance.explained_ns(r) - for_host;
+  const double waiting = waiting_ns(evidence, r) - imbalance.explained_ns(r) - for_host;
   return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
           lost_over_host_ns(rank)};
 }
@@ -199,11 +203,23 @@ void hide_communication(const Evidence& evidence, double success, Change& change
   }
 }
 
+/// Whether the ranks wait for one another mostly because one has more to do: that stays, however fast or hidden what
+/// they send is.
+bool waits_for_late_ranks(const Evidence& evidence) {
+  std::size_t most = 0;
+  for (std::size_t r = 1; r < evidence.ranks.size(); ++r) {
+    if (waiting_ns(evidence, r) > waiting_ns(evidence, most)) most = r;
+  }
+  return evidence.imbalance.explained_ns(most) > waiting_ns(evidence, most) / 2;
+}
+
 /// What every micro-batch reduces need be reduced once, and no more of it goes.
 void change(const Evidence& evidence, double success, Change& change) {
   const int times = reductions_an_update(evidence.rank());
   hide_communication(evidence, times > 1 ? success * (1 - 1.0 / times) : success, change);
   if (times > 1) reduce_once(evidence, times, success, change);
+  if (!waits_for_late_ranks(evidence)) return;
+  for (WhatIf& one : change.ranks) one.keeps_meetings = true;
 }
 
 }  // namespace
