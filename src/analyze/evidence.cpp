@@ -5,6 +5,7 @@
 
 #include "analyze/imbalance.h"
 #include "analyze/lead.h"
+#include "analyze/over_host.h"
 #include "analyze/replay_together.h"
 
 namespace warpmark::analyze {
@@ -169,6 +170,7 @@ Evidence gather_evidence(const ProfileSession& session) {
     one.gathers = find_host_gathers(*one.timeline, one.list, one.steps.analyzed);
     one.value_reads = find_value_reads(*one.timeline, one.list, one.host->debug_modes());
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment, one.value_reads.works);
+    one.over_host = over_host_of(one);
     correct_for_recording(one);
     give_to_loading(one);
     evidence.ranks.push_back(std::move(one));

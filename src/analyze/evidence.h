@@ -24,6 +24,14 @@ namespace warpmark::analyze {
 /// Of what a rank spends its time on, what is there for itself: see own_work_ns().
 [[nodiscard]] bool is_own_work(Part part);
 
+/// What of the communication goes over the host: see over_host.h.
+enum class OverHost {
+  nothing,
+  values,     ///< a few sums, which take long
+  gradients,  ///< collectives of a host library, and hardly any of the GPUs'
+  objects,    ///< most of what the steps copy between host and GPU are objects that ranks send one another
+};
+
 struct RankEvidence {
   const Timeline* timeline = nullptr;
   std::size_t index = 0;  ///< into ProfileSession::ranks
@@ -40,6 +48,7 @@ struct RankEvidence {
   HostGathers gathers;
   ValueReads value_reads;
   Replay replay;
+  OverHost over_host = OverHost::nothing;
 
   /// As the recording says, else its place.
   [[nodiscard]] int number() const { return timeline->rank >= 0 ? timeline->rank : static_cast<int>(index); }

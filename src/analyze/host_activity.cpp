@@ -43,7 +43,9 @@ bool is_allocation_call(std::string_view api) {
                             "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
 
-bool is_host_collective(std::string_view range) { return range.starts_with("gloo:") || range.starts_with("mpi:"); }
+bool is_host_collective(std::string_view range) {
+  return (range.starts_with("gloo:") || range.starts_with("mpi:")) && !range.ends_with(":barrier");
+}
 
 struct HostActivity::Builder {
   const Timeline& timeline;

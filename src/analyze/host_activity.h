@@ -117,7 +117,8 @@ inline constexpr std::int64_t kOneNumberBytes = 16;
 [[nodiscard]] bool is_sync_call(std::string_view api);
 [[nodiscard]] bool is_allocation_call(std::string_view api);
 [[nodiscard]] bool is_copy_call(std::string_view api);
-/// As torch.distributed names the ranges of its backends on the host, Gloo and MPI: sums between two copies.
+/// As torch.distributed names the ranges of its backends on the host, Gloo and MPI: sums between two copies, no
+/// barriers.
 [[nodiscard]] bool is_host_collective(std::string_view range);
 
 }  // namespace warpmark::analyze

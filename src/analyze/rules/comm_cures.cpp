@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/larger_batch.h"
 #include "analyze/rules/micro_batches.h"
 #include "analyze/rules/rules.h"
@@ -176,10 +175,11 @@ bool sends_mostly_widened(const RankEvidence& rank) {
 
 /// What cures a rank's exposed communication by itself.
 struct Causes {
-  double sharding = 0;   ///< share of the host in the steps
-  double norms = 0;      ///< the same
-  int reductions = 1;    ///< of the same gradients, an update
-  bool widened = false;  ///< most of it is gradients of 16 bits, sent in 32
+  bool over_host = false;  ///< most of what is lost goes over the host
+  double sharding = 0;     ///< share of the host in the steps
+  double norms = 0;        ///< the same
+  int reductions = 1;      ///< of the same gradients, an update
+  bool widened = false;    ///< most of it is gradients of 16 bits, sent in 32
 };
 
 /// A host that is ahead of its GPU may take its time over the shards.
@@ -190,8 +190,8 @@ double idle_share(const RankEvidence& rank) { return rank.group_ns("idle") / std
 bool overlaps_in_part(double overlap) { return overlap > kOverlapping; }
 
 Exposure exposure_of(const RankEvidence& rank, const Causes& causes, double overlap) {
-  if (reduces_over_host(rank)) return Exposure::over_host;
-  if (sends_objects(rank)) return Exposure::objects;
+  if (causes.over_host && rank.over_host == OverHost::objects) return Exposure::objects;
+  if (causes.over_host) return Exposure::over_host;
   if (causes.sharding > kMuchSharding && idle_share(rank) > kHostLimits) return Exposure::small_units;
   if (causes.norms > kMuchNormalising) return Exposure::synchronized_norms;
   if (causes.reductions > 1) return Exposure::every_micro_batch;
@@ -286,9 +286,10 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
 
 }  // namespace
 
-void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding) {
-  const Causes causes{host_share_of_sharding(rank), host_share_of_norms(rank), reductions_an_update(rank),
-                      sends_mostly_widened(rank)};
+void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, bool mostly_over_host,
+                    Finding& finding) {
+  const Causes causes{mostly_over_host, host_share_of_sharding(rank), host_share_of_norms(rank),
+                      reductions_an_update(rank), sends_mostly_widened(rank)};
   if (causes.sharding > 0) {
     finding.evidence.push_back(
         share_fact("sharding_host_share", "Of the step the host gathers and scatters shards", causes.sharding));

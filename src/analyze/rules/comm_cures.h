@@ -8,7 +8,8 @@ namespace warpmark::analyze {
 
 /// Adds the recommendations to multi_gpu_comm's finding, of the rank whose communication is exposed most, the evidence
 /// that they rest on, and the gain where the replay without communication does not tell it. `overlap`: share of the
-/// collectives' time that computation hides.
-void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, Finding& finding);
+/// collectives' time that computation hides. `mostly_over_host`: most of what is lost is lost there.
+void add_comm_cures(const Evidence& evidence, const RankEvidence& rank, double overlap, bool mostly_over_host,
+                    Finding& finding);
 
 }  // namespace warpmark::analyze

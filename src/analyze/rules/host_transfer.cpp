@@ -7,7 +7,6 @@
 
 #include "analyze/imbalance.h"
 #include "analyze/rules/counters.h"
-#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -141,7 +140,7 @@ void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& f
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  if (communicates_over_host(rank)) return {};  // multi_gpu_comm
+  if (rank.over_host != OverHost::nothing) return {};  // multi_gpu_comm
   const Copies copies = copies_in_steps(rank);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "analyze/collective_traffic.h"
+#include "analyze/imbalance.h"
 #include "analyze/meetings.h"
+#include "analyze/over_host.h"
 #include "analyze/rules/comm_cures.h"
-#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/micro_batches.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
@@ -56,14 +57,16 @@ void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& 
   }
 }
 
-/// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer.
-double lost_over_host_ns(const RankEvidence& rank) {
-  if (!communicates_over_host(rank)) return 0;
-  double sum = reduces_over_host(rank) ? rank.part_ns(Part::idle_optimizer) : 0;
+/// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer. Of the
+/// rank that the others wait for; what only that one copies is load_imbalance.
+double lost_over_host_ns(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  if (rank.over_host == OverHost::nothing) return 0;
+  double sum = rank.over_host == OverHost::gradients ? rank.part_ns(Part::idle_optimizer) : 0;
   for (const Part part : {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer}) {
-    sum += rank.part_ns(part);
+    sum += rank.part_ns(part) - late_excess_ns(evidence, {part});
   }
-  return sum;
+  return std::max(0.0, sum);
 }
 
 /// Of a step, ns: what nothing hides, and waiting for ranks that are not later by work of their own or by their hosts.
@@ -85,7 +88,7 @@ Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns) 
   const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
   const double waiting = waiting_ns(evidence, r) - imbalance.explained_ns(r) - for_host;
   return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
-          lost_over_host_ns(rank)};
+          lost_over_host_ns(evidence)};
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
@@ -139,8 +142,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, lost, step));
   add_evidence(rank, exposed, traffic, finding);
   add_bandwidth(evidence, rank, finding);
-  add_comm_cures(evidence, rank, traffic.overlap(), finding);
-  const bool over_host = communicates_over_host(rank);
+  add_comm_cures(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
+  const bool over_host = rank.over_host != OverHost::nothing;
   show_works(
       rank,
       [&rank, over_host](std::size_t i) {
@@ -176,9 +179,9 @@ std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
   return serving;
 }
 
-void drop_host_round_trips(bool sums_up, double success, WhatIf& change) {
+void drop_host_round_trips(OverHost what, double success, WhatIf& change) {
   for (const HostCause cause : {HostCause::transfer, HostCause::sync, HostCause::optimizer}) {
-    if (cause == HostCause::optimizer && !sums_up) continue;
+    if (cause != HostCause::transfer && what != OverHost::gradients) continue;
     change.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
     if (success >= 0.5) change.drop_wait[static_cast<std::size_t>(cause)] = true;
   }
@@ -188,8 +191,8 @@ void hide_communication(const Evidence& evidence, double success, Change& change
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
-    const bool over_host = communicates_over_host(rank);
-    if (over_host) drop_host_round_trips(reduces_over_host(rank), success, change.ranks[r]);
+    const bool over_host = rank.over_host != OverHost::nothing;
+    if (over_host) drop_host_round_trips(rank.over_host, success, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
       const Category category = rank.list.works[i].category;
       if (category != Category::communication && !(over_host && is_host_copy(category))) continue;

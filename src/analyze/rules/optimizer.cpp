@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "analyze/lead.h"
-#include "analyze/rules/host_reduction.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -64,7 +63,8 @@ bool is_unfused(const RankEvidence& rank, const Updates& updates) {
 
 /// Avoidable kernel time, and idle time of an optimizer that a fused one would not have, a step.
 double recorded_loss_ns(const RankEvidence& rank, const Updates& updates) {
-  const double idle = reduces_over_host(rank) ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
+  const double idle =
+      rank.over_host == OverHost::gradients ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
   return avoidable_ns(rank, Owner::optimizer) + idle * (is_unfused(rank, updates) ? 1 - kHostLeft : 0.5);
 }
 
@@ -184,7 +184,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 double late_updates_ns(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
-  if (!is_unfused(rank, updates) || reduces_over_host(rank)) return 0;
+  if (!is_unfused(rank, updates) || rank.over_host == OverHost::gradients) return 0;
   return further_loss_ns(kOptimizerRule, evidence, recorded_loss_ns(rank, updates));
 }
 
