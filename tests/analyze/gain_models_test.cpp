@@ -287,8 +287,8 @@ TEST(GainModels, loading_that_the_gpu_was_seen_to_wait_for_is_not_hidden) {
   EXPECT_GT(finding->gain.low * finding->gain.high, 1.2 * 1.2) << "a quarter of 1.5 of 5.5 ms stays";
 }
 
-/// Steps of a recurrent network that differ in length by one launch, so that no graph holds them.
-Analysis of_cells(int cells) {
+/// Steps of a recurrent network that differ in launches, so that no graph holds them; `between` after each cell.
+Analysis of_cells(int cells, const std::function<void(TimelineScene&)>& between = {}) {
   int step = 0;
   return of(stepped(6, [&](TimelineScene& scene) {
     for (int i = 0; i < cells; ++i) {
@@ -297,6 +297,7 @@ Analysis of_cells(int cells) {
         scene.launch(kTensorGemm, 4'000);
         scene.launch("void at::native::_thnn_fused_gru_cell", 2'000);
       });
+      if (between) between(scene);
     }
     for (int i = 0; i < 2 + 20 * (step % 3); ++i) scene.launch(kTensorGemm, 300'000 / (2 + 20 * (step % 3)));
     ++step;
@@ -310,10 +311,17 @@ TEST(GainModels, a_loop_of_recurrent_cells_becomes_one_call) {
   EXPECT_EQ(finding->recommendations.front().id, "cells_at_once");
   EXPECT_THAT(finding->recommendations.front().snippet, testing::HasSubstr("nn.GRU("));
   EXPECT_GT(finding->gain.low, 3);
-  const Analysis few = of_cells(10);
-  const Finding* usual = find(few, "launch_overhead");
-  ASSERT_NE(usual, nullptr);
-  for (const Recommendation& one : usual->recommendations) EXPECT_NE(one.id, "cells_at_once");
+}
+
+TEST(GainModels, cells_that_need_what_came_out_before_stay_a_loop) {
+  const auto picks = [](TimelineScene& scene) {
+    scene.within("aten::argmax", EventKind::op, [&scene] { scene.launch("reduce_kernel<ArgMaxOps>", 3'000); });
+  };
+  for (const Analysis& analysis : {of_cells(10), of_cells(100, picks)}) {
+    const Finding* finding = find(analysis, "launch_overhead");
+    ASSERT_NE(finding, nullptr);
+    for (const Recommendation& one : finding->recommendations) EXPECT_NE(one.id, "cells_at_once");
+  }
 }
 
 }  // namespace

@@ -203,6 +203,14 @@ double when_compiled(const Evidence& evidence) {
   return speedup_of(evidence, change);
 }
 
+/// 1 where no cells run in a loop.
+double with_cells_at_once(const Evidence& evidence) {
+  if (cells_in_a_loop(evidence.rank()) == 0) return 1;
+  Change change(evidence);
+  run_cells_at_once(evidence, 1.0, change);
+  return speedup_of(evidence, change);
+}
+
 /// Compiled as one, and yet bound by launches: a loop within it, or what XLA puts into no graph by itself.
 bool is_compiled_as_one(const Evidence& evidence) {
   constexpr double kOne = 1.5;
@@ -260,12 +268,10 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     if (!as_one) fuse();
   } else {
     finding.gain = compiled;
-    if (const double cells = cells_in_a_loop(evidence.rank()); cells > 0) {
-      Change at_once(evidence);
-      run_cells_at_once(evidence, 1.0, at_once);
-      finding.evidence.push_back(count_fact("cells_per_step", "Recurrent cells one after another, per step", cells));
-      finding.gain = gain_around(speedup_of(evidence, at_once), kCompiled,
-                                 "replay with one call for each loop of recurrent cells");
+    if (const double at_once = with_cells_at_once(evidence); at_once > when_compiled(evidence)) {
+      finding.evidence.push_back(count_fact("cells_per_step", "Recurrent cells one after another, per step",
+                                            cells_in_a_loop(evidence.rank())));
+      finding.gain = gain_around(at_once, kCompiled, "replay with one call for each loop of recurrent cells");
       give(kRunSequence, "cells_at_once", finding.gain);
     }
     fuse();
@@ -325,7 +331,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 void change(const Evidence& evidence, double success, Change& change) {
   if (graph_first(evidence, without_dispatch(evidence))) {
     drop_dispatch(success, change);
-  } else if (cells_in_a_loop(evidence.rank()) > 0) {
+  } else if (with_cells_at_once(evidence) > when_compiled(evidence)) {
     run_cells_at_once(evidence, success, change);
   } else {
     compile(evidence, success, change);
