@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostInRound = 64;
 constexpr std::int64_t kLongestInRoundNs = 25'000;
 constexpr std::size_t kLeastRounds = 16;
+constexpr double kMostlyComputing = 0.5;  // of a round: rounds of a solver are its work, whatever its check reads
 
 struct Launched {
   std::size_t work;
@@ -101,7 +102,8 @@ class Reads {
       if (!order[i].reads) continue;
       const std::span<const Launched> between = order.subspan(round, i - round);
       mark_questions(between);
-      if (!is_round(between))
+      const std::int64_t since = round == 0 ? order[i].time : order[round - 1].time;
+      if (!is_round(between, order[i].time - since))
         rounds = 0;
       else if (rounds++ == 0)
         loop = round;
@@ -124,12 +126,17 @@ class Reads {
     for (const Launched& one : works) found_[one.work] = true;
   }
 
-  bool is_round(std::span<const Launched> between) const {
-    return between.size() <= kMostInRound && std::ranges::all_of(between, [this](const Launched& one) {
-             const GpuWork& work = list_.works[one.work];
-             const bool matrix = work.category <= Category::attention || work.category == Category::communication;
-             return !matrix && !work.in_optimizer && work.end - work.start <= kLongestInRoundNs;
-           });
+  /// `took_ns`: from read to read.
+  bool is_round(std::span<const Launched> between, std::int64_t took_ns) const {
+    if (between.size() > kMostInRound) return false;
+    std::int64_t busy = 0;
+    for (const Launched& one : between) {
+      const GpuWork& work = list_.works[one.work];
+      const bool matrix = work.category <= Category::attention || work.category == Category::communication;
+      if (matrix || work.in_optimizer || work.end - work.start > kLongestInRoundNs) return false;
+      busy += work.end - work.start;
+    }
+    return static_cast<double>(busy) <= kMostlyComputing * static_cast<double>(took_ns);
   }
 
   bool is_question(const GpuWork& work) const {

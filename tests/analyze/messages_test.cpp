@@ -39,25 +39,32 @@ void describe(ProfileSession& session, const char* kernel, const char* data_type
   }
 }
 
-/// A millisecond of computing a step, and gradients of `elements` that are reduced between two casts of kElements.
-ProfileSession widened(std::int64_t elements, const char* data_type = "Float") {
-  ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int) {
-    const auto casts = [&scene](const char* kernel) {
-      const std::string sizes = "[[" + std::to_string(kElements) + "],[" + std::to_string(kElements) + "],[]]";
+struct Widened {
+  std::int64_t elements = kElements;  ///< that are reduced
+  const char* data_type = "Float";
+  std::string shape = std::to_string(kElements);  ///< of what is cast
+};
+
+/// Steps of DistributedDataParallel: a millisecond of computing, and gradients that are reduced between two casts.
+ProfileSession widened(const Widened& what) {
+  ProfileSession session = on_two_ranks(6, [&what](TimelineScene& scene, int) {
+    const auto casts = [&](const char* kernel) {
       scene.within(
-          "aten::copy_", EventKind::op, [&] { scene.launch(kernel, 200'000); }, sizes);
+          "aten::copy_", EventKind::op, [&] { scene.launch(kernel, 200'000); },
+          "[[" + what.shape + "],[" + what.shape + "],[]]");
     };
-    scene.launch(kTensorGemm, 1'000'000);
+    scene.within("DistributedDataParallel.forward", EventKind::annotation,
+                 [&scene] { scene.launch(kTensorGemm, 1'000'000); });
     casts(kWidens);
     scene.launch(kAllReduce, 800'000);
     casts(kNarrows);
   });
-  describe(session, kAllReduce, data_type, elements);
+  describe(session, kAllReduce, what.data_type, what.elements);
   return session;
 }
 
 TEST(Messages, gradients_cast_for_the_collective_are_found) {
-  const ProfileSession session = widened(kElements);
+  const ProfileSession session = widened({});
   const Evidence evidence = gather_evidence(session);
   const WidenedGradients found = find_widened_gradients(evidence.rank());
   EXPECT_EQ(found.collectives.size(), evidence.rank().steps.analyzed.size());
@@ -69,8 +76,10 @@ TEST(Messages, gradients_cast_for_the_collective_are_found) {
 }
 
 TEST(Messages, casts_of_something_else_and_messages_of_16_bits_are_not_widened_gradients) {
-  const ProfileSession other = widened(kElements / 2), narrow = widened(kElements, "BFloat16");
-  for (const ProfileSession* session : {&other, &narrow}) {
+  const ProfileSession smaller = widened({.elements = kElements - kElements / 1000});
+  const ProfileSession narrow = widened({.data_type = "BFloat16"});
+  const ProfileSession activations = widened({.shape = "16,1024,1024"});
+  for (const ProfileSession* session : {&smaller, &narrow, &activations}) {
     const Evidence evidence = gather_evidence(*session);
     EXPECT_TRUE(find_widened_gradients(evidence.rank()).collectives.empty());
   }

@@ -75,6 +75,10 @@ const Recommendation kReduceAsTheyAre = {AdviceKind::code,
                                          "Send gradients in the 16 bits that they have: without the hook that casts "
                                          "them to FP32 and back.",
                                          "model = DistributedDataParallel(model)  # no register_comm_hook(...)"};
+const Recommendation kSumAsTheyAre = {AdviceKind::code,
+                                      "Send the 16 bits that the values have: no cast to FP32 and back around the "
+                                      "collective.",
+                                      "dist.all_reduce(partial)  # not of partial.float()"};
 constexpr Advice kOwnStream = {
     AdviceKind::code,
     "Give communication a stream of its own, so that it overlaps with computation, and send small parts together.",
@@ -269,7 +273,7 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
                                  "the host's share in the synchronized norms, with a seventh of it left");
       break;
     case Exposure::widened:
-      finding.recommendations.push_back(kReduceAsTheyAre);
+      finding.recommendations.push_back(sends_buckets(evidence.rank()) ? kReduceAsTheyAre : kSumAsTheyAre);
       finding.gain = gain_around(speedup_of(evidence, reduced_as_they_are(evidence)), kMultiGpuCommRule.calibration,
                                  "replay with half as much to send and nothing to cast");
       break;

@@ -12,36 +12,32 @@ namespace {
 
 constexpr std::int64_t kFewestElements = 65'536;
 constexpr std::size_t kNear = 8;                         // launches from a collective to its casts
-constexpr double kWithoutPadding = 0.99;                 // NCCL's message may leave out or add a few elements
 constexpr const char* kWidened = "Float";                // as PyTorch calls the type of a message
 constexpr const char* kCast = "copy_kernel";             // PyTorch's kernels that convert: direct_copy_kernel_cuda, ...
 constexpr const char* kNarrows = "float16_copy_kernel";  // and bfloat16_copy_kernel_cuda
 
-/// Elements of the first input of the operator that launched it; 0 if unknown.
-std::int64_t elements_of(const RankEvidence& rank, const ReplayWork& one) {
-  const EventIndex op = rank.list.works[one.work].op;
-  if (op == kNoEvent || rank.timeline->events.detail[op] == 0) return 0;
-  const Shapes shapes = parse_shapes(rank.timeline->names.at(rank.timeline->events.detail[op]));
-  return shapes.empty() ? 0 : elements_in(shapes.front());
-}
-
-bool alike(std::int64_t a, std::int64_t b) {
-  return static_cast<double>(std::min(a, b)) >= kWithoutPadding * static_cast<double>(std::max(a, b));
-}
-
-/// Whether it is a kernel of this name that converts so many elements.
-bool casts(const RankEvidence& rank, const ReplayWork& one, std::int64_t elements, const char* name) {
+/// Whether it is a kernel of this name that converts so many elements. A bucket has one dimension; casts of activations
+/// beside it have more.
+bool casts(const RankEvidence& rank, const ReplayWork& one, std::int64_t elements, const char* name, bool of_bucket) {
   const GpuWork& work = rank.list.works[one.work];
-  return work.category == Category::elementwise && contains_any(rank.timeline->name_of(work.event), {name}) &&
-         alike(elements_of(rank, one), elements);
+  if (work.category != Category::elementwise || !contains_any(rank.timeline->name_of(work.event), {name})) return false;
+  if (work.op == kNoEvent || rank.timeline->events.detail[work.op] == 0) return false;
+  const Shapes shapes = parse_shapes(rank.timeline->names.at(rank.timeline->events.detail[work.op]));
+  if (shapes.empty() || (of_bucket && shapes.front().size() != 1)) return false;
+  return elements_in(shapes.front()) == elements;
 }
 
 }  // namespace
+
+bool sends_buckets(const RankEvidence& rank) {
+  return rank.timeline->names.find("DistributedDataParallel.forward").has_value();
+}
 
 WidenedGradients find_widened_gradients(const RankEvidence& rank) {
   WidenedGradients found;
   const CollectiveByEvent by_event = collectives_by_event(*rank.timeline);
   const std::span<const ReplayWork> works = rank.replay.works();
+  const bool buckets = sends_buckets(rank);
   for (std::size_t i = 0; i < works.size(); ++i) {
     if (rank.list.works[works[i].work].category != Category::communication) continue;
     const Collective* one = collective_of(rank.list.works[works[i].work], rank.list, by_event);
@@ -51,10 +47,10 @@ WidenedGradients find_widened_gradients(const RankEvidence& rank) {
     const auto before = works.subspan(first, i - first);
     const auto after = works.subspan(i + 1, std::min(kNear, works.size() - i - 1));
     const auto widens = std::find_if(before.rbegin(), before.rend(), [&](const ReplayWork& other) {
-      return casts(rank, other, one->in_elements, kCast);
+      return casts(rank, other, one->in_elements, kCast, buckets);
     });
     const auto narrows = std::find_if(after.begin(), after.end(), [&](const ReplayWork& other) {
-      return casts(rank, other, one->in_elements, kNarrows);
+      return casts(rank, other, one->in_elements, kNarrows, buckets);
     });
     if (widens == before.rend() || narrows == after.end()) continue;
     found.collectives.push_back(works[i].work);
