@@ -14,7 +14,9 @@ namespace {
 constexpr int kMostShift = 2048;
 constexpr std::int64_t kProbes = 512;
 constexpr std::int64_t kLeastMatches = 3;
-constexpr std::int64_t kNoiseNs = 5'000;        // by which one collective's ends on two GPUs differ
+constexpr std::int64_t kNoiseNs = 5'000;        // by which one collective's ends on two GPUs differ, ...
+constexpr std::int64_t kMostNoiseNs = 20'000;   // ... at most: some kinds of collectives by more than others
+constexpr std::int64_t kOneClockNs = 100'000;   // clocks that differ by less are one: ranks of a host
 constexpr std::int64_t kMostApartNs = 200'000;  // a message is sent some time before it is received, if it is small
 
 /// Reorders them.
@@ -57,7 +59,13 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const bool closer =
         best.found && spread <= least_spread + least_spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
     least_spread = std::min(least_spread, spread);
-    if (!best.found || spread * 5 + kNoiseNs < best.spread * 4 || closer) best = {true, by, offset, spread};
+    const auto on_one_clock = [](std::int64_t apart, std::int64_t scatter) {
+      return std::abs(apart) < kOneClockNs && scatter <= kMostNoiseNs;
+    };
+    const bool settled = best.found && on_one_clock(best.offset, best.spread);
+    const bool better =
+        !best.found || (!settled && (spread * 5 + kNoiseNs < best.spread * 4 || on_one_clock(offset, spread)));
+    if (better || closer) best = {true, by, offset, spread};
   }
   return best;
 }

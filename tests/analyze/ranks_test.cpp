@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "support/timeline_scene.h"
@@ -47,6 +48,29 @@ void expect_aligned(int collectives, int later) {
 TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) { expect_aligned(40, 3); }
 
 TEST(Ranks, are_aligned_though_one_is_hundreds_of_collectives_ahead) { expect_aligned(900, 300); }
+
+/// Two collectives a step, the second right after the first. The first ends 15 us later on the second rank, so that
+/// the second of one rank and the first of the other scatter less, 2.6 ms apart.
+TEST(Ranks, of_one_host_have_one_clock_though_kinds_of_collectives_end_unlike) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    TimelineScene scene;
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t first_end = 20'000'000 + i * 34'000'000 + (rank == 1 ? 15'000 : 0);
+      const std::int64_t second_end = 22'640'000 + i * 34'000'000 + (i % 2 == 0 ? 3'000 : 11'000);
+      const std::int64_t first = rank == 0 ? 15'000'000 : 75'000;
+      scene.add({EventKind::kernel, first_end - first, first, "ncclDevKernel_AllReduce", scene.stream(20)});
+      scene.add({EventKind::kernel, second_end - 37'000, 37'000, "ncclDevKernel_AllReduce", scene.stream(20)});
+    }
+    session.ranks.push_back(scene.build());
+  }
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  EXPECT_LT(std::abs(aligned[1].clock_offset_ns), 20'000);
+  EXPECT_EQ(aligned[0].matched, 8);
+  EXPECT_GT(aligned[0].wait_until[0] - lists[0].works[0].start, 14'000'000);
+}
 
 /// Two collectives a step of 27 ms, one right after the other, on two GPUs of one host; ends differ by a microsecond or
 /// two, and steps by less.
