@@ -95,15 +95,7 @@ TEST(ReplayTogether, a_rank_of_which_fewer_steps_are_known_is_not_taken_for_slow
 }
 
 TEST(ReplayTogether, a_late_rank_is_waited_for_however_fast_messages_are) {
-  const ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int rank) {
-    for (int part = 0; part < 2; ++part) {
-      const bool late = part == rank;
-      scene.launch(kTensorGemm, late ? kLong : kShort);
-      scene.launch(kAllReduce, kReduced + (late ? 0 : kLong - kShort));
-    }
-    scene.synchronize();
-  });
-  const Analysis analysis = analyze(session, {.tables = false});
+  const Analysis analysis = analyze(in_turns(), {.tables = false});
   const Finding* finding = find(analysis, "multi_gpu_comm");
   ASSERT_NE(finding, nullptr);
   EXPECT_LT(finding->gain.high, 1.4);

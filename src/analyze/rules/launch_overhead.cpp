@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -203,12 +204,13 @@ double when_compiled(const Evidence& evidence) {
   return speedup_of(evidence, change);
 }
 
-/// 1 where no cells run in a loop.
-double with_cells_at_once(const Evidence& evidence) {
-  if (cells_in_a_loop(evidence.rank()) == 0) return 1;
+/// Nothing where no cells run in a loop, or compiling gains more.
+std::optional<double> with_cells_at_once(const Evidence& evidence) {
+  if (cells_in_a_loop(evidence.rank()) == 0) return std::nullopt;
   Change change(evidence);
   run_cells_at_once(evidence, 1.0, change);
-  return speedup_of(evidence, change);
+  const double gain = speedup_of(evidence, change);
+  return gain > when_compiled(evidence) ? std::optional(gain) : std::nullopt;
 }
 
 /// Compiled as one, and yet bound by launches: a loop within it, or what XLA puts into no graph by itself.
@@ -268,10 +270,10 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     if (!as_one) fuse();
   } else {
     finding.gain = compiled;
-    if (const double at_once = with_cells_at_once(evidence); at_once > when_compiled(evidence)) {
+    if (const auto at_once = with_cells_at_once(evidence)) {
       finding.evidence.push_back(count_fact("cells_per_step", "Recurrent cells one after another, per step",
                                             cells_in_a_loop(evidence.rank())));
-      finding.gain = gain_around(at_once, kCompiled, "replay with one call for each loop of recurrent cells");
+      finding.gain = gain_around(*at_once, kCompiled, "replay with one call for each loop of recurrent cells");
       give(kRunSequence, "cells_at_once", finding.gain);
     }
     fuse();
@@ -331,7 +333,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 void change(const Evidence& evidence, double success, Change& change) {
   if (graph_first(evidence, without_dispatch(evidence))) {
     drop_dispatch(success, change);
-  } else if (with_cells_at_once(evidence) > when_compiled(evidence)) {
+  } else if (with_cells_at_once(evidence)) {
     run_cells_at_once(evidence, success, change);
   } else {
     compile(evidence, success, change);

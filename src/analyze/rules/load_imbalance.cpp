@@ -96,7 +96,7 @@ bool does_the_same_more_often(const ByName& late, const ByName& usual) {
 /// PyTorch's DistributedDataParallel sends a model's buffers before each forward pass: they are no result.
 bool wait_for_results(const RankEvidence& rank) {
   const Timeline& timeline = *rank.timeline;
-  const auto forward = timeline.names.find("DistributedDataParallel.forward");
+  const auto forward = timeline.names.find(kDdpForward);
   const auto within_forward = [&](EventIndex event) {
     while (event != kNoEvent && timeline.events.name[event] != *forward) event = rank.list.parent[event];
     return event != kNoEvent;

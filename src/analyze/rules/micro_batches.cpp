@@ -20,7 +20,7 @@ constexpr std::int64_t kLeastElements = 4096;  // less is a loss or a metric
 std::vector<std::int64_t> forward_passes(const RankEvidence& rank) {
   const EventColumns& events = rank.timeline->events;
   std::vector<std::int64_t> begun;
-  for (const char* marker : {"DistributedDataParallel.forward", "FSDP::root_pre_forward"}) {
+  for (const char* marker : {kDdpForward, "FSDP::root_pre_forward"}) {
     const auto name = rank.timeline->names.find(marker);
     if (!name) continue;
     for (EventIndex i = 0; i < events.size(); ++i) {

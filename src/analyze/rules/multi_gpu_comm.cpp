@@ -82,13 +82,13 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
   return evidence.ranks[r].part_ns(Part::idle_waiting_for_rank);
 }
 
-Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns) {
+Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns, double over_host_ns) {
   const RankEvidence& rank = evidence.ranks[r];
   const Imbalance& imbalance = evidence.imbalance;
   const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
   const double waiting = waiting_ns(evidence, r) - imbalance.explained_ns(r) - for_host;
   return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
-          lost_over_host_ns(evidence)};
+          over_host_ns};
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
@@ -126,12 +126,19 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
   }
 }
 
+/// Whether a work is there to bring something to other ranks or from them.
+bool communicates(const RankEvidence& rank, const GpuWork& work) {
+  return work.category == Category::communication ||
+         (rank.over_host != OverHost::nothing && is_host_copy(work.category));
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const std::vector<double> for_host = waiting_for_host_ns(evidence);
+  const double over_host_ns = lost_over_host_ns(evidence);
   Exposed exposed;
   std::size_t worst = 0;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const Exposed one = exposed_on(evidence, r, for_host[r]);
+    const Exposed one = exposed_on(evidence, r, for_host[r], over_host_ns);
     if (one.all() > exposed.all()) exposed = one, worst = r;
   }
   const double step = evidence.rank().undisturbed_step_ns();
@@ -143,14 +150,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   add_evidence(rank, exposed, traffic, finding);
   add_bandwidth(evidence, rank, finding);
   add_comm_cures(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
-  const bool over_host = rank.over_host != OverHost::nothing;
   show_works(
-      rank,
-      [&rank, over_host](std::size_t i) {
-        const Category category = rank.list.works[i].category;
-        return category == Category::communication || (over_host && is_host_copy(category));
-      },
-      finding);
+      rank, [&rank](std::size_t i) { return communicates(rank, rank.list.works[i]); }, finding);
   return {finding};
 }
 
@@ -191,11 +192,9 @@ void hide_communication(const Evidence& evidence, double success, Change& change
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
-    const bool over_host = rank.over_host != OverHost::nothing;
-    if (over_host) drop_host_round_trips(rank.over_host, success, change.ranks[r]);
+    if (rank.over_host != OverHost::nothing) drop_host_round_trips(rank.over_host, success, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      const Category category = rank.list.works[i].category;
-      if (category != Category::communication && !(over_host && is_host_copy(category))) continue;
+      if (!communicates(rank, rank.list.works[i])) continue;
       change.ranks[r].duration_scale[i] *= static_cast<float>(1 - success);
       change.ranks[r].dispatch_scale[i] *= static_cast<float>(1 - success);
     }

@@ -5,6 +5,9 @@
 
 namespace warpmark::analyze {
 
+/// The range that PyTorch records of a forward pass of DistributedDataParallel.
+inline constexpr const char* kDdpForward = "DistributedDataParallel.forward";
+
 extern const Rule kDataLoadingRule;
 extern const Rule kHostTransferRule;
 extern const Rule kCpuGpuSyncRule;

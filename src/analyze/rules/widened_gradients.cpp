@@ -5,6 +5,7 @@
 
 #include "analyze/collective_traffic.h"
 #include "analyze/operator_shapes.h"
+#include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
@@ -29,9 +30,7 @@ bool casts(const RankEvidence& rank, const ReplayWork& one, std::int64_t element
 
 }  // namespace
 
-bool sends_buckets(const RankEvidence& rank) {
-  return rank.timeline->names.find("DistributedDataParallel.forward").has_value();
-}
+bool sends_buckets(const RankEvidence& rank) { return rank.timeline->names.find(kDdpForward).has_value(); }
 
 WidenedGradients find_widened_gradients(const RankEvidence& rank) {
   WidenedGradients found;
