@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kScalarBytes = 64 << 10;  // a device-to-host copy up to this reads a value, it moves no data
 constexpr std::int64_t kLongLoadingNs = 300'000;
+constexpr std::int64_t kLongPreparingNs = 1'000'000;
 // Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
 // stretch between operators is the program's own.
 constexpr std::int64_t kShortGlueNs = 20'000;
@@ -192,15 +193,27 @@ struct HostActivity::Builder {
   }
 };
 
-void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
+namespace {
+
+void name_loading(std::vector<HostSegment>& segments, std::int64_t least_ns) {
   std::int64_t sum = 0;
   for (const HostSegment& one : segments) {
     if (is_dispatching(one.cause)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
   }
-  if (sum < std::max(kLongLoadingNs, step_ns / 40)) return;
+  if (sum < least_ns) return;
   for (HostSegment& one : segments) {
     if (is_dispatching(one.cause)) one.cause = HostCause::data_loading;
   }
+}
+
+}  // namespace
+
+void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
+  name_loading(segments, std::max(kLongLoadingNs, step_ns / 40));
+}
+
+void name_loading_ahead_of_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
+  name_loading(segments, std::max(kLongPreparingNs, step_ns / 10));
 }
 
 void name_round_trip(std::vector<HostSegment>& segments) {
@@ -230,11 +243,6 @@ void name_picking(std::vector<HostSegment>& segments) {
     if (one.cause == HostCause::dispatch || (glue && one.end - one.start < kShortGlueNs))
       one.cause = HostCause::reading;
   }
-}
-
-bool uploads(const Timeline& timeline, const GpuWork& work) {
-  const std::int64_t bytes = timeline.events.value[work.event];
-  return work.category == Category::copy_to_device && (bytes <= 0 || bytes > kOneNumberBytes);
 }
 
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)

@@ -95,6 +95,8 @@ class HostActivity {
 /// dispatching segments before an upload to data_loading if they (without recording costs) last longer than 300 us and
 /// a fortieth of a step.
 void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns);
+/// The same before a work that only leads to an upload: if they last longer than 1 ms and a tenth of a step.
+void name_loading_ahead_of_upload(std::vector<HostSegment>& segments, std::int64_t step_ns);
 /// Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);
@@ -108,10 +110,6 @@ void name_room_for_download(std::vector<HostSegment>& segments);
 /// copy of all of them needs none. Renames their segments to reading, and the glue between them (below 20 us); what
 /// the program itself does longer stays.
 void name_picking(std::vector<HostSegment>& segments);
-/// A copy of no more is one number, complex in double precision at most.
-inline constexpr std::int64_t kOneNumberBytes = 16;
-/// A copy to the GPU of more than one number, which is an argument of the call that follows and no input (16 bytes).
-[[nodiscard]] bool uploads(const Timeline& timeline, const GpuWork& work);
 
 [[nodiscard]] bool is_launch_call(std::string_view api);
 [[nodiscard]] bool is_sync_call(std::string_view api);

@@ -64,13 +64,12 @@ class Explainer {
     if (prepares || (track != before && next->downloads)) name_room_for_download(segments_);
     const bool after_download = next != works.begin() && std::prev(next)->downloads;
     const bool uploads_data = uploads(input_.timeline, *next);
-    if (after_download && !uploads_data) name_work_on_download(segments_);
-    if (uploads_data) {
-      if (after_download) {
-        name_round_trip(segments_);
-      } else {
-        name_loading_before_upload(segments_, step_ns_);
-      }
+    if (after_download) {
+      uploads_data ? name_round_trip(segments_) : name_work_on_download(segments_);
+    } else if (uploads_data) {
+      name_loading_before_upload(segments_, step_ns_);
+    } else if (next->leads_to_upload) {
+      name_loading_ahead_of_upload(segments_, step_ns_);
     }
     waited_ = kNoEvent;
     for (const HostSegment& segment : segments_) explain(segment, next->event);

@@ -29,6 +29,7 @@ struct Order {
   std::int64_t launch_end;
   std::uint32_t track;
   bool uploads;
+  bool leads_to_upload;
   bool downloads;
   bool reads;                  ///< a value or a few, where `downloads` moves data; or is there for such a read
   bool blocks;                 ///< the launch call waited for this work
@@ -100,17 +101,16 @@ class HostTime {
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
     host_.segments(to.track, from.track, from.launch, to.launch, segments_);
-    if (to.uploads && from.downloads) {
-      name_round_trip(segments_);
+    if (from.downloads) {
+      to.uploads ? name_round_trip(segments_) : name_work_on_download(segments_);
     } else if (to.uploads) {
       name_loading_before_upload(segments_, step_ns_);
-    } else if (from.downloads) {
-      name_work_on_download(segments_);
     } else if (to.downloads && to.track != from.track) {
       name_room_for_download(segments_);
     } else if (from.reads && to.reads) {
       name_picking(segments_);
     }
+    if (to.leads_to_upload && !from.downloads) name_loading_ahead_of_upload(segments_, step_ns_);
     std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
     if (from.blocks && to.launch != from.launch) {
@@ -219,8 +219,8 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool moves_back = work.downloads;
     const bool reads = work.category == Category::copy_to_host || std::ranges::binary_search(value_reads, i);
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, uploads(timeline, work), moves_back, reads && !moves_back,
-                     blocks, 0});
+                     known ? events.track[work.launch] : 0, uploads(timeline, work),
+                     work.leads_to_upload && !uploads(timeline, work), moves_back, reads && !moves_back, blocks, 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -183,6 +183,31 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
   close();
 }
 
+/// A batch is often made before the first launches of a step (zeroed gradients, draws on the GPU), and uploaded after
+/// them.
+void mark_leading_to_upload(const Timeline& timeline, std::vector<GpuWork>& works) {
+  constexpr std::size_t kMostLaunches = 8;
+  constexpr std::int64_t kMostBetweenNs = 1'000'000;
+  const EventColumns& events = timeline.events;
+  std::map<std::uint32_t, std::vector<std::size_t>> launched;  // by thread
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].launch != kNoEvent) launched[events.track[works[i].launch]].push_back(i);
+  }
+  const auto time = [&](std::size_t i) { return events.start[works[i].launch]; };
+  for (auto& [thread, order] : launched) {
+    std::ranges::stable_sort(order, {}, time);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      if (!uploads(timeline, works[order[at]])) continue;
+      for (std::size_t back = 1; back <= std::min(at, kMostLaunches); ++back) {
+        GpuWork& before = works[order[at - back]];
+        const bool ends = is_host_copy(before.category) || time(order[at]) - time(order[at - back]) > kMostBetweenNs;
+        if (ends) break;
+        before.leads_to_upload = true;
+      }
+    }
+  }
+}
+
 /// XLA's own products ("gemm_fusion_dot_7") tell no type: they compute in that of nearly all products of the program
 /// that do, as one setting (jax_default_matmul_precision) or the weights' type decides for all.
 void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) {
@@ -245,6 +270,11 @@ void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<
 
 }  // namespace
 
+bool uploads(const Timeline& timeline, const GpuWork& work) {
+  const std::int64_t bytes = timeline.events.value[work.event];
+  return work.category == Category::copy_to_device && (bytes <= 0 || bytes > kOneNumberBytes);
+}
+
 WorkList list_work(const Timeline& timeline) {
   const EventColumns& events = timeline.events;
   WorkList list;
@@ -271,6 +301,7 @@ WorkList list_work(const Timeline& timeline) {
     list.works.push_back(work);
   }
   mark_downloads(timeline, list.works);
+  mark_leading_to_upload(timeline, list.works);
   type_fused_products(timeline, list.works);
   give_back_exchange(timeline, facts, list.works);
   list.main_stream = busiest_stream(list.works);

@@ -25,6 +25,7 @@ struct GpuWork {
   bool in_optimizer = false;  ///< launched inside an optimizer's step
   bool exchanges = false;     ///< a collective, or between two of them inside an optimizer's step
   bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
+  bool leads_to_upload = false;  ///< its thread uploads data within a few launches, and nothing is read before
 };
 
 struct WorkList {
@@ -39,6 +40,11 @@ struct WorkList {
 /// So many works between two collectives may be there for what is sent (copied, scaled, added up), a parameter at a
 /// time.
 inline constexpr std::ptrdiff_t kWorksOfAnExchange = 8;
+
+/// A copy of no more is one number, complex in double precision at most.
+inline constexpr std::int64_t kOneNumberBytes = 16;
+/// A copy to the GPU of more than one number, which is an argument of the call that follows and no input (16 bytes).
+[[nodiscard]] bool uploads(const Timeline& timeline, const GpuWork& work);
 
 [[nodiscard]] WorkList list_work(const Timeline& timeline);
 /// Index into WorkList::works, ascending.

@@ -73,6 +73,25 @@ TEST(Rules, data_loading_without_a_name_before_an_upload) {
              "data_loading", 2.0);
 }
 
+/// A batch made outside of all operators, then a draw on the GPU and, unless `reads` comes between, its upload.
+Analysis of_batch_made_before_a_draw(std::int64_t host_ns, bool reads) {
+  return of(stepped(6, [&](TimelineScene& scene) {
+    scene.range("draw", host_ns, EventKind::python);
+    scene.launch("distribution_elementwise_kernel", 2'000);
+    if (reads) scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, true);
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 50'000, false);
+    healthy_work(scene);
+  }));
+}
+
+TEST(Rules, data_loading_before_a_few_launches_that_lead_to_an_upload) {
+  expect_top(of_batch_made_before_a_draw(4'000'000, false), "data_loading", 2.0);
+  const Analysis short_one = of_batch_made_before_a_draw(900'000, false);  // as long as Python takes to glue a model
+  EXPECT_EQ(find(short_one, "data_loading"), nullptr);
+  const Analysis read = of_batch_made_before_a_draw(4'000'000, true);
+  EXPECT_TRUE(read.findings.empty() || read.findings.front().rule != "data_loading");
+}
+
 TEST(Rules, host_transfer_from_pageable_memory) {
   expect_top(of(stepped(6,
                         [](TimelineScene& scene) {
