@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/attention_order.h"
 #include "analyze/autocast.h"
 #include "analyze/expanded_tensors.h"
 #include "analyze/needless_copies.h"
+#include "analyze/one_hot.h"
 #include "analyze/operator_shapes.h"
 #include "analyze/steps.h"
 #include "analyze/streaming_kernels.h"
@@ -46,9 +48,7 @@ constexpr double kReductionAgain = 0.1;
 constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
 constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
 constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
-constexpr int kAttentionReach = 10;
-constexpr int kWideningReach = 12;  // copies, scaling and casts of Q and K, and making the mask
-constexpr int kPassOfSoftmax = 8;   // a kernel shorter than the softmax by more does not pass over the scores
+constexpr int kWideningReach = 12;                 // copies, scaling and casts of Q and K, and making the mask
 
 struct ScoreShape {
   std::int64_t elements, rows, columns;
@@ -71,6 +71,7 @@ class Blamer {
     if (!result_.attention_by_shape) attention_by_order();
     attention_widened();
     attention_copies();
+    one_hots();
     precision();
     memory();
     return std::move(result_);
@@ -169,17 +170,9 @@ class Blamer {
     return false;
   }
 
-  /// Without shapes: the kernels around a softmax, up to the matrix products on both sides of it.
   void attention_by_order() {
     const std::vector<std::size_t> order = works_of_main_stream(list_);
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      const GpuWork& work = list_.works[order[at]];
-      if (work.category != Category::softmax || contains_any(name(order[at]), {"logsoftmax", "log_softmax"})) continue;
-      std::vector<std::size_t> run{order[at]};
-      if (reach_matrix(order, at, -1, run) && reach_matrix(order, at, +1, run)) {
-        for (const std::size_t i : run) own_scores(i);
-      }
-    }
+    for (const std::size_t i : find_attention_by_order(timeline_, list_, order)) own_scores(i);
     for (const std::size_t i : find_xla_attention(timeline_, list_, order)) own_scores(i);
   }
 
@@ -212,40 +205,12 @@ class Blamer {
     }
   }
 
-  bool reach_matrix(const std::vector<std::size_t>& order, std::size_t from, int step,
-                    std::vector<std::size_t>& run) const {
-    const std::size_t softmax = order[from];
-    const bool backward = contains_any(name(softmax), {"backward", "bwd"});
-    auto at = static_cast<std::ptrdiff_t>(from);
-    for (int n = 0; n < kAttentionReach; ++n) {
-      at += step;
-      if (at < 0 || at >= std::ssize(order)) return false;
-      const std::size_t i = order[static_cast<std::size_t>(at)];
-      const GpuWork& work = list_.works[i];
-      if (work.category == Category::memset) continue;
-      if (work.category == Category::gemm) {
-        if (work.math == MatrixMath::simt_fp64) return false;  // statistics, not attention
-        run.push_back(i);
-        if (backward) push_twin(order, at, step, run);
-        return true;
-      }
-      const bool unnamed = work.category == Category::other && work.op == kNoEvent;  // a mask of the program's own
-      if (!is_elementwise(work.category) && work.category != Category::reduction && !unnamed) return false;
-      if (length(i) * kPassOfSoftmax >= length(softmax)) run.push_back(i);
-    }
-    return false;
-  }
-
-  /// The backward pass has two products on either side: gradients of the scores and of V, of Q and of K.
-  void push_twin(const std::vector<std::size_t>& order, std::ptrdiff_t at, int step,
-                 std::vector<std::size_t>& run) const {
-    const std::int64_t twin = length(run.back());
-    for (at += step; at >= 0 && at < std::ssize(order); at += step) {
-      const std::size_t i = order[static_cast<std::size_t>(at)];
-      if (list_.works[i].category == Category::memset) continue;
-      const bool alike = length(i) * 2 >= twin && length(i) <= twin * 2;
-      if (list_.works[i].category == Category::gemm && alike) run.push_back(i);
-      return;
+  void one_hots() {
+    for (const OneHotWork& one :
+         find_one_hots(timeline_, list_, [this](EventIndex op) -> const Shapes& { return shapes_of(op); })) {
+      if (result_.owner[one.work] != Owner::none) continue;
+      own(one.work, Owner::memory_bandwidth, one.left);
+      result_.one_hots.push_back(one.work);
     }
   }
 

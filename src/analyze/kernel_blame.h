@@ -25,6 +25,7 @@ struct KernelBlame {
   std::int64_t gathers = 0;
   std::int64_t layout_conversions = 0;
   std::vector<std::size_t> appends;   ///< works that copy a whole tensor to add little to it, of memory_bandwidth
+  std::vector<std::size_t> one_hots;  ///< works that write and read one-hot rows, of memory_bandwidth
   std::int64_t attention_copies = 0;  ///< long copies of what attention multiplies, as of heads repeated
   DenseTables tables;                 ///< owned by the optimizer
   bool network = false;               ///< runs_a_network(): then products with a vector are products with weights

@@ -108,6 +108,42 @@ TEST(NeedlessWork, concatenations_that_a_backward_pass_needs_are_left_alone) {
   for (const Finding& one : analysis.findings) EXPECT_LT(one.severity, 0.4) << one.title;
 }
 
+constexpr const char* kFill = "void at::native::vectorized_elementwise_kernel<2, at::native::FillFunctor<long>>";
+
+/// A product of 400 us, then 4096 numbers as rows of 8192, widened and multiplied with a tensor of `multiplied`.
+Analysis of_rows_of_numbers(const char* made_by, const char* multiplied) {
+  return of(stepped(6, [=](TimelineScene& scene) {
+    scene.within(
+        "aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 400'000); }, "[[4096, 64], [64, 64]]");
+    scene.within(made_by, EventKind::op, [&] {
+      scene.idle_host(1'000);
+      scene.within(
+          "aten::fill_", EventKind::op, [&] { scene.launch(kFill, 200'000); }, "[[4096, 8192], []]");
+    });
+    scene.within(
+        "aten::copy_", EventKind::op, [&] { scene.launch(kCast, 300'000); }, "[[4096, 8192], []]");
+    scene.within(
+        "aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 400'000); }, multiplied);
+  }));
+}
+
+TEST(NeedlessWork, one_hot_rows_are_neither_written_nor_multiplied) {
+  const Analysis analysis = of_rows_of_numbers("aten::one_hot", "[[8192, 4096], [4096, 64]]");
+  ASSERT_FALSE(analysis.findings.empty());
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.rule, "memory_bandwidth");
+  expect_gain(&finding, 1300.0 / (400 + 40));
+  EXPECT_THAT(finding.recommendations.front().snippet, testing::HasSubstr("index_add_"));
+}
+
+TEST(NeedlessWork, a_product_with_other_rows_stays) {
+  const Analysis analysis = of_rows_of_numbers("aten::one_hot", "[[4096, 64], [64, 64]]");
+  expect_gain(find(analysis, "memory_bandwidth"), 1300.0 / 800);
+  for (const Finding& one : of_rows_of_numbers("aten::zeros", "[[8192, 4096], [4096, 64]]").findings) {
+    EXPECT_LT(one.severity, 0.4) << one.title;
+  }
+}
+
 TEST(NeedlessWork, keys_and_values_repeated_for_every_head_are_read_where_they_are) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int layer = 0; layer < 8; ++layer) {

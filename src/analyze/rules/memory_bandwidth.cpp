@@ -1,5 +1,5 @@
 // Kernels that only move data: chains of elementwise kernels, each reading and writing everything once more, gathers,
-// conversions between layouts, and tensors copied whole to append to them.
+// conversions between layouts, tensors copied whole to append to them, and rows that hold one number.
 #include <algorithm>
 
 #include "analyze/rules/rules.h"
@@ -19,6 +19,14 @@ constexpr Advice kGrowInPlace = {
     nullptr,
     "cache[:, :, position] = k  # for language models: generate(..., cache_implementation='static')",
     nullptr,
+};
+constexpr Advice kIndexRows = {
+    AdviceKind::code,
+    "Pick or add rows by their number: a one-hot row is written and read whole for the one number it holds.",
+    nullptr,
+    "rows = table[number]  # for one_hot(number) @ table\n"
+    "sums = torch.zeros(classes, x.shape[1], device=x.device).index_add_(0, number, x)  # for one_hot(number).T @ x\n"
+    "loss = F.cross_entropy(scores, number, label_smoothing=0.1)  # takes numbers, too",
 };
 constexpr Advice kFuseChains = {
     AdviceKind::code,
@@ -67,10 +75,10 @@ constexpr Advice kGatherInOrder = {
     "index = jnp.sort(index)",
 };
 
-/// Avoidable time of copies for appending, a step: what was there before need not move at all.
-double appending_ns(const RankEvidence& rank) {
+/// Time a step of these works that need not be at all.
+double needless_ns(const RankEvidence& rank, std::span<const std::size_t> works) {
   double sum = 0;
-  for (const std::size_t i : rank.blame.appends) {
+  for (const std::size_t i : works) {
     const GpuWork& work = rank.list.works[i];
     if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
   }
@@ -110,9 +118,11 @@ void add_kinds(const KernelBlame& blame, Finding& finding) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double appending = appending_ns(rank);
-  const double by_fusing = std::max(0.0, avoidable_ns(rank, Owner::memory_bandwidth) - appending) * kSurelyReached;
-  const double lost = by_fusing + appending;
+  const double appending = needless_ns(rank, rank.blame.appends);
+  const double one_hot = needless_ns(rank, rank.blame.one_hots);
+  const double needless = appending + one_hot;  // nothing of it takes a compiler
+  const double by_fusing = std::max(0.0, avoidable_ns(rank, Owner::memory_bandwidth) - needless) * kSurelyReached;
+  const double lost = by_fusing + needless;
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const KernelBlame& blame = rank.blame;
@@ -121,11 +131,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
                    "Kernels that only move data take " + time_text(owned_ns(rank, Owner::memory_bandwidth)) +
                        " a step, about " + time_text(lost) + " (" + format_percent(lost / step) + ") of it avoidable");
   finding.evidence = {
-      time_fact("data_movement_per_step", "Elementwise chains, gathers, layout conversions and appending, per step",
+      time_fact("data_movement_per_step",
+                "Elementwise chains, gathers, layout conversions, appending and one-hot rows, per step",
                 owned_ns(rank, Owner::memory_bandwidth)),
   };
   const double own = own_passes_ns(rank) * kSurelyReached;
   finding.severity = std::min(finding.severity, std::max(severity_of(lost - own, step), kOwnPassesAtMost));
+  if (one_hot > 0) {
+    finding.evidence.push_back(
+        time_fact("one_hot_per_step", "Writing one-hot rows and multiplying or adding them up, per step", one_hot));
+  }
   if (own > 0) {
     finding.evidence.push_back(time_fact("own_passes_avoidable_per_step",
                                          "Of it in kernels of the program's own, which pass over memory one after "
@@ -143,6 +158,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
         time_fact("appending_per_step", "Copying tensors whole to append at most a 32nd to them, per step", appending));
   }
   add_kinds(blame, finding);
+  if (one_hot > by_fusing) advise(evidence, {kIndexRows}, finding);
   if (appending > by_fusing) advise(evidence, {kGrowInPlace}, finding);
   if (own > by_fusing / 2) advise(evidence, {kFuseOwnKernels}, finding);
   if (blame.chains > 0 && by_fusing >= 1)
@@ -151,6 +167,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (blame.gathers > 0 && blame.chains == 0) advise(evidence, {kFuseGathers}, finding);
   if (blame.gathers > 0) advise(evidence, {kGatherInOrder}, finding);
   if (appending > 0 && appending <= by_fusing) advise(evidence, {kGrowInPlace}, finding);
+  if (one_hot > 0 && one_hot <= by_fusing) advise(evidence, {kIndexRows}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::memory_bandwidth; }, finding);
   return {finding};
