@@ -1,5 +1,6 @@
 // Which kernels do avoidable work, and how much of their time would be left after the usual cure. Each work has one
-// owner, so that no time is promised twice: optimizer before attention before precision before memory_bandwidth.
+// owner, so that no time is promised twice: optimizer before attention before one-hot rows before precision before the
+// rest of memory_bandwidth.
 #pragma once
 
 #include <cstdint>
