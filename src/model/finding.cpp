@@ -3,8 +3,8 @@
 namespace warpmark {
 
 const char* severity_name(double severity) {
-  if (severity > 0.7) return "critical";
-  if (severity >= 0.4) return "warning";
+  if (severity > kCritical) return "critical";
+  if (severity >= kWarning) return "warning";
   return "note";
 }
 

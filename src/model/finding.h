@@ -45,6 +45,9 @@ struct Recommendation {
   std::optional<Gain> gain;  ///< of this recommendation alone, where it differs from the finding's
 };
 
+inline constexpr double kCritical = 0.7;  ///< above
+inline constexpr double kWarning = 0.4;   ///< from
+
 struct Finding {
   std::string rule;          ///< id of the rule: an interface
   std::string kind;          ///< kernel_efficiency, memory_bandwidth, data_loading, cpu_gpu_sync, multi_gpu_comm, ...

@@ -238,7 +238,7 @@ std::string steps_text(const Analysis& analysis, std::size_t steps) {
 
 Section summary_section(const Analysis& analysis) {
   Section section{"Summary", {}};
-  const bool healthy = analysis.findings.empty() || analysis.findings.front().severity < 0.4;
+  const bool healthy = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
   const Tone well = analysis.cautions.empty() ? Tone::good : Tone::warning;
   section.blocks.push_back(
       Paragraph{capitalized(analysis.verdict), healthy ? well : tone_of(analysis.findings.front())});

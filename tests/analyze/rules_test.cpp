@@ -303,6 +303,25 @@ TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
   EXPECT_TRUE(launches == nullptr || launches->severity < 0.1);
 }
 
+TEST(Rules, of_critical_findings_the_one_whose_cure_gains_most_comes_first) {
+  int step = 0;
+  const Analysis analysis = of(stepped(6, [&step](TimelineScene& scene) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, 50 << 20, 8'000'000, true);
+    ++step;
+    for (int i = 0; i < 360 + step % 2; ++i) {  // no two steps alike: no CUDA graph
+      scene.launch("void at::native::vectorized_elementwise_kernel<4, tanh>", 2'000);
+      scene.idle_host(20'000);
+    }
+  }));
+  const Finding* copies = find(analysis, "host_transfer");
+  const Finding* launches = find(analysis, "launch_overhead");
+  ASSERT_TRUE(copies != nullptr && launches != nullptr);
+  EXPECT_GT(copies->severity, kCritical);
+  EXPECT_GT(launches->severity, copies->severity);
+  EXPECT_GT(copies->gain.low, launches->gain.low);
+  EXPECT_EQ(copies, &analysis.findings.front());
+}
+
 TEST(Rules, launch_overhead_of_the_rank_that_others_wait_for_is_no_communication) {
   constexpr int kKernels = 200;
   const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
