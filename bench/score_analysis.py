@@ -72,13 +72,13 @@ def gain_of_cure(finding, label):
 
 
 def score(label, analysis, gain_of):
-    findings = sorted(analysis.get("findings", []), key=lambda f: -f["severity"])  # stable: ties keep their order
+    findings = analysis.get("findings", [])  # in the order in which they are reported
     first = findings[0] if findings else None
     row = {"name": label["name"], "injected": label["injected"], "split": label.get("split", ""),
            "first": first["rule"] if first else "-", "severity": first["severity"] if first else 0.0,
            "second": findings[1]["rule"] if len(findings) > 1 else "-", "measured": label.get("measured_speedup")}
     if label["injected"] == "none":
-        row["accepted"] = row["severity"] <= HEALTHY_SEVERITY
+        row["accepted"] = max((f["severity"] for f in findings), default=0.0) <= HEALTHY_SEVERITY
         return row
     row["accepted"] = row["first"] in label["accept"]
     chosen = gain_finding(findings, label, gain_of)

@@ -241,7 +241,7 @@ TEST(Cures, a_launch_that_waited_for_a_place_in_the_queue_is_no_host_time) {
     const std::int64_t begin = 1'000'000 + step * 4'600'000;
     scene.add({EventKind::annotation, begin, 4'600'000, "ProfilerStep#" + std::to_string(step)});
     for (std::int64_t i = 0; i < 50; ++i) {  // the last launch waits while the GPU works four fifths of the time
-      scene.add({EventKind::runtime_api, begin + i * 8'000, i < 49 ? 2'000 : 4'100'000, "cudaLaunchKernel",
+      scene.add({EventKind::runtime_api, begin + i * 3'000, i < 49 ? 2'000 : 4'440'000, "cudaLaunchKernel",
                  TimelineScene::kHost, ++id});
       scene.add({EventKind::kernel, begin + 10'000 + i * 92'000, 75'000, kFp32Product, stream, id});
     }

@@ -53,6 +53,21 @@ TEST(GainModels, a_narrow_tile_takes_more_samples_for_nothing) {
   EXPECT_LT(find(wide, "gpu_underused")->gain.high, 30);
 }
 
+TEST(GainModels, autocast_adds_to_what_the_host_dispatches) {
+  const auto of_products = [](const char* product, const char* op) {
+    return of(stepped(6, [=](TimelineScene& scene) {
+      scene.dispatch_ns = 20'000;
+      for (int i = 0; i < 20; ++i) {
+        scene.within(op, EventKind::op, [&] { scene.launch(product, 150'000); });
+      }
+    }));
+  };
+  const Analysis casts = of_products("ampere_sgemm_128x64_nn", "aten::mm");
+  expect_held(find(casts, "precision"), 150.0 / (20 * 2.5));
+  const Analysis doubles = of_products("ampere_dgemm_64x64_nn", "aten::mm");  // model.float(): nothing is cast
+  expect_held(find(doubles, "precision"), 150.0 / (150 * 0.14));
+}
+
 Analysis of_stages(int stages, int kinds) {
   int stage = 0;
   return of(stepped(stages, [&](TimelineScene& scene) {

@@ -141,7 +141,7 @@ TEST(Rules, launch_overhead_of_short_kernels) {
 
 TEST(Rules, precision_of_matrix_work_on_fp32_units) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
-    for (int i = 0; i < 20; ++i) scene.launch("ampere_sgemm_128x64_nn", 100'000);
+    for (int i = 0; i < 20; ++i) scene.launch("ampere_sgemm_128x64_nn", 400'000);
   }));
   expect_top(analysis, "precision", 12.0);
 }
