@@ -43,6 +43,18 @@ TEST(Imbalance, longer_samples_on_one_rank_are_spread_over_all) {
   EXPECT_LT(finding->gain.high, 4);
 }
 
+TEST(Imbalance, products_in_a_wider_type_on_one_rank_are_as_fast_as_on_others) {
+  const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < 9; ++i) {
+      scene.launch(rank == 0 ? kTensorGemm : "ampere_sgemm_128x64_nn", rank == 0 ? 100'000 : 1'000'000);
+    }
+  });
+  const Finding* finding = find(analysis, "load_imbalance");
+  expect_gain(finding, 9.05 / 0.95);
+  EXPECT_THAT(finding->title, testing::HasSubstr("multiplies in a wider type"));
+  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("same settings on all ranks"));
+}
+
 TEST(Imbalance, kernels_of_one_rank_alone_go) {
   const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
     for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, 100'000);

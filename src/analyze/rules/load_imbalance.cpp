@@ -17,6 +17,7 @@ namespace {
 // the borders of what was recorded, and choices of libraries by size.
 constexpr double kHardlyMore = 0.9;
 constexpr double kHardlyMoreShare = 0.05;
+constexpr double kWiderElsewhere = 0.1;  // of the late rank's products outside of tensor cores, on others
 constexpr double kNextToNothing = 0.05;  // of the late rank's own work: it does the program's, which cannot go
 
 constexpr Advice kSameWork = {
@@ -31,6 +32,13 @@ constexpr Advice kDealOut = {
     "Give all ranks the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
     "std::ranges::sort(items, by_cost);  // rank r takes items r, r + ranks, r + 2 * ranks, ...",
 };
+constexpr Advice kSameSettings = {
+    AdviceKind::code,
+    "Compute with the same settings on all ranks: this one multiplies in a wider type than the others.",
+    "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // on every rank, and NVIDIA_TF32_OVERRIDE the same",
+    "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
+    "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')  # in every process",
+};
 constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
 constexpr Advice kCompareMachines = {
     AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
@@ -42,7 +50,7 @@ struct Computing {
   double kernels = 0;
   double ns = 0;
 };
-using ByCategory = std::map<Category, Computing>;
+using ByKind = std::map<std::pair<Category, MatrixMath>, Computing>;
 using ByName = std::map<std::string_view, Computing>;
 
 /// The computing of a step by `key(work)`.
@@ -58,8 +66,8 @@ Sums computing_by(const RankEvidence& rank, Key key) {
   return sums;
 }
 
-ByCategory computing_of(const RankEvidence& rank) {
-  return computing_by<ByCategory>(rank, [](const GpuWork& work) { return work.category; });
+ByKind computing_of(const RankEvidence& rank) {
+  return computing_by<ByKind>(rank, [](const GpuWork& work) { return std::pair(work.category, work.math); });
 }
 
 /// Without the optimizer (it goes to no name), which runs once a step whatever there was to compute.
@@ -131,27 +139,42 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
     return &rank == &late_rank || does_the_same_more_often(of_late, kernels_of(rank));
   });
   if (more_often) return imbalance.explained_ns();
-  ByCategory usual_of;  // mean of the others
+  ByKind usual_of;  // mean of the others
   const auto others = static_cast<double>(evidence.ranks.size() - 1);
   for (const RankEvidence& rank : evidence.ranks) {
     if (&rank == &late_rank) continue;
-    for (const auto& [category, sum] : computing_of(rank)) {
-      usual_of[category].kernels += sum.kernels / others;
-      usual_of[category].ns += sum.ns / others;
+    for (const auto& [kind, sum] : computing_of(rank)) {
+      usual_of[kind].kernels += sum.kernels / others;
+      usual_of[kind].ns += sum.ns / others;
     }
   }
   double spread = 0;
-  for (const auto& [category, late] : computing_of(late_rank)) {
-    const Computing& usual = usual_of[category];
+  for (const auto& [kind, late] : computing_of(late_rank)) {
+    const Computing& usual = usual_of[kind];
     const double more = late.kernels - usual.kernels;
     if (more < std::max(kHardlyMore, kHardlyMoreShare * usual.kernels)) spread += std::max(0.0, late.ns - usual.ns);
   }
   return std::min(spread, imbalance.explained_ns());
 }
 
+double outside_tensor_cores_ns(const RankEvidence& rank) {
+  double sum = 0;
+  for (const auto& [kind, computing] : computing_of(rank)) {
+    if (kind.second == MatrixMath::simt_fp32 || kind.second == MatrixMath::simt_fp64) sum += computing.ns;
+  }
+  return sum;
+}
+
+/// The others' products, or most of them, are on tensor cores.
+bool multiplies_in_wider_type(const Evidence& evidence, const Imbalance& imbalance) {
+  const double late = outside_tensor_cores_ns(evidence.ranks[imbalance.latest]);
+  return late > imbalance.late_ns / 2 &&
+         median_of_others(evidence, imbalance.latest, outside_tensor_cores_ns) < kWiderElsewhere * late;
+}
+
 double kernels_a_step(const RankEvidence& rank) {
   double kernels = 0;
-  for (const auto& [category, sum] : computing_of(rank)) kernels += sum.kernels;
+  for (const auto& [kind, sum] : computing_of(rank)) kernels += sum.kernels;
   return kernels;
 }
 
@@ -173,6 +196,11 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
       kernels >= kClearlyMore * usual) {
     finding.evidence.push_back(count_fact("late_kernels", name_of(late) + ", kernels per step", kernels));
     finding.evidence.push_back(count_fact("usual_kernels", others + ", kernels per step", usual));
+  }
+  if (multiplies_in_wider_type(evidence, imbalance)) {
+    finding.evidence.push_back(time_fact("late_wide_products",
+                                         name_of(late) + ", products outside of tensor cores per step",
+                                         outside_tensor_cores_ns(late)));
   }
   const auto dispatch_of = [](const RankEvidence& rank) { return rank.dispatch_ns(); };
   if (const double usual = median_of_others(evidence, imbalance.latest, dispatch_of);
@@ -212,10 +240,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = late.undisturbed_step_ns();
   const double lost = std::min(imbalance.explained_ns(), step);
   if (lost <= 0.001 * step) return {};
+  const bool wider = multiplies_in_wider_type(evidence, imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 "Rank " + std::to_string(late.number()) + " has more work: the others wait " +
+                                 "Rank " + std::to_string(late.number()) +
+                                     (wider ? " multiplies in a wider type" : " has more work") + ": the others wait " +
                                      time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
   add_evidence(evidence, imbalance, finding);
+  if (wider) advise(evidence, {kSameSettings}, finding);
   advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
   show_works(
       late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
