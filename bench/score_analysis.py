@@ -21,7 +21,7 @@ import tempfile
 HEALTHY_SEVERITY = 0.4  # above it a finding is a warning
 WIDEST = 2.0            # high / low of a useful gain interval
 CURES = {"cuda graph": "cuda_graph", "torch.compile": "compile", "set_float32_matmul_precision": "tf32",
-         "on the gpu": "gpu_preprocessing", "decoded tensors": "gpu_preprocessing"}
+         "on the gpu": "gpu_preprocessing", "decoded tensors": "gpu_preprocessing", "for each all-reduce": "larger_batch"}
 
 
 def labels_of(path, split):

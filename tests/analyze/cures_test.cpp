@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analyze/analyze.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
@@ -317,6 +319,7 @@ TEST(Cures, more_communication_than_computation_wants_a_larger_batch) {
   expect_gain(finding, 16);
   EXPECT_TRUE(finding->gain.per_sample);
   EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("larger batch"));
+  EXPECT_FALSE(finding->recommendations.front().gain);  // it is the finding's
 }
 
 TEST(Cures, communication_in_line_with_computation_wants_to_be_overlapped) {
@@ -325,6 +328,9 @@ TEST(Cures, communication_in_line_with_computation_wants_to_be_overlapped) {
   expect_gain(finding, 3);
   EXPECT_FALSE(finding->gain.per_sample);
   EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("Overlap"));
+  const auto larger = std::ranges::find(finding->recommendations, "larger_batch", &Recommendation::id);
+  ASSERT_NE(larger, finding->recommendations.end());
+  EXPECT_TRUE(larger->gain && larger->gain->per_sample);
 }
 
 TEST(Cures, gradients_that_travel_over_the_host_are_communication) {

@@ -255,11 +255,16 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
   const bool torch = evidence.framework == Framework::pytorch;
   const LargerBatch larger = larger_batch(evidence, kMostTimes);
   const Recommendation reduce_less = {
-      AdviceKind::code,
-      torch ? "Reduce gradients less often: a larger batch per GPU, or accumulate over several."
-            : "Communicate less often: a larger batch or domain on each GPU.",
-      batch_snippet(evidence, larger.times,
-                    torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples")};
+      .kind = AdviceKind::code,
+      .text = torch ? "Reduce gradients less often: a larger batch per GPU, or accumulate over several."
+                    : "Communicate less often: a larger batch or domain on each GPU.",
+      .snippet =
+          batch_snippet(evidence, larger.times,
+                        torch ? "or: with model.no_sync(): loss.backward()" : "as much communication for more samples"),
+      .id = "larger_batch",
+      .gain = gain_per_sample(
+          larger, kPerSample,
+          fmt::format("replay with a batch {} times as large and the same communication", larger.times))};
   switch (exposure) {
     case Exposure::synchronized_norms:
       finding.evidence.push_back(
@@ -279,9 +284,8 @@ void recommend(const Evidence& evidence, Exposure exposure, const Causes& causes
       break;
     case Exposure::more_than_compute:
       finding.recommendations.push_back(reduce_less);
-      finding.gain = gain_per_sample(
-          larger, kPerSample,
-          fmt::format("replay with a batch {} times as large and the same communication", larger.times));
+      finding.recommendations.back().gain.reset();  // the finding's own
+      finding.gain = *reduce_less.gain;
       break;
     default: break;
   }
