@@ -88,6 +88,27 @@ TEST(GainModels, a_graph_holds_stages_of_a_few_kinds_that_come_again) {
   EXPECT_EQ(find(changing, "launch_overhead")->recommendations.front().id, "compile");
 }
 
+TEST(GainModels, a_graph_holds_what_several_ranks_launch_and_send_but_no_training) {
+  const auto of_ranks = [](bool trains, bool changes) {
+    int step = 0;
+    const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int) {
+      ++step;
+      for (int i = 0; i < 100 + (changes ? 10 * (step % 6) : 0); ++i) {
+        scene.idle_host(20'000);
+        scene.launch(kTensorGemm, 4'000);
+      }
+      scene.launch(kAllReduce, 20'000);
+      if (trains) scene.within("Optimizer.step#AdamW", EventKind::annotation, [&] { scene.launch("adam", 4'000); });
+    });
+    const Analysis analysis = analyze(session, {.tables = false});
+    const Finding* finding = find(analysis, "launch_overhead");
+    return finding == nullptr ? std::string() : finding->recommendations.front().id;
+  };
+  EXPECT_EQ(of_ranks(false, false), "cuda_graph");
+  EXPECT_EQ(of_ranks(true, false), "compile");
+  EXPECT_EQ(of_ranks(false, true), "compile");
+}
+
 constexpr const char* kSub = "void at::native::elementwise_kernel<128, 2, gpu_kernel_impl_nocast<CUDAFunctor_add>>";
 constexpr const char* kSquare = "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar_kernel_impl>";
 constexpr const char* kSum = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, sum_functor>>";

@@ -139,8 +139,12 @@ Launches launches_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
+/// Of several ranks all must. Graphs hold NCCL's collectives ("Using NCCL with CUDA Graphs", NCCL user guide), but
+/// those of a backward pass that DistributedDataParallel overlaps are not captured without changes to the program.
 bool repeats_exactly(const Evidence& evidence) {
-  return evidence.ranks.size() == 1 && repeats_exactly(evidence.rank());
+  const bool alone = evidence.ranks.size() == 1;
+  return std::ranges::all_of(
+      evidence.ranks, [alone](const RankEvidence& rank) { return (alone || !trains(rank)) && repeats_exactly(rank); });
 }
 
 void drop_dispatch(double share, Change& change) {
