@@ -195,25 +195,27 @@ struct HostActivity::Builder {
 
 namespace {
 
-void name_loading(std::vector<HostSegment>& segments, std::int64_t least_ns) {
+template <typename Predicate>
+void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predicate may_load) {
   std::int64_t sum = 0;
   for (const HostSegment& one : segments) {
-    if (is_dispatching(one.cause)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+    if (may_load(one.cause)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
   }
   if (sum < least_ns) return;
   for (HostSegment& one : segments) {
-    if (is_dispatching(one.cause)) one.cause = HostCause::data_loading;
+    if (may_load(one.cause)) one.cause = HostCause::data_loading;
   }
 }
 
 }  // namespace
 
-void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
-  name_loading(segments, std::max(kLongLoadingNs, step_ns / 40));
+void name_loading_before_upload(std::span<HostSegment> segments, std::int64_t step_ns) {
+  name_loading(segments, std::max(kLongLoadingNs, step_ns / 40), is_dispatching);
 }
 
-void name_loading_ahead_of_upload(std::vector<HostSegment>& segments, std::int64_t step_ns) {
-  name_loading(segments, std::max(kLongPreparingNs, step_ns / 10));
+void name_loading_ahead_of_upload(std::span<HostSegment> segments, std::int64_t step_ns) {
+  name_loading(segments, std::max(kLongPreparingNs, step_ns / 10),
+               [](HostCause cause) { return cause == HostCause::none || cause == HostCause::other; });
 }
 
 void name_round_trip(std::vector<HostSegment>& segments) {

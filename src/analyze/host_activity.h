@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -94,9 +95,10 @@ class HostActivity {
 /// Long host work that ends with an upload prepares the input, whether or not somebody named it so: renames the
 /// dispatching segments before an upload to data_loading if they (without recording costs) last longer than 300 us and
 /// a fortieth of a step.
-void name_loading_before_upload(std::vector<HostSegment>& segments, std::int64_t step_ns);
-/// The same before a work that only leads to an upload: if they last longer than 1 ms and a tenth of a step.
-void name_loading_ahead_of_upload(std::vector<HostSegment>& segments, std::int64_t step_ns);
+void name_loading_before_upload(std::span<HostSegment> segments, std::int64_t step_ns);
+/// The same before a work that only leads to an upload, of what the host does in no operator: if that lasts longer than
+/// 1 ms and a tenth of a step.
+void name_loading_ahead_of_upload(std::span<HostSegment> segments, std::int64_t step_ns);
 /// Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
 /// transfer.
 void name_round_trip(std::vector<HostSegment>& segments);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t kLongRowsNs = 4'000;  // shorter kernels are bound by latency, not by memory
 constexpr float kPickedRows = 0.1F;          // a product with one-hot rows only picks or adds up rows
-constexpr int kMostReaders = 16;             // a tensor above 2^31 bytes takes several launches a pass
+constexpr int kWorksAfter = 16;              // works after the rows; a tensor above 2^31 bytes takes several a pass
+constexpr double kConversion = 3;            // times writing the rows: it reads as much and writes half
 
 bool in_one_hot(const Timeline& timeline, const WorkList& list, EventIndex op) {
   for (; op != kNoEvent; op = list.parent[op]) {
@@ -18,55 +19,105 @@ bool in_one_hot(const Timeline& timeline, const WorkList& list, EventIndex op) {
   return false;
 }
 
-/// Elements of the largest input.
-std::int64_t most_elements(const Shapes& inputs) {
-  std::int64_t most = 0;
+/// Rows and classes: all dimensions but the last one are rows.
+struct RowsAndClasses {
+  std::int64_t rows = 0;
+  std::int64_t classes = 0;
+  bool operator==(const RowsAndClasses&) const = default;
+};
+
+RowsAndClasses rows_of(const std::vector<std::int64_t>& dims) {
+  if (dims.size() < 2 || dims.back() <= 0) return {};
+  return {elements_in(dims) / dims.back(), dims.back()};
+}
+
+RowsAndClasses largest(const Shapes& inputs) {
+  RowsAndClasses most;
   for (const std::vector<std::int64_t>& dims : inputs) {
-    if (dims.size() >= 2) most = std::max(most, elements_in(dims));
+    const RowsAndClasses one = rows_of(dims);
+    if (one.rows * one.classes > most.rows * most.classes) most = one;
   }
   return most;
 }
 
-bool reads_rows(const Shapes& inputs, std::int64_t elements) {
-  return std::ranges::any_of(inputs, [elements](const std::vector<std::int64_t>& dims) {
-    return dims.size() >= 2 && elements_in(dims) == elements;
+bool reads_rows(const Shapes& inputs, const RowsAndClasses& rows, bool or_transposed) {
+  return std::ranges::any_of(inputs, [&](const std::vector<std::int64_t>& dims) {
+    const RowsAndClasses one = rows_of(dims);
+    return one == rows || (or_transposed && one == RowsAndClasses{rows.classes, rows.rows});
   });
 }
 
-bool converts_rows(const Timeline& timeline, const GpuWork& work) {
-  return is_elementwise(work.category) && contains_any(timeline.name_of(work.event), {"copy"});
-}
+/// The works of one call of one_hot and what follows, in order.
+class Follower {
+ public:
+  Follower(const Timeline& timeline, const WorkList& list, const std::function<const Shapes&(EventIndex)>& shapes_of)
+      : timeline_(timeline), list_(list), shapes_of_(shapes_of) {}
+
+  std::vector<OneHotWork> run() {
+    for (const std::size_t i : works_of_main_stream(list_)) {
+      const GpuWork& work = list_.works[i];
+      if (is_host_copy(work.category)) continue;
+      if (work.op != kNoEvent && in_one_hot(timeline_, list_, work.op)) {
+        write(i);
+      } else if (reach_ > 0) {
+        --reach_;
+        if (length(i) > kLongRowsNs && !read(i)) reach_ = 0;
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t length(std::size_t i) const { return list_.works[i].end - list_.works[i].start; }
+
+  void write(std::size_t i) {
+    if (!writing_) rows_ = {}, written_ns_ = 0, converted_ = false;
+    writing_ = true;
+    reach_ = kWorksAfter;
+    const RowsAndClasses rows = largest(shapes_of_(list_.works[i].op));
+    if (rows.rows * rows.classes > rows_.rows * rows_.classes) rows_ = rows;
+    if (length(i) <= kLongRowsNs) return;
+    written_ns_ += length(i);
+    found_.push_back({i, 0.0F});
+  }
+
+  /// A conversion; sums and products only of what was converted, as one-hot rows are integers. Scores of the same
+  /// classes are read by a softmax or a maximum first, which ends this.
+  bool read(std::size_t i) {
+    writing_ = false;
+    const GpuWork& work = list_.works[i];
+    const bool copies = is_elementwise(work.category) && contains_any(timeline_.name_of(work.event), {"copy"});
+    const Shapes& inputs = shapes_of_(work.op);
+    if (copies) {
+      const bool known = rows_.rows > 0 ? reads_rows(inputs, rows_, false) : !converted_;
+      if (!known || static_cast<double>(length(i)) > kConversion * static_cast<double>(written_ns_)) return false;
+      converted_ = true;
+      found_.push_back({i, 0.0F});
+      return true;
+    }
+    const bool adds_up = work.op != kNoEvent && contains_any(timeline_.name_of(work.op), {"aten::sum", "aten::mean"});
+    const bool product = work.category == Category::gemm;
+    if (!converted_ || rows_.rows == 0 || !(product || adds_up) || !reads_rows(inputs, rows_, product)) return false;
+    found_.push_back({i, kPickedRows});
+    return true;
+  }
+
+  const Timeline& timeline_;
+  const WorkList& list_;
+  const std::function<const Shapes&(EventIndex)>& shapes_of_;
+  std::vector<OneHotWork> found_;
+  RowsAndClasses rows_;  // unknown: none
+  std::int64_t written_ns_ = 0;
+  int reach_ = 0;
+  bool writing_ = false;
+  bool converted_ = false;
+};
 
 }  // namespace
 
 std::vector<OneHotWork> find_one_hots(const Timeline& timeline, const WorkList& list,
                                       const std::function<const Shapes&(EventIndex)>& shapes_of) {
-  std::vector<OneHotWork> found;
-  std::int64_t elements = 0;  // of the rows that were written last
-  int readers = kMostReaders;
-  for (const std::size_t i : works_of_main_stream(list)) {
-    const GpuWork& work = list.works[i];
-    const bool is_short = work.end - work.start <= kLongRowsNs;
-    if (work.op != kNoEvent && in_one_hot(timeline, list, work.op)) {
-      if (readers > 0) elements = 0;
-      elements = std::max(elements, most_elements(shapes_of(work.op)));
-      readers = 0;
-      if (!is_short) found.push_back({i, 0.0F});
-      continue;
-    }
-    if (readers >= kMostReaders || is_short) continue;
-    const bool known = elements > 0 && reads_rows(shapes_of(work.op), elements);
-    if (converts_rows(timeline, work) && (known || (elements == 0 && readers == 0))) {
-      found.push_back({i, 0.0F});
-    } else if (known && (work.category == Category::gemm || work.category == Category::reduction)) {
-      found.push_back({i, kPickedRows});
-    } else {
-      readers = kMostReaders;
-      continue;
-    }
-    ++readers;
-  }
-  return found;
+  return Follower(timeline, list, shapes_of).run();
 }
 
 }  // namespace warpmark::analyze

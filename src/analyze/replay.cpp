@@ -104,13 +104,13 @@ class HostTime {
     if (from.downloads) {
       to.uploads ? name_round_trip(segments_) : name_work_on_download(segments_);
     } else if (to.uploads) {
-      name_loading_before_upload(segments_, step_ns_);
+      name_loading_before_upload(unblocked(from, to), step_ns_);
     } else if (to.downloads && to.track != from.track) {
       name_room_for_download(segments_);
     } else if (from.reads && to.reads) {
       name_picking(segments_);
     }
-    if (to.leads_to_upload && !from.downloads) name_loading_ahead_of_upload(segments_, step_ns_);
+    if (to.leads_to_upload && !from.downloads) name_loading_ahead_of_upload(unblocked(from, to), step_ns_);
     std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
     if (from.blocks && to.launch != from.launch) {
@@ -168,6 +168,17 @@ class HostTime {
   bool is_throttled(const HostSegment& segment, const Order& from) const {
     if (segment.event == kNoEvent || timeline_.events.kind[segment.event] != EventKind::os_call) return false;
     return from.pending_until > segment.end + kPendingSlackNs;
+  }
+
+  /// The segments in which the host may have worked: none where the GPU holds it back or the queue is full, and not the
+  /// call that waited for a place in it.
+  std::span<HostSegment> unblocked(const Order& from, const Order& to) {
+    if (held_back_ || queue_full_.covered(from.launch, to.launch) > 0) return {};
+    std::size_t first = 0;
+    if (blocked_by_queue(from) > 0) {
+      while (first < segments_.size() && segments_[first].start < from.launch_end) ++first;
+    }
+    return std::span(segments_).subspan(first);
   }
 
   /// A launch call that lasts long while the GPU is busy waited for a place in the queue.

@@ -184,10 +184,11 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
 }
 
 /// A batch is often made before the first launches of a step (zeroed gradients, draws on the GPU), and uploaded after
-/// them.
+/// them. A graph is one launch.
 void mark_leading_to_upload(const Timeline& timeline, std::vector<GpuWork>& works) {
-  constexpr std::size_t kMostLaunches = 8;
+  constexpr int kMostLaunches = 8;
   constexpr std::int64_t kMostBetweenNs = 1'000'000;
+  constexpr std::int64_t kBatchBytes = 64 << 10;  // less are indices, lengths and settings
   const EventColumns& events = timeline.events;
   std::map<std::uint32_t, std::vector<std::size_t>> launched;  // by thread
   for (std::size_t i = 0; i < works.size(); ++i) {
@@ -197,11 +198,16 @@ void mark_leading_to_upload(const Timeline& timeline, std::vector<GpuWork>& work
   for (auto& [thread, order] : launched) {
     std::ranges::stable_sort(order, {}, time);
     for (std::size_t at = 0; at < order.size(); ++at) {
-      if (!uploads(timeline, works[order[at]])) continue;
-      for (std::size_t back = 1; back <= std::min(at, kMostLaunches); ++back) {
-        GpuWork& before = works[order[at - back]];
-        const bool ends = is_host_copy(before.category) || time(order[at]) - time(order[at - back]) > kMostBetweenNs;
-        if (ends) break;
+      const GpuWork& upload = works[order[at]];
+      if (!uploads(timeline, upload) || events.value[upload.event] < kBatchBytes) continue;
+      EventIndex launch = upload.launch;
+      int launches = 0;
+      for (std::size_t back = at; back-- > 0;) {
+        GpuWork& before = works[order[back]];
+        launches += before.launch != launch;
+        launch = before.launch;
+        const bool far = launches > kMostLaunches || time(order[at]) - time(order[back]) > kMostBetweenNs;
+        if (far || is_host_copy(before.category) || launch == upload.launch) break;
         before.leads_to_upload = true;
       }
     }

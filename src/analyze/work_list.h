@@ -25,7 +25,7 @@ struct GpuWork {
   bool in_optimizer = false;  ///< launched inside an optimizer's step
   bool exchanges = false;     ///< a collective, or between two of them inside an optimizer's step
   bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
-  bool leads_to_upload = false;  ///< its thread uploads data within a few launches, and nothing is read before
+  bool leads_to_upload = false;  ///< its thread uploads a batch within a few launches, and copies nothing before
 };
 
 struct WorkList {

@@ -64,6 +64,16 @@ TEST(GainModels, autocast_adds_to_what_the_host_dispatches) {
   };
   const Analysis casts = of_products("ampere_sgemm_128x64_nn", "aten::mm");
   expect_held(find(casts, "precision"), 150.0 / (20 * 2.5));
+  const auto with_work_after = [](const char* range) {  // 6 ms of the host's own, once a step
+    return of(stepped(6, [=](TimelineScene& scene) {
+      for (int i = 0; i < 20; ++i) scene.launch("ampere_sgemm_128x64_nn", 1'000'000);
+      scene.range(range, 6'000'000);
+    }));
+  };
+  for (const char* range : {"evaluation", "Optimizer.step#Own"}) {
+    const Analysis analysis = with_work_after(range);
+    expect_held(find(analysis, "precision"), 20.0 / 6.1);
+  }
   const Analysis doubles = of_products("ampere_dgemm_64x64_nn", "aten::mm");  // model.float(): nothing is cast
   expect_held(find(doubles, "precision"), 150.0 / (150 * 0.14));
 }

@@ -142,5 +142,41 @@ TEST(WaitsForRelease, belong_to_the_memory_that_is_given_back) {
   EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
 }
 
+/// Products of 12 ms on FP32 units, whose last launch waits for a place in the queue; then `between` short kernels and
+/// the next batch's upload.
+Analysis of_full_queue(int between) {
+  TimelineScene scene;
+  const std::uint32_t stream = scene.stream(7);
+  std::uint32_t id = 0;
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const std::int64_t begin = 1'000'000 + step * 12'100'000;
+    scene.add({EventKind::annotation, begin, 12'100'000, "ProfilerStep#" + std::to_string(step)});
+    for (std::int64_t i = 0; i < 50; ++i) {
+      const std::int64_t call = i < 49 ? 2'000 : 11'700'000;
+      scene.add({EventKind::runtime_api, begin + i * 3'000, call, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+      scene.add({EventKind::kernel, begin + 10'000 + i * 240'000, 240'000, "ampere_sgemm_128x64_nn", stream, id});
+    }
+    const std::int64_t after = begin + 12'000'000;
+    for (std::int64_t i = 0; i <= between; ++i) {
+      const bool last = i == between;
+      const char* call = last ? "cudaMemcpyAsync" : "cudaLaunchKernel";
+      scene.add({EventKind::runtime_api, after + i * 5'000, 2'000, call, TimelineScene::kHost, ++id});
+      const EventKind kind = last ? EventKind::memcpy : EventKind::kernel;
+      scene.add({kind, after + 20'000 + i * 5'000, 2'000, last ? "Memcpy HtoD" : "draw", stream, id, last ? 1 << 20 : 0,
+                 last ? copy_detail(CopyKind::host_to_device, HostMemory::pinned) : 0});
+    }
+  }
+  return of(scene.build());
+}
+
+TEST(HiddenWaits, for_a_place_in_the_queue_are_no_loading) {
+  for (const int between : {0, 3}) {
+    const Analysis analysis = of_full_queue(between);
+    const Finding* finding = find(analysis, "precision");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_GT(finding->gain.low, 4) << between;
+  }
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

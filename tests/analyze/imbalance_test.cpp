@@ -55,6 +55,15 @@ TEST(Imbalance, products_in_a_wider_type_on_one_rank_are_as_fast_as_on_others) {
   EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("same settings on all ranks"));
 }
 
+TEST(Imbalance, further_products_in_a_wider_type_are_more_work) {
+  const Analysis analysis = late_by(6'000'000, [](TimelineScene& scene, int rank) {
+    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 300'000);
+    for (int i = 0; i < (rank == 0 ? 0 : 3); ++i) scene.launch("ampere_sgemm_128x64_nn", 2'000'000);
+  });
+  ASSERT_NE(find(analysis, "load_imbalance"), nullptr);
+  EXPECT_THAT(find(analysis, "load_imbalance")->title, testing::HasSubstr("has more work"));
+}
+
 TEST(Imbalance, kernels_of_one_rank_alone_go) {
   const Analysis analysis = late_by(8'100'000, [](TimelineScene& scene, int rank) {
     for (int i = 0; i < 9; ++i) scene.launch(kTensorGemm, 100'000);

@@ -139,6 +139,10 @@ TEST(NeedlessWork, one_hot_rows_are_neither_written_nor_multiplied) {
 TEST(NeedlessWork, a_product_with_other_rows_stays) {
   const Analysis analysis = of_rows_of_numbers("aten::one_hot", "[[4096, 64], [64, 64]]");
   expect_gain(find(analysis, "memory_bandwidth"), 1300.0 / 800);
+  // As many elements in other dimensions.
+  const Analysis as_many = of_rows_of_numbers("aten::one_hot", "[[2048, 16384], [16384, 64]]");
+  expect_gain(find(as_many, "memory_bandwidth"), 1300.0 / 800);
+  EXPECT_NEAR(find(as_many, "memory_bandwidth")->gain.high, find(analysis, "memory_bandwidth")->gain.high, 0.01);
   for (const Finding& one : of_rows_of_numbers("aten::zeros", "[[8192, 4096], [4096, 64]]").findings) {
     EXPECT_LT(one.severity, 0.4) << one.title;
   }

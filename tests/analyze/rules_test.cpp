@@ -73,23 +73,37 @@ TEST(Rules, data_loading_without_a_name_before_an_upload) {
              "data_loading", 2.0);
 }
 
-/// A batch made outside of all operators, then a draw on the GPU and, unless `reads` comes between, its upload.
-Analysis of_batch_made_before_a_draw(std::int64_t host_ns, bool reads) {
+struct BatchBeforeADraw {
+  std::int64_t host_ns = 4'000'000;
+  EventKind within = EventKind::python;
+  std::int64_t bytes = 1 << 20;
+  bool reads = false;
+  int graph = 0;  ///< kernels in one launch
+};
+
+/// A batch made on the host, then a draw on the GPU and, unless something is read between, its upload.
+Analysis of_batch(const BatchBeforeADraw& batch) {
   return of(stepped(6, [&](TimelineScene& scene) {
-    scene.range("draw", host_ns, EventKind::python);
-    scene.launch("distribution_elementwise_kernel", 2'000);
-    if (reads) scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, true);
-    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 50'000, false);
+    scene.range("draw", batch.host_ns, batch.within);
+    if (batch.graph > 0) scene.replay(std::vector<std::string>(static_cast<std::size_t>(batch.graph), "draw"), 1'000);
+    if (batch.graph == 0) scene.launch("distribution_elementwise_kernel", 2'000);
+    if (batch.reads) scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, true);
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, batch.bytes, 50'000, false);
     healthy_work(scene);
   }));
 }
 
+bool is_loading(const Analysis& analysis) {
+  return !analysis.findings.empty() && analysis.findings.front().rule == "data_loading";
+}
+
 TEST(Rules, data_loading_before_a_few_launches_that_lead_to_an_upload) {
-  expect_top(of_batch_made_before_a_draw(4'000'000, false), "data_loading", 2.0);
-  const Analysis short_one = of_batch_made_before_a_draw(900'000, false);  // as long as Python takes to glue a model
-  EXPECT_EQ(find(short_one, "data_loading"), nullptr);
-  const Analysis read = of_batch_made_before_a_draw(4'000'000, true);
-  EXPECT_TRUE(read.findings.empty() || read.findings.front().rule != "data_loading");
+  expect_top(of_batch({}), "data_loading", 2.0);
+  EXPECT_TRUE(is_loading(of_batch({.graph = 20})));          // one launch
+  EXPECT_FALSE(is_loading(of_batch({.host_ns = 900'000})));  // as long as Python takes to glue a model
+  EXPECT_FALSE(is_loading(of_batch({.reads = true})));
+  EXPECT_FALSE(is_loading(of_batch({.bytes = 4096})));            // indices
+  EXPECT_FALSE(is_loading(of_batch({.within = EventKind::op})));  // an operator's own way to its launch
 }
 
 TEST(Rules, host_transfer_from_pageable_memory) {

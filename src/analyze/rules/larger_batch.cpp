@@ -1,6 +1,7 @@
-// Model: the host does the same whatever the batch, and so do the optimizer, collectives, and passes over weights
-// (casts, gradients). Any other kernel needs of the GPU, per batch, what its time is beyond that of an empty kernel, on
-// the multiprocessors that its blocks occupy; a larger batch first fills the others.
+// Model: whatever the batch the host does the same but for loading and uploading it, and so do the optimizer,
+// collectives, and passes over weights (casts, gradients). Any other kernel needs of the GPU, per batch, what its time
+// is beyond that of an empty kernel, on the multiprocessors that its blocks occupy; a larger batch first fills the
+// others.
 #include "analyze/rules/larger_batch.h"
 
 #include <algorithm>
@@ -159,9 +160,11 @@ double gain_of(const Evidence& evidence, const Needs& needs, int times) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     open_columns(rank, change.ranks[r]);
+    change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::data_loading)] *= times;
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      if (needs[r][i] < 0) continue;
       const GpuWork& work = rank.list.works[i];
+      if (uploads(*rank.timeline, work)) change.ranks[r].duration_scale[i] *= static_cast<float>(times);
+      if (needs[r][i] < 0) continue;
       const auto length = static_cast<double>(std::max<std::int64_t>(1, work.end - work.start));
       change.ranks[r].duration_scale[i] =
           static_cast<float>(std::max(length, kEmptyKernelNs + times * needs[r][i]) / length);

@@ -157,19 +157,29 @@ double to_be_spread_ns(const Evidence& evidence, const Imbalance& imbalance) {
   return std::min(spread, imbalance.explained_ns());
 }
 
-double outside_tensor_cores_ns(const RankEvidence& rank) {
-  double sum = 0;
+Computing products_of(const RankEvidence& rank, bool on_tensor_cores) {
+  Computing sum;
   for (const auto& [kind, computing] : computing_of(rank)) {
-    if (kind.second == MatrixMath::simt_fp32 || kind.second == MatrixMath::simt_fp64) sum += computing.ns;
+    const MatrixMath math = kind.second;
+    const bool on = math == MatrixMath::tensor_tf32 || math == MatrixMath::tensor_half;
+    if (on != on_tensor_cores || (!on && math != MatrixMath::simt_fp32 && math != MatrixMath::simt_fp64)) continue;
+    sum.kernels += computing.kernels;
+    sum.ns += computing.ns;
   }
   return sum;
 }
 
-/// The others' products, or most of them, are on tensor cores.
+double wide_ns(const RankEvidence& rank) { return products_of(rank, false).ns; }
+
+/// The others compute the same products, or most of them, on tensor cores: this rank has as many fewer there.
 bool multiplies_in_wider_type(const Evidence& evidence, const Imbalance& imbalance) {
-  const double late = outside_tensor_cores_ns(evidence.ranks[imbalance.latest]);
-  return late > imbalance.late_ns / 2 &&
-         median_of_others(evidence, imbalance.latest, outside_tensor_cores_ns) < kWiderElsewhere * late;
+  const RankEvidence& late = evidence.ranks[imbalance.latest];
+  const Computing wide = products_of(late, false);
+  if (wide.ns <= imbalance.late_ns / 2) return false;
+  if (median_of_others(evidence, imbalance.latest, wide_ns) > kWiderElsewhere * wide.ns) return false;
+  const auto narrow = [](const RankEvidence& rank) { return products_of(rank, true).kernels; };
+  const double missing = median_of_others(evidence, imbalance.latest, narrow) - narrow(late);
+  return missing >= wide.kernels / 2;
 }
 
 double kernels_a_step(const RankEvidence& rank) {
@@ -198,9 +208,8 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
     finding.evidence.push_back(count_fact("usual_kernels", others + ", kernels per step", usual));
   }
   if (multiplies_in_wider_type(evidence, imbalance)) {
-    finding.evidence.push_back(time_fact("late_wide_products",
-                                         name_of(late) + ", products outside of tensor cores per step",
-                                         outside_tensor_cores_ns(late)));
+    finding.evidence.push_back(
+        time_fact("late_wide_products", name_of(late) + ", products outside of tensor cores per step", wide_ns(late)));
   }
   const auto dispatch_of = [](const RankEvidence& rank) { return rank.dispatch_ns(); };
   if (const double usual = median_of_others(evidence, imbalance.latest, dispatch_of);

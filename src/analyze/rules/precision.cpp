@@ -1,5 +1,8 @@
 // Matrix products and convolutions that do not run on tensor cores, or run there on inputs wider than needed.
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "analyze/rules/rules.h"
 
@@ -140,20 +143,51 @@ void add_times(std::initializer_list<NamedTime> times, Finding& finding) {
 /// weight) and backward two, which are four operators more for three products. Programs that were limited by the host
 /// once their products had 16 bits took 1.37 times as long as the host had for the step in FP32 (middle of eleven).
 constexpr double kDispatchUnderAutocast = 2.5;
+constexpr double kUsualAtMost = 2;  // times the median: what the host does beside, after a product, is no cast
+
+/// All that WhatIf::dispatch_scale scales.
+double dispatch_after(const ReplayWork& work) {
+  double sum = 0;
+  for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none, HostCause::optimizer}) {
+    sum += static_cast<double>(work.host_ns[static_cast<std::size_t>(cause)]);
+  }
+  return sum;
+}
+
+/// Casts of what products read: the host's way to the next launch is as much longer as the usual way is. Products that
+/// a graph holds were cast when it was captured; FP64 becomes FP32 without.
+void add_casts(const RankEvidence& rank, double success, WhatIf& change) {
+  std::map<EventIndex, int> launched;
+  for (const GpuWork& work : rank.list.works) ++launched[work.launch];
+  std::vector<std::pair<std::size_t, double>> after;  // of each product
+  for (const ReplayWork& one : rank.replay.works()) {
+    const GpuWork& work = rank.list.works[one.work];
+    const bool cast = rank.blame.owner[one.work] == Owner::precision && work.math != MatrixMath::simt_fp64;
+    if (cast && launched[work.launch] == 1 && dispatch_after(one) > 0)
+      after.emplace_back(one.work, dispatch_after(one));
+  }
+  if (after.empty()) return;
+  std::vector<double> sorted;
+  for (const auto& [work, ns] : after) sorted.push_back(ns);
+  const auto middle = sorted.begin() + std::ssize(sorted) / 2;
+  std::ranges::nth_element(sorted, middle);
+  for (const auto& [work, ns] : after) {
+    const double grows = (kDispatchUnderAutocast - 1) * std::min(1.0, kUsualAtMost * *middle / ns);
+    change.dispatch_scale[work] *= static_cast<float>(1 + success * grows);
+  }
+}
 
 /// 16 bits speed up the matrix work and halve the bytes of all that surrounds it.
 void narrow_to_16_bits(const Evidence& evidence, double success, Change& change) {
   shrink_owned(evidence, Owner::precision, success, change);
   const bool casts = evidence.framework == Framework::pytorch && !evidence.compiled;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    WhatIf& rank = change.ranks[r];
+    std::vector<float>& scale = change.ranks[r].duration_scale;
     const KernelBlame& blame = evidence.ranks[r].blame;
-    for (std::size_t i = 0; i < rank.duration_scale.size(); ++i) {
-      rank.duration_scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.narrow[i]), success));
-      const bool is_cast =
-          casts && blame.owner[i] == Owner::precision && evidence.ranks[r].list.works[i].math != MatrixMath::simt_fp64;
-      if (is_cast) rank.dispatch_scale[i] *= static_cast<float>(scaled(kDispatchUnderAutocast, success));
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.narrow[i]), success));
     }
+    if (casts) add_casts(evidence.ranks[r], success, change.ranks[r]);
   }
 }
 
