@@ -1,6 +1,5 @@
 // Matrix products and convolutions that do not run on tensor cores, or run there on inputs wider than needed.
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -157,14 +156,17 @@ double dispatch_after(const ReplayWork& work) {
 /// Casts of what products read: the host's way to the next launch is as much longer as the usual way is. Products that
 /// a graph holds were cast when it was captured; FP64 becomes FP32 without.
 void add_casts(const RankEvidence& rank, double success, WhatIf& change) {
-  std::map<EventIndex, int> launched;
-  for (const GpuWork& work : rank.list.works) ++launched[work.launch];
+  const std::vector<ReplayWork>& works = rank.replay.works();  // those of one launch stand together
+  const auto launch = [&](std::size_t at) {
+    return at < works.size() ? rank.list.works[works[at].work].launch : kNoEvent;
+  };
   std::vector<std::pair<std::size_t, double>> after;  // of each product
-  for (const ReplayWork& one : rank.replay.works()) {
-    const GpuWork& work = rank.list.works[one.work];
-    const bool cast = rank.blame.owner[one.work] == Owner::precision && work.math != MatrixMath::simt_fp64;
-    if (cast && launched[work.launch] == 1 && dispatch_after(one) > 0)
-      after.emplace_back(one.work, dispatch_after(one));
+  for (std::size_t at = 0; at < works.size(); ++at) {
+    const std::size_t i = works[at].work;
+    if (rank.blame.owner[i] != Owner::precision || rank.list.works[i].math == MatrixMath::simt_fp64) continue;
+    const bool alone =
+        launch(at) != kNoEvent && launch(at) != launch(at + 1) && (at == 0 || launch(at) != launch(at - 1));
+    if (const double ns = dispatch_after(works[at]); alone && ns > 0) after.emplace_back(i, ns);
   }
   if (after.empty()) return;
   std::vector<double> sorted;
