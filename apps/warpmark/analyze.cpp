@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "model/finding.h"
 #include "model/json_analysis.h"
 #include "profile/read_session.h"
 #include "report/analysis_report.h"
@@ -39,9 +40,6 @@ constexpr OptionSpec kAnalyzeOptions[] = {
      "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
      "note warning critical"},
 };
-
-constexpr double kWarning = 0.4;
-constexpr double kCritical = 0.7;
 
 /// Findings above the returned severity fail the gate; a name fails on findings that bad.
 Result<double> gate_of(const std::string& text) {

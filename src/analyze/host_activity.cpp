@@ -214,13 +214,12 @@ void name_loading_before_upload(std::span<HostSegment> segments, std::int64_t st
 }
 
 void name_loading_ahead_of_upload(std::span<HostSegment> segments, std::int64_t step_ns) {
-  name_loading(segments, std::max(kLongPreparingNs, step_ns / 10),
-               [](HostCause cause) { return cause == HostCause::none || cause == HostCause::other; });
+  name_loading(segments, std::max(kLongPreparingNs, step_ns / 10), is_unrecorded);
 }
 
 void name_round_trip(std::vector<HostSegment>& segments) {
   for (HostSegment& one : segments) {
-    if (is_dispatching(one.cause) || one.cause == HostCause::optimizer) one.cause = HostCause::transfer;
+    if (is_dispatching_anything(one.cause)) one.cause = HostCause::transfer;
   }
 }
 
@@ -241,7 +240,7 @@ void name_room_for_download(std::vector<HostSegment>& segments) { name_long_work
 
 void name_picking(std::vector<HostSegment>& segments) {
   for (HostSegment& one : segments) {
-    const bool glue = one.cause == HostCause::none || one.cause == HostCause::other;
+    const bool glue = is_unrecorded(one.cause);
     if (one.cause == HostCause::dispatch || (glue && one.end - one.start < kShortGlueNs))
       one.cause = HostCause::reading;
   }
@@ -339,7 +338,7 @@ void HostActivity::put_over(Track& track, const std::vector<const HiddenWait*>& 
     std::int64_t at = wait->start;
     while (at < wait->end) {  // piece by piece of what lies under it
       const std::int64_t until = next < under.time.size() ? std::min(wait->end, under.time[next]) : wait->end;
-      const bool unexplained = cause == HostCause::none || cause == HostCause::other;
+      const bool unexplained = is_unrecorded(cause);
       if (unexplained) add(at, cause_of(*wait), wait->event);
       take_until(until);
       if (unexplained && until == wait->end) add(until, cause, event);

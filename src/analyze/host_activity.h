@@ -88,9 +88,17 @@ class HostActivity {
   DebugModes modes_;
 };
 
+/// Host time in no operator or call.
+[[nodiscard]] constexpr bool is_unrecorded(HostCause cause) {
+  return cause == HostCause::none || cause == HostCause::other;
+}
 /// Host time of the glue between operators: dispatching, or nothing that was recorded.
 [[nodiscard]] constexpr bool is_dispatching(HostCause cause) {
-  return cause == HostCause::dispatch || cause == HostCause::other || cause == HostCause::none;
+  return cause == HostCause::dispatch || is_unrecorded(cause);
+}
+/// Also in an optimizer's step.
+[[nodiscard]] constexpr bool is_dispatching_anything(HostCause cause) {
+  return is_dispatching(cause) || cause == HostCause::optimizer;
 }
 /// Long host work that ends with an upload prepares the input, whether or not somebody named it so: renames the
 /// dispatching segments before an upload to data_loading if they (without recording costs) last longer than 300 us and

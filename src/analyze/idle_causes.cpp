@@ -95,7 +95,7 @@ class Explainer {
     // A hook that exchanges gradients within the optimizer's step updates nothing.
     if (segment.cause == HostCause::optimizer && exchanges_) segment.cause = HostCause::dispatch;
     const bool reads = segment.cause == HostCause::reading;
-    const bool by_recording = is_dispatching(segment.cause) || reads || segment.cause == HostCause::optimizer;
+    const bool by_recording = is_dispatching_anything(segment.cause) || reads;
     if (segment.cause != HostCause::data_loading) debt_ = std::min(debt_ + segment.recording_ns, kMostDebtNs);
     if (input_.correct_recording_cost && by_recording) {
       const std::int64_t length = rest.end - rest.start;

@@ -45,10 +45,9 @@ constexpr double kPassOfReduction = 0.6;  // of the longest kernel
 // Without a backward pass a row's reduction ends no pass while the row fits into registers, but what is then reduced in
 // the other direction is read again, by one pass for a maximum and a sum.
 constexpr double kReductionAgain = 0.1;
-constexpr std::int64_t kBandwidthBoundNs = 4'000;  // shorter kernels are bound by latency, not by memory
-constexpr float kFusedDispatch = 0.1F;             // one call instead of about ten
-constexpr float kScoreProduct = 0.45F;             // the products themselves, which a fused kernel feeds from registers
-constexpr int kWideningReach = 12;                 // copies, scaling and casts of Q and K, and making the mask
+constexpr float kFusedDispatch = 0.1F;  // one call instead of about ten
+constexpr float kScoreProduct = 0.45F;  // the products themselves, which a fused kernel feeds from registers
+constexpr int kWideningReach = 12;      // copies, scaling and casts of Q and K, and making the mask
 
 struct ScoreShape {
   std::int64_t elements, rows, columns;

@@ -8,8 +8,7 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kMostAppended = 1.0 / 32;
-constexpr std::int64_t kLongEnoughNs = 4'000;  // shorter kernels are bound by latency, not by memory
-constexpr int kReach = 12;                     // copies, scaling and casts of Q and K, and making the mask
+constexpr int kReach = 12;  // copies, scaling and casts of Q and K, and making the mask
 
 std::int64_t length(const GpuWork& work) { return work.end - work.start; }
 
@@ -32,7 +31,7 @@ std::vector<Append> find_appends(const Timeline& timeline, const WorkList& list,
   std::vector<Append> found;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     const GpuWork& work = list.works[i];
-    if (length(work) <= kLongEnoughNs || work.op == kNoEvent || timeline.name_of(work.op) != "aten::cat") continue;
+    if (length(work) <= kBandwidthBoundNs || work.op == kNoEvent || timeline.name_of(work.op) != "aten::cat") continue;
     const double added = added_share(shapes_of(work.op));
     if (added <= kMostAppended) found.push_back({i, added});
   }
@@ -50,7 +49,7 @@ std::vector<std::size_t> find_copies_before_products(const Timeline& timeline, c
       const GpuWork& work = list.works[i];
       if (work.category == Category::memset) continue;
       if (!is_elementwise(work.category)) break;
-      const bool copies = contains_any(timeline.name_of(work.event), {"copy"}) && length(work) > kLongEnoughNs;
+      const bool copies = contains_any(timeline.name_of(work.event), {"copy"}) && length(work) > kBandwidthBoundNs;
       if (copies && length(work) >= length(list.works[order[at]])) found.push_back(i);
     }
   }

@@ -7,17 +7,9 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kLongRowsNs = 4'000;  // shorter kernels are bound by latency, not by memory
-constexpr float kPickedRows = 0.1F;          // a product with one-hot rows only picks or adds up rows
-constexpr int kWorksAfter = 16;              // works after the rows; a tensor above 2^31 bytes takes several a pass
-constexpr double kConversion = 3;            // times writing the rows: it reads as much and writes half
-
-bool in_one_hot(const Timeline& timeline, const WorkList& list, EventIndex op) {
-  for (; op != kNoEvent; op = list.parent[op]) {
-    if (timeline.name_of(op) == "aten::one_hot") return true;
-  }
-  return false;
-}
+constexpr float kPickedRows = 0.1F;  // a product with one-hot rows only picks or adds up rows
+constexpr int kWorksAfter = 16;      // works after the rows; a tensor above 2^31 bytes takes several a pass
+constexpr double kConversion = 3;    // times writing the rows: it reads as much and writes half
 
 /// Rows and classes: all dimensions but the last one are rows.
 struct RowsAndClasses {
@@ -50,18 +42,19 @@ bool reads_rows(const Shapes& inputs, const RowsAndClasses& rows, bool or_transp
 /// The works of one call of one_hot and what follows, in order.
 class Follower {
  public:
-  Follower(const Timeline& timeline, const WorkList& list, const std::function<const Shapes&(EventIndex)>& shapes_of)
-      : timeline_(timeline), list_(list), shapes_of_(shapes_of) {}
+  Follower(const Timeline& timeline, const WorkList& list, NameId one_hot,
+           const std::function<const Shapes&(EventIndex)>& shapes_of)
+      : timeline_(timeline), list_(list), one_hot_(one_hot), shapes_of_(shapes_of) {}
 
   std::vector<OneHotWork> run() {
     for (const std::size_t i : works_of_main_stream(list_)) {
       const GpuWork& work = list_.works[i];
       if (is_host_copy(work.category)) continue;
-      if (work.op != kNoEvent && in_one_hot(timeline_, list_, work.op)) {
+      if (any_around(list_, work.op, [this](EventIndex op) { return timeline_.events.name[op] == one_hot_; })) {
         write(i);
       } else if (reach_ > 0) {
         --reach_;
-        if (length(i) > kLongRowsNs && !read(i)) reach_ = 0;
+        if (length(i) > kBandwidthBoundNs && !read(i)) reach_ = 0;
       }
     }
     return std::move(found_);
@@ -76,7 +69,7 @@ class Follower {
     reach_ = kWorksAfter;
     const RowsAndClasses rows = largest(shapes_of_(list_.works[i].op));
     if (rows.rows * rows.classes > rows_.rows * rows_.classes) rows_ = rows;
-    if (length(i) <= kLongRowsNs) return;
+    if (length(i) <= kBandwidthBoundNs) return;
     written_ns_ += length(i);
     found_.push_back({i, 0.0F});
   }
@@ -104,6 +97,7 @@ class Follower {
 
   const Timeline& timeline_;
   const WorkList& list_;
+  NameId one_hot_;
   const std::function<const Shapes&(EventIndex)>& shapes_of_;
   std::vector<OneHotWork> found_;
   RowsAndClasses rows_;  // unknown: none
@@ -117,7 +111,8 @@ class Follower {
 
 std::vector<OneHotWork> find_one_hots(const Timeline& timeline, const WorkList& list,
                                       const std::function<const Shapes&(EventIndex)>& shapes_of) {
-  return Follower(timeline, list, shapes_of).run();
+  const auto one_hot = timeline.names.find("aten::one_hot");
+  return one_hot ? Follower(timeline, list, *one_hot, shapes_of).run() : std::vector<OneHotWork>();
 }
 
 }  // namespace warpmark::analyze

@@ -17,8 +17,8 @@ struct OneHotWork {
   float left = 0;        ///< share of its time that is left without one-hot rows
 };
 
-/// What `aten::one_hot` launches on the main stream, the conversions of its result, and, by the sizes of operators'
-/// inputs where those were recorded, the sums and products right after that read it.
+/// What `aten::one_hot` launches on the main stream, the conversions of its result, and, by the dimensions of
+/// operators' inputs where those were recorded, the sums and products of what was converted right after.
 [[nodiscard]] std::vector<OneHotWork> find_one_hots(const Timeline& timeline, const WorkList& list,
                                                     const std::function<const Shapes&(EventIndex)>& shapes_of);
 

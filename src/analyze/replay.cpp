@@ -83,8 +83,6 @@ struct Ended {
   }
 };
 
-bool is_unrecorded(HostCause cause) { return cause == HostCause::none || cause == HostCause::other; }
-
 /// What the host did between two launches, recording costs and waits taken off.
 class HostTime {
  public:

@@ -142,7 +142,7 @@ class RankRun {
     double ahead = 0;
     for (std::size_t c = 0; c < kHostCauses; ++c) {
       const auto cause = static_cast<HostCause>(c);
-      const double left = is_dispatching(cause) || cause == HostCause::optimizer ? dispatch : 1.0;
+      const double left = is_dispatching_anything(cause) ? dispatch : 1.0;
       ahead += change_.host_scale[c] * left * static_cast<double>(one.host_ns[c]);
     }
     const bool waits = one.wait != HostCause::none && !change_.drop_wait[static_cast<std::size_t>(one.wait)];

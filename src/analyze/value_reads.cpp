@@ -70,11 +70,10 @@ class Reads {
  private:
   bool is_read(const GpuWork& work) const {
     if (work.category != Category::copy_to_host && !modes_.anomaly_mode) return false;
-    for (EventIndex at = work.launch; at != kNoEvent; at = list_.parent[at]) {
-      if (timeline_.events.kind[at] != EventKind::op) continue;
-      if (item_[timeline_.events.name[at]] || modes_.checks.contains(at)) return true;
-    }
-    return false;
+    return any_around(list_, work.launch, [this](EventIndex at) {
+      const bool op = timeline_.events.kind[at] == EventKind::op;
+      return op && (item_[timeline_.events.name[at]] || modes_.checks.contains(at));
+    });
   }
 
   std::vector<Launched> in_launch_order() const {

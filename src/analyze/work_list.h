@@ -37,6 +37,8 @@ struct WorkList {
   bool empty() const { return works.empty(); }
 };
 
+inline constexpr std::int64_t kBandwidthBoundNs = 4'000;  ///< shorter kernels are bound by latency, not by memory
+
 /// So many works between two collectives may be there for what is sent (copied, scaled, added up), a parameter at a
 /// time.
 inline constexpr std::ptrdiff_t kWorksOfAnExchange = 8;
@@ -63,6 +65,13 @@ inline constexpr std::int64_t kOneNumberBytes = 16;
 /// A copy on the device is a pass over memory like any elementwise kernel.
 [[nodiscard]] constexpr bool is_elementwise(Category category) {
   return category == Category::elementwise || category == Category::copy_on_device;
+}
+
+/// Whether `wanted(event)` holds of the host event or of one around it on its thread.
+template <typename Predicate>
+[[nodiscard]] bool any_around(const WorkList& list, EventIndex at, Predicate wanted) {
+  while (at != kNoEvent && !wanted(at)) at = list.parent[at];
+  return at != kNoEvent;
 }
 
 /// Union of the works that `wanted(work)` accepts.

@@ -73,10 +73,8 @@ class WeightPasses {
   }
 
   [[nodiscard]] bool accumulates(const GpuWork& work) const {
-    for (EventIndex at = work.op; at != kNoEvent; at = rank_.list.parent[at]) {
-      if (names_.accumulates[rank_.timeline->events.name[at]]) return true;
-    }
-    return false;
+    return any_around(rank_.list, work.op,
+                      [this](EventIndex at) { return names_.accumulates[rank_.timeline->events.name[at]]; });
   }
 
   [[nodiscard]] double elements_of(const GpuWork& work) const {

@@ -106,8 +106,7 @@ bool wait_for_results(const RankEvidence& rank) {
   const Timeline& timeline = *rank.timeline;
   const auto forward = timeline.names.find(kDdpForward);
   const auto within_forward = [&](EventIndex event) {
-    while (event != kNoEvent && timeline.events.name[event] != *forward) event = rank.list.parent[event];
-    return event != kNoEvent;
+    return any_around(rank.list, event, [&](EventIndex at) { return timeline.events.name[at] == *forward; });
   };
   double results = 0, all = 0;
   for (std::size_t i = 0; i < rank.list.works.size() && i < rank.alignment.wait_until.size(); ++i) {
@@ -188,7 +187,8 @@ double kernels_a_step(const RankEvidence& rank) {
   return kernels;
 }
 
-void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding& finding) {
+/// `wider`: multiplies_in_wider_type().
+void add_evidence(const Evidence& evidence, const Imbalance& imbalance, bool wider, Finding& finding) {
   const auto name_of = [](const RankEvidence& rank) { return "Rank " + std::to_string(rank.number()); };
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
@@ -207,7 +207,7 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, Finding&
     finding.evidence.push_back(count_fact("late_kernels", name_of(late) + ", kernels per step", kernels));
     finding.evidence.push_back(count_fact("usual_kernels", others + ", kernels per step", usual));
   }
-  if (multiplies_in_wider_type(evidence, imbalance)) {
+  if (wider) {
     finding.evidence.push_back(
         time_fact("late_wide_products", name_of(late) + ", products outside of tensor cores per step", wide_ns(late)));
   }
@@ -228,7 +228,7 @@ Finding of_turns(const Evidence& evidence) {
   Finding finding = make_finding(kLoadImbalanceRule, most, step,
                                  "Ranks have more work in turns: one waits " + time_text(most) + " a step (" +
                                      format_percent(most / step) + ") for others");
-  add_evidence(evidence, imbalance, finding);
+  add_evidence(evidence, imbalance, multiplies_in_wider_type(evidence, imbalance), finding);
   advise(evidence, {kSameWork, kDealOut}, finding);
   const auto waits_most = std::ranges::max_element(imbalance.in_turns_ns) - imbalance.in_turns_ns.begin();
   const RankEvidence& waiting = evidence.ranks[static_cast<std::size_t>(waits_most)];
@@ -254,7 +254,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                  "Rank " + std::to_string(late.number()) +
                                      (wider ? " multiplies in a wider type" : " has more work") + ": the others wait " +
                                      time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
-  add_evidence(evidence, imbalance, finding);
+  add_evidence(evidence, imbalance, wider, finding);
   if (wider) advise(evidence, {kSameSettings}, finding);
   advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
   show_works(

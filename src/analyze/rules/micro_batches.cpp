@@ -70,12 +70,10 @@ std::vector<Pass> passes_of(const RankEvidence& rank) {
 
 /// Whether PyTorch's reducer launched it: between the gradients and the buckets that are sent.
 bool copies_gradients(const RankEvidence& rank, const GpuWork& work) {
-  for (EventIndex at = work.op; at != kNoEvent; at = rank.list.parent[at]) {
+  return any_around(rank.list, work.op, [&rank](EventIndex at) {
     const std::string_view name = rank.timeline->name_of(at);
-    if (name.starts_with("torch::distributed::reducer::") || name.starts_with("torch.distributed.ddp.reducer::"))
-      return true;
-  }
-  return false;
+    return name.starts_with("torch::distributed::reducer::") || name.starts_with("torch.distributed.ddp.reducer::");
+  });
 }
 
 }  // namespace

@@ -75,12 +75,8 @@ double foretell(const Evidence& evidence) {
   const double tables = rank.blame.tables.tables / rank.step_count();
   const double launches = static_cast<double>(rank.replay.works().size()) / std::max(1, rank.replay.steps());
   if (tables == 0 || launches == 0) return gain;
-  double host = 0;
-  for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none, HostCause::optimizer}) {
-    host += rank.replay.host_ns(cause);
-  }
   const double before = evidence.base_step_ns;
-  return before / (before / gain + kSparseLaunches * tables * host / launches);
+  return before / (before / gain + kSparseLaunches * tables * rank.dispatch_ns() / launches);
 }
 
 void add_tables(const RankEvidence& rank, Finding& finding) {

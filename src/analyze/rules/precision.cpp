@@ -147,8 +147,8 @@ constexpr double kUsualAtMost = 2;  // times the median: what the host does besi
 /// All that WhatIf::dispatch_scale scales.
 double dispatch_after(const ReplayWork& work) {
   double sum = 0;
-  for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none, HostCause::optimizer}) {
-    sum += static_cast<double>(work.host_ns[static_cast<std::size_t>(cause)]);
+  for (std::size_t c = 0; c < kHostCauses; ++c) {
+    if (is_dispatching_anything(static_cast<HostCause>(c))) sum += static_cast<double>(work.host_ns[c]);
   }
   return sum;
 }
