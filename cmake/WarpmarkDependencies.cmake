@@ -9,7 +9,7 @@ find_package(SQLite3 REQUIRED)
 find_package(Boost REQUIRED)
 
 # The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels.
-find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp REQUIRED)
+find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 add_library(OpenBLAS::openblas INTERFACE IMPORTED)
 set_target_properties(OpenBLAS::openblas PROPERTIES
@@ -23,7 +23,6 @@ add_library(DNNL::dnnl INTERFACE IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${DNNL_LIBRARY})
-
 # None of these comes with a CMake package in Debian 12.
 find_path(ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
 find_library(ISAL_LIBRARY isal REQUIRED)

@@ -8,7 +8,10 @@ if(CUPTI_INCLUDE AND NOT WARPMARK_SANITIZE)
   target_include_directories(warpmark_inject PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_include_directories(warpmark_inject SYSTEM PRIVATE ${CUPTI_INCLUDE} /usr/local/cuda/include)
   target_link_libraries(warpmark_inject PRIVATE warpmark_flags ${CMAKE_DL_LIBS} Threads::Threads)
-  target_link_options(warpmark_inject PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  # Without the parts of the static libstdc++ that nothing uses: they ask for a newer C library than the programs may have.
+  # libgcc_s is the system's, as the static one does so, too.
+  target_link_options(warpmark_inject PRIVATE
+    -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,defs)
   set_target_properties(warpmark_inject PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   set(WARPMARK_HAS_INJECT TRUE)

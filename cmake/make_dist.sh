@@ -1,26 +1,39 @@
 #!/usr/bin/env bash
 # make_dist.sh BUILD_FOLDER: installs the build into dist/, adds the shared libraries it needs, checks that the result runs
-# from where it lies, and packs it as dist/warpmark-<version>-linux-x86_64.tar.zst.
+# from where it lies, and packs it as dist/warpmark-<version>-linux-<processor>.tar.zst.
+#
+# make_dist.sh --check-symbols BUILD_FOLDER: only whether what would be packed asks for no newer C library than promised.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly kBuild=$1
-readonly kNewestGlibc=2.36       # Debian 12
-readonly kNewestGlibcxx=3.4.30   # libstdc++ of GCC 12
+# The oldest systems of GPU nodes that it shall run on: RHEL 9 and Rocky 9 have glibc 2.34 and the libstdc++ of GCC 11,
+# Ubuntu 22.04 and DGX OS 6 glibc 2.35.
+readonly kNewestGlibc=2.34
+readonly kNewestGlibcxx=3.4.29
+readonly kNewestCxxabi=1.3.13
+readonly kNewestGcc=11.0
+kProcessor=$(uname -m)
+readonly kProcessor
 readonly kLargestBytes=$((60 * 1024 * 1024))
 # Part of every system: the loader and glibc, and libstdc++, of which a newer plug-in needs the system's newer one.
-readonly kFromTheSystem='^(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so'
+readonly kFromTheSystem='^(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so'
 
 main() {
+  if [[ $1 == --check-symbols ]]; then
+    kBuild=$2
+    check_built_symbols
+    return
+  fi
+  kBuild=$1
   local version name root
   version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$kBuild/CMakeCache.txt")
-  name=warpmark-$version-linux-x86_64
+  name=warpmark-$version-linux-$kProcessor
   root=dist/$name
   rm -rf "$root" "$root.tar.zst"
   cmake --install "$kBuild" --prefix "$PWD/$root" --strip >"$kBuild/install.log"
   bundle_libraries "$root"
   add_notices "$root"
-  check_symbol_versions "$root"
+  find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) | check_symbol_versions
   check_it_runs "$root"
   pack "$name"
 }
@@ -55,25 +68,40 @@ add_notices() {
 # Libraries of headers only, which are compiled in.
 header_only_notices() {
   local package
-  for package in nlohmann-json3-dev libcli11-dev libboost1.74-dev; do
+  for package in nlohmann-json3-dev libcli11-dev "$(dpkg-query --search /usr/include/boost/version.hpp | sed 's/:.*//')"; do
     cp "/usr/share/doc/$package/copyright" "$1/$package.txt"
   done
 }
 
 check_symbol_versions() {
-  local root=$1
-  no_newer_than GLIBC "$kNewestGlibc" "$root"
-  no_newer_than GLIBCXX "$kNewestGlibcxx" "$root"
+  local file
+  while IFS= read -r file; do
+    no_newer_than GLIBC "$kNewestGlibc" "$file"
+    no_newer_than GLIBCXX "$kNewestGlibcxx" "$file"
+    no_newer_than CXXABI "$kNewestCxxabi" "$file"
+    no_newer_than GCC "$kNewestGcc" "$file"
+  done
 }
 
 no_newer_than() {
-  local family=$1 limit=$2 root=$3 newest
-  newest=$(find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec objdump --dynamic-syms {} + |
-    grep -oP "\b${family}_\K[0-9.]+" | sort --version-sort --unique | tail -n 1)
-  if [[ $(printf '%s\n' "$newest" "$limit" | sort --version-sort | tail -n 1) != "$limit" ]]; then
-    fail "the distribution needs ${family}_$newest, newer than $limit"
+  local family=$1 limit=$2 file=$3 newest
+  newest=$(objdump --dynamic-syms "$file" | grep -F '*UND*' | grep -oP "\b${family}_\K[0-9.]+" |
+    sort --version-sort --unique | tail -n 1)
+  if [[ -n $newest && $(printf '%s\n' "$newest" "$limit" | sort --version-sort | tail -n 1) != "$limit" ]]; then
+    fail "$(basename "$file") asks for ${family}_$newest, newer than $limit:
+$(objdump --dynamic-syms "$file" | grep -F "${family}_$newest")"
   fi
-  say "newest symbol version of $family: $newest"
+}
+
+# The executable and the modules as they were built, and the libraries of this system that would be packed with them.
+check_built_symbols() {
+  local module
+  {
+    printf '%s\n' "$kBuild/warpmark"
+    for module in "$kBuild"/libwarpmark_*.so; do if [[ -e $module ]]; then printf '%s\n' "$module"; fi; done
+    ldd "$kBuild/warpmark" "$kBuild"/libwarpmark_*.so 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
+      grep -vP "$kFromTheSystem" | awk '{print $2}' | sort -u
+  } | check_symbol_versions
 }
 
 # From another folder and with an empty environment, every library but the system's comes from the distribution.
@@ -104,4 +132,4 @@ fail() {
   exit 1
 }
 
-main
+main "$@"

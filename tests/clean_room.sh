@@ -1,84 +1,156 @@
 #!/usr/bin/env bash
-# Proves in a minimal Debian 12 what the README promises: `./dev run` and `./dev test` on a fresh clone, and the
-# distribution on a system that has none of its packages. No part of `./dev test`: needs root, debootstrap, the network
-# and some 4 GB.
+# Proves in a minimal Debian what the README promises: `./dev run` and `./dev test` on a fresh clone, and the distribution
+# on a system that has none of its packages. No part of `./dev test`: needs root, mmdebstrap, the network and some 4 GB.
 #
-#   tests/clean_room.sh [--working-tree] [source] [dist [TARBALL]]
+#   tests/clean_room.sh [--suite SUITE] [--plain-user] [--working-tree] [source] [dist [TARBALL]] [aarch64]
 #
 # source   clones HEAD (with --working-tree: copies the files as they are now) and runs both commands, then ./dev dist
 # dist     runs the TARBALL, or the one that `source` made, in a second root
-# Without either, both are done. The roots are kept under WARPMARK_CLEAN_ROOM (/var/tmp/warpmark-clean-room).
+# aarch64  compiles for 64-bit Arm with Debian's cross compiler, and runs the tests of what computes without a device
+#          under qemu-user
+# Without any, source and dist are done. SUITE is bookworm (Debian 12, default) or trixie (Debian 13). With --plain-user
+# root only installs the packages; all else is done by a user whose folder has a space in its name. The roots are kept
+# under WARPMARK_CLEAN_ROOM (/var/tmp/warpmark-clean-room).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly kRooms=${WARPMARK_CLEAN_ROOM:-/var/tmp/warpmark-clean-room}
-readonly kMirror=${WARPMARK_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+suite=bookworm
+plain_user=false
+working_tree=false
 
 main() {
-  local working_tree=false
+  local steps=()
   if [[ $EUID -ne 0 ]]; then fail "chroot needs root"; fi
-  if [[ ${1:-} == --working-tree ]]; then
-    working_tree=true
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --suite)
+        suite=${2:-}
+        shift
+        ;;
+      --plain-user) plain_user=true ;;
+      --working-tree) working_tree=true ;;
+      source | aarch64) steps+=("$1") ;;
+      dist)
+        steps+=(dist)
+        if [[ ${2:-} == *.tar.zst ]]; then
+          tarball=$2
+          shift
+        fi
+        ;;
+      *) fail "unknown argument '$1'" ;;
+    esac
     shift
-  fi
-  make_pristine_root
-  case ${1:-all} in
-    source) prove_source $working_tree ;;
-    dist) prove_dist "${2:-$(made_tarball)}" ;;
-    all)
-      prove_source $working_tree
-      prove_dist "$(made_tarball)"
-      ;;
-    *) fail "unknown step '$1'" ;;
+  done
+  case $suite in
+    bookworm | trixie) ;;
+    *) fail "--suite is bookworm or trixie, not '$suite'" ;;
   esac
+  rooms=${WARPMARK_CLEAN_ROOM:-/var/tmp/warpmark-clean-room}/$suite
+  make_pristine_root
+  if [[ ${#steps[@]} -eq 0 ]]; then steps=(source dist); fi
+  local step
+  for step in "${steps[@]}"; do "prove_$step"; done
 }
 
 prove_source() {
-  local room=$kRooms/source
   fresh_room source
-  if [[ $1 == true ]]; then copy_working_tree "$room/warpmark"; else git clone --quiet . "$room/warpmark"; fi
+  if [[ $plain_user == true ]]; then prepare_plain_user; else put_sources "$rooms/source/warpmark"; fi
   say "./dev run on a fresh clone"
-  inside "$room" 'cd /warpmark && time ./dev run --json /tmp/quick.json && test -s /tmp/quick.json'
+  as_newcomer 'time ./dev run --json /tmp/quick.json && test -s /tmp/quick.json'
   say "./dev test"
-  inside "$room" 'cd /warpmark && time ./dev test'
+  as_newcomer 'time ./dev test'
   say "./dev run again, without a network"
-  inside "$room" 'cd /warpmark && time ./dev run --no-store' --net
+  as_newcomer 'time ./dev run --no-store' --net
   say "./dev dist"
-  inside "$room" 'cd /warpmark && time ./dev dist'
+  as_newcomer 'time ./dev dist'
+  # shellcheck disable=SC2016  # for the inner shell
+  say "proven in $suite: $(inside "$rooms/source" '. /etc/os-release; echo "$PRETTY_NAME, $(g++ --version | head -n 1)"')"
+}
+
+# Runs a command in the clone, as root or as the user whose folder has a space in its name.
+as_newcomer() {
+  local command=$1
+  shift
+  if [[ $plain_user == true ]]; then
+    inside "$rooms/source" "setpriv --reuid=1234 --regid=1234 --clear-groups env HOME='/home/plain user' \
+      bash -euo pipefail -c 'cd \"/home/plain user/warp mark\" && $command'" "$@"
+  else
+    inside "$rooms/source" "cd /warpmark && $command" "$@"
+  fi
+}
+
+prepare_plain_user() {
+  local room=$rooms/source
+  mkdir -p "$room/home/plain user"
+  put_sources "$room/home/plain user/warp mark"
+  chown -R 1234:1234 "$room/home/plain user"
+  inside "$room" 'echo "plain:x:1234:1234::/home/plain user:/bin/bash" >>/etc/passwd && apt-get -qq update &&
+    sed -n "s/^\(build\|test\|dist\)  *\([^ ]*\).*/\2/p" "/home/plain user/warp mark/packages.txt" |
+    DEBIAN_FRONTEND=noninteractive xargs apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 >/tmp/apt.log'
+}
+
+put_sources() {
+  if [[ $working_tree == true ]]; then copy_working_tree "$1"; else git clone --quiet . "$1"; fi
 }
 
 prove_dist() {
-  local tarball=$1
+  local packed=${tarball:-$(made_tarball)}
   fresh_room dist
-  mkdir "$kRooms/dist/opt/warpmark"
-  tar --extract --use-compress-program='zstd -d --long=27' --file "$tarball" --strip-components=1 \
-    --directory "$kRooms/dist/opt/warpmark"
-  say "$(basename "$tarball") on a system without packages"
-  inside "$kRooms/dist" '/opt/warpmark/bin/warpmark --version && /opt/warpmark/bin/warpmark doctor &&
+  mkdir "$rooms/dist/opt/warpmark"
+  tar --extract --use-compress-program='zstd -d --long=27' --file "$packed" --strip-components=1 \
+    --directory "$rooms/dist/opt/warpmark"
+  say "$(basename "$packed") on $suite without packages"
+  inside "$rooms/dist" '/opt/warpmark/bin/warpmark --version && /opt/warpmark/bin/warpmark doctor &&
     /opt/warpmark/bin/warpmark run --suite quick --json /tmp/quick.json && test -s /tmp/quick.json'
 }
 
-made_tarball() { find "$kRooms/source/warpmark/dist" -name '*.tar.zst' | head -n 1; }
+made_tarball() { find "$rooms/source" -path '*/dist/*.tar.zst' | head -n 1; }
+
+# What is measured under an emulator means nothing; what is computed must be right.
+prove_aarch64() {
+  fresh_room aarch64
+  put_sources "$rooms/aarch64/warpmark"
+  say "64-bit Arm: packages"
+  inside "$rooms/aarch64" 'dpkg --add-architecture arm64 && apt-get -qq update
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 crossbuild-essential-arm64 qemu-user-static \
+      cmake ninja-build git python3 >/tmp/apt.log
+    sed -n "s/^\(build\|test\)  *\(lib[^ ]*\).*/\2:arm64/p" /warpmark/packages.txt |
+      xargs apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 libgomp1:arm64 >>/tmp/apt.log'
+  say "64-bit Arm: build"
+  inside "$rooms/aarch64" 'cd /warpmark && time cmake --preset aarch64 >/tmp/configure.log && time cmake --build build/aarch64'
+  say "64-bit Arm: tests"
+  inside "$rooms/aarch64" "cd /warpmark && time ctest --test-dir build/aarch64 --output-on-failure --parallel $(nproc) \
+    -R '^(base|model|stats|profile|analyze|validate|report|accuracy)\\.'"
+}
 
 # --- rooms -----------------------------------------------------------------------------------------------------------
 
 make_pristine_root() {
-  if [[ -f $kRooms/pristine.tar ]]; then return; fi
-  say "making a minimal Debian 12"
-  mkdir -p "$kRooms"
-  rm -rf "$kRooms/pristine"
-  debootstrap --variant=minbase bookworm "$kRooms/pristine" "$kMirror" >"$kRooms/debootstrap.log"
-  tar --create --file "$kRooms/pristine.tar.part" --directory "$kRooms/pristine" .
-  mv "$kRooms/pristine.tar.part" "$kRooms/pristine.tar"
-  rm -rf "$kRooms/pristine"
+  if [[ -f $rooms/pristine.tar ]]; then return; fi
+  say "making a minimal $suite"
+  mkdir -p "$rooms"
+  local options=() setting
+  while read -r setting; do options+=("--aptopt=$setting"); done < <(cat /etc/apt/apt.conf.d/* | grep '^Acquire::Check' || true)
+  mmdebstrap --mode=root --variant=minbase "${options[@]}" "$suite" "$rooms/pristine.tar.part" "$(mirror)" \
+    2>"$rooms/bootstrap.log" || fail "mmdebstrap failed: $(tail -n 3 "$rooms/bootstrap.log")"
+  mv "$rooms/pristine.tar.part" "$rooms/pristine.tar"
+}
+
+# Where this machine's own packages come from.
+mirror() {
+  local own
+  # shellcheck disable=SC2016  # for apt-get
+  own=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Component: main' | grep -v security | head -n 1)
+  printf '%s\n' "${WARPMARK_DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"
 }
 
 # An unpacked root that reaches the network as this machine does.
 fresh_room() {
-  local room=$kRooms/$1
+  local room=$rooms/$1
   rm -rf "$room"
   mkdir "$room"
-  tar --extract --file "$kRooms/pristine.tar" --directory "$room"
+  tar --extract --file "$rooms/pristine.tar" --directory "$room"
   cp /etc/resolv.conf /etc/hosts "$room/etc/"
   local setting
   for setting in /etc/apt/apt.conf.d/*; do

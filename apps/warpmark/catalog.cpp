@@ -1,39 +1,46 @@
-// The verbs, in the order of --help.
+// The verbs, by what one wants of them, in the order of --help.
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
 
 // clang-format off
-#define WARPMARK_VERBS(X) \
-  X(run)                  \
-  X(compare)              \
-  X(check)                \
-  X(matrix)               \
-  X(trend)                \
-  X(bisect)               \
-  X(accept)               \
-  X(allclose)             \
-  X(analyze)              \
-  X(profile)              \
-  X(convert)              \
-  X(monitor)              \
-  X(list)                 \
-  X(doctor)               \
-  X(report)               \
-  X(history)              \
-  X(completion)           \
-  X(help)
+#define WARPMARK_VERBS(X)       \
+  X("measure",      run)        \
+  X("find out why", profile)    \
+  X("find out why", analyze)    \
+  X("find out why", monitor)    \
+  X("prove",        compare)    \
+  X("prove",        matrix)     \
+  X("prove",        allclose)   \
+  X("guard",        check)      \
+  X("guard",        trend)      \
+  X("guard",        bisect)     \
+  X("guard",        accept)     \
+  X("share",        report)     \
+  X("share",        history)    \
+  X("share",        convert)    \
+  X("look up",      doctor)     \
+  X("look up",      list)       \
+  X("look up",      completion) \
+  X("look up",      help)
 // clang-format on
 
-#define WARPMARK_DECLARE(name) extern const Command name##_command;
+#define WARPMARK_DECLARE(wish, name) extern const Command name##_command;
 WARPMARK_VERBS(WARPMARK_DECLARE)
 #undef WARPMARK_DECLARE
 
 Catalog<Command> commands() {
-#define WARPMARK_ROW(name) &name##_command,
+#define WARPMARK_ROW(wish, name) &name##_command,
   static constexpr const Command* kCommands[] = {WARPMARK_VERBS(WARPMARK_ROW)};
 #undef WARPMARK_ROW
   return kCommands;
+}
+
+std::span<const char* const> wishes() {
+#define WARPMARK_WISH(wish, name) wish,
+  static constexpr const char* kWishes[] = {WARPMARK_VERBS(WARPMARK_WISH)};
+#undef WARPMARK_WISH
+  return kWishes;
 }
 
 }  // namespace warpmark::apps

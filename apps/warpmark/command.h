@@ -54,6 +54,9 @@ struct Command {
 
 [[nodiscard]] Catalog<Command> commands();
 
+/// What each of commands() is for: "measure", "find out why", ... Verbs of one wish stand together.
+[[nodiscard]] std::span<const char* const> wishes();
+
 /// The command line as it can be pasted into a shell, without the passwords of URLs: for results and reports.
 [[nodiscard]] std::string command_line_of(const Context& context);
 

@@ -91,8 +91,12 @@ std::string bash_case(const std::string& option, const std::string& completion) 
 std::string general_help(int width) {
   std::string text =
       "warpmark measures a machine and says how far its programs are from the limit.\n\n"
-      "usage: warpmark VERB [OPTIONS]\n\nverbs\n";
-  for (const Command* command : commands()) text += row(command->id, command->summary, 12, width);
+      "usage: warpmark VERB [OPTIONS]\n";
+  std::string_view wish;
+  for (std::size_t i = 0; i < commands().size(); ++i) {
+    if (wish != wishes()[i]) text += fmt::format("\n{}\n", wish = wishes()[i]);
+    text += row(commands()[i]->id, commands()[i]->summary, 12, width);
+  }
   text += "\noptions\n" + row("--help", "show this help, or that of a verb: warpmark VERB --help", 12, width) +
           row("--version", "version, git revision and what is built in", 12, width);
   return text + "\nstart with\n  warpmark run\n  warpmark doctor\n";

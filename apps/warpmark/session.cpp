@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "analyze/roofline.h"
@@ -46,6 +48,7 @@ class SessionRunner {
         finish_if_complete(i);
       }
     }
+    measure_limits_again();
     conclude();
     return first_failure_;
   }
@@ -147,17 +150,74 @@ class SessionRunner {
   void finish_if_complete(std::size_t index) {
     Course& course = courses_[index];
     if (course.finished || course.rounds.empty() || needs_round(course)) return;
+    if (is_doubtful_limit(merged(index))) return;  // measure_limits_again()
     finish(index);
+  }
+
+  /// Whether shares of the roof would rest on a measurement that the machine disturbed.
+  [[nodiscard]] bool is_doubtful_limit(const Run& run) const {
+    return run.outcome == Outcome::mistrusted && !analyze::ceilings_from(std::span(&run, 1), session_.machine).empty();
+  }
+
+  /// Limits that only a disturbed measurement has, once more: what disturbed it may have gone by now. The better of the
+  /// two counts, with a note. Rounds of the second time are not stored one by one, so that an interrupted session which
+  /// is resumed never joins the two.
+  void measure_limits_again() {
+    const std::vector<Ceiling> limits = limits_so_far();
+    for (std::size_t index = 0; index < plan_.size() && !interrupted(); ++index) {
+      Course& course = courses_[index];
+      if (course.finished || course.rounds.empty()) continue;
+      const Run first = merged(index);
+      const bool needed = std::any_of(limits.begin(), limits.end(), [&](const Ceiling& limit) {
+        return limit.mistrusted && analyze::is_set_by(limit, first);
+      });
+      if (needed) measure_again(index, first);
+      if (!interrupted()) finish(index);
+    }
+  }
+
+  [[nodiscard]] std::vector<Ceiling> limits_so_far() const {
+    std::vector<Run> runs = session_.runs;
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      if (!courses_[i].finished && !courses_[i].rounds.empty()) runs.push_back(merged(i));
+    }
+    return analyze::ceilings_from(runs, session_.machine);
+  }
+
+  void measure_again(std::size_t index, const Run& first) {
+    std::vector<Run> again;
+    for (int round = 0; round < options_.rounds; ++round) {
+      report_progress(index, round);
+      again.push_back(measured_or_refused(index, options_.rounds + round));
+      if (interrupted()) return;
+      again.back().id = first.id;
+      again.back().repro = first.repro;
+    }
+    const Run second = measure::merge_rounds(again, options_.stopping);
+    if (second.outcome == Outcome::passed) {
+      again_notes_[index] = "the first time was mistrusted: " + first.reason;
+      courses_[index].rounds = std::move(again);
+    } else {
+      again_notes_[index] = "no better the second time: " + second.reason;
+    }
+  }
+
+  [[nodiscard]] Run merged(std::size_t index) const {
+    Run run = measure::merge_rounds(courses_[index].rounds, options_.stopping);
+    run.index = static_cast<std::int64_t>(index);
+    return run;
   }
 
   void finish(std::size_t index) {
     Course& course = courses_[index];
-    Run run = measure::merge_rounds(course.rounds, options_.stopping);
-    run.index = static_cast<std::int64_t>(index);
+    Run run = merged(index);
     if (run.rounds < options_.rounds && run.outcome == Outcome::passed) {
       run.notes.emplace_back("rounds", fmt::format("{} of {} were measured", run.rounds, options_.rounds));
     }
     if (plan_[index].for_ceiling) run.notes.emplace_back("purpose", "measured for the limit it sets");
+    if (const auto again = again_notes_.find(index); again != again_notes_.end()) {
+      run.notes.emplace_back("measured again", again->second);
+    }
     course.finished = true;
     // An interrupted case stays open in the store, so that its session can be resumed.
     if (events_.run_done && !interrupted()) remember(events_.run_done(run));
@@ -179,6 +239,7 @@ class SessionRunner {
   const SessionEvents& events_;
   Session& session_;
   std::vector<Course> courses_;
+  std::map<std::size_t, std::string> again_notes_;  ///< of limits that were measured twice
   measure::HostHistory history_;
   std::size_t measured_slices_ = 0;
   Status first_failure_;

@@ -29,11 +29,13 @@ const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view 
   return found == ceilings.end() ? nullptr : &*found;
 }
 
-/// Keeps the better of two measurements of one limit: rates are better high, launch times low.
+/// Keeps the better of two measurements of one limit: an undisturbed one; of two alike, rates high and launch times
+/// low.
 void offer(std::vector<Ceiling>& ceilings, Ceiling candidate) {
   for (auto& known : ceilings) {
     if (known.device != candidate.device || known.id != candidate.id || known.scope != candidate.scope) continue;
-    const bool better = candidate.unit == "s" ? candidate.value < known.value : candidate.value > known.value;
+    const bool higher = candidate.value > known.value;
+    const bool better = candidate.mistrusted != known.mistrusted ? known.mistrusted : higher == (candidate.unit != "s");
     if (better) known = std::move(candidate);
     return;
   }
@@ -45,6 +47,8 @@ std::string memory_scope(const Run& run, const DeviceInfo& device) {
   if (run.mode != Mode::hot) return "memory";
   return level_of(device, static_cast<double>(run.cost.footprint_bytes));
 }
+
+std::string source_of(const Run& run) { return run.workload + " " + to_text(run.params); }
 
 std::string scope_name(const Ceiling& ceiling) {
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
@@ -67,27 +71,30 @@ std::string level_of(const DeviceInfo& device, double footprint_bytes) {
   return "memory";
 }
 
+bool is_set_by(const Ceiling& limit, const Run& run) {
+  return limit.device == run.device && limit.source == source_of(run);
+}
+
 std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine) {
   std::vector<Ceiling> ceilings;
   for (const Run& run : runs) {
     const DeviceInfo* device = device_of(machine, run.device);
+    if (!is_measured(run.outcome) || device == nullptr) continue;
     // A disturbed run understates a limit, and others would seem better under it than they are.
-    if (run.outcome != Outcome::passed || device == nullptr) continue;
-    const std::string source = run.workload + " " + to_text(run.params);
+    const bool mistrusted = run.outcome == Outcome::mistrusted;
+    const auto reached = [&](const char* id, const std::string& scope, const Metric& metric, const char* unit) {
+      offer(ceilings, {id, run.device, scope, metric.summary.median, unit, source_of(run), mistrusted});
+    };
     const auto* bandwidth = metric_of(run, "bandwidth");
     const bool streams =
         std::find(kBandwidthWorkloads.begin(), kBandwidthWorkloads.end(), run.workload) != kBandwidthWorkloads.end();
-    if (streams && bandwidth != nullptr) {
-      offer(ceilings, {"bandwidth", run.device, memory_scope(run, *device), bandwidth->summary.median, "B/s", source});
-    }
-    if (!run.cost.link.empty() && bandwidth != nullptr) {
-      offer(ceilings, {"link", run.device, run.cost.link, bandwidth->summary.median, "B/s", source});
-    }
+    if (streams && bandwidth != nullptr) reached("bandwidth", memory_scope(run, *device), *bandwidth, "B/s");
+    if (!run.cost.link.empty() && bandwidth != nullptr) reached("link", run.cost.link, *bandwidth, "B/s");
     if (const auto* rate = metric_of(run, "flop_rate"); rate != nullptr && run.workload == "gemm") {
-      offer(ceilings, {"flop_rate", run.device, run.cost.flop_type, rate->summary.median, "FLOP/s", source});
+      reached("flop_rate", run.cost.flop_type, *rate, "FLOP/s");
     }
     if (const auto* time = metric_of(run, "time"); time != nullptr && run.workload == "launch") {
-      offer(ceilings, {"launch", run.device, "", time->summary.median, "s", source});
+      reached("launch", "", *time, "s");
     }
   }
   return ceilings;
@@ -111,8 +118,7 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
     if (const auto* ceiling = find_ceiling(ceilings, device.id, id, scope)) {
       terms.push_back({bound, work / ceiling->value, ceiling});
     } else {
-      missing +=
-          fmt::format("{}no {} of {} was measured undisturbed in this session", missing.empty() ? "" : "; ", id, scope);
+      missing += fmt::format("{}no {} of {} was measured in this session", missing.empty() ? "" : "; ", id, scope);
     }
   };
   if (run.cost.flops > 0) add(Bound::compute, "flop_rate", run.cost.flop_type, run.cost.flops);
@@ -124,14 +130,18 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
   const auto* launch = find_ceiling(ceilings, device.id, "launch", "");
   if (launch != nullptr && launch->value <= seconds) terms.push_back({Bound::latency, launch->value, launch});
   // What is missing could only lengthen the shortest possible time: the known terms still bound it, and the share is
-  // then at least this much. The launch floor alone says nothing about work whose own terms are all unknown.
-  const bool only_launch = terms.empty() || (terms.size() == 1 && terms.front().bound == Bound::latency);
-  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured undisturbed in this session" : missing;
-  if (terms.empty() || (only_launch && !missing.empty())) return roof;
+  // then at least this much. But a share of another kind of roof than the work's own says nothing.
+  const auto is_own = [&](const Term& term) {
+    return rate_of(run) == "flop_rate" ? term.bound == Bound::compute
+                                       : term.bound == Bound::memory || term.bound == Bound::link;
+  };
+  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured in this session" : missing;
+  if (terms.empty() || (!missing.empty() && std::none_of(terms.begin(), terms.end(), is_own))) return roof;
   const auto highest =
       std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
   roof.bound = highest->bound;
   roof.share = highest->seconds / seconds;
+  roof.mistrusted = highest->ceiling->mistrusted;
   roof.ceiling = fmt::format("{} of {:.4g} {} ({})", scope_name(*highest->ceiling), highest->ceiling->value,
                              highest->ceiling->unit, highest->ceiling->source);
   return roof;

@@ -14,14 +14,19 @@
 
 namespace warpmark::analyze {
 
-/// The best of every limit that these runs reached, one a device and scope. Mistrusted runs count only where nothing
-/// else reached a limit, and say so in Ceiling::source; failed runs set none.
+/// The best of every limit that these runs reached, one a device and scope. Mistrusted runs count only where no other
+/// run has that limit, and Ceiling::mistrusted says so; failed runs set none.
 [[nodiscard]] std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine);
+
+/// Whether this run is the one that reached the limit.
+[[nodiscard]] bool is_set_by(const Ceiling& limit, const Run& run);
 
 /// Memory level that a footprint of this many bytes lives in: "L1", "L2", "L3", "memory".
 [[nodiscard]] std::string level_of(const DeviceInfo& device, double footprint_bytes);
 
-/// Where a measured run stands. Bound::unknown with a reason where a needed ceiling was not measured.
+/// Where a measured run stands. Bound::unknown with a reason where the ceiling of its own kind was not measured: the
+/// peak rate for work that is counted in FLOP/s, the bandwidth for work that is counted in B/s. Where the other one is
+/// missing, the share is "at least".
 [[nodiscard]] Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings);
 
 }  // namespace warpmark::analyze

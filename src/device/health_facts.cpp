@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "device/cpu/conditions.h"
 #include "device/cpu/proc.h"
+#include "device/cpu/processor.h"
 #include "device/cpu/timer.h"
 #include "device/cuda/module_api.h"
 #include "device/health.h"

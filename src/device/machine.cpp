@@ -1,6 +1,5 @@
 #include "device/machine.h"
 
-#include <cpuid.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
+#include "device/cpu/processor.h"
 #include "device/cuda/module_api.h"
 #include "device/device.h"
 #include "device/nvml/nvml.h"
@@ -97,13 +97,8 @@ std::string fingerprint_of(const Machine& machine) {
 }
 
 std::string this_hypervisor() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx >> 31 & 1U) == 0) return "";
-  std::array<unsigned, 3> words{};
-  __cpuid(0x40000000, eax, words[0], words[1], words[2]);
-  std::array<char, sizeof(words) + 1> signature{};
-  std::memcpy(signature.data(), words.data(), sizeof(words));
-  return hypervisor_name(signature.data());
+  const std::string signature = hypervisor_signature();
+  return signature.empty() ? "" : hypervisor_name(signature);
 }
 
 std::string hypervisor_name(std::string_view signature) {

@@ -14,7 +14,9 @@ struct Cost {
   double bytes = 0;  ///< fewest bytes to and from memory: each input read once, each output written once
   std::int64_t footprint_bytes = 0;  ///< memory that one input set with its outputs takes; decides rotation
   std::string flop_type;             ///< data type whose peak rate limits it: "f32", "bf16", ...
-  std::string link;                  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
+  std::string
+      rate;  ///< metric that tells its speed, whatever limits it: "flop_rate", "bandwidth"; empty: see rate_of()
+  std::string link;  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
 };
 
 /// A limit measured in the same session.
@@ -24,7 +26,8 @@ struct Ceiling {
   std::string scope;   ///< memory level ("L1" .. "L3", "L2", "memory"), data type or link
   double value = 0;    ///< B/s, FLOP/s, or seconds for "launch"
   std::string unit;
-  std::string source;  ///< the workload and parameters that reached it
+  std::string source;       ///< the workload and parameters that reached it
+  bool mistrusted = false;  ///< the machine was disturbed, and nothing reached this limit undisturbed
 };
 
 enum class Bound { memory, compute, latency, link, unknown };
@@ -39,6 +42,7 @@ struct Roof {
   std::string ceiling;          ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
   /// Why there is no share; or, beside one, which limit is unknown: then the share is "at least".
   std::string reason;
+  bool mistrusted = false;  ///< the ceiling is: the share is no better than it
 };
 
 }  // namespace warpmark

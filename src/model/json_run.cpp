@@ -49,6 +49,7 @@ Json cost_to_json(const Cost& cost) {
   put_known(json, "bytes", cost.bytes);
   put_known(json, "footprint_bytes", cost.footprint_bytes);
   put_text(json, "flop_type", cost.flop_type);
+  put_text(json, "rate", cost.rate);
   put_text(json, "link", cost.link);
   return json;
 }
@@ -62,6 +63,7 @@ Json roof_to_json(const Roof& roof) {
   put_known(json, "flops_per_second", roof.flops_per_second);
   put_known(json, "bytes_per_second", roof.bytes_per_second);
   put_known(json, "intensity", roof.intensity);
+  if (roof.mistrusted) json["mistrusted"] = true;
   put_text(json, "ceiling", roof.ceiling);
   put_text(json, "reason", roof.reason);
   return json;
@@ -182,6 +184,7 @@ Roof read_roof(JsonFields& fields) {
   fields.maybe("flops_per_second", roof.flops_per_second);
   fields.maybe("bytes_per_second", roof.bytes_per_second);
   fields.maybe("intensity", roof.intensity);
+  fields.maybe("mistrusted", roof.mistrusted);
   fields.maybe("ceiling", roof.ceiling);
   fields.maybe("reason", roof.reason);
   return roof;
@@ -210,6 +213,7 @@ void read_measurement(JsonFields& fields, Run& run) {
     cost.maybe("bytes", run.cost.bytes);
     cost.maybe("footprint_bytes", run.cost.footprint_bytes);
     cost.maybe("flop_type", run.cost.flop_type);
+    cost.maybe("rate", run.cost.rate);
     cost.maybe("link", run.cost.link);
   });
   fields.object("roof", false, [&](JsonFields& roof) { run.roof = read_roof(roof); });

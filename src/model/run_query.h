@@ -20,6 +20,15 @@ namespace warpmark {
   return found == run.metrics.end() ? nullptr : &*found;
 }
 
+/// Where people think of a computation and no longer of moving data, for work that does not say which it is.
+inline constexpr double kComputeIntensity = 8;  // FLOP/B
+
+/// The metric that tells how fast a run is: a property of the work, the same on every machine and under every roof.
+[[nodiscard]] inline std::string_view rate_of(const Run& run) {
+  if (!run.cost.rate.empty()) return run.cost.rate;
+  return run.cost.flops > 0 && run.cost.flops >= kComputeIntensity * run.cost.bytes ? "flop_rate" : "bandwidth";
+}
+
 /// Whether a metric says something of its own: all that somebody declared for a command do, of all else the primary
 /// one, from which rates follow and beside which other tools give summaries.
 [[nodiscard]] inline bool speaks_for_itself(const Run& run, const Metric& metric) {

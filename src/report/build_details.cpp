@@ -134,17 +134,16 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
     const Roof roof = run->roof.value_or(Roof{});
     const auto rate = [](double value, const char* unit) { return value > 0 ? format_si(value, unit) : std::string(); };
     const bool placed = roof.bound != Bound::unknown;
-    std::vector<Cell> row{
-        {labels.within_workload(*run)},
-        {rate(roof.flops_per_second, "FLOP/s")},
-        {rate(roof.bytes_per_second, "B/s")},
-        {roof.intensity > 0 ? format_significant(roof.intensity, 3) : std::string()},
-        {name_of(roof.bound)},
-        {placed ? format_percent(roof.share) : std::string(), Tone::plain,
-         placed ? std::optional(roof.share) : std::nullopt},
-        {placed ? ceiling_text(session, *run, roof.ceiling) + (roof.reason.empty() ? "" : "; at least: " + roof.reason)
-                : roof.reason,
-         Tone::quiet}};
+    const std::string caution = (roof.mistrusted ? "; mistrusted: the machine was disturbed" : "") +
+                                (roof.reason.empty() ? std::string() : "; at least: " + roof.reason);
+    std::vector<Cell> row{{labels.within_workload(*run)},
+                          {rate(roof.flops_per_second, "FLOP/s")},
+                          {rate(roof.bytes_per_second, "B/s")},
+                          {roof.intensity > 0 ? format_significant(roof.intensity, 3) : std::string()},
+                          {name_of(roof.bound)},
+                          {placed ? format_percent(roof.share) : std::string(), Tone::plain,
+                           placed ? std::optional(roof.share) : std::nullopt},
+                          {placed ? ceiling_text(session, *run, roof.ceiling) + caution : roof.reason, Tone::quiet}};
     for (const auto& id : further) {
       const auto* metric = metric_of(*run, id);
       row.push_back({metric != nullptr ? format_quantity(metric->summary.median, metric->unit) : std::string()});

@@ -9,21 +9,18 @@ namespace warpmark::report {
 namespace {
 
 constexpr double kNearTheRoof = 0.8;
-constexpr double kComputeIntensity = 8;  // FLOP/B from which people think of a computation, not of a copy
 constexpr std::size_t kColumns = 8;
 constexpr const char* kWrong = "x";
 constexpr const char* kMistrusted = "?";
+constexpr const char* kMistrustedRoof = " ~";
 constexpr const char* kNotConverged = "!";
 constexpr const char* kNone = "–";
 
-/// FLOP/s where arithmetic limits, B/s where data does; short work by what it has more of.
+/// FLOP/s of arithmetic, B/s of what moves data.
 std::string rate_text(const Run& run) {
-  const auto* flops = metric_of(run, "flop_rate");
-  const auto* bytes = metric_of(run, "bandwidth");
-  const bool compute_bound = run.roof && run.roof->bound == Bound::compute;
-  const bool data_bound = run.roof && (run.roof->bound == Bound::memory || run.roof->bound == Bound::link);
-  const bool by_flops = compute_bound || (!data_bound && run.cost.flops >= kComputeIntensity * run.cost.bytes);
-  const auto* rate = (by_flops && flops != nullptr) || bytes == nullptr ? flops : bytes;
+  const auto* rate = metric_of(run, rate_of(run));
+  if (rate == nullptr) rate = metric_of(run, "flop_rate");
+  if (rate == nullptr) rate = metric_of(run, "bandwidth");
   return rate == nullptr ? kNone : format_quantity(rate->summary.median, rate->unit);
 }
 
@@ -32,7 +29,9 @@ Cell roof_cell(const Run& run) {
   const double share = run.roof->share;
   const Tone tone = share > kAboveTheRoof ? Tone::warning : share >= kNearTheRoof ? Tone::good : Tone::plain;
   // A term of the roof that was not measured can only raise the share.
-  return {(run.roof->reason.empty() ? "" : ">= ") + format_percent(share), tone, share};
+  const std::string text = (run.roof->reason.empty() ? "" : ">= ") + format_percent(share);
+  if (run.roof->mistrusted) return {text + kMistrustedRoof, Tone::warning, share};
+  return {text, tone, share};
 }
 
 /// Why the numbers of a row are to be taken with care; explained below the table.
@@ -73,9 +72,13 @@ std::string settle_marks(Table& table) {
   explain(kWrong, "no result, see Problems.");
   explain(kMistrusted, "mistrusted: the machine was disturbed.");
   explain(kNotConverged, "not converged: the median is less certain than asked for.");
-  if (!text.empty()) return text;
-  table.columns.erase(table.columns.begin());
-  for (auto& row : table.rows) row.erase(row.begin());
+  if (text.empty()) {
+    table.columns.erase(table.columns.begin());
+    for (auto& row : table.rows) row.erase(row.begin());
+  }
+  const bool roofs = std::any_of(table.rows.begin(), table.rows.end(),
+                                 [](const auto& row) { return row.back().text.ends_with(kMistrustedRoof); });
+  if (roofs) text += (text.empty() ? "" : "  ") + std::string("~ of a limit that was measured on a disturbed machine.");
   return text;
 }
 

@@ -46,7 +46,7 @@ std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   std::size_t above = 0;
   for (const auto& run : session.runs) {
     if (run.device != device.id || run.outcome != Outcome::passed || !run.roof) continue;
-    if (run.roof->bound == Bound::unknown || sets_its_roof(run)) continue;
+    if (run.roof->bound == Bound::unknown || run.roof->mistrusted || sets_its_roof(run)) continue;
     const double share = run.roof->share;
     if (share > kAboveTheRoof) {
       ++above;
@@ -190,7 +190,8 @@ std::optional<Section> ceilings_section(const Session& session) {
     table.rows.push_back({{ceiling.device},
                           {ceiling_name(ceiling)},
                           {format_quantity(ceiling.value, ceiling.unit)},
-                          {ceiling.source, Tone::quiet}});
+                          {ceiling.source + (ceiling.mistrusted ? " (mistrusted: the machine was disturbed)" : ""),
+                           ceiling.mistrusted ? Tone::warning : Tone::quiet}});
   }
   return Section{"What this machine can do", {std::move(table)}};
 }

@@ -184,6 +184,11 @@ class AcceptanceJudge {
     const bool lower_bound = !run.roof->reason.empty();
     row.value = run.roof->share;
     row.limit_source = "of " + run.roof->ceiling;
+    if (run.roof->mistrusted) {
+      row.reason = "its limit was measured while the machine was disturbed";
+      row.state = RowState::mistrusted;
+      return {};
+    }
     if (const auto interval = interval_over_rounds(*time)) {
       const double work = run.roof->share * time->summary.median;
       row.interval = Interval{work / interval->high, work / interval->low, interval->confidence};

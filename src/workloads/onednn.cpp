@@ -1,8 +1,9 @@
 #include "workloads/onednn.h"
 
-#include <cpuid.h>
 #include <dnnl_debug.h>
 #include <fmt/format.h>
+
+#include "device/cpu/processor.h"
 
 namespace warpmark::workloads {
 
@@ -20,22 +21,13 @@ std::string onednn_version() {
 }
 
 device::Support cpu_multiplies_bf16() {
-  if (__builtin_cpu_supports("avx512bf16")) return device::Support::yes();
+  if (device::multiplies_bf16()) return device::Support::yes();
   return device::Support::no("this CPU has neither AVX-512 BF16 nor AMX", "use dtype=f32");
-}
-
-bool cpu_has_amx() {
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  // CPUID leaf 7, EDX bit 24: AMX-TILE (Intel Architecture Instruction Set Extensions, table of leaf 07H).
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && ((edx >> 24) & 1U) != 0;
 }
 
 device::Support onednn_multiplies_depth(const std::string& dtype, std::int64_t k) {
   const std::int64_t group = dtype == "int8" ? 4 : dtype == "bf16" ? 2 : 1;
-  if (k % group == 0 || !cpu_has_amx()) return device::Support::yes();
+  if (k % group == 0 || !device::has_amx()) return device::Support::yes();
   return device::Support::no(
       fmt::format("oneDNN {} fails with AMX for some {} products whose k is no multiple of {}: k={}", onednn_version(),
                   dtype, group, k),

@@ -34,9 +34,6 @@ template <typename Make>
 /// about the machine.
 [[nodiscard]] device::Support cpu_multiplies_bf16();
 
-/// Whether this CPU has AMX (tiles).
-[[nodiscard]] bool cpu_has_amx();
-
 /// Whether its matrix products of this many terms can be trusted on this CPU. Up to 2.6.3 at least, those with AMX end
 /// in an illegal instruction or in wrong numbers for some k that do not fill a 32-bit group of elements (int8 65 x 33 x
 /// 127, bf16 33 x 65 x 63).

@@ -284,7 +284,8 @@ Result<Plugin> load_plugin(const std::string& path) {
   if (content->library == nullptr) {
     const std::string reason = dlerror();
     if (std::error_code none; !std::filesystem::exists(file, none)) return read_error(path, ENOENT);
-    return environment_error("cannot load the plugin " + path + ": " + reason, "is it a shared library for x86-64?");
+    return environment_error("cannot load the plugin " + path + ": " + reason,
+                             "is it a shared library for this processor?");
   }
   using Entry = const wm_plugin* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(content->library, "warpmark_plugin"));

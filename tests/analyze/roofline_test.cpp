@@ -55,18 +55,27 @@ TEST(Ceilings, are_the_best_of_what_was_measured) {
   EXPECT_EQ(found[2].id, "launch");
 }
 
-TEST(Ceilings, are_not_set_by_disturbed_runs) {
+TEST(Ceilings, are_set_by_disturbed_runs_only_where_nothing_else_has_that_limit) {
   Machine machine;
   machine.devices = {cpu()};
   auto disturbed = run_of("copy", 1, 0, 99e9);
   disturbed.outcome = Outcome::mistrusted;
   const auto alone = ceilings_from(std::vector<warpmark::Run>{disturbed}, machine);
-  EXPECT_TRUE(alone.empty());
-  EXPECT_EQ(place_under_roof(run_of("x", 1, 0, 1e9), cpu(), alone).reason,
-            "no bandwidth of memory was measured undisturbed in this session");
-  const auto both = ceilings_from(std::vector<warpmark::Run>{disturbed, run_of("triad", 1, 0, 12e9)}, machine);
-  ASSERT_EQ(both.size(), 1U);
-  EXPECT_DOUBLE_EQ(both[0].value, 12e9);
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_TRUE(alone[0].mistrusted);
+  EXPECT_TRUE(is_set_by(alone[0], disturbed));
+  EXPECT_FALSE(is_set_by(alone[0], run_of("triad", 1, 0, 12e9)));
+  const auto roof = place_under_roof(run_of("x", 1, 0, 49.5e9), cpu(), alone);
+  EXPECT_TRUE(roof.mistrusted);
+  EXPECT_DOUBLE_EQ(roof.share, 0.5);
+  for (const auto& both : {std::vector<warpmark::Run>{disturbed, run_of("triad", 1, 0, 12e9)},
+                           std::vector<warpmark::Run>{run_of("triad", 1, 0, 12e9), disturbed}}) {
+    const auto limits = ceilings_from(both, machine);
+    ASSERT_EQ(limits.size(), 1U);
+    EXPECT_DOUBLE_EQ(limits[0].value, 12e9);
+    EXPECT_FALSE(limits[0].mistrusted);
+    EXPECT_FALSE(place_under_roof(run_of("x", 1, 0, 1e9), cpu(), limits).mistrusted);
+  }
 }
 
 TEST(Ceilings, are_not_set_by_failed_runs) {
@@ -103,7 +112,7 @@ TEST(Roofline, bounds_the_share_from_below_by_the_ceilings_that_are_known) {
   const auto roof = place_under_roof(run, cpu(), ceilings());
   EXPECT_EQ(roof.bound, Bound::memory);
   EXPECT_DOUBLE_EQ(roof.share, known.share);
-  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured undisturbed in this session");
+  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
 }
 
 TEST(Roofline, does_not_guess_without_any_ceiling_of_the_work) {
@@ -112,14 +121,26 @@ TEST(Roofline, does_not_guess_without_any_ceiling_of_the_work) {
   const auto roof = place_under_roof(run, cpu(), ceilings());
   EXPECT_EQ(roof.bound, Bound::unknown);
   EXPECT_EQ(roof.share, 0);
-  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured undisturbed in this session");
+  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+}
+
+TEST(Roofline, never_sets_arithmetic_against_a_memory_roof_alone) {
+  auto gemv = run_of("gemm", 1, 1e9, 1e9);  // few operations a byte
+  gemv.cost.flop_type = "bf16";
+  gemv.cost.rate = "flop_rate";
+  const auto roof = place_under_roof(gemv, cpu(), ceilings());
+  EXPECT_EQ(roof.bound, Bound::unknown);
+  EXPECT_EQ(roof.share, 0);
+  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+  gemv.cost.flop_type = "f32";
+  EXPECT_EQ(place_under_roof(gemv, cpu(), ceilings()).bound, Bound::memory) << "the slower of two known roofs";
 }
 
 TEST(Roofline, sets_a_hot_result_against_the_cache_it_fits_in) {
   auto run = run_of("x", 1, 0, 1e9, Mode::hot);
   run.cost.footprint_bytes = 1 << 20;
   const auto roof = place_under_roof(run, cpu(), ceilings());
-  EXPECT_EQ(roof.reason, "no bandwidth of L2 was measured undisturbed in this session");
+  EXPECT_EQ(roof.reason, "no bandwidth of L2 was measured in this session");
 }
 
 TEST(LevelOf, counts_all_instances_that_a_launch_can_use) {

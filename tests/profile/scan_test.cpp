@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "generated/short_scan.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/json_scan.h"
 #include "profile/readers/json_text.h"

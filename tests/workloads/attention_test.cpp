@@ -79,17 +79,8 @@ TEST(AttentionCost, refuses_shapes_that_make_no_sense) {
 
 // The kernels of all instruction sets that this CPU has.
 
-std::vector<const FlashKernels*> flash_kernels_of_this_cpu() {
-  std::vector<const FlashKernels*> kernels{&kSse2FlashKernels};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    kernels.push_back(&kAvx2FlashKernels);
-  }
-  if (__builtin_cpu_supports("avx512f")) kernels.push_back(&kAvx512FlashKernels);
-  return kernels;
-}
-
 TEST(FlashKernels, softmax_sums_to_one_and_matches_the_definition) {
-  for (const auto* kernels : flash_kernels_of_this_cpu()) {
+  for (const auto* kernels : flash_kernels()) {
     SCOPED_TRACE(kernels->instructions);
     for (const std::size_t count : {1UL, 5UL, 16UL, 37UL, 200UL}) {
       std::vector<float> scores;
@@ -116,7 +107,7 @@ TEST(FlashKernels, convert_16_bit_types_as_the_reference_does) {
   }
   std::vector<float> floats{0.1F, -1.0F / 3, 65519.0F, 1e-7F, 3.1415927F, 1.00390625F, 1.01171875F, 0, -0.0F};
   while (floats.size() % 16 != 5) floats.push_back(static_cast<float>(floats.size()) * 0.37F);
-  for (const auto* kernels : flash_kernels_of_this_cpu()) {
+  for (const auto* kernels : flash_kernels()) {
     SCOPED_TRACE(kernels->instructions);
     std::vector<float> wide(halves.size());
     kernels->widen_f16(halves.data(), wide.data(), halves.size());
@@ -190,7 +181,7 @@ void expect_head_right(const FlashKernels& kernels, std::size_t seq, std::size_t
 }
 
 TEST(FlashKernels, attend_matches_the_definition) {
-  for (const auto* kernels : flash_kernels_of_this_cpu()) {
+  for (const auto* kernels : flash_kernels()) {
     SCOPED_TRACE(kernels->instructions);
     for (const bool causal : {false, true}) {
       expect_head_right(*kernels, 1, 3, causal);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/float_types.h"
+#include "device/cpu/processor.h"
 #include "workloads/gemm/gemm_check.h"
 #include "workloads/onednn.h"
 #include "workloads/run_workload.h"
@@ -37,7 +38,7 @@ TEST(GemmOnCpu, has_a_bf16_product_exactly_where_the_cpu_does) {
 }
 
 TEST(GemmOnCpu, leaves_out_only_the_depths_that_crash_the_library_with_amx) {
-  const bool amx = cpu_has_amx();
+  const bool amx = device::has_amx();
   EXPECT_EQ(test::support_on_cpu("gemm", gemm("65", "33", "127", "int8")).available, !amx);
   EXPECT_TRUE(test::support_on_cpu("gemm", gemm("65", "33", "128", "int8")).available);
   EXPECT_TRUE(test::support_on_cpu("gemm", gemm("65", "33", "127", "f32", "onednn")).available);

@@ -113,13 +113,6 @@ TEST(PartOf, covers_all_elements_once_in_whole_blocks) {
   }
 }
 
-std::vector<const StreamKernels*> stream_kernels_of_this_cpu() {
-  std::vector<const StreamKernels*> kernels{&kSse2Kernels};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels.push_back(&kAvx2Kernels);
-  if (__builtin_cpu_supports("avx512f")) kernels.push_back(&kAvx512Kernels);
-  return kernels;
-}
-
 struct alignas(64) Line {
   std::array<float, 16> values{};
 };
@@ -135,7 +128,7 @@ TEST(StreamKernels, agree_with_plain_loops_at_every_tail) {
     from[i] = static_cast<float>(i) * 0.5F;
     other[i] = static_cast<float>(i % 7);
   }
-  for (const auto* kernels : stream_kernels_of_this_cpu()) {
+  for (const auto* kernels : stream_kernels()) {
     SCOPED_TRACE(kernels->instructions);
     for (const std::size_t count : {0UL, 1UL, 15UL, 63UL, 64UL, 65UL, 127UL, 300UL, 600UL}) {
       const auto expect = [&](auto run, auto value_at) {

@@ -1,7 +1,5 @@
 #include "device/cpu/timer.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "device/cpu/processor.h"
 
 namespace warpmark::device {
 namespace {
@@ -86,13 +85,6 @@ Result<TscRate> fit_tsc_rate(std::span<const ClockPair> pairs) {
                              std::to_string(rate.relative_error));
   }
   return rate;
-}
-
-bool has_invariant_tsc() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  const bool invariant = __get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) != 0 && (edx >> 8 & 1U) != 0;
-  const bool rdtscp = __get_cpuid(0x80000001U, &eax, &ebx, &ecx, &edx) != 0 && (edx >> 27 & 1U) != 0;
-  return invariant && rdtscp;
 }
 
 Result<TscRate> calibrate_tsc(const std::filesystem::path& root) {

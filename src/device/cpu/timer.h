@@ -4,8 +4,6 @@
 // traps in virtual machines. Elsewhere CLOCK_MONOTONIC_RAW is read.
 #pragma once
 
-#include <x86intrin.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -13,23 +11,9 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "generated/ticks.h"
 
 namespace warpmark::device {
-
-/// Ticks at the start of a region: everything before has completed, nothing after has begun.
-[[nodiscard]] inline std::uint64_t tsc_start() {
-  _mm_lfence();
-  const std::uint64_t ticks = __rdtsc();
-  _mm_lfence();
-  return ticks;
-}
-/// Ticks at the end: RDTSCP waits for the region's instructions, LFENCE keeps later ones out.
-[[nodiscard]] inline std::uint64_t tsc_stop() {
-  unsigned processor = 0;
-  const std::uint64_t ticks = __rdtscp(&processor);
-  _mm_lfence();
-  return ticks;
-}
 
 /// A moment read on both clocks. `window_ticks`: TSC ticks between the readings around the clock's; its half bounds the
 /// error of pairing them.
@@ -53,9 +37,6 @@ inline constexpr double kMostTscError = 1e-4;
 /// constant rate (CPUID 0x80000007 EDX bit 8) or the kernel itself has stopped trusting it (its clock source under
 /// `root`).
 [[nodiscard]] Result<TscRate> calibrate_tsc(const std::filesystem::path& root);
-
-/// True if cpuid reports an invariant TSC and RDTSCP.
-[[nodiscard]] bool has_invariant_tsc();
 
 /// Which clock, how fine and how costly, measured on many empty regions. Made once per process; any thread.
 struct CpuTimer {

@@ -1,6 +1,5 @@
 #include "device/cpu/topology.h"
 
-#include <cpuid.h>
 #include <omp.h>
 #include <sched.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "device/cpu/proc.h"
+#include "device/cpu/processor.h"
 
 namespace warpmark::device {
 namespace {
@@ -114,7 +114,8 @@ double read_max_clock(const fs::path& root, std::span<const int> cpus) {
   return kilohertz * 1e3;
 }
 
-/// The C library knows cache sizes from cpuid where /sys is hidden; sharing is then a guess from the usual layout.
+/// The C library knows cache sizes from the processor where /sys is hidden; sharing is then a guess from the usual
+/// layout.
 void add_caches_from_c_library(CpuTopology& topology) {
   const int per_core = std::max(1, topology.threads / std::max(1, topology.cores));
   const int per_socket = std::max(1, topology.threads / std::max(1, topology.sockets));
@@ -128,25 +129,6 @@ void add_caches_from_c_library(CpuTopology& topology) {
   const auto& last = topology.caches.back();
   const int instances = (topology.usable_threads + last.shared_by - 1) / last.shared_by;
   topology.last_level_cache_bytes = last.bytes * std::max(1, instances);
-}
-
-/// Brand string, leaves 0x80000002..4 (Intel SDM vol. 2A, CPUID).
-std::string model_from_cpuid() {
-  std::array<unsigned, 12> words{};
-  for (unsigned i = 0; i < 3; ++i) {
-    unsigned* const leaf = words.data() + std::size_t{4} * i;
-    if (__get_cpuid(0x80000002U + i, leaf, leaf + 1, leaf + 2, leaf + 3) == 0) return "";
-  }
-  std::array<char, sizeof(words) + 1> text{};
-  std::memcpy(text.data(), words.data(), sizeof(words));
-  return std::string(trim(text.data()));
-}
-
-/// Leaf 0x16: processor frequency in MHz, EBX is the maximum. Often 0 in virtual machines.
-double max_clock_from_cpuid() {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid(0x16, &eax, &ebx, &ecx, &edx) == 0) return 0;
-  return static_cast<double>(ebx & 0xFFFFU) * 1e6;
 }
 
 }  // namespace
@@ -182,8 +164,8 @@ CpuTopology read_topology(const fs::path& root, std::span<const int> usable, std
 CpuTopology this_topology() {
   const auto usable = usable_cpus();
   CpuTopology topology = read_topology("/", usable, read_cgroup_limits("/").cpus);
-  if (topology.model.empty()) topology.model = model_from_cpuid();
-  if (topology.max_clock_hz == 0) topology.max_clock_hz = max_clock_from_cpuid();
+  if (topology.model.empty()) topology.model = processor_model();
+  if (topology.max_clock_hz == 0) topology.max_clock_hz = processor_max_clock_hz();
   if (topology.caches.empty()) add_caches_from_c_library(topology);
   return topology;
 }
@@ -223,13 +205,13 @@ DeviceInfo cpu_device_info(const CpuTopology& topology, const MemoryState& memor
   DeviceInfo info;
   info.id = "cpu";
   info.backend = "cpu";
-  info.name = topology.model.empty() ? "x86-64 CPU" : topology.model;
+  info.name = topology.model.empty() ? std::string(kProcessorArchitecture) + " CPU" : topology.model;
   info.memory_bytes = memory.total_bytes;
   info.last_level_cache_bytes = topology.last_level_cache_bytes;
   info.caches = topology.caches;
   info.compute_units = topology.usable_cores;
   info.max_clock_hz = topology.max_clock_hz;
-  info.architecture = "x86-64";
+  info.architecture = kProcessorArchitecture;
   for (const auto& name : numeric_isa(topology.flags)) info.architecture += " " + name;
   info.details = {
       {"sockets", std::to_string(topology.sockets)},

@@ -136,7 +136,7 @@ Result<fs::path> find_inject_library(const fs::path& executable, const char* nam
 
 std::string find_cupti(const fs::path& root, const std::vector<std::string>& python_folders) {
   std::vector<fs::path> folders{root / "usr/local/cuda/lib64", root / "usr/local/cuda/extras/CUPTI/lib64",
-                                root / "usr/lib/x86_64-linux-gnu"};
+                                root / "usr/lib/x86_64-linux-gnu", root / "usr/lib/aarch64-linux-gnu"};
   for (const auto& folder : python_folders) {
     for (const char* part : {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}) folders.push_back(fs::path(folder) / part);
   }

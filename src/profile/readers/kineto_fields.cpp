@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "generated/short_scan.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
 

@@ -5,6 +5,7 @@
 #include "profile/readers/kineto_list.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -100,7 +101,7 @@ class Pipeline {
   /// nullptr after the last block.
   std::unique_ptr<Block> take() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return in_order_.empty() ? cut_all_ : in_order_.front()->parsed; });
+    await(lock, [&] { return in_order_.empty() ? cut_all_ : in_order_.front()->parsed; });
     if (in_order_.empty()) return nullptr;
     auto block = std::move(in_order_.front());
     in_order_.pop_front();
@@ -126,7 +127,7 @@ class Pipeline {
       std::unique_ptr<Block> block;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopping_ || !free_.empty(); });
+        await(lock, [&] { return stopping_ || !free_.empty(); });
         if (stopping_) return;
         block = std::move(free_.back());
         free_.pop_back();
@@ -153,7 +154,7 @@ class Pipeline {
       Block* block = nullptr;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopping_ || !unparsed_.empty() || cut_all_; });
+        await(lock, [&] { return stopping_ || !unparsed_.empty() || cut_all_; });
         if (stopping_ || unparsed_.empty()) break;
         block = unparsed_.front();
         unparsed_.pop_front();
@@ -167,7 +168,14 @@ class Pipeline {
       changed_.notify_all();
     }
     std::unique_lock lock(mutex_);  // the batches point into the parser's texts
-    changed_.wait(lock, [&] { return stopping_; });
+    await(lock, [&] { return stopping_; });
+  }
+
+  /// Until `ready`. With time limits, as the wait without one is a symbol that the libstdc++ of GCC 11 lacks.
+  template <typename Ready>
+  void await(std::unique_lock<std::mutex>& lock, Ready ready) {
+    while (!changed_.wait_for(lock, std::chrono::seconds(10), ready)) {
+    }
   }
 
   Cutter& cutter_;  ///< of the cutting thread

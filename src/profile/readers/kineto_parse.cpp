@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "generated/short_scan.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/key_table.h"
 #include "profile/readers/kineto_kinds.h"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "generated/short_scan.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/json_text.h"
 #include "profile/readers/padded_text.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "generated/short_scan.h"
 #include "profile/readers/decimal.h"
 #include "profile/readers/json_text.h"
 #include "profile/readers/kineto_fields.h"

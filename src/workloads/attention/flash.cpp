@@ -31,7 +31,7 @@ enum Workspace : std::size_t {
 class FlashAttention final : public AttentionMethod {
  public:
   FlashAttention(AttentionShape shape, const SetMemory& memory)
-      : shape_(std::move(shape)), memory_(memory), kernels_(flash_kernels()) {
+      : shape_(std::move(shape)), memory_(memory), kernels_(*flash_kernels().front()) {
     seq_ = static_cast<std::size_t>(shape_.seq);
     dim_ = static_cast<std::size_t>(shape_.dim);
     padded_dim_ = round_up(dim_, kernels_.panel);

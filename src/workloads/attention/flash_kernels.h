@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace warpmark::workloads {
 
@@ -43,11 +44,7 @@ struct FlashKernels {
   void (*narrow_f16)(const float* from, std::uint16_t* to, std::size_t count);   ///< unaligned, to nearest even
 };
 
-extern const FlashKernels kSse2FlashKernels;
-extern const FlashKernels kAvx2FlashKernels;
-extern const FlashKernels kAvx512FlashKernels;
-
-/// The widest that this CPU has.
-[[nodiscard]] const FlashKernels& flash_kernels();
+/// Those that this CPU can run, the widest first; never empty.
+[[nodiscard]] std::span<const FlashKernels* const> flash_kernels();
 
 }  // namespace warpmark::workloads

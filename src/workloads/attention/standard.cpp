@@ -17,7 +17,7 @@ namespace {
 class StandardAttention final : public AttentionMethod {
  public:
   StandardAttention(AttentionShape shape, const SetMemory& memory, SetMemory scores)
-      : shape_(std::move(shape)), memory_(memory), scores_(std::move(scores)), kernels_(flash_kernels()) {}
+      : shape_(std::move(shape)), memory_(memory), scores_(std::move(scores)), kernels_(*flash_kernels().front()) {}
 
   Status attend(std::size_t set) override {
     const std::int64_t heads = shape_.matrices();

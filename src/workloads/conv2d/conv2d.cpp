@@ -46,6 +46,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = bytes,
               .flop_type = shape.dtype,
+              .rate = "flop_rate",
               .link = ""};
 }
 

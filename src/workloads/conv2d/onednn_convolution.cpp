@@ -5,13 +5,13 @@
 #include <array>
 
 #include "workloads/conv2d/conv2d_cpu.h"
+#include "workloads/onednn_primitives.h"
 
 namespace warpmark::workloads {
 namespace {
 
 using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
-constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
 /// The three tensors as the user has them, in the order of ConvArray.
 std::array<Desc, 3> user_layouts(const ConvShape& shape) {
@@ -23,25 +23,21 @@ std::array<Desc, 3> user_layouts(const ConvShape& shape) {
           Desc({shape.n, shape.k, shape.p, shape.q}, type, activations)};
 }
 
-Desc any_layout(const Desc& layout) { return {layout.dims(), layout.data_type(), Tag::any}; }
-
-struct Geometry {
-  dnnl::memory::dims strides;
-  dnnl::memory::dims pad_low;
-  dnnl::memory::dims pad_high;
-};
-
-/// The high side is padded just enough for the last output: oneDNN demands sizes that match exactly.
-Geometry geometry_of(const ConvShape& shape) {
+/// The tensors in the layouts that the kernel may choose. The high side is padded just enough for the last output:
+/// oneDNN demands sizes that match exactly.
+Convolution describe(const ConvShape& shape, const std::array<Desc, 3>& layouts, ConvActivations activations) {
+  const auto& [input, weights, output] = layouts;
+  const bool plain = activations == ConvActivations::plain;
   const auto high = [&](std::int64_t out, std::int64_t in) {
     return (out - 1) * shape.stride + shape.r - in - shape.pad;
   };
-  return {{shape.stride, shape.stride}, {shape.pad, shape.pad}, {high(shape.p, shape.h), high(shape.q, shape.w)}};
+  return {.input = plain ? input : in_any_layout(input),
+          .weights = in_any_layout(weights),
+          .output = plain ? output : in_any_layout(output),
+          .strides = {shape.stride, shape.stride},
+          .pad_low = {shape.pad, shape.pad},
+          .pad_high = {high(shape.p, shape.h), high(shape.q, shape.w)}};
 }
-
-using Forward = dnnl::convolution_forward;
-using BackwardData = dnnl::convolution_backward_data;
-using BackwardWeights = dnnl::convolution_backward_weights;
 
 }  // namespace
 
@@ -55,51 +51,42 @@ struct OneDnnConvolution::Tensor {
 
 OneDnnConvolution::OneDnnConvolution(const ConvShape& shape, const SetMemory& memory, ConvActivations activations)
     : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-  const auto [input, weights, output] = user_layouts(shape);
-  const bool plain = activations == ConvActivations::plain;
-  const Desc x = plain ? input : any_layout(input);
-  const Desc w = any_layout(weights);
-  const Desc y = plain ? output : any_layout(output);
-  const auto [strides, low, high] = geometry_of(shape);
+  const auto layouts = user_layouts(shape);
+  const auto& [input, weights, output] = layouts;
+  const Convolution convolution = describe(shape, layouts, activations);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else execute() allocates it
 
   if (shape.pass == ConvPass::forward) {
-    const Forward::primitive_desc pd(
-        Forward::desc(dnnl::prop_kind::forward_inference, kAlgorithm, x, w, y, strides, low, high), attributes,
-        engine_);
+    const auto pd = describe_forward(engine_, dnnl::prop_kind::forward_inference, convolution, attributes);
     kernel_ = pd.impl_info_str();
     make_scratchpad(shape, pd.scratchpad_desc());
     bind(memory,
          {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
           {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
           {kConvOutput, DNNL_ARG_DST, true, output, pd.dst_desc()}},
-         Forward(pd));
+         dnnl::convolution_forward(pd));
     return;
   }
-  const Forward::primitive_desc forward(
-      Forward::desc(dnnl::prop_kind::forward_training, kAlgorithm, x, w, y, strides, low, high), engine_);
   if (shape.pass == ConvPass::backward_data) {
-    const BackwardData::primitive_desc pd(BackwardData::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
-                                          engine_, forward);
+    const auto pd = describe_backward_data(engine_, convolution, attributes);
     kernel_ = pd.impl_info_str();
     make_scratchpad(shape, pd.scratchpad_desc());
     bind(memory,
          {{kConvInput, DNNL_ARG_DIFF_SRC, true, input, pd.diff_src_desc()},
           {kConvWeights, DNNL_ARG_WEIGHTS, false, weights, pd.weights_desc()},
           {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
-         BackwardData(pd));
+         dnnl::convolution_backward_data(pd));
     return;
   }
-  const BackwardWeights::primitive_desc pd(BackwardWeights::desc(kAlgorithm, x, w, y, strides, low, high), attributes,
-                                           engine_, forward);
+  const auto pd = describe_backward_weights(engine_, convolution, attributes);
   kernel_ = pd.impl_info_str();
   make_scratchpad(shape, pd.scratchpad_desc());
   bind(memory,
        {{kConvInput, DNNL_ARG_SRC, false, input, pd.src_desc()},
         {kConvWeights, DNNL_ARG_DIFF_WEIGHTS, true, weights, pd.diff_weights_desc()},
         {kConvOutput, DNNL_ARG_DIFF_DST, false, output, pd.diff_dst_desc()}},
-       BackwardWeights(pd));
+       dnnl::convolution_backward_weights(pd));
 }
 
 /// oneDNN 2.6.3's 1x1 kernels write behind the scratchpad they ask for where the channels do not fill their block of 16

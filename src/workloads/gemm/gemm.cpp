@@ -42,6 +42,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = bytes,
               .footprint_bytes = a + b + c,
               .flop_type = dtype,
+              .rate = "flop_rate",
               .link = ""};
 }
 

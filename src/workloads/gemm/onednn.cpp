@@ -6,6 +6,7 @@
 
 #include "workloads/gemm/gemm_cpu.h"
 #include "workloads/onednn.h"
+#include "workloads/onednn_primitives.h"
 
 namespace warpmark::workloads {
 namespace {
@@ -33,7 +34,7 @@ class OneDnnGemm final : public GemmLibrary {
     const dnnl::memory::desc c({shape.m, shape.n}, output, Tag::ab);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else execute() allocates it
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes, engine_);
+    const auto description = describe_matmul(engine_, {.a = a, .b = b, .c = c}, attributes);
     kernel_ = description.impl_info_str();
     const dnnl::matmul matmul(description);
     const dnnl::memory scratchpad(description.scratchpad_desc(), engine_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace warpmark::workloads {
 
@@ -21,11 +22,7 @@ struct StreamKernels {
   float (*sum)(const float* from, std::size_t count);
 };
 
-extern const StreamKernels kSse2Kernels;
-extern const StreamKernels kAvx2Kernels;
-extern const StreamKernels kAvx512Kernels;
-
-/// The widest that this CPU has.
-[[nodiscard]] const StreamKernels& stream_kernels();
+/// Those that this CPU can run, the widest first; never empty.
+[[nodiscard]] std::span<const StreamKernels* const> stream_kernels();
 
 }  // namespace warpmark::workloads

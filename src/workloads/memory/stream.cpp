@@ -55,6 +55,7 @@ Result<Cost> stream_cost(const Params& params, const StreamWork& work) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = bytes,
               .flop_type = "f32",
+              .rate = "bandwidth",
               .link = ""};
 }
 
@@ -73,7 +74,8 @@ StreamPlan plan_stream(const measure::PrepareOptions& options, int arrays) {
   const std::int64_t threads = std::clamp<std::int64_t>(footprint / kBytesPerThread, 1, omp_get_max_threads());
   const double touched = static_cast<double>(footprint) * static_cast<double>(options.sets);
   const bool past_cache = touched > static_cast<double>(options.device.info().last_level_cache_bytes);
-  return {stream_kernels(), static_cast<int>(threads), past_cache, static_cast<std::size_t>(size) / sizeof(float)};
+  return {*stream_kernels().front(), static_cast<int>(threads), past_cache,
+          static_cast<std::size_t>(size) / sizeof(float)};
 }
 
 std::vector<std::pair<std::string, std::string>> notes_of(const StreamPlan& plan, bool stores) {

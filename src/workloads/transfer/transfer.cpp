@@ -28,6 +28,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = footprint,
               .flop_type = "",
+              .rate = "bandwidth",
               .link = direction};
 }
 

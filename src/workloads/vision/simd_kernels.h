@@ -66,7 +66,7 @@ struct RelevanceRow {
 };
 
 struct SimdKernels {
-  const char* target;  ///< "avx512", "avx2", "x86-64"
+  const char* target;  ///< "avx512", "avx2", "x86-64", "portable"
   void (*lab)(const LabRow&);
   void (*lightness)(const LightnessRow&);
   void (*sobel)(const SobelRow&);

@@ -1,5 +1,5 @@
 // The stream kernels with 16-byte vectors, which every x86-64 CPU has.
-#include "workloads/memory/kernels.h"
+#include "workloads/memory/x86_64/kernels_x86_64.h"
 
 #include <immintrin.h>
 
@@ -9,6 +9,8 @@ namespace {
 using Vector = float __attribute__((vector_size(16), may_alias));
 
 inline void store_past_cache(float* to, Vector value) { _mm_stream_ps(to, value); }
+
+inline void store_fence() { _mm_sfence(); }
 
 #include "workloads/memory/kernels.inc"
 

@@ -1,6 +1,6 @@
 // The stream kernels with 64-byte vectors. The instruction set holds for this file alone: nothing inline from a shared
 // header may be compiled under it, as the linker could keep that copy for CPUs without it.
-#include "workloads/memory/kernels.h"
+#include "workloads/memory/x86_64/kernels_x86_64.h"
 
 #include <immintrin.h>
 
@@ -12,6 +12,8 @@ namespace {
 using Vector = float __attribute__((vector_size(64), may_alias));
 
 inline void store_past_cache(float* to, Vector value) { _mm512_stream_ps(to, value); }
+
+inline void store_fence() { _mm_sfence(); }
 
 #include "workloads/memory/kernels.inc"
 

@@ -1,7 +1,6 @@
-// Flash attention with 16-byte vectors, which every x86-64 CPU has; f16 is converted in software.
+// Flash attention for processors without kernels of their own: 16-byte vectors, which the compiler maps to what there
+// is; f16 is converted in software.
 #include "workloads/attention/flash_kernels.h"
-
-#include <immintrin.h>
 
 #include "base/float_types.h"
 
@@ -10,17 +9,15 @@ namespace {
 
 using Vector = float __attribute__((vector_size(16), may_alias));
 using Integers = std::int32_t __attribute__((vector_size(16), may_alias));
-constexpr std::size_t kRows = 4;  // 8 sums, 2 columns and a query fit the 16 registers
+constexpr std::size_t kRows = 6;  // 12 sums, 2 columns and a query: half of the 32 registers of an Armv8 processor
 constexpr std::size_t kColumns = 2;
 
 inline float highest_lane(Vector v) {
-  const __m128 half = _mm_max_ps(v, _mm_movehl_ps(v, v));
-  return _mm_cvtss_f32(_mm_max_ss(half, _mm_shuffle_ps(half, half, 1)));
+  const float low = v[0] > v[1] ? v[0] : v[1];
+  const float high = v[2] > v[3] ? v[2] : v[3];
+  return low > high ? low : high;
 }
-inline float sum_of_lanes(Vector v) {
-  const __m128 half = _mm_add_ps(v, _mm_movehl_ps(v, v));
-  return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
-}
+inline float sum_of_lanes(Vector v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 void widen_f16(const std::uint16_t* from, float* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = f16_to_float(from[i]);
@@ -31,8 +28,13 @@ void narrow_f16(const float* from, std::uint16_t* to, std::size_t count) {
 
 #include "workloads/attention/flash_kernels.inc"
 
+constexpr FlashKernels kVectorKernels = flash_kernels_named("16-byte vectors");
+
 }  // namespace
 
-const FlashKernels kSse2FlashKernels = flash_kernels_named("sse2");
+std::span<const FlashKernels* const> flash_kernels() {
+  static constexpr const FlashKernels* kAll[] = {&kVectorKernels};
+  return kAll;
+}
 
 }  // namespace warpmark::workloads

@@ -1,6 +1,6 @@
 // Flash attention with 64-byte vectors. The instruction set holds for this file alone: nothing inline from a shared
 // header may be compiled under it, as the linker could keep that copy for CPUs without it.
-#include "workloads/attention/flash_kernels.h"
+#include "workloads/attention/x86_64/flash_kernels_x86_64.h"
 
 #include <immintrin.h>
 

@@ -1,0 +1,107 @@
+// A session on a device of the imagination: what happens to limits that were measured while it was disturbed.
+#include "warpmark/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/fake_device.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Nothing final : public measure::Prepared {
+ public:
+  Status launch(device::Stream, std::size_t) override { return {}; }
+  Status poison() override { return {}; }
+  Result<ErrorCheck> check(std::size_t) override { return ErrorCheck{0, 1e-6, "absolute error", "nothing"}; }
+};
+
+/// Under the name of the workload that sets the peak rate.
+const measure::Workload kGemm{
+    .id = "gemm",
+    .summary = "",
+    .params = {},
+    .cost = [](const measure::Workload&, const Params&) -> Result<Cost> {
+      return Cost{
+          .flops = 1e6, .bytes = 1e3, .footprint_bytes = 3000, .flop_type = "f32", .rate = "flop_rate", .link = ""};
+    },
+    .supports = [](const measure::Workload&, const DeviceInfo&, const Params&) { return device::Support::yes(); },
+    .prepare = [](const measure::Workload&,
+                  const measure::PrepareOptions&) -> Result<std::unique_ptr<measure::Prepared>> {
+      return std::unique_ptr<measure::Prepared>(std::make_unique<Nothing>());
+    },
+    .cases = [](const measure::Workload&, const DeviceInfo&) { return std::vector<Overrides>{{}}; },
+};
+
+class SessionOnADisturbedDevice : public ::testing::Test {
+ protected:
+  /// Measures in two rounds on a GPU that is too hot at the first `disturbed` readings of its conditions.
+  void measure(std::size_t disturbed) {
+    auto gpu = std::make_unique<test::FakeDevice>();
+    gpu->device_info.backend = "cuda";
+    gpu->conditions_at = [this, disturbed](std::size_t n) {
+      ++readings_;
+      device::Conditions conditions;
+      if (n < disturbed) conditions.throttle_reasons = {"hw_thermal_slowdown"};
+      return conditions;
+    };
+    session_.machine.devices = {gpu->device_info};
+    devices_["fake"] = std::move(gpu);
+    std::vector<workloads::PlannedCase> plan(1);
+    plan[0].what = {&kGemm, "fake", {}, Mode::hot};
+    SessionOptions options;
+    options.rounds = 2;
+    options.slice_s = 0.01;
+    options.energy_s = 0;
+    SessionEvents events;
+    events.round_done = [this](const warpmark::Run&, std::int64_t) { return ++rounds_stored_, Status(); };
+    events.run_done = [this](const warpmark::Run&) { return ++runs_stored_, Status(); };
+    ASSERT_TRUE(run_session(plan, options, devices_, {}, events, session_).ok());
+    ASSERT_EQ(session_.runs.size(), 1U);
+  }
+
+  [[nodiscard]] std::string note(const std::string& name) const {
+    for (const auto& [id, text] : session_.runs[0].notes) {
+      if (id == name) return text;
+    }
+    return "";
+  }
+
+  Devices devices_;
+  Session session_;
+  std::size_t readings_ = 0;
+  int rounds_stored_ = 0;
+  int runs_stored_ = 0;
+};
+
+TEST_F(SessionOnADisturbedDevice, measures_a_limit_once_more) {
+  measure(4);  // before and after each of the two rounds
+  EXPECT_EQ(session_.runs[0].outcome, Outcome::passed) << session_.runs[0].reason;
+  EXPECT_THAT(note("measured again"), HasSubstr("the first time was mistrusted: "));
+  ASSERT_EQ(session_.ceilings.size(), 1U);
+  EXPECT_FALSE(session_.ceilings[0].mistrusted);
+  EXPECT_EQ(rounds_stored_, 2);
+  EXPECT_EQ(runs_stored_, 1);
+}
+
+TEST_F(SessionOnADisturbedDevice, marks_the_limit_where_the_second_time_is_no_better) {
+  measure(1000);
+  EXPECT_EQ(readings_, 8U) << "once more, and not again";
+  EXPECT_EQ(session_.runs[0].outcome, Outcome::mistrusted);
+  EXPECT_THAT(note("measured again"), HasSubstr("no better the second time: "));
+  ASSERT_EQ(session_.ceilings.size(), 1U);
+  EXPECT_TRUE(session_.ceilings[0].mistrusted);
+  EXPECT_TRUE(session_.runs[0].roof->mistrusted);
+  EXPECT_EQ(runs_stored_, 1);
+}
+
+TEST_F(SessionOnADisturbedDevice, leaves_an_undisturbed_limit_alone) {
+  measure(0);
+  EXPECT_EQ(readings_, 4U);
+  EXPECT_EQ(note("measured again"), "");
+}
+
+}  // namespace
+}  // namespace warpmark::apps
