@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/json.h"
+#include "model/json/json.h"
 
 namespace {
 

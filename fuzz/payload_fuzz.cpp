@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "model/json.h"
+#include "model/json/json.h"
 #include "store/payload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

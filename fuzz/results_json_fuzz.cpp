@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "model/json.h"
+#include "model/json/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

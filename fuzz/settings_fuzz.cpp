@@ -6,10 +6,10 @@
 
 #include "memory_bound.h"
 #include "stretched.h"
-#include "validate/command_spec.h"
-#include "validate/criteria.h"
-#include "validate/datasheet.h"
-#include "validate/matrix_spec.h"
+#include "validate/accept/criteria.h"
+#include "validate/accept/datasheet.h"
+#include "validate/commands/command_spec.h"
+#include "validate/matrix/matrix_spec.h"
 
 namespace {
 

@@ -132,7 +132,7 @@ make_pristine_root() {
   mkdir -p "$rooms"
   local options=() setting
   while read -r setting; do options+=("--aptopt=$setting"); done < <(cat /etc/apt/apt.conf.d/* | grep '^Acquire::Check' || true)
-  mmdebstrap --mode=root --variant=minbase "${options[@]}" "$suite" "$rooms/pristine.tar.part" "$(mirror)" \
+  mmdebstrap --mode=root --format=tar --variant=minbase "${options[@]}" "$suite" "$rooms/pristine.tar.part" "$(mirror)" \
     2>"$rooms/bootstrap.log" || fail "mmdebstrap failed: $(tail -n 3 "$rooms/bootstrap.log")"
   mv "$rooms/pristine.tar.part" "$rooms/pristine.tar"
 }

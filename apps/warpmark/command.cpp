@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "store/location.h"
-#include "warpmark/help_text.h"
+#include "warpmark/terminal/help_text.h"
 
 namespace warpmark::apps {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "warpmark/command.h"
-#include "warpmark/interrupt.h"
+#include "warpmark/terminal/interrupt.h"
 
 namespace {
 

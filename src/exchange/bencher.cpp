@@ -9,8 +9,8 @@
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
-#include "report/build_parts.h"
-#include "report/labels.h"
+#include "report/results/build_parts.h"
+#include "report/results/labels.h"
 
 namespace warpmark::exchange {
 namespace {

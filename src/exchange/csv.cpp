@@ -15,7 +15,7 @@
 #include "exchange/exported.h"
 #include "exchange/named_value.h"
 #include "model/names.h"
-#include "report/build_parts.h"
+#include "report/results/build_parts.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/named_value.h"
-#include "report/build_parts.h"
-#include "report/labels.h"
+#include "report/results/build_parts.h"
+#include "report/results/labels.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -1,7 +1,7 @@
 // JSON of Google Benchmark, schema version 1: src/json_reporter.cc of github.com/google/benchmark. Times are in
 // "time_unit". Every repetition sets up its benchmark anew and reports the mean of its iterations: it is a round of one
 // sample. The aggregates repeat what the repetitions say and are read only where they are all there is.
-#include "report/google_benchmark.h"
+#include "report/formats/google_benchmark.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "exchange/format.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
-#include "report/build_parts.h"
+#include "report/results/build_parts.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -9,8 +9,8 @@
 #include "exchange/format.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
-#include "report/build_parts.h"
-#include "report/labels.h"
+#include "report/results/build_parts.h"
+#include "report/results/labels.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -11,9 +11,6 @@
 
 namespace warpmark::exchange {
 
-/// The fingerprint of results whose file does not say where they were measured.
-inline constexpr const char* kUnknownMachine = "unknown";
-
 /// What a person says of a file, for what it does not say itself. Empty: as the file has it.
 struct ImportOptions {
   std::string format;  ///< id; empty: by the content

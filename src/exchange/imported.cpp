@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "profile/readers/json_text.h"
-#include "report/labels.h"
+#include "profile/readers/text/json_text.h"
+#include "report/results/labels.h"
 #include "stats/summary.h"
 
 namespace warpmark::exchange {

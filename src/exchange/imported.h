@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/json_fields.h"
+#include "model/json/json_fields.h"
 #include "model/run.h"
 
 namespace warpmark::exchange {

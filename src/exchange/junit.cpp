@@ -9,9 +9,9 @@
 #include "exchange/imported.h"
 #include "model/names.h"
 #include "model/run_query.h"
-#include "report/build_parts.h"
-#include "report/labels.h"
-#include "report/svg.h"
+#include "report/draw/svg.h"
+#include "report/results/build_parts.h"
+#include "report/results/labels.h"
 
 namespace warpmark::exchange {
 namespace {

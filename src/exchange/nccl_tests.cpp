@@ -10,8 +10,8 @@
 #include "exchange/imported.h"
 #include "model/run_query.h"
 #include "profile/catalog.h"
-#include "profile/readers/nccl_tests.h"
-#include "report/build_parts.h"
+#include "profile/readers/logs/nccl_tests.h"
+#include "report/results/build_parts.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -15,7 +15,7 @@
 #include "exchange/format.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
-#include "report/build_parts.h"
+#include "report/results/build_parts.h"
 
 namespace warpmark::exchange {
 namespace {

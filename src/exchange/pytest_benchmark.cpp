@@ -12,8 +12,8 @@
 #include "exchange/format.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
-#include "report/build_parts.h"
-#include "report/labels.h"
+#include "report/results/build_parts.h"
+#include "report/results/labels.h"
 #include "stats/order_statistics.h"
 
 namespace warpmark::exchange {

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "exchange/format.h"
-#include "model/json.h"
+#include "model/json/json.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -14,9 +14,9 @@ struct Cost {
   double bytes = 0;  ///< fewest bytes to and from memory: each input read once, each output written once
   std::int64_t footprint_bytes = 0;  ///< memory that one input set with its outputs takes; decides rotation
   std::string flop_type;             ///< data type whose peak rate limits it: "f32", "bf16", ...
-  std::string
-      rate;  ///< metric that tells its speed, whatever limits it: "flop_rate", "bandwidth"; empty: see rate_of()
-  std::string link;  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
+  std::string link;                  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
+  /// Metric that tells its speed, whatever limits it: "flop_rate", "bandwidth". Empty: by its intensity, see rate_of().
+  std::string rate;
 };
 
 /// A limit measured in the same session.

@@ -30,6 +30,9 @@ struct DeviceInfo {
   std::vector<std::pair<std::string, std::string>> details;  ///< further facts, name and text
 };
 
+/// Fingerprint of a machine of which nothing is said, as in files of other tools.
+inline constexpr const char* kUnknownMachine = "unknown";
+
 struct Machine {
   std::string hostname;
   std::string os;

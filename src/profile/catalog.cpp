@@ -2,13 +2,13 @@
 
 #include <array>
 
-#include "profile/readers/dcgm_dmon.h"
-#include "profile/readers/kineto.h"
-#include "profile/readers/nccl_tests.h"
-#include "profile/readers/ncu_csv.h"
-#include "profile/readers/nsys_sqlite.h"
-#include "profile/readers/nvidia_smi_dmon.h"
-#include "profile/readers/xla_trace.h"
+#include "profile/readers/chrome/kineto.h"
+#include "profile/readers/chrome/xla_trace.h"
+#include "profile/readers/logs/dcgm_dmon.h"
+#include "profile/readers/logs/nccl_tests.h"
+#include "profile/readers/logs/nvidia_smi_dmon.h"
+#include "profile/readers/ncu/ncu_csv.h"
+#include "profile/readers/nsys/nsys_sqlite.h"
 #include "profile/recording/convert.h"
 #include "profile/recording/reader.h"
 #include "profile/writers/chrome.h"

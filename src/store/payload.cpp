@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/json.h"
-#include "model/json.h"
+#include "model/json/json.h"
 
 namespace warpmark::store {
 namespace {

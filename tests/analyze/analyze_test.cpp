@@ -7,7 +7,7 @@
 
 #include "analyze/replay.h"
 #include "base/json.h"
-#include "model/json_analysis.h"
+#include "model/json/json_analysis.h"
 #include "support/analyzed.h"
 #include "support/schema_check.h"
 #include "support/timeline_scene.h"

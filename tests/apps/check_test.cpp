@@ -6,7 +6,7 @@
 #include "apps/stored_history.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "report/github.h"
+#include "report/build/github.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {

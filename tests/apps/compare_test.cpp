@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "support/schema_check.h"
-#include "warpmark/project_command.h"
+#include "warpmark/arms/project_command.h"
 
 namespace warpmark::apps {
 namespace {

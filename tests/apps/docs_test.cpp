@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/subprocess.h"
-#include "warpmark/help_text.h"
+#include "warpmark/terminal/help_text.h"
 
 namespace warpmark::apps {
 namespace {

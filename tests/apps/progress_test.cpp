@@ -1,4 +1,4 @@
-#include "warpmark/progress.h"
+#include "warpmark/terminal/progress.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@ namespace warpmark::apps {
 namespace {
 
 TEST(ProgressLine, tells_the_time_left_and_no_time_where_the_budget_is_used_up) {
-  Progress progress{.slices_done = 5, .slices = 10, .elapsed_s = 8, .left_s = 61.2, .current = "gemm"};
+  session::Progress progress{.slices_done = 5, .slices = 10, .elapsed_s = 8, .left_s = 61.2, .current = "gemm"};
   EXPECT_EQ(progress_line(progress, 400), "[##########..........]  50 %  1:02 left  gemm");
   progress.left_s = 0;
   EXPECT_EQ(progress_line(progress, 400), "[##########..........]  50 %  budget used up  gemm");

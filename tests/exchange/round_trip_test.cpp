@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "read_files.h"
-#include "report/labels.h"
+#include "report/results/labels.h"
 
 namespace warpmark::exchange {
 namespace {

@@ -17,7 +17,7 @@ struct CatalogFolder {
 };
 
 constexpr CatalogFolder kCatalogs[] = {
-    {"src/device", "Backend"},      {"src/workloads", "Workload"}, {"src/report", "Reporter"},
+    {"src/device", "Backend"},      {"src/workloads", "Workload"}, {"src/report/formats", "Reporter"},
     {"src/profile", "TraceReader"}, {"src/profile", "Writer"},     {"apps/warpmark", "Command", "_command"},
 };
 

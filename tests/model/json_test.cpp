@@ -1,4 +1,4 @@
-#include "model/json.h"
+#include "model/json/json.h"
 
 #include <gtest/gtest.h>
 

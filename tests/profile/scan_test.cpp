@@ -4,11 +4,11 @@
 #include <random>
 
 #include "generated/short_scan.h"
-#include "profile/readers/decimal.h"
-#include "profile/readers/json_scan.h"
-#include "profile/readers/json_text.h"
-#include "profile/readers/padded_text.h"
-#include "profile/readers/text_table.h"
+#include "profile/readers/text/decimal.h"
+#include "profile/readers/text/json_scan.h"
+#include "profile/readers/text/json_text.h"
+#include "profile/readers/text/padded_text.h"
+#include "profile/readers/text/text_table.h"
 
 namespace warpmark::profile {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "profile/readers/ncu_values.h"
+#include "profile/readers/ncu/ncu_values.h"
 #include "profile/trace_text.h"
 
 namespace warpmark::profile {

@@ -1,8 +1,8 @@
-#include "report/across.h"
+#include "report/build/across.h"
 
 #include <gtest/gtest.h>
 
-#include "report/text.h"
+#include "report/formats/text.h"
 
 namespace warpmark::report {
 namespace {

@@ -1,5 +1,5 @@
 // What is printed of an analysis: on a bad day, on a healthy one, and with hostile names.
-#include "report/analysis_report.h"
+#include "report/build/analysis_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/analysis_table.h"
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
+#include "report/build/analysis_table.h"
+#include "report/formats/html.h"
+#include "report/formats/markdown.h"
+#include "report/formats/text.h"
 #include "report/well_formed.h"
 #include "support/golden.h"
 

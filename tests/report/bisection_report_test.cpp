@@ -1,10 +1,10 @@
 // What is printed of a bisection.
-#include "report/bisection.h"
+#include "report/build/bisection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/text.h"
+#include "report/formats/text.h"
 
 namespace warpmark::report {
 namespace {

@@ -1,13 +1,13 @@
 // A check as a comment, annotations and JUnit: limits, escapes, and that nothing is passed over.
-#include "report/check.h"
+#include "report/build/check.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "report/check_junit.h"
-#include "report/github.h"
-#include "report/markdown.h"
+#include "report/build/check_junit.h"
+#include "report/build/github.h"
+#include "report/formats/markdown.h"
 #include "report/well_formed.h"
 
 namespace warpmark::report {

@@ -1,4 +1,4 @@
-#include "report/format.h"
+#include "report/draw/format.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/google_benchmark.h"
+#include "report/formats/google_benchmark.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // A heat map speaks of colours and frames where it is drawn, and of stars where it is written.
 #include <gtest/gtest.h>
 
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/text.h"
+#include "report/formats/html.h"
+#include "report/formats/markdown.h"
+#include "report/formats/text.h"
 
 namespace warpmark::report {
 namespace {

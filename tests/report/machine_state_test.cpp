@@ -1,5 +1,5 @@
 // What monitor shows in a terminal.
-#include "report/machine_state.h"
+#include "report/results/machine_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

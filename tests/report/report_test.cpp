@@ -5,14 +5,15 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "model/json.h"
-#include "report/build.h"
-#include "report/catalog.h"
-#include "report/doctor.h"
-#include "report/html.h"
-#include "report/markdown.h"
+#include "model/json/json.h"
+#include "report/build/doctor.h"
+#include "report/formats/catalog.h"
+#include "report/formats/html.h"
+#include "report/formats/markdown.h"
+#include "report/formats/render.h"
+#include "report/formats/text.h"
+#include "report/results/build.h"
 #include "report/sample_session.h"
-#include "report/text.h"
 #include "report/well_formed.h"
 #include "support/golden.h"
 #include "support/schema_check.h"
@@ -24,9 +25,9 @@ namespace {
 using testing_support::expect_golden;
 
 std::string rendered(const Session& session, const char* format, const RenderOptions& options = {}) {
-  const Reporter* reporter = find_in(reporters(), format);
-  EXPECT_NE(reporter, nullptr) << format;
-  return reporter == nullptr ? "" : reporter->render(session, options);
+  const auto text = render(shown_session(session), format, options);
+  EXPECT_TRUE(text.ok()) << format;
+  return text.ok() ? *text : "";
 }
 
 /// Without what is not worth a golden file: the style sheet and the coordinates of drawings.
@@ -73,7 +74,12 @@ Session session_of(Outcome outcome, std::size_t count) {
 }
 
 TEST(Reporters, have_unique_ids_and_texts) {
-  EXPECT_EQ(ids_of(reporters()), (std::vector<std::string>{"text", "md", "html", "json", "google-benchmark"}));
+  const Session session = bare_session();
+  EXPECT_EQ(formats_of(shown_session(session)),
+            (std::vector<std::string>{"text", "md", "html", "json", "google-benchmark"}));
+  const auto unknown = render(shown_session(session), "pdf", {});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().hint, "formats: text, md, html, json, google-benchmark");
   for (const Reporter* reporter : reporters()) {
     EXPECT_FALSE(std::string(reporter->summary).empty());
     EXPECT_FALSE(std::string(reporter->extension).starts_with("."));

@@ -1,4 +1,4 @@
-#include "report/svg.h"
+#include "report/draw/svg.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/axis.h"
-#include "report/html.h"
-#include "report/svg_canvas.h"
+#include "report/draw/axis.h"
+#include "report/draw/svg_canvas.h"
+#include "report/formats/html.h"
 #include "report/well_formed.h"
 #include "support/text_measures.h"
 

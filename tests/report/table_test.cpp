@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "report/draw/table.h"
 
 #include <gtest/gtest.h>
 

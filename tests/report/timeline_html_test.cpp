@@ -1,6 +1,6 @@
 // The drawn timeline: what it shows of a step, that its data is what the recording says, and that a hostile recording
 // stays data.
-#include "report/timeline_html.h"
+#include "report/timeline/timeline_html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "base/json.h"
-#include "report/timeline_view.h"
+#include "report/timeline/timeline_view.h"
 #include "support/text_measures.h"
 #include "support/timeline_scene.h"
 

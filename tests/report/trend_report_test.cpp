@@ -1,10 +1,10 @@
 // Trends as tables, sparklines and charts.
-#include "report/trend.h"
+#include "report/build/trend.h"
 
 #include <gtest/gtest.h>
 
-#include "report/markdown.h"
-#include "report/text.h"
+#include "report/formats/markdown.h"
+#include "report/formats/text.h"
 #include "report/well_formed.h"
 
 namespace warpmark::report {

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "model/json.h"
+#include "model/json/json.h"
 #include "model/run.h"
 
 namespace warpmark::store {

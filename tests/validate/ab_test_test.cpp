@@ -1,4 +1,4 @@
-#include "validate/ab_test.h"
+#include "validate/compare/compare_run.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 #include "base/files.h"
 #include "stats/random.h"
-#include "validate/environment_guard.h"
-#include "validate/environment_watch.h"
+#include "validate/commands/environment_watch.h"
+#include "validate/compare/environment_guard.h"
+#include "validate/compare/journal.h"
 #include "validate/fake_experiment.h"
-#include "validate/journal.h"
 
 namespace warpmark::validate {
 namespace {

@@ -1,5 +1,5 @@
 // Criteria files, and what they make of results that are made up here.
-#include "validate/acceptance.h"
+#include "validate/accept/acceptance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Bisections on simulated machines: whole searches, early stopping included, counted over seeds.
-#include "validate/bisect.h"
+#include "validate/guard/bisect.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include <numeric>
 #include <set>
 
-#include "validate/bisect_run.h"
 #include "validate/fake_experiment.h"
+#include "validate/guard/bisect_run.h"
 #include "validate/noise_models.h"
 
 namespace warpmark::validate {
@@ -102,8 +102,8 @@ BisectRequest request_for(std::size_t candidates, std::uint64_t seed = 1) {
 std::size_t index_of(const Commit& commit) { return std::stoul(commit.sha); }
 
 /// 5 % more, somewhere between commits 26 and 28.
-std::vector<HistoryPoint> history_of_a_step() {
-  std::vector<HistoryPoint> points;
+std::vector<CommitResult> history_of_a_step() {
+  std::vector<CommitResult> points;
   for (const std::size_t index : {0U, 10U, 20U, 25U, 28U, 40U, 60U}) {
     points.push_back({index, (index < 27 ? 1.0 : 1.05) + 0.001 * static_cast<double>(index % 3)});
   }

@@ -1,5 +1,5 @@
 // Runs of a user's command: rounds, order, failures, the budget, and what is told to the store.
-#include "validate/command_runs.h"
+#include "validate/commands/command_runs.h"
 
 #include <gtest/gtest.h>
 

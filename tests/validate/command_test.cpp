@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "validate/command_experiment.h"
-#include "validate/command_spec.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/commands/command_spec.h"
 
 namespace warpmark::validate {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "validate/guard/regression.h"
 #include "validate/noise_models.h"
-#include "validate/regression.h"
 
 namespace warpmark::validate {
 

@@ -1,5 +1,5 @@
 // Users' regular expressions: what they find, that none of them can keep the tool busy, and what is said of the others.
-#include "validate/line_pattern.h"
+#include "validate/commands/line_pattern.h"
 
 #include <gmock/gmock.h>
 

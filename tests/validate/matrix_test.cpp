@@ -1,5 +1,5 @@
 // Matrix files, the order of runs, taking up, failures, verdicts and the front, with runs that are made up.
-#include "validate/matrix.h"
+#include "validate/matrix/matrix.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "stats/summary.h"
 #include "support/expect_refused.h"
 #include "support/schema_check.h"
-#include "validate/command_experiment.h"
-#include "validate/schedule.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/compare/schedule.h"
 
 namespace warpmark::validate {
 namespace {

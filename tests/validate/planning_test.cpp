@@ -1,5 +1,5 @@
 // How many rounds are asked for. That they suffice is counted in simulation_test.cpp.
-#include "validate/planning.h"
+#include "validate/judge/planning.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Checks against a history: what is worse, what is the history's own noise, and what cannot be told.
-#include "validate/regression.h"
+#include "validate/guard/regression.h"
 
 #include <gtest/gtest.h>
 

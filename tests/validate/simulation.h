@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "validate/ab_test.h"
+#include "validate/compare/compare_run.h"
 #include "validate/fake_experiment.h"
+#include "validate/judge/planning.h"
+#include "validate/judge/verdict.h"
 #include "validate/noise_models.h"
-#include "validate/planning.h"
-#include "validate/verdict.h"
 
 namespace warpmark::validate {
 

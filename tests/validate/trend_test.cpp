@@ -1,5 +1,5 @@
 // Changes of a series, its band, and that machines are kept apart.
-#include "validate/trend.h"
+#include "validate/guard/trend.h"
 
 #include <gtest/gtest.h>
 

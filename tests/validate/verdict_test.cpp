@@ -1,10 +1,10 @@
-#include "validate/verdict.h"
+#include "validate/judge/verdict.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "validate/calibrate.h"
+#include "validate/compare/calibrate.h"
 
 namespace warpmark::validate {
 namespace {

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "profile/readers/json_scan.h"
-#include "profile/readers/json_text.h"
-#include "profile/readers/padded_text.h"
+#include "profile/readers/text/json_scan.h"
+#include "profile/readers/text/json_text.h"
+#include "profile/readers/text/padded_text.h"
 #include "profile/timeline_builder.h"
 #include "profile/writers/text_file.h"
 

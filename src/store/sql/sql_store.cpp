@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/json.h"
+#include "model/json/json.h"
 #include "model/names.h"
 #include "store/location.h"
 #include "store/lookup.h"

@@ -32,8 +32,8 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = bytes,
               .flop_type = shape.dtype,
-              .rate = "flop_rate",
-              .link = ""};
+              .link = "",
+              .rate = "flop_rate"};
 }
 
 std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {

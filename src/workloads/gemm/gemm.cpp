@@ -42,8 +42,8 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = bytes,
               .footprint_bytes = a + b + c,
               .flop_type = dtype,
-              .rate = "flop_rate",
-              .link = ""};
+              .link = "",
+              .rate = "flop_rate"};
 }
 
 std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {

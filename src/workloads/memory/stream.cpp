@@ -55,8 +55,8 @@ Result<Cost> stream_cost(const Params& params, const StreamWork& work) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = bytes,
               .flop_type = "f32",
-              .rate = "bandwidth",
-              .link = ""};
+              .link = "",
+              .rate = "bandwidth"};
 }
 
 std::vector<Overrides> stream_cases(const DeviceInfo& device, int arrays) {

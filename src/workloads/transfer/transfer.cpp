@@ -28,8 +28,8 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .bytes = static_cast<double>(bytes),
               .footprint_bytes = footprint,
               .flop_type = "",
-              .rate = "bandwidth",
-              .link = direction};
+              .link = direction,
+              .rate = "bandwidth"};
 }
 
 device::Support supports_cpu(const DeviceInfo& /*device*/, const Params& /*params*/) {

@@ -1,0 +1,154 @@
+#include "warpmark/arms/compare_arms.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "validate/commands/command_experiment.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/arms/workload_command.h"
+
+namespace warpmark::apps {
+namespace {
+
+using validate::CommandExperiment;
+using validate::CommandSpec;
+
+Result<measure::Config> config_of(const std::vector<std::string>& settings, const std::string& option) {
+  measure::Config config;
+  for (const auto& text : settings) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage_error(option + " " + text + " is not of the form name=value", "such as " + option + " dtype=f32");
+    }
+    config.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return config;
+}
+
+std::string settings_text(const measure::Config& config) {
+  std::string text;
+  for (const auto& [name, value] : config) text += (text.empty() ? "" : " ") + name + "=" + value;
+  return text;
+}
+
+class ArmMaker {
+ public:
+  ArmMaker(const Context& context, const ParsedOptions& options, std::filesystem::path folder)
+      : context_(context), options_(options), folder_(std::move(folder)) {}
+
+  Result<Arms> make() {
+    const auto commands = commands_after_dashes(context_.words);
+    WM_ASSIGN(const auto config_a, config_of(options_.all("--a"), "--a"));
+    WM_ASSIGN(const auto config_b, config_of(options_.all("--b"), "--b"));
+    if (!commands.empty()) {
+      if (!config_a.empty() || !config_b.empty()) return usage_error("give two commands or --a and --b, not both");
+      if (options_.has("--rev-a") || options_.has("--rev-b")) {
+        return usage_error("give two commands or two revisions, not both",
+                           "what a revision runs stands in the project file");
+      }
+      WM_TRY(two_commands(commands));
+    } else if (options_.has("--rev-a") || options_.has("--rev-b")) {
+      WM_TRY(two_revisions(config_a, config_b));
+    } else if (!options_.positionals().empty()) {
+      WM_TRY(two_settings_of_a_workload(config_a, config_b));
+    } else if (!config_a.empty() || !config_b.empty() || options_.has("--calibrate")) {
+      WM_TRY(two_settings_of_the_project(config_a, config_b));
+    } else {
+      return usage_error("nothing to compare", "warpmark compare -- 'COMMAND A' -- 'COMMAND B'; more in --help");
+    }
+    return std::move(arms_);
+  }
+
+ private:
+  [[nodiscard]] bool calibrating() const { return options_.has("--calibrate"); }
+
+  /// Adds an experiment and names its arm. Where both arms are one command, `name` tells the settings.
+  Result<validate::Arm> arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
+    WM_TRY(add_gates(options_, spec));
+    arms_.accuracy = spec.accuracy;
+    arms_.request += "arm " + name + "\n" + settings_text(config) + "\n" + identity_of(spec) + "\n";
+    arms_.experiments.push_back(std::make_unique<CommandExperiment>(
+        std::move(spec), validate::CommandOptions{.directory = std::move(directory),
+                                                  .interrupted = &context_.interrupted,
+                                                  .watch_environment = true,
+                                                  .check_accuracy = true}));
+    return validate::Arm{
+        .experiment = arms_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};
+  }
+
+  Status two_commands(const std::vector<std::vector<std::string>>& commands) {
+    const std::size_t needed = calibrating() ? 1 : 2;
+    if (commands.size() != needed) {
+      return usage_error(
+          fmt::format("{} command{} given, {} needed", commands.size(), commands.size() == 1 ? " is" : "s are", needed),
+          "warpmark compare -- 'COMMAND A' -- 'COMMAND B'");
+    }
+    WM_ASSIGN(auto a, given_command(options_, commands.front()));
+    WM_ASSIGN(auto b, given_command(options_, commands.back()));
+    const std::string name_a = command_line(a.run), name_b = command_line(b.run);
+    WM_ASSIGN(arms_.a, arm(std::move(a), {}, name_a));
+    WM_ASSIGN(arms_.b, arm(std::move(b), {}, name_b));
+    return {};
+  }
+
+  Status two_settings_of_a_workload(const measure::Config& config_a, const measure::Config& config_b) {
+    if (!calibrating() && config_a.empty() && config_b.empty()) {
+      return usage_error("both arms would be the same", "say what differs with --a name=value and --b name=value");
+    }
+    WM_ASSIGN(auto a, workload_command(options_, config_a, folder_ / "a.json"));
+    WM_ASSIGN(auto b, workload_command(options_, calibrating() ? config_a : config_b, folder_ / "b.json"));
+    const std::string name = options_.positionals().front();
+    WM_ASSIGN(arms_.a, arm(std::move(a), {}, trimmed(name + " " + settings_text(config_a))));
+    WM_ASSIGN(arms_.b, arm(std::move(b), {}, trimmed(name + " " + settings_text(calibrating() ? config_a : config_b))));
+    return {};
+  }
+
+  Status two_settings_of_the_project(const measure::Config& config_a, const measure::Config& config_b) {
+    WM_ASSIGN(const auto spec, project_spec(options_));
+    WM_TRY(validate::build(spec, "", &context_.interrupted));
+    const auto& other = calibrating() ? config_a : config_b;
+    WM_ASSIGN(arms_.a, arm(spec, config_a, config_a.empty() ? command_line(spec.run) : settings_text(config_a)));
+    WM_ASSIGN(arms_.b, arm(spec, other, other.empty() ? command_line(spec.run) : settings_text(other)));
+    return {};
+  }
+
+  Status two_revisions(const measure::Config& config_a, const measure::Config& config_b) {
+    WM_ASSIGN(const auto spec, project_spec(options_));
+    const std::string revisions[] = {options_.get("--rev-a", "HEAD"), options_.get("--rev-b", "HEAD")};
+    const measure::Config* configs[] = {&config_a, &config_b};
+    validate::Arm* arms[] = {&arms_.a, &arms_.b};
+    remove_abandoned_worktrees(folder_);
+    for (int i = 0; i < 2; ++i) {
+      WM_ASSIGN(auto tree, Worktree::create(revisions[i], folder_ / fmt::format("worktree-{}-{}", getpid(), i)));
+      context_.err << fmt::format("building {} ({})\n", revisions[i], tree->commit().substr(0, 10));
+      if (const auto built = validate::build(spec, tree->directory(), &context_.interrupted); !built.ok()) {
+        return Error{built.error().kind, revisions[i] + " cannot be built: " + built.error().what, built.error().hint};
+      }
+      const std::string name =
+          trimmed(fmt::format("{} @{} {}", revisions[i], tree->commit().substr(0, 10), settings_text(*configs[i])));
+      arms_.request += tree->commit() + "\n";
+      WM_ASSIGN(*arms[i], arm(spec, *configs[i], name, tree->directory()));
+      arms_.worktrees.push_back(std::move(tree));
+    }
+    return {};
+  }
+
+  static std::string trimmed(const std::string& text) { return std::string(trim(text)); }
+
+  const Context& context_;
+  const ParsedOptions& options_;
+  std::filesystem::path folder_;
+  Arms arms_;
+};
+
+}  // namespace
+
+Result<Arms> make_arms(const Context& context, const ParsedOptions& options, const std::filesystem::path& folder) {
+  return ArmMaker(context, options, folder).make();
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,34 @@
+// What `warpmark compare` runs: two commands, two settings of a workload or of the project's command, or two revisions
+// of the project, each in a worktree of its own.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "measure/experiment.h"
+#include "validate/compare/compare_run.h"
+#include "warpmark/arms/git_revisions.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// Both arms with everything they need to run.
+struct Arms {
+  validate::Arm a;
+  validate::Arm b;
+  std::vector<std::unique_ptr<measure::Experiment>> experiments;
+  std::vector<std::unique_ptr<Worktree>> worktrees;
+  std::vector<validate::AccuracyGate> accuracy;
+  std::string request;  ///< what identifies the comparison: equal for a repetition of it
+};
+
+/// `folder` is for worktrees.
+[[nodiscard]] Result<Arms> make_arms(const Context& context, const ParsedOptions& options,
+                                     const std::filesystem::path& folder);
+
+}  // namespace warpmark::apps

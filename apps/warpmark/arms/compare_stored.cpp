@@ -1,0 +1,202 @@
+#include "warpmark/arms/compare_stored.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <ostream>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "exchange/import.h"
+#include "model/run_query.h"
+#include "report/draw/table.h"
+#include "report/results/labels.h"
+#include "stats/compare.h"
+#include "validate/guard/series.h"
+#include "validate/judge/verdict.h"
+#include "warpmark/sessions/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+const Run* case_like(const Session& session, const Run& run) {
+  const auto found = std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& other) {
+    return other.workload == run.workload && other.device == run.device && other.mode == run.mode &&
+           other.params == run.params;
+  });
+  return found == session.runs.end() ? nullptr : &*found;
+}
+
+/// Why the numbers of a case say nothing about the program.
+std::string distrust(const Run& a, const Run& b) {
+  const bool of_a = a.outcome == Outcome::mistrusted, of_b = b.outcome == Outcome::mistrusted;
+  if (!of_a && !of_b) return {};
+  const std::string who = of_a && of_b ? "both were disturbed: " : of_a ? "A was disturbed: " : "B was disturbed: ";
+  return who + (of_a ? a.reason : b.reason);
+}
+
+/// It was tried, and is wrong or did not run; what was left out or cannot run here has no result at all.
+bool has_failed(const Run& run) { return run.outcome == Outcome::failed || run.outcome == Outcome::error; }
+
+std::string why_failed(const Run& run, const char* arm) {
+  return fmt::format("{} {}: {}", arm, run.outcome == Outcome::failed ? "has a wrong result" : "could not be measured",
+                     run.reason);
+}
+
+/// A session or a file, or of a session the one run that "<session>.<index>" names.
+Result<Session> results_of(const Context& context, const ParsedOptions& options, const std::string& word) {
+  const auto dot = word.rfind('.');
+  const auto index =
+      dot == std::string::npos ? Result<std::int64_t>(usage_error("no index")) : parse_integer(word.substr(dot + 1));
+  std::error_code missing;
+  if (!index.ok() || std::filesystem::exists(word, missing)) return load_results(context, options, word);
+  WM_ASSIGN(auto session, load_results(context, options, word.substr(0, dot)));
+  std::erase_if(session.runs, [&](const Run& run) { return run.index != *index; });
+  if (session.runs.empty()) return usage_error("session " + session.id + " has no run " + word.substr(dot + 1));
+  return session;
+}
+
+/// Two single runs are compared whatever their settings are: whoever names them means just these.
+bool two_runs(const Session& a, const Session& b) {
+  return a.runs.size() == 1 && b.runs.size() == 1 && !a.runs[0].metrics.empty() && !b.runs[0].metrics.empty() &&
+         a.runs[0].metrics[0].id == b.runs[0].metrics[0].id;
+}
+
+/// What two sets of results have in common, metric by metric, and why some of it cannot be judged.
+class StoredPairs {
+ public:
+  StoredPairs(const Session& a, const Session& b)
+      : labels_{report::RunLabels(a), report::RunLabels(b)}, two_runs_(two_runs(a, b)) {
+    for (const Run& before : a.runs) {
+      const Run* after = two_runs_ ? &b.runs.front() : case_like(b, before);
+      if (after == nullptr) {
+        missing_.push_back(label_of(before, 0) + " (only A has it)");
+      } else {
+        add_case(before, *after);
+      }
+    }
+    // And what A does not have at all.
+    for (const Run& after : b.runs) {
+      if (!two_runs_ && case_like(a, after) == nullptr) missing_.push_back(label_of(after, 1) + " (only B has it)");
+    }
+  }
+
+  [[nodiscard]] std::vector<MetricVerdict> take_metrics() { return std::move(metrics_); }
+  [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
+
+  /// Of metrics that are judged by now.
+  void overrule(std::vector<MetricVerdict>& metrics) const {
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const auto& [verdict, reason] = overruled_[i];
+      if (reason.empty()) continue;
+      metrics[i].verdict = verdict;
+      metrics[i].reason = reason;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string label_of(const Run& run, std::size_t side) const {
+    if (run.workload == "command") return validate::case_label(run.workload, to_text(run.params), run.device, run.mode);
+    return labels_[side].full(run);
+  }
+
+  void add_case(const Run& before, const Run& after) {
+    if (has_failed(before) && has_failed(after)) {
+      missing_.push_back(label_of(before, 0) + " (failed in both)");
+    } else if (has_failed(before) || has_failed(after)) {
+      add_failure(before, after);
+    } else if (!before.metrics.empty() && !after.metrics.empty()) {
+      add_metrics(before, after);
+    } else if (!before.metrics.empty() || !after.metrics.empty()) {
+      missing_.push_back(label_of(before, 0) + (after.metrics.empty() ? " (only A has it)" : " (only B has it)"));
+    }
+  }
+
+  /// No numbers of the one that failed: whatever it took, it did not do the work.
+  void add_failure(const Run& before, const Run& after) {
+    const bool of_a = has_failed(before);
+    const Run& good = of_a ? after : before;
+    MetricVerdict metric{.id = label_of(before, 0), .unit = "s"};
+    if (!good.metrics.empty()) {
+      const Metric& primary = good.metrics.front();
+      metric.unit = primary.unit;
+      metric.better = primary.better;
+      (of_a ? metric.b : metric.a) = stats::round_medians({primary.samples, primary.round_sizes});
+    }
+    metrics_.push_back(std::move(metric));
+    overruled_.emplace_back(Verdict::inconclusive, of_a ? why_failed(before, "A") : why_failed(after, "B"));
+  }
+
+  void add_metrics(const Run& before, const Run& after) {
+    const bool several = before.workload == "command" && before.metrics.size() > 1;
+    for (const Metric& metric : before.metrics) {
+      if (!speaks_for_itself(before, metric)) continue;
+      const Metric* other = metric_of(after, metric.id);
+      // Two commands as they are named have no name in common but the metric's.
+      const bool plain = two_runs_ && before.workload == "command";
+      const std::string id = plain ? metric.id : label_of(before, 0) + (several ? " " + metric.id : "");
+      if (other == nullptr) {
+        missing_.push_back(id + " (only A has it)");
+        continue;
+      }
+      metrics_.push_back({.id = id,
+                          .unit = metric.unit,
+                          .better = metric.better,
+                          .a = stats::round_medians({metric.samples, metric.round_sizes}),
+                          .b = stats::round_medians({other->samples, other->round_sizes})});
+      overruled_.emplace_back(Verdict::mistrusted, distrust(before, after));
+    }
+  }
+
+  std::array<report::RunLabels, 2> labels_;
+  bool two_runs_;
+  std::vector<MetricVerdict> metrics_;
+  std::vector<std::pair<Verdict, std::string>> overruled_;  ///< of each metric; no reason: its numbers decide
+  std::vector<std::string> missing_;
+};
+
+}  // namespace
+
+Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
+  const auto& words = options.positionals();
+  for (const char* option : {"--a", "--b", "--rev-a", "--rev-b", "--accuracy", "--accuracy-command", "--calibrate"}) {
+    if (!options.has(option)) continue;
+    return usage_error(std::string(option) + " is for what is run now, not for stored results", "leave it out");
+  }
+  WM_ASSIGN(const auto a, results_of(context, options, words[0]));
+  WM_ASSIGN(const auto b, results_of(context, options, words[1]));
+  if (a.machine.fingerprint != b.machine.fingerprint) {
+    return environment_error("the results come from different machines or drivers", "compare results of one machine");
+  }
+  if (a.machine.fingerprint == kUnknownMachine) {
+    context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
+                   "for one and the same.\n";
+  }
+  Comparison comparison{.name_a = words[0] + " (" + a.id + ")",
+                        .name_b = words[1] + " (" + b.id + ")",
+                        .effect = stored.effect,
+                        .alpha = stored.alpha,
+                        .paired = false,
+                        .sequential = false,
+                        .interleave = Interleave::none};
+  StoredPairs pairs(a, b);
+  comparison.metrics = pairs.take_metrics();
+  if (comparison.metrics.empty()) return usage_error("the results have no case in common");
+  if (!pairs.missing().empty()) {
+    const auto width = static_cast<std::size_t>(context.width);
+    for (const auto& line : report::wrap("Not compared: " + join(pairs.missing(), ", ") + ".", width)) {
+      context.err << line << '\n';
+    }
+  }
+  validate::judge(comparison.metrics,
+                  {.effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false});
+  pairs.overrule(comparison.metrics);
+  comparison.machine = b.machine;
+  comparison.build = b.build;
+  return comparison;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,160 @@
+#include "warpmark/history/history_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "base/text.h"
+#include "model/run_query.h"
+#include "report/draw/format.h"
+#include "report/draw/table.h"
+#include "report/results/labels.h"
+#include "stats/compare.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+struct Pair {
+  const Run* baseline;
+  const Run* candidate;
+  const Metric* before;
+  const Metric* after;
+};
+
+/// Why a pair says nothing about the program, whatever its numbers: empty if it does.
+std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
+  if (!is_measured(baseline.outcome)) return "the baseline has a wrong result";
+  if (!is_measured(candidate.outcome)) return "the candidate has a wrong result";
+  const bool before = baseline.outcome == Outcome::mistrusted;
+  const bool after = candidate.outcome == Outcome::mistrusted;
+  if (before && after) return "both were disturbed";
+  return before ? "the baseline was disturbed" : after ? "the candidate was disturbed" : "";
+}
+
+/// The metrics of every case that both sessions measured: of a command all, of all else the primary one.
+std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
+  std::vector<Pair> pairs;
+  for (const Run& before : baseline.runs) {
+    const auto after = std::find_if(candidate.runs.begin(), candidate.runs.end(), [&](const Run& run) {
+      return run.workload == before.workload && run.device == before.device && run.mode == before.mode &&
+             run.params == before.params;
+    });
+    if (after == candidate.runs.end()) continue;
+    for (const Metric& metric : before.metrics) {
+      const Metric* other = metric_of(*after, metric.id);
+      if (other != nullptr && speaks_for_itself(before, metric)) pairs.push_back({&before, &*after, &metric, other});
+    }
+  }
+  return pairs;
+}
+
+std::string ratio_text(const stats::Comparison& comparison) {
+  if (!comparison.ratio_interval) return comparison.ratio > 0 ? fmt::format("{:.3f}", comparison.ratio) : "";
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", comparison.ratio, comparison.ratio_interval->low,
+                     comparison.ratio_interval->high);
+}
+
+Tone tone_of(stats::Difference difference) {
+  if (difference == stats::Difference::better) return Tone::good;
+  if (difference == stats::Difference::worse) return Tone::bad;
+  return difference == stats::Difference::undecidable ? Tone::warning : Tone::plain;
+}
+
+/// Short, so that a row fits into 80 columns.
+const char* verdict_text(stats::Difference difference) {
+  switch (difference) {
+    case stats::Difference::better: return "better";
+    case stats::Difference::worse: return "worse";
+    case stats::Difference::different: return "different";
+    case stats::Difference::indistinguishable: return "within noise";
+    case stats::Difference::undecidable: return "undecided";
+  }
+  return "undecided";
+}
+
+/// Leaves disturbed pairs out of the decision: what the disturbance did cannot be told from what the program did.
+std::vector<stats::Comparison> compare_all(const std::vector<Pair>& pairs, double alpha) {
+  std::vector<stats::Comparison> comparisons;
+  for (const auto& pair : pairs) {
+    auto comparison =
+        stats::compare({pair.before->samples, pair.before->round_sizes}, {pair.after->samples, pair.after->round_sizes},
+                       {.better = pair.before->better, .alpha = alpha});
+    if (auto reason = distrust_of_pair(*pair.baseline, *pair.candidate); !reason.empty()) {
+      comparison.difference = stats::Difference::undecidable;
+      comparison.reason = std::move(reason);
+      comparison.p.reset();
+    }
+    comparisons.push_back(std::move(comparison));
+  }
+  stats::decide_together(comparisons, alpha);
+  return comparisons;
+}
+
+Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::Comparison>& comparisons,
+                       const report::RunLabels& labels) {
+  Table table{{{"case"},
+               {"before", Align::right},
+               {"after", Align::right},
+               {"ratio", Align::right},
+               {"p", Align::right, 1},
+               {"verdict"}},
+              {}};
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto& pair = pairs[i];
+    const auto& found = comparisons[i];
+    const bool alone = std::count_if(pairs.begin(), pairs.end(),
+                                     [&](const Pair& other) { return other.baseline == pair.baseline; }) == 1;
+    table.rows.push_back({{labels.full(*pair.baseline) + (alone ? "" : " " + pair.before->id)},
+                          {report::format_quantity(pair.before->summary.median, pair.before->unit)},
+                          {report::format_quantity(pair.after->summary.median, pair.after->unit)},
+                          {ratio_text(found)},
+                          {found.adjusted_p ? fmt::format("{:.3f}", *found.adjusted_p) : ""},
+                          {verdict_text(found.difference), tone_of(found.difference)}});
+  }
+  return table;
+}
+
+/// Each reason for leaving cases undecided, once, with how many cases it concerns.
+std::string undecided_text(const std::vector<stats::Comparison>& comparisons) {
+  std::map<std::string, int> reasons;
+  for (const auto& comparison : comparisons) {
+    if (comparison.difference == stats::Difference::undecidable) ++reasons[comparison.reason];
+  }
+  std::string text;
+  for (const auto& [reason, count] : reasons) text += fmt::format("{} undecided: {}.\n", count, reason);
+  return text;
+}
+
+}  // namespace
+
+Result<int> diff_sessions(Context& context, const ParsedOptions& options, store::Store& store) {
+  const auto& words = options.positionals();
+  if (words.size() != 3) return usage_error("diff takes two sessions", "warpmark history diff BASELINE CANDIDATE");
+  WM_ASSIGN(const auto baseline, load_session(store, words[1]));
+  WM_ASSIGN(const auto candidate, load_session(store, words[2]));
+  if (baseline.machine.fingerprint != candidate.machine.fingerprint) {
+    return environment_error("the sessions come from different machines or drivers", "compare sessions of one machine");
+  }
+  WM_ASSIGN(const double alpha, ratio_of(options, "--alpha", 0.05));
+  const auto pairs = pairs_of(baseline, candidate);
+  if (pairs.empty()) return usage_error("the sessions have no case in common");
+  const auto comparisons = compare_all(pairs, alpha);
+  const auto rendering = render_options(context);
+  context.out << report::render_table(difference_table(pairs, comparisons, report::RunLabels(baseline)), rendering);
+  context.out << undecided_text(comparisons);
+  const auto changed = std::count_if(comparisons.begin(), comparisons.end(), [](const auto& comparison) {
+    return comparison.difference != stats::Difference::indistinguishable &&
+           comparison.difference != stats::Difference::undecidable;
+  });
+  context.out << fmt::format("{} of {} cases differ.\n", changed, comparisons.size());
+  context.out << "ratio: after / before with its " << report::format_percent(1 - alpha)
+              << " interval; p adjusted over all cases (Holm).\n";
+  return kSuccess;
+}
+
+}  // namespace warpmark::apps

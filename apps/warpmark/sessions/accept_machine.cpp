@@ -1,0 +1,146 @@
+#include "warpmark/sessions/accept_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/health.h"
+#include "device/machine.h"
+#include "validate/accept/acceptance.h"
+#include "validate/accept/criteria.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/measure.h"
+#include "warpmark/sessions/run_request.h"
+#include "warpmark/sessions/store_access.h"
+#include "workloads/catalog.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// A workload of criteria that only a user's command can have.
+constexpr std::string_view kUserCommand = "command";
+
+/// Names and parameters are checked before anything is measured; an error names the criterion's line.
+Status check_workload(const validate::Criterion& row, const std::string& file) {
+  if (!row.fact.empty() || row.workload == kUserCommand) return {};
+  const auto place = fmt::format("{} line {}: ", file, row.line);
+  const auto* workload = find_in(workloads::catalog(), row.workload);
+  if (workload == nullptr) {
+    const auto ids = ids_of(workloads::catalog());
+    const auto meant = nearest(row.workload, ids);
+    return data_error(
+        place + "there is no workload '" + row.workload + "'",
+        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("`warpmark list workloads` shows all"));
+  }
+  Overrides params;
+  for (const auto& item : row.set) {
+    if (item.first == "mode") {
+      const std::vector<std::string> modes{"cold", "hot", "graph"};
+      if (std::find(modes.begin(), modes.end(), item.second) == modes.end()) {
+        return data_error(place + "mode is '" + item.second + "'", "one of: " + join(modes, ", "));
+      }
+      continue;
+    }
+    params.push_back(item);
+  }
+  const auto resolved = resolve_params(workload->params, params);
+  if (!resolved.ok()) return data_error(place + resolved.error().what, resolved.error().hint);
+  return {};
+}
+
+Result<RunRequest> accept_machine_request_of(const validate::Criteria& criteria, const ParsedOptions& options) {
+  RunRequest request;
+  request.device = options.get("--device", "all");
+  request.session.budget_s = criteria.budget_s;
+  request.session.rounds = criteria.rounds;
+  request.session.stopping.half_width = criteria.half_width;
+  request.ceilings = false;
+  for (const auto& row : criteria.rows) {
+    if (!row.fact.empty() || row.workload == kUserCommand) continue;
+    request.entries.push_back(
+        {.workload = row.workload, .device = row.device, .set = row.set, .sweep = {}, .line = row.line});
+    request.ceilings = request.ceilings || row.of == validate::LimitOf::roof;
+  }
+  if (options.has("--budget")) {
+    WM_ASSIGN(request.session.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  if (options.has("--rounds")) {
+    WM_ASSIGN(const auto rounds, parse_integer(options.get("--rounds")));
+    if (rounds < 1 || rounds > 100) return usage_error("--rounds must be 1 to 100, not " + options.get("--rounds"));
+    request.session.rounds = static_cast<int>(rounds);
+  }
+  return request;
+}
+
+/// Results to judge, or why there are none.
+struct Found {
+  std::optional<Session> session;
+  std::string why_not;
+};
+
+Result<Found> measured(Context& context, const ParsedOptions& options, const validate::Criteria& criteria) {
+  WM_ASSIGN(auto request, accept_machine_request_of(criteria, options));
+  if (request.entries.empty()) return Found{std::nullopt, "the criteria name no workload"};
+  std::unique_ptr<store::Store> store;
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(store, open_store(context, options));
+  }
+  auto session = measure_request(context, std::move(request), std::move(store));
+  if (session.ok()) return Found{std::move(*session), {}};
+  // Criteria for a GPU on a machine without one are not measurable, which is a result and no error.
+  if (session.error().what.starts_with("nothing to measure")) return Found{std::nullopt, "no such device is here"};
+  return session.error();
+}
+
+Result<Found> stored_sessions(Context& context, const ParsedOptions& options) {
+  auto session = load_results(context, options, options.get("--results", "last"));
+  if (session.ok()) return Found{std::move(*session), {}};
+  if (options.has("--results")) return session.error();
+  return Found{std::nullopt, "there are no results yet; measure with --run"};
+}
+
+}  // namespace
+
+Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options, const std::string& name) {
+  if (options.has("--run") && options.has("--results")) return usage_error("give --run or --results, not both");
+  WM_ASSIGN(const auto file, validate::load_criteria(name));
+  WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
+  for (const auto& row : criteria.rows) WM_TRY(check_workload(row, file.name));
+  WM_ASSIGN(const auto found,
+            options.has("--run") ? measured(context, options, criteria) : stored_sessions(context, options));
+
+  const Machine here = device::machine_facts();
+  const auto sheets = validate::built_in_datasheets();
+  validate::AcceptanceInput input{.session = found.session ? &*found.session : nullptr,
+                                  .no_session = found.why_not,
+                                  .machine = found.session ? found.session->machine : here,
+                                  .facts = {},
+                                  .no_facts = {},
+                                  .datasheets = sheets};
+  input.facts = validate::facts_of(input.machine);
+  if (input.machine.fingerprint == here.fingerprint && input.machine.hostname == here.hostname) {
+    for (auto& fact : validate::facts_of(device::gather_health_facts(), here)) input.facts.push_back(std::move(fact));
+  } else {
+    input.no_facts = "the results are of another machine, whose settings cannot be read here";
+  }
+  auto acceptance = validate::judge_acceptance(criteria, input);
+  if (!acceptance.ok()) {
+    return Error{acceptance.error().kind, file.name + ": " + acceptance.error().what, acceptance.error().hint};
+  }
+  acceptance->criteria_file = file.name;
+  acceptance->criteria_sha256 = sha256_hex(file.text);
+  acceptance->started = format_utc(wall_clock_s());
+  acceptance->build = found.session ? found.session->build : build_info();
+  if (found.session) {
+    acceptance->session = found.session->id;
+    acceptance->session_started = found.session->started;
+  }
+  return acceptance;
+}
+
+}  // namespace warpmark::apps

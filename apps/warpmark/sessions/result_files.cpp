@@ -1,0 +1,34 @@
+#include "warpmark/sessions/result_files.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/files.h"
+
+namespace warpmark::apps {
+
+Result<std::vector<Session>> read_result_file(const std::string& path, const exchange::ImportOptions& options) {
+  WM_ASSIGN(const auto text, read_file(path));
+  WM_ASSIGN(auto document, exchange::open_document(path, text));
+  document.folder = std::filesystem::absolute(path).parent_path();
+  exchange::ImportOptions with_date = options;
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0) with_date.fallback_started = format_utc(static_cast<double>(facts.st_mtime));
+  return exchange::import_results(document, with_date);
+}
+
+bool is_result_file(const std::string& word) {
+  std::error_code ignored;
+  return word.ends_with(".json") || std::filesystem::is_regular_file(word, ignored);
+}
+
+Result<Session> read_one_session(const std::string& path) {
+  WM_ASSIGN(auto sessions, read_result_file(path));
+  if (sessions.size() == 1) return std::move(sessions.front());
+  return data_error(path + " holds " + std::to_string(sessions.size()) + " sessions, and one is needed here",
+                    "'warpmark history import' stores them; then name one by its id");
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,218 @@
+#include "warpmark/sessions/run_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/commands/command_runs.h"
+#include "validate/commands/reference_experiment.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/arms/reference.h"
+#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/run_request.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+using validate::CommandCase;
+using validate::CommandSpec;
+
+constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--precision",
+                                             "--no-ceilings", "--plugin", "--resume"};
+constexpr const char* kOnlyForCommands[] = {"--name",  "--warmup",    "--timeout",
+                                            "--shell", "--reference", "--no-reference"};
+
+struct RunCommandRequest {
+  CommandSpec spec;
+  std::vector<CommandCase> cases;
+  validate::CommandRunOptions runs;
+};
+
+/// The words after `--`; empty if the project says what to run.
+Result<std::vector<std::string>> given_words(const Context& context, const ParsedOptions& options) {
+  const auto command = command_after_dashes(context.words);
+  if (options.positionals().size() > command.size()) {
+    return usage_error("give workloads or a command, not both: " + options.positionals().front());
+  }
+  if (command.empty() && !options.has("--project")) {
+    return usage_error("there is no command after --", "such as: warpmark run -- ./program --size 3");
+  }
+  if (command.empty()) return std::vector<std::string>();
+  return words_of(options, command);
+}
+
+Result<CommandSpec> spec_of(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto words, given_words(context, options));
+  CommandSpec spec = validate::timed_command(words);
+  if (options.has("--project")) {
+    WM_ASSIGN(spec, validate::load_command_spec(options.get("--project")));
+    if (!words.empty()) spec.run = std::move(words);
+  }
+  if (options.has("--timeout")) {
+    WM_ASSIGN(spec.timeout_s, parse_duration_s(options.get("--timeout")));
+    if (!(spec.timeout_s > 0)) return usage_error("--timeout must be above 0");
+  }
+  return spec;
+}
+
+/// Every combination of the sweeps, after what is set in all of them.
+std::vector<measure::Config> configs_of(const workloads::SuiteEntry& overrides) {
+  std::vector<measure::Config> configs{overrides.set};
+  for (const auto& [name, values] : overrides.sweep) {
+    std::vector<measure::Config> more;
+    for (const auto& config : configs) {
+      for (const auto& value : values) {
+        more.push_back(config);
+        more.back().emplace_back(name, value);
+      }
+    }
+    configs = std::move(more);
+  }
+  return configs;
+}
+
+/// A series is named by the command with its settings; by --name where the command's text may change.
+Result<CommandCase> case_of(const CommandSpec& spec, const measure::Config& config, const std::string& name) {
+  WM_ASSIGN(const auto filled, validate::configured(spec, config));
+  CommandCase made{.config = config, .params = {}};
+  if (name.empty()) {
+    made.params.set("command", command_line(filled.run));
+  } else {
+    made.params.set("name", name);
+  }
+  for (const auto& [key, value] : config) made.params.set(key, value);
+  return made;
+}
+
+Result<RunCommandRequest> run_command_request_of(const Context& context, const ParsedOptions& options) {
+  for (const auto* name : kOnlyForWorkloads) {
+    if (options.has(name)) return usage_error(std::string(name) + " is for workloads, not for a command");
+  }
+  if (options.has("--reference") && options.has("--no-reference")) {
+    return usage_error("give --reference or --no-reference, not both");
+  }
+  RunCommandRequest request;
+  WM_ASSIGN(request.spec, spec_of(context, options));
+  WM_ASSIGN(const auto overrides, overrides_of(options));
+  for (const auto& config : configs_of(overrides)) {
+    WM_ASSIGN(auto made, case_of(request.spec, config, options.get("--name")));
+    request.cases.push_back(std::move(made));
+  }
+  WM_ASSIGN(request.runs.rounds, count_of(options, "--rounds", 10, 1, 10'000));
+  WM_ASSIGN(request.runs.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  request.runs.seed = static_cast<std::uint64_t>(seed);
+  if (options.has("--budget")) {
+    WM_ASSIGN(request.runs.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  request.runs.interrupted = &context.interrupted;
+  return request;
+}
+
+validate::CommandRunEvents events_of(Context& context, const Session& session, store::Store* store) {
+  validate::CommandRunEvents events;
+  events.progress = [&context](std::int64_t done, std::int64_t of) {
+    if (context.err_is_terminal) context.err << fmt::format("\rround {} of {} ", done + 1, of) << std::flush;
+  };
+  if (store == nullptr) return events;
+  events.round_done = [&session, store](const Run& run, std::int64_t round) {
+    return store->append_round(session.id, run, round);
+  };
+  events.run_done = [&session, store](const Run& run) { return store->append_run(session.id, run); };
+  return events;
+}
+
+int run_command_exit_code(const Session& session, bool strict) {
+  if (!session.complete) return kInterrupted;
+  int code = kSuccess;
+  for (const Run& run : session.runs) {
+    if (run.outcome == Outcome::error && run.fault != ErrorKind::environment) return kUsage;
+    if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::mistrusted)) code = kEnvironment;
+  }
+  return code;
+}
+
+/// The revision to measure beside the command, prepared: of --reference, else of the project. Empty for none.
+Result<std::unique_ptr<Reference>> reference_of(const Context& context, const ParsedOptions& options,
+                                                const CommandSpec& spec) {
+  if (options.has("--no-reference")) return std::unique_ptr<Reference>();
+  if (options.has("--reference")) return Reference::prepare(context, options, spec, options.get("--reference"));
+  if (spec.reference.empty()) return std::unique_ptr<Reference>();
+  auto prepared = Reference::prepare(context, options, spec, spec.reference);
+  if (prepared.ok()) return prepared;
+  return Error{prepared.error().kind, options.get("--project") + ", reference: " + prepared.error().what,
+               prepared.error().hint};
+}
+
+}  // namespace
+
+bool asks_for_command(const Context& context, const ParsedOptions& options) {
+  return options.has("--project") || std::find(context.words.begin(), context.words.end(), "--") != context.words.end();
+}
+
+Status without_command_options(const ParsedOptions& options) {
+  for (const auto* name : kOnlyForCommands) {
+    if (options.has(name)) {
+      return usage_error(std::string(name) + " is for commands, and none is given",
+                         "warpmark run [OPTIONS] -- COMMAND, or --project FILE");
+    }
+  }
+  return {};
+}
+
+Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {
+  WM_ASSIGN(const RunCommandRequest request, run_command_request_of(context, options));
+  WM_TRY(validate::build(request.spec, "", &context.interrupted));
+  WM_ASSIGN(const auto reference, reference_of(context, options, request.spec));
+  Session session = new_session(context);
+  if (store != nullptr) WM_TRY(store->begin(session));
+  set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
+  validate::CommandExperiment subject(request.spec, {.directory = "", .interrupted = &context.interrupted});
+  validate::CommandExperiment beside(request.spec, {.directory = reference ? reference->directory() : "",
+                                                    .interrupted = &context.interrupted,
+                                                    .watch_environment = false});
+  const std::string name = reference ? validate::reference_name(reference->commit()) : "";
+  validate::ReferenceExperiment pairs(subject, beside, name, request.runs.seed);
+  measure::Experiment& experiment = reference ? static_cast<measure::Experiment&>(pairs) : subject;
+  const Status measured = validate::measure_command_runs(experiment, request.cases, request.runs,
+                                                         events_of(context, session, store), session);
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  set_last_words("\n", "");
+  WM_TRY(measured);
+  if (store != nullptr && session.complete) WM_TRY(store->finish(session.id, {}));
+  return session;
+}
+
+Result<int> run_users_command(Context& context, const ParsedOptions& options, const std::string& format) {
+  WM_TRY(check_outputs(options));
+  std::unique_ptr<store::Store> store;
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(store, open_store(context, options));
+  }
+  auto measured = measure_command(context, options, store.get());
+  if (!measured.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return measured.error();
+  }
+  const Session& session = *measured;
+  WM_TRY(show(context, report::shown_session(session), format));
+  context.out.flush();
+  if (!session.complete) context.err << "\nwarpmark: interrupted\n";
+  WM_TRY(write_session_files(options, session));
+  if (store != nullptr && session.complete && format == "text") {
+    context.err << stored_note(session.id);
+  }
+  return run_command_exit_code(session, options.has("--strict"));
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,34 @@
+// What `warpmark run` was asked for, from its options: pure, so that resuming can ask again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "session/run_session.h"
+#include "warpmark/command.h"
+#include "workloads/suite.h"
+
+namespace warpmark::apps {
+
+struct RunRequest {
+  std::string suite_name;  ///< empty if workloads were named
+  std::vector<workloads::SuiteEntry> entries;
+  std::string device = "all";
+  std::vector<std::string> plugins;
+  session::SessionOptions session;
+  bool ceilings = true;
+};
+
+extern const std::span<const OptionSpec> kRunOptions;
+extern const PositionalSpec kRunPositional;
+
+/// --set and --sweep. Usage error for texts that are not of their form.
+[[nodiscard]] Result<workloads::SuiteEntry> overrides_of(const ParsedOptions& options);
+
+/// Usage or data error for options, suites and units that make no sense.
+[[nodiscard]] Result<RunRequest> run_request(const ParsedOptions& options);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,51 @@
+#include "warpmark/sessions/store_access.h"
+
+#include <map>
+#include <vector>
+
+#include "base/files.h"
+#include "measure/round.h"
+#include "session/run_session.h"
+#include "store/location.h"
+#include "warpmark/sessions/result_files.h"
+
+namespace warpmark::apps {
+
+Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
+  const char* named = context.environment("WARPMARK_DB");
+  std::string location = options.get("--db", named != nullptr ? named : "");
+  if (location.empty()) {
+    WM_ASSIGN(const auto path, store::default_store_path(context.environment));
+    WM_TRY(make_folder(path.parent_path(), "name a file in a folder that you can write with --db or WARPMARK_DB"));
+    return path.string();
+  }
+  // Whatever is to stand beside it, such as a journal, would make the folder of a mistyped path.
+  if (!store::is_postgres(location)) WM_TRY(check_folder_of(location));
+  return location;
+}
+
+Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  return store::open_store(location);
+}
+
+Result<Session> load_session(store::Store& store, const std::string& id) {
+  WM_ASSIGN(auto stored, store.load(id));
+  std::map<std::int64_t, std::vector<Run>> rounds;
+  for (auto& round : stored.unmerged_rounds) rounds[round.index].push_back(std::move(round));
+  for (const auto& [index, partial] : rounds) {
+    Run run = measure::merge_rounds(partial, {});
+    run.notes.emplace_back("rounds", "the session ended before all rounds were measured");
+    stored.session.runs.push_back(std::move(run));
+  }
+  session::attach_roofs(stored.session);
+  return std::move(stored.session);
+}
+
+Result<Session> load_results(const Context& context, const ParsedOptions& options, const std::string& what) {
+  if (is_result_file(what)) return read_one_session(what);
+  WM_ASSIGN(const auto store, open_store(context, options));
+  return load_session(*store, what);
+}
+
+}  // namespace warpmark::apps

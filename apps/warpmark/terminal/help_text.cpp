@@ -1,0 +1,208 @@
+#include "warpmark/terminal/help_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/draw/format.h"
+#include "warpmark/sessions/build_info.h"
+
+namespace warpmark::apps {
+namespace {
+
+std::string option_usage(const OptionSpec& option) {
+  const std::string value = option.value;
+  return value.empty() ? option.name : fmt::format("{} {}", option.name, value);
+}
+
+std::string usage_line(const Command& command) {
+  std::string line = fmt::format("warpmark {} [OPTIONS]", command.id);
+  if (const std::string word = command.positional.name; !word.empty()) {
+    line += fmt::format(" [{}{}]", word, command.positional.repeatable ? " ..." : "");
+  }
+  return line;
+}
+
+/// Breaks at spaces; keeps the text's own line breaks.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string result;
+  std::size_t column = indent;
+  for (const auto& line : split(text, '\n')) {
+    if (!result.empty()) {
+      result += '\n' + std::string(indent, ' ');
+      column = indent;
+    }
+    bool first = true;
+    for (const auto& word : split(line, ' ')) {
+      const std::size_t length = display_width(word);
+      if (!first && column + 1 + length > width) {
+        result += '\n' + std::string(indent, ' ');
+        column = indent;
+        first = true;
+      }
+      if (!first) result += ' ', ++column;
+      result += word;
+      column += length;
+      first = false;
+    }
+  }
+  return result;
+}
+
+std::string row(const std::string& name, const std::string& help, std::size_t name_width, int width) {
+  const std::size_t indent = name_width + 4;
+  return fmt::format("  {:<{}}  {}\n", name, name_width, wrapped(help, static_cast<std::size_t>(width), indent));
+}
+
+std::string option_rows(const Command& command, int width) {
+  std::size_t name_width = 10;
+  for (const auto& option : command.options) name_width = std::max(name_width, option_usage(option).size());
+  name_width = std::min<std::size_t>(name_width, 24);
+  std::string text;
+  for (const auto& option : command.options) {
+    std::string help = option.help;
+    if (option.repeatable) help += " (repeatable)";
+    text += row(option_usage(option), help, name_width, width);
+  }
+  return text + row("--help", "show this help", name_width, width);
+}
+
+std::string completion_words(const OptionSpec& option) { return option.completion; }
+
+/// The shell words that list what a "<kind>" completion means; plain words stay.
+std::string bash_words(const std::string& completion) {
+  if (completion.starts_with("<") && completion != "<files>") {
+    const auto kind = completion.substr(1, completion.size() - 2);
+    return fmt::format("$(warpmark list {} --ids 2>/dev/null)", kind);
+  }
+  return completion;
+}
+
+std::string bash_case(const std::string& option, const std::string& completion) {
+  if (completion.empty()) return {};
+  if (completion == "<files>")
+    return fmt::format("      {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option);
+  return fmt::format("      {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n", option,
+                     bash_words(completion));
+}
+
+}  // namespace
+
+std::string general_help(int width) {
+  std::string text =
+      "warpmark measures a machine and says how far its programs are from the limit.\n\n"
+      "usage: warpmark VERB [OPTIONS]\n";
+  std::string_view wish;
+  for (std::size_t i = 0; i < commands().size(); ++i) {
+    if (wish != wishes()[i]) text += fmt::format("\n{}\n", wish = wishes()[i]);
+    text += row(commands()[i]->id, commands()[i]->summary, 12, width);
+  }
+  text += "\noptions\n" + row("--help", "show this help, or that of a verb: warpmark VERB --help", 12, width) +
+          row("--version", "version, git revision and what is built in", 12, width);
+  return text + "\nstart with\n  warpmark run\n  warpmark doctor\n";
+}
+
+std::string help_of(const Command& command, int width) {
+  std::string text = fmt::format("{}\n\nusage: {}\n\n", command.summary, usage_line(command));
+  if (const std::string details = command.details; !details.empty()) {
+    text += wrapped(details, static_cast<std::size_t>(width), 0) + "\n\n";
+  }
+  if (const std::string word = command.positional.name; !word.empty()) {
+    text += "arguments\n" + row(word, command.positional.help, 10, width) + "\n";
+  }
+  text += "options\n" + option_rows(command, width);
+  if (const std::string examples = command.examples; !examples.empty()) {
+    text += "\nexamples\n";
+    for (const auto& line : split(examples, '\n')) text += "  " + line + "\n";
+  }
+  return text;
+}
+
+std::string markdown_of(const Command& command) {
+  std::string text = fmt::format("# warpmark {}\n\n{}\n\n    {}\n\n", command.id, command.summary, usage_line(command));
+  if (const std::string details = command.details; !details.empty()) text += details + std::string("\n\n");
+  const auto escaped = [](std::string cell) {
+    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
+    return cell;
+  };
+  text += "| argument or option | meaning |\n| --- | --- |\n";
+  if (const std::string word = command.positional.name; !word.empty()) {
+    text += fmt::format("| `{}` | {} |\n", escaped(word), escaped(command.positional.help));
+  }
+  for (const auto& option : command.options) {
+    text += fmt::format("| `{}` | {}{} |\n", escaped(option_usage(option)), escaped(option.help),
+                        option.repeatable ? " (repeatable)" : "");
+  }
+  text += "| `--help` | show this help |\n";
+  if (const std::string examples = command.examples; !examples.empty()) {
+    text += "\nExamples:\n\n";
+    for (const auto& line : split(examples, '\n')) text += "    " + line + "\n";
+  }
+  return text + "\nExit codes: [exit-codes.md](exit-codes.md).\n";
+}
+
+std::string bash_completion() {
+  std::string text =
+      "# bash completion of warpmark; source it, or put it into /etc/bash_completion.d/\n"
+      "_warpmark() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
+      "  if (( COMP_CWORD == 1 )); then\n";
+  std::string ids = "--help --version";
+  for (const Command* command : commands()) ids += std::string(" ") + command->id;
+  text += fmt::format("    COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return\n  fi\n  case $verb in\n", ids);
+  for (const Command* command : commands()) {
+    text += fmt::format("    {})\n      case $previous in\n", command->id);
+    std::string options = "--help";
+    for (const auto& option : command->options) {
+      options += std::string(" ") + option.name;
+      text += bash_case(option.name, completion_words(option));
+    }
+    text += fmt::format("      esac\n      COMPREPLY=($(compgen -W \"{} {}\" -- \"$word\")) ;;\n", options,
+                        bash_words(command->positional.completion));
+  }
+  return text + "  esac\n}\ncomplete -F _warpmark warpmark\n";
+}
+
+std::string zsh_completion() {
+  std::string text = "#compdef warpmark\n_warpmark() {\n  local -a verbs\n  verbs=(\n";
+  for (const Command* command : commands()) text += fmt::format("    '{}:{}'\n", command->id, command->summary);
+  text += "  )\n  if (( CURRENT == 2 )); then _describe verb verbs; return; fi\n  case $words[2] in\n";
+  for (const Command* command : commands()) {
+    text += fmt::format("    {}) _arguments '--help[show help]'", command->id);
+    for (const auto& option : command->options) {
+      std::string help = option.help;
+      std::erase_if(help, [](char c) { return c == '[' || c == ']' || c == '\'' || c == ':'; });
+      text += fmt::format(" \\\n      '{}{}[{}]", option.repeatable ? "*" : "", option.name, help);
+      if (const std::string value = option.value; !value.empty()) {
+        const std::string completion = option.completion;
+        text += completion == "<files>" || completion.empty() ? fmt::format(":{}:_files", value)
+                                                              : fmt::format(":{}:({})", value, bash_words(completion));
+      }
+      text += "'";
+    }
+    const std::string words = command->positional.completion;
+    if (!words.empty()) text += fmt::format(" \\\n      '*:argument:({})'", bash_words(words));
+    text += " ;;\n";
+  }
+  return text + "  esac\n}\n_warpmark \"$@\"\n";
+}
+
+std::string version_text() {
+  const Build build = build_info();
+  std::string text =
+      fmt::format("warpmark {} ({}{})\n", build.version, build.git_sha, build.git_dirty ? ", modified" : "");
+  text += fmt::format("built with {}, {}\n", build.compiler, build.type);
+  text += "built in: " + join(build.features, ", ") + "\n";
+  return text;
+}
+
+std::string error_text(const Error& error, int width) {
+  const auto fitted = [&](const std::string& text, std::size_t indent) {
+    return width > 0 ? wrapped(report::without_controls(text), static_cast<std::size_t>(width), indent) : text;
+  };
+  std::string text = fitted("warpmark: " + error.what, 0) + '\n';
+  if (!error.hint.empty()) text += "  " + fitted(error.hint, 2) + '\n';
+  return text;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,49 @@
+#include "warpmark/terminal/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace warpmark::apps {
+namespace {
+
+constexpr double kSecondsBetweenLines = 10;
+constexpr std::size_t kBarWidth = 20;
+
+std::string minutes(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(std::max(0.0, seconds)));
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::string progress_line(const session::Progress& progress, int width) {
+  const double share =
+      progress.slices == 0 ? 0 : static_cast<double>(progress.slices_done) / static_cast<double>(progress.slices);
+  const auto filled = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarWidth)));
+  std::string line = fmt::format(
+      "[{}{}] {:3.0f} %  {}  {}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'), share * 100,
+      progress.left_s > 0 ? minutes(progress.left_s) + " left" : "budget used up", progress.current);
+  const auto columns = static_cast<std::size_t>(std::max(1, width - 1));
+  if (line.size() > columns) line.resize(columns);
+  return line;
+}
+
+void ProgressPrinter::show(const session::Progress& progress) {
+  if (terminal_) {
+    out_ << "\r\x1b[2K" << progress_line(progress, width_) << std::flush;
+    drawn_ = true;
+  } else if (progress.elapsed_s - last_line_s_ >= kSecondsBetweenLines) {
+    last_line_s_ = progress.elapsed_s;
+    out_ << progress_line(progress, 400) << std::endl;
+  }
+}
+
+void ProgressPrinter::clear() {
+  if (drawn_) out_ << "\r\x1b[2K" << std::flush;
+  drawn_ = false;
+}
+
+}  // namespace warpmark::apps

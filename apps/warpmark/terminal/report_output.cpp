@@ -1,0 +1,63 @@
+#include "warpmark/terminal/report_output.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "report/formats/render.h"
+
+namespace warpmark::apps {
+
+report::RenderOptions render_options(const Context& context) {
+  return {.width = context.width, .color = context.color, .unicode = context.unicode};
+}
+
+Result<std::string> format_of(const ParsedOptions& options, const std::vector<std::string>& formats) {
+  const std::string format = options.get("--format", "text");
+  if (std::find(formats.begin(), formats.end(), format) != formats.end()) return format;
+  return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
+}
+
+int exit_code_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::mistrusted: return kEnvironment;
+    case Verdict::worse: return kGateFailed;
+    case Verdict::inconclusive: return kInconclusive;
+    case Verdict::different:
+    case Verdict::better:
+    case Verdict::same: return kSuccess;
+  }
+  return kInconclusive;
+}
+
+report::Shown shown_as(std::function<Json()> json, Report report) {
+  return {std::move(report), {{"json", [json = std::move(json)] { return dump_json(json()) + "\n"; }}}};
+}
+
+Status show(Context& context, const report::Shown& shown, const std::string& format, bool details) {
+  auto options = render_options(context);
+  options.details = details;
+  WM_ASSIGN(const auto text, report::render(shown, format, options));
+  context.out << text;
+  return {};
+}
+
+Status write_as(const std::filesystem::path& path, const report::Shown& shown, const std::string& format) {
+  WM_ASSIGN(const auto text, report::render(shown, format, {.width = 100, .unicode = true}));
+  return write_file(path, text);
+}
+
+Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown) {
+  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  WM_TRY(make_named_folder(folder));
+  WM_TRY(write_as(folder / (name + ".json"), shown, "json"));
+  WM_TRY(write_as(folder / "report.md", shown, "md"));
+  return write_as(folder / "report.html", shown, "html");
+}
+
+}  // namespace warpmark::apps

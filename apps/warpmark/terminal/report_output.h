@@ -1,0 +1,43 @@
+// What a verb shows of its result, in the format that was asked for, on the terminal, in files and by its exit code.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/options.h"
+#include "base/result.h"
+#include "model/comparison.h"
+#include "model/report.h"
+#include "report/draw/options.h"
+#include "report/formats/render.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// As `context.out` shows it.
+[[nodiscard]] report::RenderOptions render_options(const Context& context);
+
+/// --format, or "text". Usage error unless it is one of `formats`.
+[[nodiscard]] Result<std::string> format_of(const ParsedOptions& options,
+                                            const std::vector<std::string>& formats = {"text", "md", "html", "json"});
+
+/// 1 for worse, 3 for inconclusive, 5 for mistrusted, else 0.
+[[nodiscard]] int exit_code_of(Verdict verdict);
+
+/// A result as a report and as JSON, which is made where it is asked for.
+[[nodiscard]] report::Shown shown_as(std::function<Json()> json, Report report);
+
+/// Prints it. Usage error for a format that it does not have.
+[[nodiscard]] Status show(Context& context, const report::Shown& shown, const std::string& format,
+                          bool details = false);
+
+/// Into a file, as wide as a page. Usage error as above.
+[[nodiscard]] Status write_as(const std::filesystem::path& path, const report::Shown& shown, const std::string& format);
+
+/// Into --json FILE, and into --out DIR as <name>.json, report.md and report.html.
+[[nodiscard]] Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown);
+
+}  // namespace warpmark::apps

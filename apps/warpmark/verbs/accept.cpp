@@ -1,0 +1,146 @@
+#include <filesystem>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "report/build/acceptance.h"
+#include "report/build/across.h"
+#include "validate/accept/across.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/accept_machine.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kAcceptOptions[] = {
+    {"--run", "", "measure what the criteria need first"},
+    {"--results", "RUN", "judge these results: a .json file, a session's id or last (default)", false, "<runs>"},
+    {"--device", "DEVICE", "with --run: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
+    {"--budget", "TIME", "with --run: time for measuring (default: the file's)"},
+    {"--rounds", "N", "with --run: rounds over all cases (default: the file's)"},
+    {"--across", "", "set the results of many nodes (.json files or sessions) against each other; names the slow ones"},
+    {"--effect", "RATIO", "with --across: smallest slow-down that matters (default 3%)"},
+    {"--alpha", "P", "with --across: chance of calling any of equal nodes slow (default 0.05)"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
+    {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
+     "<files>"},
+    {"--no-store", "", "with --run: do not store the results"},
+};
+
+/// `name` is that of the files of --out, without extension.
+Status show_acceptance(Context& context, const ParsedOptions& options, const std::string& name,
+                       const report::Shown& shown) {
+  WM_TRY(show(context, shown, options.get("--format", "text")));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  WM_TRY(make_named_folder(folder));
+  for (const char* extension : {"json", "md", "html"}) {
+    WM_TRY(write_as(folder / (name + "." + extension), shown, extension));
+  }
+  return {};
+}
+
+int accept_exit_code(RowState state) {
+  switch (state) {
+    case RowState::pass: return kSuccess;
+    case RowState::fail: return kGateFailed;
+    case RowState::mistrusted: return kEnvironment;
+    case RowState::undecided:
+    case RowState::not_measurable: return kInconclusive;
+  }
+  return kInconclusive;
+}
+
+int accept_exit_code(NodeState state) {
+  switch (state) {
+    case NodeState::normal: return kSuccess;
+    case NodeState::slow:
+    case NodeState::failed: return kGateFailed;
+    case NodeState::undecided:
+    case NodeState::missing: return kInconclusive;
+    case NodeState::mistrusted: return kEnvironment;
+  }
+  return kInconclusive;
+}
+
+Result<Across> accept_across(Context& context, const ParsedOptions& options) {
+  if (options.has("--run") || options.has("--results"))
+    return usage_error("--across judges the results that are given");
+  validate::AcrossOptions across;
+  WM_ASSIGN(across.effect, ratio_of(options, "--effect", across.effect));
+  WM_ASSIGN(across.alpha, ratio_of(options, "--alpha", across.alpha));
+  std::vector<validate::NodeResults> nodes;
+  for (const auto& word : options.positionals()) {
+    WM_ASSIGN(auto session, load_results(context, options, word));
+    nodes.push_back({word, std::move(session)});
+  }
+  if (nodes.empty())
+    return usage_error("there are no results", "such as: warpmark accept --across node1.json node2.json");
+  WM_ASSIGN(auto result, validate::judge_across(nodes, across));
+  result.started = format_utc(wall_clock_s());
+  result.command = command_line_of(context);
+  result.build = build_info();
+  return result;
+}
+
+Result<int> run_accept(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  WM_TRY(format_of(options));
+  WM_TRY(check_outputs(options));
+  if (options.has("--across")) {
+    WM_ASSIGN(const auto across, accept_across(context, options));
+    WM_TRY(show_acceptance(context, options, "across",
+                           shown_as([&] { return to_json(across); }, report::build_report(across))));
+    return accept_exit_code(overall(across));
+  }
+  if (words.size() != 1) {
+    return usage_error(
+        words.empty() ? "there is nothing to accept" : "one criteria file at a time",
+        "such as: warpmark accept cpu-smoke --run; `warpmark list criteria` shows those that come along");
+  }
+  WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
+  acceptance.command = command_line_of(context);
+  WM_TRY(show_acceptance(context, options, "acceptance",
+                         shown_as([&] { return to_json(acceptance); }, report::build_report(acceptance))));
+  return context.interrupted ? static_cast<int>(kInterrupted) : accept_exit_code(overall(acceptance));
+}
+
+}  // namespace
+
+extern const Command accept_command{
+    .id = "accept",
+    .summary = "accept a machine or a release by a checklist of limits",
+    .details =
+        "Judges results and facts of the machine (driver, error correction, links, memory, what doctor checks) by a "
+        "YAML file of criteria: limits with units, or shares of the measured roof or of the vendor's datasheet "
+        "(docs/acceptance.md). cpu-smoke, h100-sxm and a100-sxm come along.\n"
+        "\n"
+        "A measured value passes or fails only where its whole 95 % interval lies on one side of the limit; else it "
+        "is undecided. Results that were disturbed are mistrusted and no pass. The report has the machine, the "
+        "checksum of the criteria and room for signatures.\n"
+        "\n"
+        "With --across the results of many nodes (`warpmark run --json`) are set against each other, and the nodes "
+        "that are certainly slower than the others by --effect or more are named; no criteria are needed.\n"
+        "\n"
+        "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required one is undecided or "
+        "not measurable; 5: mistrusted.",
+    .options = kAcceptOptions,
+    .positional = {"CRITERIA|RUN",
+                   "a .yaml file or criteria that come along (`warpmark list criteria`); results of nodes", true,
+                   "<files>"},
+    .examples =
+        "warpmark accept cpu-smoke --run\n"
+        "warpmark accept h100-sxm --run --out acceptance/\n"
+        "warpmark accept my-node.yaml --results results.json --format md\n"
+        "warpmark accept --across node1.json node2.json node3.json node4.json",
+    .run = run_accept,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,205 @@
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <set>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "model/check.h"
+#include "report/build/check.h"
+#include "report/build/check_junit.h"
+#include "report/build/github.h"
+#include "validate/guard/check_history.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/result_files.h"
+#include "warpmark/sessions/run_command.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kCheckOptions[] = {
+    {"--baseline", "BRANCH", "branch whose history is the baseline (default main)"},
+    {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
+    {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\""},
+    {"--run", "RUN", "what to check: last (default), a session's id, or a file of results; several of one commit", true,
+     "<runs>"},
+    {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
+    {"--history", "N", "newest sessions of the baseline to use (default 100)"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
+     "text md html json github junit"},
+    {"--json", "FILE", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
+    {"--out", "DIR", "also write check.json, comment.md, junit.xml, report.md and report.html", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
+    {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
+    {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},
+    {"--sweep", "K=A,B,..", "commands: measure every value of a setting", true},
+    {"--name", "NAME", "commands: what the series is called in the history"},
+    {"--rounds", "N", "commands: fresh processes in a session (default 10)"},
+    {"--budget", "TIME", "commands: most time for a session"},
+    {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "commands: most time for one run"},
+    {"--seed", "N", "commands: seed of the order (default 1)"},
+    {"--shell", "", "commands: run with /bin/sh -c"},
+    {"--reference", "REV", "commands: measure this revision beside it in every round; judge the ratio"},
+    {"--no-reference", "", "commands: without the reference that the project names"},
+    {"--no-store", "", "commands: do not add the measurement to the history"},
+};
+
+struct CheckRequest {
+  validate::CheckOptions check;
+  std::string format = "text";
+  std::int64_t sessions = 1;
+};
+
+Result<CheckRequest> check_request_of(const ParsedOptions& options) {
+  CheckRequest request;
+  request.check.branch = options.get("--baseline", "main");
+  if (request.check.branch.empty()) return usage_error("--baseline needs the name of a branch", "such as main");
+  request.check.metrics = options.get("--metrics");
+  WM_ASSIGN(request.check.threshold, ratio_of(options, "--threshold", 0.05));
+  WM_ASSIGN(request.check.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(request.check.history, count_of(options, "--history", 100, 1, 10'000));
+  WM_ASSIGN(request.sessions, count_of(options, "--sessions", 1, 1, 100));
+  WM_ASSIGN(request.format, format_of(options, {"text", "md", "html", "json", "github", "junit"}));
+  return request;
+}
+
+/// Sessions that exist: oldest first.
+Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOptions& options) {
+  std::vector<Session> sessions;
+  auto names = options.all("--run");
+  if (names.empty()) names = {"last"};
+  for (const auto& name : names) {
+    auto session = is_result_file(name) ? read_one_session(name) : load_session(store, name);
+    if (!session.ok()) return session.error();
+    sessions.push_back(std::move(*session));
+  }
+  std::stable_sort(sessions.begin(), sessions.end(),
+                   [](const Session& a, const Session& b) { return a.started < b.started; });
+  std::set<std::string> ids;
+  for (const auto& session : sessions) {
+    if (!ids.insert(session.id).second) {
+      return usage_error("session " + session.id + " is given twice", "what is measured once counts once");
+    }
+    if (session.commit != sessions.front().commit || session.dirty != sessions.front().dirty) {
+      return usage_error("the runs are not of one commit: " + sessions.front().id + " and " + session.id,
+                         "check one commit at a time");
+    }
+    if (session.machine.fingerprint != sessions.front().machine.fingerprint) {
+      return environment_error("the runs are not of one machine: " + sessions.front().id + " and " + session.id,
+                               "check the results of one machine at a time");
+    }
+  }
+  return sessions;
+}
+
+Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options,
+                                               const CheckRequest& request, store::Store& store) {
+  if (options.has("--run")) return usage_error("give --run or a command, not both");
+  std::vector<Session> sessions;
+  for (std::int64_t i = 0; i < request.sessions; ++i) {
+    WM_ASSIGN(auto session, measure_command(context, options, options.has("--no-store") ? nullptr : &store));
+    if (!session.complete) return environment_error("interrupted", "nothing was checked");
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
+}
+
+Status write_check_files(const ParsedOptions& options, const Check& check, const report::Shown& shown) {
+  WM_TRY(write_report(options, "check", shown));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  WM_TRY(write_file(folder / "comment.md", report::render_github_comment(check)));
+  return write_file(folder / "junit.xml", report::render_junit(check));
+}
+
+/// Annotations go beside the comment, as GitHub reads them from a step's output; the summary into the file that it
+/// names.
+Status tell_github(Context& context, const Check& check) {
+  context.err << report::github_annotations(check);
+  const char* summary = context.environment("GITHUB_STEP_SUMMARY");
+  if (summary == nullptr || *summary == '\0') return {};
+  std::ofstream file(summary, std::ios::app | std::ios::binary);
+  file << report::render_github_comment(check);
+  file.flush();
+  if (!file) return environment_error(std::string("cannot write the job's summary ") + summary);
+  return {};
+}
+
+/// That a command failed when it was measured for this is a fault of the command, and no doubt about its speed.
+int failure_of(const std::vector<Session>& sessions) {
+  int code = kSuccess;
+  for (const auto& session : sessions) {
+    for (const Run& run : session.runs) {
+      if (run.outcome != Outcome::error) continue;
+      if (run.fault != ErrorKind::environment) return kUsage;
+      code = kEnvironment;
+    }
+  }
+  return code;
+}
+
+Result<int> run_check(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto request, check_request_of(options));
+  const bool measures = asks_for_command(context, options);
+  if (!measures && !options.positionals().empty()) {
+    return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
+  }
+  WM_TRY(check_outputs(options));
+  WM_ASSIGN(const auto store, open_store(context, options));
+  auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
+  if (!sessions.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return sessions.error();
+  }
+  WM_ASSIGN(auto check, validate::check_against_history(*store, *sessions, request.check));
+  check.command = command_line_of(context);
+  auto shown = shown_as([&] { return to_json(check); }, report::build_report(check));
+  shown.forms.push_back({"github", [&] { return report::render_github_comment(check); }});
+  shown.forms.push_back({"junit", [&] { return report::render_junit(check); }});
+  WM_TRY(show(context, shown, request.format));
+  context.out.flush();
+  if (request.format == "github") WM_TRY(tell_github(context, check));
+  WM_TRY(write_check_files(options, check, shown));
+  const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
+  return failed != kSuccess && judged == kInconclusive ? failed : judged;
+}
+
+}  // namespace
+
+extern const Command check_command{
+    .id = "check",
+    .summary = "fail if a result is worse than the history of a branch",
+    .details =
+        "Sets the newest session (or --run, or a command that is measured now: after --, or --project) against what "
+        "the store knows of the baseline branch on a machine with the same fingerprint.\n"
+        "\n"
+        "A metric is worse only if both speak: the change is beyond --threshold, and larger than the steps that the "
+        "history makes by itself from session to session (p, adjusted over all metrics by Holm's method, at most "
+        "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
+        "says so. docs/regressions.md tells the exact conditions.\n"
+        "\n"
+        "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
+        "was measured failed; 3: too little history or data to tell, and it says how much is missing; 5: mistrusted, "
+        "or the history is of another "
+        "machine, and it says what differs.\n"
+        "\n"
+        "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary where "
+        "GITHUB_STEP_SUMMARY is set. docs/ci.md has workflows.",
+    .options = kCheckOptions,
+    .positional = {"CMD", "after --: a command to measure now", true, ""},
+    .examples =
+        "warpmark check\n"
+        "warpmark check --baseline main --threshold 3% --metrics 'time'\n"
+        "warpmark check --project warpmark.yaml --format github > comment.md\n"
+        "warpmark check --run results.json --out check/",
+    .run = run_check,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "model/comparison.h"
+#include "report/build/comparison.h"
+#include "report/draw/svg.h"
+#include "report/formats/html.h"
+#include "validate/compare/calibrate.h"
+#include "validate/compare/compare_run.h"
+#include "validate/compare/journal.h"
+#include "warpmark/arms/compare_arms.h"
+#include "warpmark/arms/compare_store.h"
+#include "warpmark/arms/compare_stored.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kCompareOptions[] = {
+    {"--a", "K=V", "a setting of A: a workload's parameter, a {name} of the project's command, or env.NAME", true},
+    {"--b", "K=V", "a setting of B", true},
+    {"--rev-a", "REV", "git revision that is A, built and run as warpmark.yaml says (default HEAD)"},
+    {"--rev-b", "REV", "git revision that is B (default HEAD)"},
+    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
+    {"--device", "DEVICE", "workloads: device to run on (default cpu)", false, "<devices>"},
+    {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
+    {"--accuracy", "METRIC=MARGIN", "reject B where the metric is worse by more: 1% of A, or an absolute number", true},
+    {"--accuracy-command", "CMD", "run after each run; B is rejected where it does not exit with 0", true},
+    {"--alpha", "P", "chance of calling equal arms different (default 0.05)"},
+    {"--rounds", "N", "most rounds (default 30)"},
+    {"--budget", "TIME", "most time for this comparison, such as 10m; 0 (default) is without limit"},
+    {"--interleave", "ORDER", "pair (default): A and B in random order each round; block: each twice; none: A, then B",
+     false, "pair block none"},
+    {"--fixed", "", "run all rounds and use the test for a fixed number, instead of stopping when decided"},
+    {"--warmup", "N", "runs of each arm before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "most time for one run (default 10m, or as the project says)"},
+    {"--shell", "", "run the commands with /bin/sh -c"},
+    {"--seed", "N", "seed of the order (default 1)"},
+    {"--calibrate", "", "run one arm as both A and B: false positives and smallest detectable difference here"},
+    {"--fresh", "", "start anew even if an interrupted comparison of the same arms could go on"},
+    {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
+    {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not keep the arms in the database"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+};
+
+struct CompareRequest {
+  validate::AbOptions test;
+  std::string format = "text";
+  std::vector<std::string> stored;  ///< ids of the arms' runs
+};
+
+Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
+  CompareRequest request;
+  auto& test = request.test;
+  WM_ASSIGN(test.effect, ratio_of(options, "--effect", 0.01));
+  WM_ASSIGN(test.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(test.schedule.rounds, count_of(options, "--rounds", 30, 1, 10'000));
+  WM_ASSIGN(test.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  test.schedule.seed = static_cast<std::uint64_t>(seed);
+  if (options.has("--budget")) {
+    WM_ASSIGN(test.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  const std::string order = options.get("--interleave", "pair");
+  bool known = false;
+  for (const auto interleave : {Interleave::pair, Interleave::block, Interleave::none}) {
+    if (order != name_of(interleave)) continue;
+    test.schedule.interleave = interleave;
+    known = true;
+  }
+  if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
+  test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
+  WM_ASSIGN(request.format, format_of(options));
+  return request;
+}
+
+/// What decides whether a journal belongs to this comparison.
+std::string identity(const Arms& arms, const validate::AbOptions& test, const Machine& machine) {
+  return fmt::format("{}rounds {} {} seed {} effect {} alpha {} early {} machine {}", arms.request,
+                     test.schedule.rounds, name_of(test.schedule.interleave), test.schedule.seed, test.effect,
+                     test.alpha, test.stop_early, machine.fingerprint);
+}
+
+void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
+  if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
+}
+
+/// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
+/// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
+/// twice.
+Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request, const Arms& arms,
+                       const std::vector<validate::AbSample>& samples, const Comparison& comparison,
+                       validate::Journal& journal) {
+  if (!options.has("--no-store") && !options.has("--calibrate")) {
+    WM_TRY(journal.end_piece());
+    WM_ASSIGN(request.stored, store_arms(context, options, arms, samples, journal.pieces(), comparison));
+  }
+  // A budget may be raised: the journal stays open for a repetition to go on.
+  const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() ||
+                    comparison.stopped_because.starts_with("decided");
+  if (over) return journal.complete();
+  context.err << fmt::format("{}; give the same command again to go on\n", comparison.stopped_because);
+  return {};
+}
+
+Result<Comparison> measure(Context& context, const ParsedOptions& options, CompareRequest& request) {
+  WM_ASSIGN(const auto folder, state_folder(context, options));
+  WM_TRY(make_folder(folder));
+  WM_ASSIGN(const auto arms, make_arms(context, options, folder));
+  const Machine machine = device::machine_facts();
+  const std::string wanted = identity(arms, request.test, machine);
+  request.test.accuracy = arms.accuracy;
+  const auto path = folder / (hash_of(wanted) + ".jsonl");
+  WM_ASSIGN(auto journal,
+            validate::Journal::open(path.string(), wanted, hash_of(fmt::format("{} {:.6f}", wanted, wall_clock_s())),
+                                    options.has("--fresh")));
+  auto known = journal.take_samples();
+  if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
+  request.test.interrupted = &context.interrupted;
+  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  const validate::AbEvents events{
+      .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
+      .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
+      .clock_s = {}};
+  auto outcome = validate::run_ab(arms.a, arms.b, request.test, std::move(known), events);
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  set_last_words("\n", "");
+  if (!outcome.ok()) return outcome.error();
+  Comparison comparison = std::move(outcome->comparison);
+  comparison.id = journal.id();
+  if (outcome->complete)
+    WM_TRY(keep_comparison(context, options, request, arms, outcome->samples, comparison, journal));
+  comparison.machine = machine;
+  comparison.build = build_info();
+  if (options.has("--calibrate")) {
+    comparison.calibration = validate::calibrate(
+        comparison, {.effect = request.test.effect, .alpha = request.test.alpha, .paired = true, .sequential = true});
+  }
+  return comparison;
+}
+
+Status write_compare_files(const ParsedOptions& options, const Comparison& comparison, const report::Shown& shown) {
+  WM_TRY(write_report(options, "compare", shown));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
+    const auto& metric = comparison.metrics[i];
+    if (metric.a.empty() || metric.b.empty()) continue;
+    WM_TRY(write_file(folder / fmt::format("distribution-{}.svg", i),
+                      report::standalone_svg(report::render_svg(report::distribution_of(metric)))));
+    if (comparison.samples.empty()) continue;
+    WM_TRY(write_file(folder / fmt::format("over-time-{}.svg", i),
+                      report::standalone_svg(report::render_svg(report::plot_over_time(comparison, i)))));
+  }
+  return {};
+}
+
+int compare_exit_code(const Comparison& comparison) {
+  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
+  return exit_code_of(overall(comparison));
+}
+
+/// Two positionals without commands are stored results.
+bool stored(const Context& context, const ParsedOptions& options) {
+  return commands_after_dashes(context.words).empty() && options.positionals().size() == 2;
+}
+
+Result<int> run_compare(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, compare_request_of(options));
+  WM_TRY(check_outputs(options));
+  const std::string started = format_utc(wall_clock_s());
+  auto compared = stored(context, options)
+                      ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
+                      : measure(context, options, request);
+  if (!compared.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return compared.error();
+  }
+  Comparison& comparison = *compared;
+  comparison.started = started;
+  comparison.command = command_line_of(context);
+  const auto shown = shown_as([&] { return to_json(comparison); }, report::build_report(comparison));
+  WM_TRY(show(context, shown, request.format));
+  context.out.flush();
+  if (!request.stored.empty() && request.format == "text") {
+    context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", request.stored[0],
+                               request.stored[1]);
+  }
+  WM_TRY(write_compare_files(options, comparison, shown));
+  if (context.interrupted) return kInterrupted;
+  // A calibration is no gate: its arms are equal.
+  return options.has("--calibrate") ? kSuccess : compare_exit_code(comparison);
+}
+
+}  // namespace
+
+extern const Command compare_command{
+    .id = "compare",
+    .summary = "tell whether B is better, the same or worse than A",
+    .details =
+        "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V --b "
+        "K=V), or two git revisions (--rev-a, --rev-b) as A and B, each sample in a fresh process, in random order; or "
+        "compares two stored sessions or result files (RUN RUN).\n"
+        "\n"
+        "The verdict is against the smallest difference that matters (--effect): same, if a difference that large is "
+        "ruled out; better or worse, if a difference is certain and nearer to mattering than to nothing; else "
+        "inconclusive, with about how many more rounds would decide. It stops when all metrics are decided, by a test "
+        "that stays valid under such peeking. Where the machine treated the arms differently (load of others, "
+        "clocks, throttling) the result is mistrusted. docs/validate.md tells the methods.\n"
+        "\n"
+        "Commands are measured by their wall time, or by the metrics of --project. No shell is involved without "
+        "--shell. An interrupted comparison goes on when the same command is given again, and so does one whose "
+        "--budget "
+        "is used up. What was measured is stored when it ends.\n"
+        "\n"
+        "With --accuracy, --accuracy-command or the project's accuracy section, what is faster but less right is "
+        "rejected: "
+        "a metric must not be worse by the margin, a command must find each run's outputs right.\n"
+        "\n"
+        "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: mistrusted.",
+    .options = kCompareOptions,
+    .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
+    .examples =
+        "warpmark compare -- './bench --old' -- './bench --new'\n"
+        "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
+        "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
+        "warpmark compare --calibrate -- ./bench",
+    .run = run_compare,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,34 @@
+#include <ostream>
+
+#include "warpmark/command.h"
+#include "warpmark/terminal/help_text.h"
+
+namespace warpmark::apps {
+namespace {
+
+Result<int> run_completion(Context& context, const ParsedOptions& options) {
+  const auto& shells = options.positionals();
+  if (shells.empty()) return usage_error("which shell?", "warpmark completion bash, or zsh");
+  if (shells[0] == "bash") {
+    context.out << bash_completion();
+  } else if (shells[0] == "zsh") {
+    context.out << zsh_completion();
+  } else {
+    return usage_error("there is no completion for '" + shells[0] + "'", "shells: bash, zsh");
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command completion_command{
+    .id = "completion",
+    .summary = "print the completion script of a shell",
+    .details = "Source it from your shell's start-up file, or store it where the shell looks for completions.",
+    .options = {},
+    .positional = {"bash|zsh", "the shell", false, "bash zsh"},
+    .examples = "source <(warpmark completion bash)\nwarpmark completion zsh > ~/.zfunc/_warpmark",
+    .run = run_completion,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <ostream>
+
+#include "base/json.h"
+#include "device/health.h"
+#include "device/machine.h"
+#include "model/json/json.h"
+#include "report/build/doctor.h"
+#include "report/formats/text.h"
+#include "warpmark/command.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kDoctorOptions[] = {{"--json", "", "print JSON (warpmark.doctor/1)"}};
+
+Result<int> run_doctor(Context& context, const ParsedOptions& options) {
+  const Machine machine = device::machine_facts();
+  const auto facts = device::gather_health_facts();
+  const auto checks = device::health_checks(facts);
+  if (options.has("--json")) {
+    const Json json = doctor_json(machine, checks);
+    context.out << dump_json(json) << '\n';
+    return kSuccess;
+  }
+  Report report = report::doctor_report(machine, checks);
+  if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
+    report.sections.push_back({"GPU topology", {std::move(topology)}});
+  }
+  context.out << report::render_text(report, render_options(context));
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command doctor_command{
+    .id = "doctor",
+    .summary = "say what this machine is, and what will disturb measurements on it",
+    .details =
+        "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and "
+        "says how to fix each. Nothing is changed.",
+    .options = kDoctorOptions,
+    .positional = {},
+    .examples = "warpmark doctor\nwarpmark doctor --json",
+    .run = run_doctor,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,148 @@
+// A first look at what was measured before. `diff` sets two sessions against each other, case by case.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "model/names.h"
+#include "report/draw/table.h"
+#include "report/formats/render.h"
+#include "warpmark/command.h"
+#include "warpmark/history/history_diff.h"
+#include "warpmark/history/history_exchange.h"
+#include "warpmark/history/history_keep.h"
+#include "warpmark/history/history_series.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kHistoryOptions[] = {
+    {"--limit", "N", "list, series: how many sessions (default 20)"},
+    {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
+    {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
+    {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
+    {"--commit", "ID", "list: of this commit; import: what was measured, where the file does not say"},
+    {"--branch", "NAME", "import: its branch"},
+    {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
+    {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
+    {"--remove", "NAME", "tag: takes this tag off"},
+    {"--keep", "N", "prune: the newest N sessions stay"},
+    {"--before", "DATE", "prune: what started before goes"},
+    {"--yes", "", "prune: really delete"},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
+     "<files>"},
+};
+
+std::string outcomes_text(const store::SessionSummary& session) {
+  std::string text;
+  for (const auto& [outcome, count] : session.outcomes) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(outcome));
+  }
+  return session.complete ? text : text + (text.empty() ? "interrupted" : ", interrupted");
+}
+
+Result<int> list_sessions(Context& context, const ParsedOptions& options, store::Store& store) {
+  store::SessionQuery query;
+  query.commit = options.get("--commit");
+  if (options.has("--limit")) {
+    WM_ASSIGN(query.limit, parse_integer(options.get("--limit")));
+    if (query.limit < 1) return usage_error("--limit must be at least 1");
+  }
+  WM_ASSIGN(const auto sessions, store.sessions(query));
+  if (sessions.empty()) {
+    context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"
+                                         : "no session of commit " + query.commit + " is stored\n");
+    return kSuccess;
+  }
+  Table table{{{"session"}, {"results"}, {"command"}}, {}};
+  for (const auto& session : sessions) {
+    std::string command = session.command;
+    if (!session.tags.empty()) command = "[" + join(session.tags, ", ") + "] " + command;
+    if (!session.commit.empty()) command += "  @" + session.commit.substr(0, 10) + (session.dirty ? "*" : "");
+    table.rows.push_back({{session.id},
+                          {outcomes_text(session), session.complete ? Tone::plain : Tone::warning},
+                          {command, Tone::quiet}});
+  }
+  context.out << report::render_table(table, render_options(context));
+  return kSuccess;
+}
+
+Result<int> show(Context& context, store::Store& store, const std::string& id) {
+  WM_ASSIGN(const auto session, load_session(store, id));
+  WM_TRY(show(context, report::shown_session(session), "text"));
+  return kSuccess;
+}
+
+/// What belongs to another action would be passed over in silence.
+Status only_options_of(const std::string& action, const ParsedOptions& options) {
+  constexpr std::pair<const char*, const char*> kActions[] = {
+      {"--limit", "list series"},  {"--alpha", "diff"},    {"--format", "import export"}, {"--out", "export"},
+      {"--commit", "list import"}, {"--branch", "import"}, {"--started", "import"},       {"--machine", "import"},
+      {"--remove", "tag"},         {"--keep", "prune"},    {"--before", "prune"},         {"--yes", "prune"}};
+  for (const auto& [option, actions] : kActions) {
+    const auto allowed = split(actions, ' ');
+    if (!options.has(option) || std::find(allowed.begin(), allowed.end(), action) != allowed.end()) continue;
+    return usage_error(std::string(option) + " is for history " + join(allowed, " and ") + ", not for " + action);
+  }
+  return {};
+}
+
+Result<int> run_history(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  const std::string action = words.empty() ? "list" : words[0];
+  const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
+  if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
+    const auto meant = nearest(action, actions);
+    return usage_error("history cannot '" + action + "'",
+                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+  }
+  WM_TRY(only_options_of(action, options));
+  WM_ASSIGN(const auto store, open_store(context, options));
+  if (action == "list") return list_sessions(context, options, *store);
+  if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
+  if (action == "series") return show_series(context, options, *store);
+  if (action == "diff") return diff_sessions(context, options, *store);
+  if (action == "import") return import_files(context, options, *store);
+  if (action == "export") return export_session(context, options, *store);
+  if (action == "tag") return tag_session(context, options, *store);
+  return prune_sessions(context, options, *store);
+}
+
+}  // namespace
+
+extern const Command history_command{
+    .id = "history",
+    .summary = "stored results: list, show, series, diff, import, export, tag",
+    .details =
+        "list shows the newest sessions, show one of them, series the metrics over time (all, or the points of those "
+        "that a pattern matches), diff sets two sessions against each other.\n"
+        "\n"
+        "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
+        "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
+        "different stays below --alpha.\n"
+        "\n"
+        "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
+        "the same results again, or after an interruption, stores what is missing and nothing twice.\n"
+        "\n"
+        "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
+        "results go: it shows which, and deletes them with --yes only.",
+    .options = kHistoryOptions,
+    .positional =
+        {"ACTION",
+         "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
+         "prune",
+         true, "list show series diff import export tag prune"},
+    .examples =
+        "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last\n"
+        "warpmark history import bench.json --commit 4f1c2ab --machine runner-3\n"
+        "warpmark history export last --format csv --out results.csv\n"
+        "warpmark history tag last v1.2\n"
+        "warpmark history prune --keep 100",
+    .run = run_history,
+};
+
+}  // namespace warpmark::apps

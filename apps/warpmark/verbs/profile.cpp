@@ -1,0 +1,305 @@
+// Records what a program does on the GPU, and what the machine did meanwhile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "profile/collectors/record_program.h"
+#include "profile/collectors/tools.h"
+#include "profile/read_session.h"
+#include "profile/recording/convert.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/session_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr OptionSpec kProfileOptions[] = {
+    {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
+    {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)"},
+    {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
+    {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
+    {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
+    {"--windows", "N", "further short windows that tell what recording costs (default 4); 0 is none"},
+    {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
+    {"--nsys", "", "record with nsys instead, and export what it recorded"},
+    {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
+    {"--whole-graphs", "",
+     "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
+    {"--memory", "", "also a record of every allocation and release that reaches the driver"},
+    {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
+};
+
+Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
+  return options.has(name) ? parse_duration_s(options.get(name)) : Result<double>(otherwise);
+}
+
+/// Where a Python on PATH keeps its packages: CUPTI comes with PyTorch's there.
+std::vector<std::string> python_folders() {
+  const auto found =
+      run_process({"python3", "-c", "import site, sys; print('\\n'.join(site.getsitepackages() + sys.path))"});
+  if (!found.ok() || found->exit_code != 0) return {};
+  auto folders = split(found->out, '\n');
+  std::erase(folders, "");
+  return folders;
+}
+
+/// The text of a fact of the recording, or empty.
+std::string fact(const Timeline& timeline, std::string_view key) {
+  for (const auto& [name, value] : timeline.metadata) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+std::int64_t gpu_works(const Timeline& timeline) {
+  return std::count_if(timeline.events.kind.begin(), timeline.events.kind.end(), is_gpu_work);
+}
+
+std::string cost_text(const Timeline& timeline) {
+  if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
+  const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
+  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"),
+                     percent("inflation_low"), percent("inflation_high"));
+}
+
+struct Recorded {
+  bool gpu_work = false;
+  std::string problem;  ///< that the recorder met; empty if none
+};
+
+/// Of processes without any record beside one that has them. Helpers (compilers, loaders) only initialize CUDA.
+void warn_of_idle_processes(Context& context, const std::vector<DataQualityIssue>& issues) {
+  for (const auto& issue : issues) {
+    const bool helper = issue.example == "the program ended before the recording began" ||
+                        issue.example == "the GPU did nothing while it was recorded";
+    if (issue.id == "recorder" && !helper) context.err << "warpmark: of another process: " << issue.example << '\n';
+  }
+}
+
+/// Says what was recorded, one line a process.
+Recorded summarize(Context& context, const profile::RecordOutcome& outcome, const ProfileSession& session) {
+  Recorded recorded;
+  const auto look_at = [&](const std::vector<DataQualityIssue>& issues) {
+    for (const auto& issue : issues) {
+      if (issue.id == "recorder" && recorded.problem.empty()) recorded.problem = issue.example;
+    }
+  };
+  for (const auto& timeline : session.ranks) {
+    recorded.gpu_work = recorded.gpu_work || gpu_works(timeline) > 0;
+    context.err << fmt::format("warpmark: process {}: {} events, {} on the GPU; {}\n", fact(timeline, "process"),
+                               timeline.events.size(), gpu_works(timeline), cost_text(timeline));
+    look_at(timeline.quality);
+  }
+  if (!recorded.gpu_work) {
+    look_at(session.quality);
+  } else {
+    warn_of_idle_processes(context, session.quality);
+  }
+  for (const auto id : outcome.still_running) {
+    context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
+  }
+  if (!outcome.gpu_problem.empty()) context.err << "warpmark: no GPU counters: " << outcome.gpu_problem << '\n';
+  return recorded;
+}
+
+/// Why a recording holds nothing of the GPU, and what to do.
+Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string& problem, bool whole_graphs) {
+  if (outcome.processes == 0) {
+    return environment_error("the program made no CUDA call",
+                             "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
+  }
+  if (problem.find("CUPTI") != std::string::npos) {
+    return environment_error(problem,
+                             "install it with pip install nvidia-cuda-cupti (or the CUDA toolkit), or name libcupti.so "
+                             "in WARPMARK_CUPTI");
+  }
+  if (whole_graphs && problem.empty()) {  // seen with CUPTI 13.0 and graphs made before the recording began
+    return environment_error("nothing that the GPU did was recorded",
+                             "CUDA graphs may leave no record as a whole: try without --whole-graphs");
+  }
+  if (!outcome.still_running.empty() && problem.empty()) {
+    return environment_error("the command ended before what it started had been recorded",
+                             "record a command that waits for its processes: a daemon in the foreground");
+  }
+  return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
+                           "record all of a short program that repeats nothing with --delay 0s --duration 0s");
+}
+
+std::string unmeasured_text(const std::vector<std::string>& kernels, const ProfileSession& measured) {
+  std::vector<std::string> missing;
+  for (const auto& kernel : kernels) {
+    const bool found = std::any_of(measured.kernels.begin(), measured.kernels.end(),
+                                   [&](const auto& profile) { return profile::function_name(profile.name) == kernel; });
+    if (!found) missing.push_back(kernel);
+  }
+  return missing.empty() ? "" : "; none of " + join(missing, ", ");
+}
+
+/// Measures the costliest kernels in a second run and adds what was found to the recording.
+Status add_kernel_metrics(Context& context, const ParsedOptions& options, const std::string& ncu,
+                          const profile::RecordOptions& record, const ProfileSession& session) {
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--ncu")));
+  const auto kernels = profile::costliest_kernels(session, static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
+  if (kernels.empty()) return {};
+  const fs::path csv = record.out.string() + ".ncu.csv";
+  const auto window = profile::launch_window(session, kernels);
+  context.err << fmt::format("warpmark: running again under ncu, at most {} launches of {}\n", window.count,
+                             join(kernels, ", "));
+  WM_ASSIGN(const int code, profile::run_to_the_end(profile::ncu_command(ncu, kernels, window, csv, record.command),
+                                                    &context.interrupted));
+  const std::vector<fs::path> files{csv};
+  auto measured = profile::read_session(files);
+  if (!measured.ok() || measured->kernels.empty()) {
+    return environment_error(
+        fmt::format("ncu measured no kernel (exit code {}); it says so in {}", code, csv.string()),
+        "a permission error there: let an administrator set NVreg_RestrictProfilingToAdminUsers=0");
+  }
+  context.err << fmt::format("warpmark: {} launches measured{}\n", measured->kernels.size(),
+                             unmeasured_text(kernels, *measured));
+  WM_TRY(profile::add_kernels(*measured, record.out));
+  std::error_code ignored;
+  fs::remove(csv, ignored);
+  return {};
+}
+
+Result<int> record_with_nsys(Context& context, const ParsedOptions& options, const profile::RecordOptions& record) {
+  const char* path = context.environment("PATH");
+  profile::NsysOptions nsys;
+  WM_ASSIGN(nsys.nsys, profile::find_tool("nsys", path != nullptr ? path : ""));
+  nsys.command = record.command;
+  nsys.out = options.get("--out", "profile.sqlite");
+  nsys.delay_s = options.has("--delay") ? record.delay_s : 0;
+  nsys.duration_s = options.has("--duration") ? record.duration_s : 0;
+  nsys.whole_graphs = record.whole_graphs;
+  nsys.interrupted = &context.interrupted;
+  WM_ASSIGN(const int code, profile::run_nsys(nsys));
+  context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
+  return code;
+}
+
+Result<std::int64_t> count_of(const ParsedOptions& options, const char* name) {
+  if (!options.has(name)) return std::int64_t{0};
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get(name)));
+  if (count < 1) return usage_error(std::string(name) + " takes a number from 1 on, not " + options.get(name));
+  return count;
+}
+
+Result<std::int64_t> windows_of(const ParsedOptions& options, std::int64_t otherwise) {
+  constexpr std::int64_t kMost = 20;
+  if (!options.has("--windows")) return otherwise;
+  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--windows")));
+  if (count < 0 || count > kMost) {
+    return usage_error(fmt::format("--windows takes a number from 0 to {}, not {}", kMost, options.get("--windows")));
+  }
+  return count;
+}
+
+Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
+  profile::RecordOptions record;
+  record.command = options.positionals();
+  if (record.command.empty()) {
+    return usage_error("there is no command to record", "warpmark profile -- python train.py");
+  }
+  record.out = options.get("--out", "profile.wmrec");
+  WM_ASSIGN(record.delay_s, time_of(options, "--delay", record.delay_s));
+  WM_ASSIGN(record.duration_s, time_of(options, "--duration", record.duration_s));
+  WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
+  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps"));
+  WM_ASSIGN(record.steps, count_of(options, "--steps"));
+  WM_ASSIGN(record.windows, windows_of(options, record.windows));
+  WM_TRY(count_of(options, "--ncu"));
+  record.whole_graphs = options.has("--whole-graphs");
+  record.memory = options.has("--memory");
+  record.waits = options.has("--waits");
+  record.interrupted = &context.interrupted;
+  return record;
+}
+
+Result<int> run_profile(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto record, record_options(context, options));
+  // The recorder sits in the program and has nobody to tell that it cannot write.
+  WM_TRY(check_writable(record.out));
+  if (std::error_code none; fs::exists(record.out, none) && !fs::is_regular_file(record.out, none)) {
+    return usage_error(record.out.string() + " is no file: a recording is put together in one",
+                       "name a file with --out");
+  }
+  if (options.has("--nsys")) {
+    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
+      if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");
+    }
+    return record_with_nsys(context, options, record);
+  }
+  std::string ncu;
+  if (options.has("--ncu")) {  // before the program runs for nothing
+    const char* path = context.environment("PATH");
+    WM_ASSIGN(ncu, profile::find_tool("ncu", path != nullptr ? path : ""));
+  }
+  std::error_code ignored;
+  WM_ASSIGN(record.library, profile::find_inject_library(fs::read_symlink("/proc/self/exe", ignored),
+                                                         context.environment("WARPMARK_INJECT_LIBRARY")));
+  const char* named = context.environment("WARPMARK_CUPTI");
+  if (named != nullptr && *named != '\0' && !fs::exists(named, ignored)) {
+    return environment_error("WARPMARK_CUPTI names " + std::string(named) + ", which does not exist",
+                             "unset it to have CUPTI looked for, or name a libcupti.so");
+  }
+  record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
+
+  WM_ASSIGN(const auto outcome, profile::record_program(record));
+  if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
+  const std::vector<fs::path> files{record.out};
+  const auto session = profile::read_session(files);
+  if (!session.ok()) return session.error();
+  const Recorded recorded = summarize(context, outcome, *session);
+  if (recorded.problem.starts_with("another profiler")) {
+    context.err << "warpmark: " << recorded.problem << '\n';
+    return outcome.exit_code;
+  }
+  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
+  if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
+  if (options.has("--ncu")) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
+  context.err << "warpmark: next: warpmark analyze " << shell_quote(record.out.string()) << '\n';
+  return outcome.exit_code;
+}
+
+}  // namespace
+
+extern const Command profile_command{
+    .id = "profile",
+    .summary = "record what a program does on the GPU",
+    .details =
+        "Runs a command, Python or native, and records kernels, copies, memsets, the CUDA calls that launch, copy, "
+        "wait or allocate, and NVTX ranges; beside it every 100 ms the GPUs' clocks, power, utilization and throttle "
+        "reasons and the host's load. The command is not changed: CUDA itself loads the recorder "
+        "(CUDA_INJECTION64_PATH), which uses CUPTI.\n"
+        "\n"
+        "The program first runs untouched, until its steps are seen to repeat or 2 s of launches have shown none, or "
+        "for --delay. Then its launches are counted without recording, with it for --duration, and some --windows more "
+        "of either, so that the recording says how much slower it made the program. If what was recorded turns out to "
+        "have been start-up, the steps are recorded instead; where no steps are found, the program is recorded again "
+        "when "
+        "it has run four times as long. What was recorded survives a crash or a kill of the "
+        "program.\n"
+        "\n"
+        "--ncu runs the command a second time. --nsys records all of the program, or counts --delay from its start. If "
+        "another profiler holds CUPTI, only the counters are recorded.\n"
+        "\n"
+        "The exit code is the program's; 5 if nothing was recorded.",
+    .options = kProfileOptions,
+    .positional = {"COMMAND", "the command and its arguments, after --", true, "<files>"},
+    .examples =
+        "warpmark profile -- python train.py --epochs 1\n"
+        "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
+        "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
+        "warpmark profile --delay 0s --duration 0s -- ./short_program",
+    .run = run_profile,
+};
+
+}  // namespace warpmark::apps

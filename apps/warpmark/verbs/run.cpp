@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/text.h"
+#include "device/device.h"
+#include "model/names.h"
+#include "model/run_query.h"
+#include "report/formats/render.h"
+#include "session/run_session.h"
+#include "warpmark/sessions/measure.h"
+#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/run_command.h"
+#include "warpmark/sessions/run_request.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/progress.h"
+#include "warpmark/terminal/report_output.h"
+#include "workloads/catalog.h"
+#include "workloads/plan.h"
+#include "workloads/plugin.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// Everything the session needs, ready to measure.
+struct Job {
+  RunRequest request;
+  std::vector<workloads::Plugin> plugins;  ///< own the workloads that the plan points to
+  std::vector<workloads::PlannedCase> plan;
+  session::Devices devices;
+  std::unique_ptr<store::Store> store;
+  session::Known known;
+  Session session;
+  bool resumable = true;  ///< by `warpmark run --resume`
+};
+
+Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
+                                                    const std::vector<workloads::Plugin>& plugins,
+                                                    const std::vector<DeviceInfo>& devices) {
+  std::vector<const measure::Workload*> offered;
+  for (const auto* workload : workloads::catalog()) offered.push_back(workload);
+  for (const auto& plugin : plugins) {
+    for (const auto* workload : plugin.workloads()) offered.push_back(workload);
+  }
+  WM_ASSIGN(auto plan, workloads::make_plan(offered, request.entries, devices));
+  if (plan.empty()) {
+    return usage_error("nothing to measure: none of the selected workloads has a default case on this device",
+                       "`warpmark list workloads` shows parameters; give them with --set");
+  }
+  // Where no case makes sense there is nothing to wait for.
+  const bool none_valid = std::all_of(plan.begin(), plan.end(), [](const auto& planned) {
+    return planned.invalid && planned.invalid->kind != ErrorKind::unsupported;
+  });
+  if (none_valid) return *plan.front().invalid;
+  if (request.ceilings) workloads::add_ceiling_cases(plan, offered, devices);
+  return plan;
+}
+
+Status open_devices(Job& job) {
+  for (const auto& planned : job.plan) {
+    const auto& id = planned.what.device;
+    if (job.devices.contains(id)) continue;
+    WM_ASSIGN(job.devices[id], device::open_device(id));
+  }
+  return {};
+}
+
+/// Takes up an interrupted session. Its plan must be the one we make now, case by case.
+Status take_up(Job& job, store::StoredSession stored) {
+  const std::string fingerprint = job.session.machine.fingerprint;
+  if (stored.session.machine.fingerprint != fingerprint) {
+    return usage_error("session " + stored.session.id + " was measured on another machine",
+                       "its numbers cannot be continued here; start a new session");
+  }
+  for (const auto* runs : {&stored.session.runs, &stored.unmerged_rounds}) {
+    for (const Run& run : *runs) {
+      const auto index = static_cast<std::size_t>(run.index);
+      const bool same = index < job.plan.size() && job.plan[index].what.workload->id == run.workload &&
+                        job.plan[index].what.device == run.device && job.plan[index].what.mode == run.mode &&
+                        (job.plan[index].invalid || job.plan[index].what.params == run.params);
+      if (!same) {
+        return usage_error(fmt::format("case {} of session {} is not in today's plan: {} {}", run.index,
+                                       stored.session.id, run.workload, to_text(run.params)),
+                           "the suite, the devices or warpmark have changed; start a new session");
+      }
+    }
+  }
+  job.known = {std::move(stored.session.runs), std::move(stored.unmerged_rounds)};
+  stored.session.runs.clear();
+  job.session = std::move(stored.session);
+  return {};
+}
+
+/// The options of the interrupted session, taken from its command line.
+Result<ParsedOptions> options_of(const std::string& command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, any = false;
+  for (const char c : command) {  // the reverse of shell_quote, which quotes with ' only
+    if (c == '\'')
+      quoted = !quoted, any = true;
+    else if (c == ' ' && !quoted)
+      words.push_back(std::exchange(word, {})), any = false;
+    else if (c != '\\' || quoted)
+      word += c;
+  }
+  if (!word.empty() || any) words.push_back(word);
+  if (words.size() < 2) return data_error("the stored command '" + command + "' cannot be read");
+  return parse_options(kRunOptions, kRunPositional, std::span(words).subspan(2));
+}
+
+Result<Job> make_job(Context& context, const ParsedOptions& options) {
+  Job job;
+  WM_TRY(check_outputs(options));
+  std::optional<store::StoredSession> stored;
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(job.store, open_store(context, options));
+  }
+  ParsedOptions asked = options;
+  if (options.has("--resume")) {
+    if (job.store == nullptr) return usage_error("--resume needs the store", "leave out --no-store");
+    WM_ASSIGN(stored, job.store->load(options.get("--resume")));
+    if (stored->session.complete) {
+      return usage_error("session " + stored->session.id + " is complete",
+                         "see it with: warpmark report " + stored->session.id);
+    }
+    WM_ASSIGN(asked, options_of(stored->session.command));
+  }
+  WM_ASSIGN(job.request, run_request(asked));
+  for (const auto& path : job.request.plugins) {
+    set_last_words("", "warpmark: the plugin " + path + " crashed while it was loaded\n");
+    WM_ASSIGN(auto plugin, workloads::load_plugin(path));
+    job.plugins.push_back(std::move(plugin));
+  }
+  WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
+  WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
+  job.session = new_session(context);
+  if (stored) {
+    WM_TRY(take_up(job, std::move(*stored)));
+  } else if (job.store != nullptr) {
+    WM_TRY(job.store->begin(job.session));
+  }
+  WM_TRY(open_devices(job));
+  return job;
+}
+
+std::string resume_hint(const Job& job) {
+  const bool resumable = job.store != nullptr && job.resumable;
+  return resumable ? fmt::format("resume with: warpmark run --resume {}", job.session.id) : "";
+}
+
+void prepare_last_words(const Job& job, const std::string& current) {
+  const std::string kept =
+      job.store == nullptr ? "" : fmt::format("; finished results are kept: warpmark report {}", job.session.id);
+  set_last_words(fmt::format("\nwarpmark: interrupted{}\n{}\n", kept, resume_hint(job)),
+                 fmt::format("warpmark: {} crashed{}\n", current, kept));
+}
+
+Status measure_all(Context& context, Job& job) {
+  ProgressPrinter printer(context.err, context.err_is_terminal, context.width);
+  session::SessionEvents events;
+  events.progress = [&](const session::Progress& progress) {
+    prepare_last_words(job, progress.current);
+    printer.show(progress);
+  };
+  if (job.store != nullptr) {
+    events.round_done = [&](const Run& run, std::int64_t round) {
+      return job.store->append_round(job.session.id, run, round);
+    };
+    events.run_done = [&](const Run& run) { return job.store->append_run(job.session.id, run); };
+  }
+  prepare_last_words(job, "the first measurement");
+  job.request.session.interrupted = &context.interrupted;
+  Status kept = session::run_session(job.plan, job.request.session, job.devices, job.known, events, job.session);
+  printer.clear();
+  set_last_words("\n", "");
+  if (job.store != nullptr && job.session.complete && kept.ok()) {
+    kept = job.store->finish(job.session.id, job.session.ceilings);
+  }
+  return kept;
+}
+
+int exit_code_for(const Job& job, bool strict) {
+  const Session& session = job.session;
+  const auto any = [&](Outcome outcome) {
+    return std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) { return r.outcome == outcome; });
+  };
+  if (any(Outcome::failed)) return kGateFailed;
+  if (!session.complete) return kInterrupted;
+  const auto is_ours_to_mend = [](const Run& r) {
+    return r.outcome == Outcome::error && r.fault != ErrorKind::environment;
+  };
+  if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_mend)) return kUsage;
+  if (any(Outcome::error)) return kEnvironment;
+  if (strict && any(Outcome::mistrusted)) return kEnvironment;
+  const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
+    return !job.plan[static_cast<std::size_t>(r.index)].for_ceiling && is_measured(r.outcome);
+  });
+  return measured ? kSuccess : kEnvironment;
+}
+
+Result<int> run_run(Context& context, const ParsedOptions& options) {
+  const std::string format = options.get("--format", "text");
+  WM_TRY(check_session_format(format));
+  if (asks_for_command(context, options)) return run_users_command(context, options, format);
+  WM_TRY(without_command_options(options));
+  WM_ASSIGN(Job job, make_job(context, options));
+  const Status kept = measure_all(context, job);
+  WM_TRY(show(context, report::shown_session(job.session), format));
+  context.out.flush();
+  if (!job.session.complete) context.err << "\nwarpmark: interrupted\n  " << resume_hint(job) << '\n';
+  WM_TRY(write_session_files(options, job.session));
+  if (!kept.ok()) {
+    Error error = kept.error();
+    error.what = "not everything was stored: " + error.what;
+    return error;
+  }
+  if (job.store != nullptr && job.session.complete && format == "text") {
+    context.err << stored_note(job.session.id);
+  }
+  return exit_code_for(job, options.has("--strict"));
+}
+
+}  // namespace
+
+Result<Session> measure_request(Context& context, RunRequest request, std::unique_ptr<store::Store> store) {
+  Job job;
+  job.resumable = false;
+  job.request = std::move(request);
+  job.store = std::move(store);
+  WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
+  WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
+  job.session = new_session(context);
+  if (job.store != nullptr) WM_TRY(job.store->begin(job.session));
+  WM_TRY(open_devices(job));
+  WM_TRY(measure_all(context, job));
+  return std::move(job.session);
+}
+
+extern const Command run_command{
+    .id = "run",
+    .summary = "measure this machine, some workloads on it, or your own command",
+    .details =
+        "Measures workloads, checks their results against a reference in higher precision, and shows each as a share "
+        "of the limit that was measured in the same session.\n"
+        "\n"
+        "Every case is measured in several rounds that are spread over the session, each with fresh random inputs. A "
+        "round warms up until times settle and goes on until the 95 % confidence interval of the median is narrow "
+        "enough. Results are stored as they finish.\n"
+        "\n"
+        "Without a name the quick suite runs. With names, the default cases of these workloads run; --set replaces a "
+        "parameter in all of them, --sweep measures several values.\n"
+        "\n"
+        "After --, or with --project, a command of yours is measured instead: every round is a fresh process, and all "
+        "its metrics (docs/validate.md) are stored with the commit, branch and machine, so that `warpmark check` and "
+        "`warpmark trend` can follow them. --set and --sweep then fill {name} in the command, or set env.NAME.",
+    .options = kRunOptions,
+    .positional = kRunPositional,
+    .examples =
+        "warpmark run\n"
+        "warpmark run gemm --set dtype=bf16 --sweep m=1024,2048,4096\n"
+        "warpmark run 'c*' --device cpu --budget 60s --json out.json\n"
+        "warpmark run --suite full --device cuda:0 --out results/\n"
+        "warpmark run -- ./bench --size 64\n"
+        "warpmark run --project warpmark.yaml --sweep size=64,128 --rounds 20",
+    .run = run_run,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "device/machine.h"
+#include "report/build/trend.h"
+#include "report/formats/render.h"
+#include "validate/guard/trend_series.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kTrendOptions[] = {
+    {"--branch", "NAME", "only results of this branch (default main, or all if it has none); 'all' for all"},
+    {"--threshold", "RATIO", "smallest change of level that is marked (default 5%)"},
+    {"--last", "N", "newest sessions of each series (default 200)"},
+    {"--this-machine", "", "only results of machines like this one"},
+    {"--dirty", "", "also results with uncommitted changes"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+};
+
+Result<validate::TrendOptions> trend_options_of(const ParsedOptions& options) {
+  validate::TrendOptions wanted;
+  if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
+  if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
+  if (options.has("--branch")) wanted.branch = options.get("--branch") == "all" ? "" : options.get("--branch");
+  WM_ASSIGN(wanted.threshold, ratio_of(options, "--threshold", wanted.threshold));
+  WM_ASSIGN(wanted.last, count_of(options, "--last", wanted.last, 1, 100'000));
+  if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
+  wanted.dirty = options.has("--dirty");
+  return wanted;
+}
+
+report::Shown shown_trend(const Trend& trend, bool unicode) {
+  auto shown = shown_as([&trend] { return to_json(trend); }, report::build_report(trend, unicode));
+  shown.forms.push_back({"html", [&trend] { return report::render_trend_html(trend); }});
+  return shown;
+}
+
+Status write_trend_files(const std::filesystem::path& folder, const Trend& trend) {
+  WM_TRY(make_named_folder(folder));
+  const auto shown = shown_trend(trend, true);
+  WM_TRY(write_as(folder / "trend.json", shown, "json"));
+  WM_TRY(write_as(folder / "trend.md", shown, "md"));
+  WM_TRY(write_as(folder / "trend.html", shown, "html"));
+  for (std::size_t i = 0; i < trend.series.size(); ++i) {
+    WM_TRY(write_file(folder / fmt::format("trend-{}.svg", i), report::render_trend_svg_file(trend.series[i])));
+  }
+  return {};
+}
+
+Result<int> run_trend(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto wanted, trend_options_of(options));
+  WM_ASSIGN(const auto format, format_of(options));
+  if (options.has("--out")) WM_TRY(check_output_folder(options.get("--out")));
+  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(auto trend, validate::trend_of(*store, wanted));
+  trend.command = command_line_of(context);
+  WM_TRY(show(context, shown_trend(trend, format == "md" || context.unicode), format));
+  if (options.has("--out")) WM_TRY(write_trend_files(options.get("--out"), trend));
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command trend_command{
+    .id = "trend",
+    .summary = "how metrics went over the commits of a branch",
+    .details =
+        "Shows every series of the store, or those that the pattern matches, with the changes of their level (commit, "
+        "size, p), changes of the machine, and where the next session is expected to lie. A pattern is for a metric "
+        "('time') or for \"benchmark metric\" ('gemm*time').\n"
+        "\n"
+        "Results on different machines are never set against one another: where one machine follows another, the "
+        "chart is marked; where several take turns, each is a series of its own.",
+    .options = kTrendOptions,
+    .positional = {"GLOB", "metrics to show (default all)", true, ""},
+    .examples =
+        "warpmark trend\n"
+        "warpmark trend time --last 60\n"
+        "warpmark trend 'gemm*flop_rate' --format html > trend.html\n"
+        "warpmark trend --branch all --out trend/",
+    .run = run_trend,
+};
+
+}  // namespace warpmark::apps

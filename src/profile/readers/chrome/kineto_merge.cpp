@@ -1,0 +1,164 @@
+#include "profile/readers/chrome/kineto_merge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "profile/readers/text/json_text.h"
+
+namespace warpmark::profile {
+namespace {
+
+struct FlawText {
+  const char* id;
+  const char* text;
+};
+
+/// In the order of Flaw.
+constexpr FlawText kFlawTexts[] = {
+    {"malformed_event", "events that are no valid JSON: read as far as they make sense"},
+    {"unreadable_event", "pieces of text that are no event: left out"},
+    {"truncated", "the file ends within an event, which was left out: what came later is missing"},
+    {"not_a_number",
+     "times that are no number: without a start the event was left out, without a duration it is an instant"},
+    {"no_time", "events without a start: left out"},
+    {"other_phase", "rows of kinds that the PyTorch profiler does not write ('B', 'E', 'b', 'e', ...): left out"},
+    {"profiler_row", "rows about the recording itself: left out"},
+    {"large_id", "ids above 32 bits: shortened, so that two may have become one"},
+    {"odd_argument", "arguments that are no number (NaN, inf, N/A): left out, the events were kept"},
+    {"text_id", "events of processes or threads whose id is a text: it was taken as the name of their row"},
+};
+static_assert(std::size(kFlawTexts) == static_cast<std::size_t>(Flaw::count));
+
+}  // namespace
+
+KinetoMerge::KinetoMerge(TimelineBuilder& builder, std::size_t parsers) : builder_(builder), words_(parsers) {}
+
+void KinetoMerge::skip(std::size_t parser, const EventBatch& batch) {
+  Words& words = words_[parser];
+  if (batch.restart) words = Words();
+  words.texts.insert(words.texts.end(), batch.new_texts.begin(), batch.new_texts.end());
+  words.names.resize(words.texts.size());
+  for (const Track& track : batch.new_tracks) {
+    Track decoded = track;
+    decoded.name = decode_json_text(track.name).text;
+    words.tracks.push_back(builder_.track(decoded));
+  }
+  for (const LaunchShape& shape : batch.new_shapes) words.shapes.push_back(builder_.launch_shape(shape));
+}
+
+void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
+  skip(parser, batch);
+  Words& words = words_[parser];
+  std::size_t next_collective = 0;
+  for (std::size_t i = 0; i < batch.events.size(); ++i) {
+    const RawEvent& raw = batch.events[i];
+    NewEvent event{
+        raw.start, raw.duration, raw.value, name_of(words, raw.name), words.tracks[raw.track], raw.correlation,
+        raw.link,  raw.detail,   raw.kind};
+    if (raw.kind == EventKind::kernel) event.detail = words.shapes[raw.detail];
+    if (raw.kind == EventKind::op && raw.detail > 0) event.detail = name_of(words, raw.detail - 1);
+    const EventIndex index = builder_.add(event);
+    for (; next_collective < batch.collectives.size() && batch.collectives[next_collective].event == i;
+         ++next_collective) {
+      const RawCollective& from = batch.collectives[next_collective];
+      builder_.add_collective({index, name_of(words, from.name), name_of(words, from.data_type),
+                               name_of(words, from.group), from.in_elements, from.out_elements,
+                               static_cast<std::int32_t>(std::clamp<std::int64_t>(from.group_size, 0, INT32_MAX)),
+                               from.sequence});
+    }
+  }
+  add_counters(words, batch);
+  flows_.insert(flows_.end(), batch.flows.begin(), batch.flows.end());
+  track_names_.insert(track_names_.end(), batch.track_names.begin(), batch.track_names.end());
+  rows_ += batch.rows;
+  for (std::size_t i = 0; i < flaws_.size(); ++i) {
+    flaws_[i] += batch.flaws[i];
+    if (examples_[i].empty()) examples_[i] = batch.examples[i];
+  }
+}
+
+NameId KinetoMerge::name_of(Words& words, std::uint32_t text) {
+  Name& name = words.names[text];
+  if (name.id == kNotYet) {
+    const DecodedText decoded = decode_json_text(words.texts[text]);
+    name = {builder_.intern(decoded.text), decoded.flaws};
+  }
+  if (name.flaws != 0) {
+    const std::string_view example = words.texts[text];
+    if ((name.flaws & kBadUtf8) != 0) {
+      builder_.issue("bad_utf8", "texts that are not UTF-8: the wrong bytes were replaced by U+FFFD", example);
+    }
+    if ((name.flaws & kControlCharacter) != 0) {
+      builder_.issue("control_character", "texts with raw control characters, which JSON forbids: kept", example);
+    }
+    if ((name.flaws & kBadEscape) != 0) {
+      builder_.issue("bad_escape", "texts with a backslash that JSON does not know: kept as it stands", example);
+    }
+  }
+  return name.id;
+}
+
+/// The allocator's totals come with each of its calls. Kept are changes of what is reserved and new heights of what is
+/// allocated: the rest follows from the events.
+void KinetoMerge::add_counters(Words& words, const EventBatch& batch) {
+  for (const RawCounter& counter : batch.counters) {
+    const std::string name(builder_.facts().names.at(name_of(words, counter.name)));
+    if (counter.is_memory) {
+      const bool first = !last_memory_.contains(name + std::to_string(counter.device));
+      double& last = last_memory_[name + std::to_string(counter.device)];
+      const bool is_news = name == "memory_allocated" ? counter.value > last : counter.value != last;
+      if (!first && !is_news) continue;
+      last = counter.value;
+    }
+    const std::string unit(builder_.facts().names.at(name_of(words, counter.unit)));
+    builder_.add_counter(name, unit, counter.device, counter.time, counter.value);
+  }
+}
+
+void KinetoMerge::finish() {
+  builder_.add_metadata("rows", std::to_string(rows_));
+  name_tracks();
+  count_flows();
+  count_flaws();
+}
+
+/// Kineto's rows that name threads do not tell whether they mean a thread of a process or a stream of a GPU.
+void KinetoMerge::name_tracks() {
+  std::multimap<std::pair<std::int64_t, std::int64_t>, Track*> tracks;
+  for (Track& track : builder_.facts().tracks) {
+    const bool is_stream = track.kind == TrackKind::gpu_stream;
+    tracks.insert({{is_stream ? track.device : track.process, track.thread}, &track});
+  }
+  for (const RawTrackName& row : track_names_) {
+    const auto [begin, end] = tracks.equal_range({row.process, row.thread});
+    for (auto track = begin; track != end; ++track) {
+      if (row.kind && (*row.kind == TrackKind::gpu_stream) != (track->second->kind == TrackKind::gpu_stream)) continue;
+      if (track->second->name.empty()) track->second->name = decode_json_text(row.name).text;
+    }
+  }
+}
+
+void KinetoMerge::count_flows() {
+  builder_.add_metadata("flow_rows", std::to_string(flows_.size()));
+  std::sort(flows_.begin(), flows_.end());
+  std::int64_t one_ended = 0;
+  for (std::size_t i = 0; i < flows_.size();) {
+    std::size_t end = i;
+    bool has[2] = {false, false};
+    for (; end < flows_.size() && flows_[end] >> 1 == flows_[i] >> 1; ++end) has[flows_[end] & 1] = true;
+    if (!has[0] || !has[1]) ++one_ended;
+    i = end;
+  }
+  if (one_ended > 0) {
+    builder_.issue("one_ended_flow", "arrows with one end: not needed, as events are joined by their correlation ids",
+                   "", one_ended);
+  }
+}
+
+void KinetoMerge::count_flaws() {
+  for (std::size_t i = 0; i < flaws_.size(); ++i) {
+    if (flaws_[i] > 0) builder_.issue(kFlawTexts[i].id, kFlawTexts[i].text, examples_[i], flaws_[i]);
+  }
+}
+
+}  // namespace warpmark::profile

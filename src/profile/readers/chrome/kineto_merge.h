@@ -1,0 +1,57 @@
+// Joins the batches of the parsing threads, in the order of the file, into one timeline.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/readers/chrome/kineto_event.h"
+#include "profile/timeline_builder.h"
+
+namespace warpmark::profile {
+
+/// Not thread safe.
+class KinetoMerge {
+ public:
+  KinetoMerge(TimelineBuilder& builder, std::size_t parsers);
+
+  /// `parser` is the number of the KinetoParser that made the batch. Its batches come in the order it made them, all of
+  /// them: those whose events are not wanted go to skip().
+  void add(std::size_t parser, const EventBatch& batch);
+  void skip(std::size_t parser, const EventBatch& batch);
+  /// After the last batch: names of threads, counts of flaws.
+  void finish();
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+
+ private:
+  struct Name {
+    NameId id = kNotYet;
+    std::uint8_t flaws = 0;
+  };
+  /// What a parser's numbers mean.
+  struct Words {
+    std::vector<std::string_view> texts;
+    std::vector<Name> names;  ///< as long as texts
+    std::vector<std::uint32_t> tracks;
+    std::vector<std::uint32_t> shapes;
+  };
+  static constexpr NameId kNotYet = 0xFFFFFFFF;
+
+  [[nodiscard]] NameId name_of(Words& words, std::uint32_t text);
+  void add_counters(Words& words, const EventBatch& batch);
+  void count_flows();
+  void count_flaws();
+  void name_tracks();
+
+  TimelineBuilder& builder_;
+  std::vector<Words> words_;
+  std::vector<std::uint64_t> flows_;
+  std::vector<RawTrackName> track_names_;
+  std::map<std::string, double> last_memory_;  ///< by series: so that only changes are kept
+  std::array<std::int64_t, static_cast<std::size_t>(Flaw::count)> flaws_{};
+  std::array<std::string, static_cast<std::size_t>(Flaw::count)> examples_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace warpmark::profile

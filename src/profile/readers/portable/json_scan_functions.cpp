@@ -1,7 +1,0 @@
-#include "profile/readers/json_scan.h"
-
-namespace warpmark::profile {
-
-const ScanFunctions& scan_functions() { return scalar_scan_functions(); }
-
-}  // namespace warpmark::profile

@@ -1,0 +1,165 @@
+#include "report/build/analysis_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "report/draw/format.h"
+
+namespace warpmark::report {
+namespace {
+
+/// Names of kernels run to hundreds of characters; what tells them apart stands at the front.
+constexpr std::size_t kLongestName = 60;
+
+/// A size as it is read: "64 MiB" told exactly is the same as "64.0 MiB" of one that was rounded.
+std::string as_read(double bytes, int digits) {
+  const std::string text = format_bytes(bytes, digits);
+  return fmt::format("{}{}", std::strtod(text.c_str(), nullptr), text.substr(text.rfind(' ')));
+}
+
+/// As many digits as tell apart rows that only their sizes differ in: one bucket of gradients may be larger than the
+/// next by a bias.
+int byte_digits_of(const AnalysisTable& table, std::size_t column, std::size_t rows) {
+  constexpr int kFewest = 3, kMost = 6;
+  if (table.columns[column].unit != "B") return kFewest;
+  const auto tells_apart = [&](int digits) {
+    std::map<std::string, double> sizes;
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::string key;
+      for (const auto& value : table.rows[r]) {
+        if (const auto* text = std::get_if<std::string>(&value)) key += *text + '\n';
+      }
+      const auto* bytes = std::get_if<double>(&table.rows[r][column]);
+      if (bytes == nullptr) continue;
+      const auto [known, added] = sizes.emplace(key + as_read(*bytes, digits), *bytes);
+      if (!added && known->second != *bytes) return false;
+    }
+    return true;
+  };
+  int digits = kFewest;
+  while (digits < kMost && !tells_apart(digits)) ++digits;
+  return digits;
+}
+
+std::string_view without_void(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  return name;
+}
+
+/// How many characters two texts begin with alike.
+std::size_t alike(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+/// Bytes [from, from + size) of a text, without parts of UTF-8 characters.
+std::string piece(std::string_view text, std::size_t from, std::size_t size) {
+  const auto inside = [&](std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = std::min(text.size(), from + size);
+  while (inside(from)) ++from;
+  while (end > from && inside(end)) --end;
+  return std::string(text.substr(from, end - from));
+}
+
+/// A long name with its front and the place, `from` on, where another one begins to differ.
+std::string name_around(std::string_view name, std::size_t from) {
+  constexpr std::size_t kFront = 24, kBefore = 8, kDots = 3;
+  const std::size_t room = kLongestName - kFront - 2 * kDots;
+  const std::size_t last = name.size() - std::min(name.size(), room + kDots);
+  const std::size_t begin = std::min(from - std::min(from, kBefore), last);
+  const bool whole_end = begin + room + kDots >= name.size();
+  return piece(name, 0, kFront) + "..." + piece(name, begin, whole_end ? room + kDots : room) +
+         (whole_end ? "" : "...");
+}
+
+/// Names as they fit into a line, and different where they differ: instances of one template begin alike.
+std::map<std::string, std::string> short_names(const std::set<std::string>& names) {
+  std::map<std::string, std::vector<std::string_view>> by_short;
+  for (const std::string& name : names) by_short[short_name(name)].push_back(name);
+  std::map<std::string, std::string> result;
+  for (auto& [text, of] : by_short) {
+    std::ranges::sort(of, {}, without_void);  // the nearest to a name stand beside it
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const std::string_view name = without_void(of[i]);
+      const std::size_t before = i > 0 ? alike(without_void(of[i - 1]), name) : 0;
+      const std::size_t after = i + 1 < of.size() ? alike(name, without_void(of[i + 1])) : 0;
+      const std::string around =
+          of[i].size() <= kLongestName ? std::string(of[i]) : name_around(name, std::max(before, after));
+      result[std::string(of[i])] = of.size() == 1 ? text : around;
+    }
+  }
+  return result;
+}
+
+std::set<std::string> texts_of(const AnalysisTable& table, std::size_t rows) {
+  std::set<std::string> texts;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (const TableValue& value : table.rows[r]) {
+      if (const auto* text = std::get_if<std::string>(&value)) texts.insert(*text);
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string short_name(std::string_view name) {
+  name = without_void(name);
+  if (name.size() <= kLongestName) return std::string(name);
+  std::size_t end = kLongestName - 3;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 character
+  return std::string(name.substr(0, end)) + "...";
+}
+
+std::string format_value(const TableValue& value, const std::string& unit, int byte_digits) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr && unit.empty()) {
+    return format_count(*whole);
+  }
+  const double number = std::holds_alternative<double>(value) ? std::get<double>(value)
+                                                              : static_cast<double>(std::get<std::int64_t>(value));
+  if (unit == "s") return format_seconds(number);
+  if (unit == "B") return format_bytes(number, byte_digits);
+  if (unit == "ratio") return format_percent(number);
+  return unit.empty() ? format_significant(number, 3) : format_si(number, unit);
+}
+
+Section table_section(const AnalysisTable& table, std::size_t rows) {
+  Section section{table.title, {}, true};
+  if (!table.note.empty()) section.blocks.push_back(Paragraph{table.note, Tone::quiet});
+  if (table.rows.empty()) return section;
+  Table shown;
+  shown.tells_left_out = true;  // the note may speak of them
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool is_text = std::holds_alternative<std::string>(table.rows.front()[c]);
+    // Where there is no room, the last columns go first.
+    const int optional = c < 3 ? 0 : static_cast<int>(c);
+    shown.columns.push_back({table.columns[c].title, is_text ? Align::left : Align::right, optional});
+  }
+  std::vector<int> digits;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    digits.push_back(byte_digits_of(table, c, std::min(rows, table.rows.size())));
+  const std::map<std::string, std::string> names = short_names(texts_of(table, std::min(rows, table.rows.size())));
+  for (std::size_t r = 0; r < std::min(rows, table.rows.size()); ++r) {
+    std::vector<Cell> cells;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const auto* text = std::get_if<std::string>(&table.rows[r][c]);
+      cells.push_back(
+          {text != nullptr ? names.at(*text) : format_value(table.rows[r][c], table.columns[c].unit, digits[c])});
+    }
+    shown.rows.push_back(std::move(cells));
+  }
+  section.blocks.push_back(std::move(shown));
+  if (table.rows.size() > rows) {
+    const auto more = format_plural(table.rows.size() - rows, "row more", "rows more");
+    section.blocks.push_back(Paragraph{"... " + more + "; all are in the JSON.", Tone::quiet});
+  }
+  return section;
+}
+
+}  // namespace warpmark::report

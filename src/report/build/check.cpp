@@ -1,0 +1,191 @@
+#include "report/build/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/build/verdict_tone.h"
+#include "report/draw/format.h"
+
+namespace warpmark::report {
+namespace {
+
+int gravity(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::mistrusted: return 0;
+    case Verdict::worse: return 1;
+    case Verdict::inconclusive: return 2;
+    case Verdict::different: return 3;
+    case Verdict::better: return 4;
+    case Verdict::same: return 5;
+  }
+  return 5;
+}
+
+std::string value_text(const std::optional<double>& value, const std::string& unit) {
+  return value ? format_quantity(*value, unit) : "–";
+}
+
+/// The worst first; within a verdict the largest change first.
+std::vector<const MetricCheck*> by_gravity(const Check& check) {
+  std::vector<const MetricCheck*> order;
+  for (const auto& metric : check.metrics) order.push_back(&metric);
+  std::stable_sort(order.begin(), order.end(), [](const MetricCheck* a, const MetricCheck* b) {
+    if (gravity(a->verdict) != gravity(b->verdict)) return gravity(a->verdict) < gravity(b->verdict);
+    return std::fabs(std::log(a->ratio.value_or(1))) > std::fabs(std::log(b->ratio.value_or(1)));
+  });
+  return order;
+}
+
+Table metrics_table(const Check& check) {
+  Table table{{{"benchmark"},
+               {"metric"},
+               {"baseline", Align::right},
+               {"now", Align::right},
+               {"change", Align::right},
+               {"interval", Align::right, 2},
+               {"p", Align::right, 1},
+               {"sessions", Align::right, 3},
+               {"verdict"}},
+              {}};
+  for (const auto* metric : by_gravity(check)) {
+    table.rows.push_back({{metric->label},
+                          {metric->metric},
+                          {value_text(metric->level, metric->unit)},
+                          {value_text(metric->value, metric->unit)},
+                          {change_text(*metric), tone_of(metric->verdict)},
+                          {interval_text(*metric), Tone::quiet},
+                          {format_p(metric->adjusted_p), Tone::quiet},
+                          {fmt::format("{} + {}", metric->baseline.size(), metric->current.size()), Tone::quiet},
+                          {name_of(metric->verdict), tone_of(metric->verdict)}});
+  }
+  return table;
+}
+
+Plot plot_of(const MetricCheck& metric) {
+  Plot plot{.title = metric.label + " " + metric.metric,
+            .x = {.title = "session"},
+            .y = {.title = metric.metric, .unit = metric.unit},
+            .series = {{.name = "baseline", .points = {}}, {.name = "checked", .points = {}, .line = false}}};
+  double x = 1;
+  for (const auto& point : metric.baseline) plot.series[0].points.emplace_back(x++, point.value);
+  for (const auto& point : metric.current) plot.series[1].points.emplace_back(x++, point.value);
+  return plot;
+}
+
+/// What is to be said of the metrics, each sentence once with all that it is about: a branch without a history leaves
+/// every metric inconclusive for one reason.
+void add_sentences(const Check& check, Section& section) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::pair<std::string, std::vector<const MetricCheck*>>> said;
+  for (const auto* metric : by_gravity(check)) {
+    if (metric->verdict == Verdict::same) continue;
+    const auto sentence = verdict_sentence(*metric, check.threshold);
+    auto known = std::find_if(said.begin(), said.end(), [&](const auto& item) { return item.first == sentence; });
+    if (known == said.end()) known = said.insert(said.end(), {sentence, {}});
+    known->second.push_back(metric);
+  }
+  for (const auto& [sentence, metrics] : said) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(metrics.size(), kMostNamed); ++i) {
+      names += (names.empty() ? "" : ", ") + metrics[i]->label + " " + metrics[i]->metric;
+    }
+    if (metrics.size() > kMostNamed) names += fmt::format(" and {} more", metrics.size() - kMostNamed);
+    section.blocks.push_back(Paragraph{names + ": " + sentence + ".", tone_of(metrics.front()->verdict)});
+  }
+}
+
+Section summary(const Check& check) {
+  Section section{"Verdicts", {}, false};
+  const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
+  section.blocks.push_back(
+      Paragraph{fmt::format("{}{} against {}: {}.", what, check.dirty ? " with uncommitted changes" : "", check.branch,
+                            verdict_counts(check)),
+                tone_of(overall(check))});
+  section.blocks.push_back(metrics_table(check));
+  add_sentences(check, section);
+  for (const auto& metric : check.metrics) {
+    if (const auto text = restart_sentence(metric); !text.empty()) {
+      section.blocks.push_back(Paragraph{text, metric.restart->worse ? Tone::warning : Tone::quiet});
+    }
+  }
+  for (const auto& name : check.missing) {
+    section.blocks.push_back(Paragraph{"not measured, though the baseline has it: " + name, Tone::warning});
+  }
+  if (!check.advice.empty()) section.blocks.push_back(Paragraph{check.advice, Tone::warning});
+  section.blocks.push_back(Paragraph{method_text(check), Tone::quiet});
+  return section;
+}
+
+}  // namespace
+
+std::string change_text(const MetricCheck& metric) { return metric.ratio ? format_change(*metric.ratio) : "n/a"; }
+
+std::string interval_text(const MetricCheck& metric) {
+  if (!metric.interval) return "";
+  return fmt::format("[{}, {}]", format_change(metric.interval->low), format_change(metric.interval->high));
+}
+
+std::string verdict_counts(const Check& check) {
+  constexpr std::pair<Verdict, const char*> kWords[] = {
+      {Verdict::mistrusted, "mistrusted"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "inconclusive"},
+      {Verdict::different, "different"},   {Verdict::better, "better"}, {Verdict::same, "unchanged"}};
+  std::string text;
+  for (const auto& known : kWords) {
+    const auto count = std::count_if(check.metrics.begin(), check.metrics.end(),
+                                     [&](const auto& metric) { return metric.verdict == known.first; });
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, known.second);
+  }
+  return text.empty() ? "nothing was checked" : text;
+}
+
+std::string verdict_sentence(const MetricCheck& metric, double threshold) {
+  const std::string size = metric.ratio ? format_percent(std::fabs(*metric.ratio - 1)) : "n/a";
+  const char* direction = metric.ratio.value_or(1) < 1 ? "lower" : "higher";
+  switch (metric.verdict) {
+    case Verdict::worse: return fmt::format("worse, {} {}", size, direction);
+    case Verdict::better: return fmt::format("better, {} {}", size, direction);
+    case Verdict::different: return fmt::format("different, {} {}", size, direction);
+    case Verdict::same: return fmt::format("no change of {} for the worse", format_percent(threshold));
+    case Verdict::mistrusted: return "mistrusted: " + metric.reason;
+    case Verdict::inconclusive: break;
+  }
+  std::string text = "inconclusive: " + metric.reason;
+  if (metric.more_runs) {
+    text += fmt::format("; about {} more of this commit would tell",
+                        format_plural(static_cast<std::size_t>(*metric.more_runs), "session", "sessions"));
+  }
+  return text;
+}
+
+std::string restart_sentence(const MetricCheck& metric) {
+  if (!metric.restart) return {};
+  const Restart& restart = *metric.restart;
+  const std::string where =
+      restart.at.commit.empty() ? "session " + restart.at.session : "commit " + restart.at.commit.substr(0, 10);
+  return fmt::format("{} {}: the baseline begins anew at {} ({}), where it changed by {}{}", metric.label,
+                     metric.metric, where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
+                     restart.worse ? ", for the worse: later results are held against that level" : "");
+}
+
+std::string method_text(const Check& check) {
+  return fmt::format(
+      "Worse needs both a change of at least {} and p at most {:.3g}, adjusted over {} (Holm), against the steps that "
+      "the history of {} makes by itself from session to session. Unchanged means that a change of {} for the worse "
+      "is ruled out; all else is inconclusive.",
+      format_percent(check.threshold), check.alpha, format_plural(check.metrics.size(), "metric", "metrics"),
+      check.branch, format_percent(check.threshold));
+}
+
+Report build_report(const Check& check) {
+  Report report{.title = "Check against " + check.branch, .subtitle = check.started, .sections = {}};
+  report.sections.push_back(summary(check));
+  for (const auto& metric : check.metrics) {
+    if (metric.baseline.size() + metric.current.size() < 2) continue;
+    report.sections.push_back({metric.label + " " + metric.metric, {plot_of(metric)}, true});
+  }
+  return report;
+}
+
+}  // namespace warpmark::report

@@ -1,0 +1,226 @@
+#include "report/build/comparison.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/build/verdict_tone.h"
+#include "report/draw/format.h"
+#include "stats/summary.h"
+
+namespace warpmark::report {
+namespace {
+
+std::string confidence_text(const std::optional<Interval>& interval) {
+  return interval ? fmt::format("{:.4f} .. {:.4f}", interval->low, interval->high) : "";
+}
+
+Table metrics_table(const Comparison& comparison) {
+  Table table{{{"metric"},
+               {"A", Align::right},
+               {"B", Align::right},
+               {"B / A", Align::right},
+               {"interval", Align::right},
+               {"p", Align::right, 1},
+               {"n", Align::right, 2},
+               {"verdict"}},
+              {}};
+  for (const auto& metric : comparison.metrics) {
+    const auto n = metric.a.size() == metric.b.size() ? std::to_string(metric.a.size())
+                                                      : fmt::format("{} + {}", metric.a.size(), metric.b.size());
+    const auto median = [&](const std::vector<double>& values, double value) {
+      return values.empty() ? "" : format_quantity(value, metric.unit);
+    };
+    table.rows.push_back({{metric.id},
+                          {median(metric.a, metric.median_a)},
+                          {median(metric.b, metric.median_b)},
+                          {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
+                          {confidence_text(metric.interval)},
+                          {format_p(metric.adjusted_p)},
+                          {n},
+                          {name_of(metric.verdict), tone_of(metric.verdict)}});
+  }
+  return table;
+}
+
+Table tests_table(const MetricVerdict& metric) {
+  Table table{{{"test"}, {"p", Align::right}, {"B / A", Align::right}, {"interval", Align::right}}, {}};
+  for (const auto& test : metric.tests) {
+    table.rows.push_back({{test.name},
+                          {format_p(test.p)},
+                          {test.estimate ? fmt::format("{:.4f}", *test.estimate) : ""},
+                          {confidence_text(test.interval)}});
+  }
+  return table;
+}
+
+Table calibration_table(const Comparison& comparison) {
+  Table table{{{"metric"},
+               {"spread", Align::right},
+               {"false positives", Align::right},
+               {"smallest detectable", Align::right},
+               {fmt::format("rounds for {}", format_percent(comparison.effect)), Align::right},
+               {"autocorrelation", Align::right, 1}},
+              {}};
+  for (const auto& item : comparison.calibration) {
+    table.rows.push_back({{item.id},
+                          {format_percent(item.spread)},
+                          {format_percent(item.false_positive_rate)},
+                          {std::isfinite(item.detectable) ? format_percent(item.detectable) : "none"},
+                          {format_count(item.rounds_for_effect)},
+                          {item.autocorrelation ? fmt::format("{:.2f}", *item.autocorrelation) : ""}});
+  }
+  return table;
+}
+
+std::string margin_text(const AccuracyVerdict& gate) {
+  if (gate.command) return "exit code 0";
+  return gate.relative ? format_percent(gate.margin) : format_quantity(gate.margin, gate.unit);
+}
+
+Table accuracy_table(const Comparison& comparison) {
+  Table table{{{"accuracy"},
+               {"A", Align::right},
+               {"B", Align::right},
+               {"B - A", Align::right},
+               {"interval", Align::right, 1},
+               {"allowed", Align::right},
+               {"n", Align::right, 2},
+               {"outcome"}},
+              {}};
+  for (const auto& gate : comparison.accuracy) {
+    const auto number = [&](double value) { return gate.command ? "" : format_quantity(value, gate.unit); };
+    const auto interval =
+        gate.interval ? fmt::format("{:.4g} .. {:.4g}", gate.interval->low, gate.interval->high) : std::string();
+    table.rows.push_back({{gate.name},
+                          {number(gate.median_a)},
+                          {number(gate.median_b)},
+                          {gate.command ? "" : fmt::format("{:+.4g}", gate.difference)},
+                          {interval},
+                          {margin_text(gate)},
+                          {std::to_string(gate.n)},
+                          {name_of(gate.outcome), tone_of(gate.outcome)}});
+  }
+  return table;
+}
+
+std::string accuracy_sentence(const AccuracyVerdict& gate) {
+  switch (gate.outcome) {
+    case AccuracyOutcome::accepted: return "accuracy accepted: " + gate.name;
+    case AccuracyOutcome::rejected: return "B is rejected: accuracy: " + gate.name + ": " + gate.reason;
+    case AccuracyOutcome::inconclusive: return "accuracy inconclusive: " + gate.name + ": " + gate.reason;
+  }
+  return "";
+}
+
+std::string method_text(const Comparison& comparison) {
+  const std::string confidence = format_percent(1 - comparison.alpha);
+  std::string text;
+  if (!comparison.paired) {
+    text = fmt::format(
+        "Welch's t test on logarithms, {} intervals; the arms were not interleaved, so a drift of the "
+        "machine between them counts as a difference.",
+        confidence);
+  } else if (comparison.sequential) {
+    text = fmt::format(
+        "Paired log ratios of the rounds, order random ({}, seed {}); {} intervals and p hold at every "
+        "look, so stopping early is fine.",
+        name_of(comparison.interleave), comparison.seed, confidence);
+  } else {
+    text = fmt::format(
+        "Paired t test on the rounds' log ratios, order random ({}, seed {}), number of rounds fixed "
+        "before; {} intervals.",
+        name_of(comparison.interleave), comparison.seed, confidence);
+  }
+  if (comparison.metrics.size() > 1) text += " p adjusted over all metrics (Holm).";
+  text += comparison.paired
+              ? " B / A is the geometric mean of the ratios within the rounds: the ratio of the medians may differ."
+              : " B / A is the ratio of the geometric means: that of the medians may differ.";
+  return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
+}
+
+Section summary(const Comparison& comparison) {
+  Section section;
+  section.blocks.push_back(Paragraph{"A: " + comparison.name_a, Tone::quiet});
+  section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
+  section.blocks.push_back(metrics_table(comparison));
+  for (const auto& metric : comparison.metrics) {
+    const std::string name = comparison.metrics.size() > 1 ? metric.id + ": " : "";
+    section.blocks.push_back(
+        Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+  }
+  if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
+  for (const auto& gate : comparison.accuracy) {
+    section.blocks.push_back(Paragraph{accuracy_sentence(gate) + ".", tone_of(gate.outcome)});
+  }
+  for (const auto& item : comparison.disturbances) section.blocks.push_back(Paragraph{item.cause, Tone::warning});
+  if (!comparison.stopped_because.empty()) {
+    section.blocks.push_back(Paragraph{"Stopped: " + comparison.stopped_because + ".", Tone::quiet});
+  }
+  section.blocks.push_back(Paragraph{method_text(comparison), Tone::quiet});
+  return section;
+}
+
+}  // namespace
+
+std::string verdict_sentence(const MetricVerdict& metric, double effect) {
+  const double change = metric.ratio ? *metric.ratio - 1 : 0;
+  const std::string size = format_percent(std::fabs(change));
+  switch (metric.verdict) {
+    case Verdict::better:
+      return fmt::format("B is better: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::worse:
+      return fmt::format("B is worse: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::different:
+      return fmt::format("B differs: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::same: return fmt::format("no difference of {} or more", format_percent(effect));
+    case Verdict::inconclusive: return "inconclusive: " + metric.reason;
+    case Verdict::mistrusted: return "mistrusted: " + metric.reason;
+  }
+  return "";
+}
+
+Distribution distribution_of(const MetricVerdict& metric) {
+  Distribution distribution{.title = metric.id, .x = {.title = metric.id, .unit = metric.unit}, .groups = {}};
+  for (const bool second : {false, true}) {
+    const auto& values = second ? metric.b : metric.a;
+    Distribution::Group group{
+        .name = second ? "B" : "A", .samples = values, .median = second ? metric.median_b : metric.median_a};
+    if (const auto interval = stats::median_interval(values)) group.interval = std::pair{interval->low, interval->high};
+    distribution.groups.push_back(std::move(group));
+  }
+  return distribution;
+}
+
+Plot plot_over_time(const Comparison& comparison, std::size_t metric) {
+  const auto& verdict = comparison.metrics[metric];
+  Plot plot{.title = verdict.id + " over time",
+            .x = {.title = "run, in the order taken"},
+            .y = {.title = verdict.id, .unit = verdict.unit},
+            .series = {{.name = "A", .points = {}, .line = false}, {.name = "B", .points = {}, .line = false}}};
+  for (std::size_t i = 0; i < comparison.samples.size(); ++i) {
+    const auto& sample = comparison.samples[i];
+    plot.series[static_cast<std::size_t>(sample.arm)].points.emplace_back(static_cast<double>(i + 1),
+                                                                          sample.values[metric]);
+  }
+  return plot;
+}
+
+Report build_report(const Comparison& comparison) {
+  Report report{.title = "A/B comparison", .subtitle = comparison.started, .sections = {}};
+  report.sections.push_back(summary(comparison));
+  if (!comparison.calibration.empty()) {
+    report.sections.push_back({"What this machine can tell", {calibration_table(comparison)}, false});
+  }
+  for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
+    const auto& metric = comparison.metrics[i];
+    Section section{.heading = metric.id, .blocks = {}, .detail = true, .open = i == 0};
+    if (!metric.a.empty() && !metric.b.empty()) section.blocks.push_back(distribution_of(metric));
+    if (!comparison.samples.empty()) section.blocks.push_back(plot_over_time(comparison, i));
+    if (!metric.tests.empty()) section.blocks.push_back(tests_table(metric));
+    if (!section.blocks.empty()) report.sections.push_back(std::move(section));
+  }
+  return report;
+}
+
+}  // namespace warpmark::report

@@ -1,0 +1,26 @@
+// A table in a terminal: columns aligned, at most `width` columns wide. Where it does not fit, share bars get narrower,
+// then optional columns go, then the bars, and texts are wrapped over more lines. Numbers are never cut.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/report.h"
+#include "report/draw/options.h"
+
+namespace warpmark::report {
+
+/// Lines with a newline at the end of each; empty for a table without columns.
+[[nodiscard]] std::string render_table(const Table& table, const RenderOptions& options);
+
+/// Words wrapped to lines of at most `width` terminal columns; longer words are broken. At least one line.
+[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+/// The text in the colour of its tone, or as it is without colour.
+[[nodiscard]] std::string paint(std::string_view text, Tone tone, const RenderOptions& options);
+
+/// A horizontal bar of `width` terminal columns, filled to `share` (0..1, clamped).
+[[nodiscard]] std::string share_bar(double share, std::size_t width, bool unicode);
+
+}  // namespace warpmark::report

@@ -1,0 +1,137 @@
+#include "report/formats/html.h"
+#include "report/formats/reporter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/draw/chart_text.h"
+#include "report/draw/svg.h"
+
+namespace warpmark::report {
+namespace {
+
+const char* tone_class(Tone tone) {
+  switch (tone) {
+    case Tone::plain: return "plain";
+    case Tone::good: return "good";
+    case Tone::warning: return "warning";
+    case Tone::bad: return "bad";
+    case Tone::quiet: return "quiet";
+  }
+  return "plain";
+}
+
+constexpr std::size_t kLongText = 24;  // longer texts may wrap, but not into a narrow column
+
+/// Right-aligned cells stay on one line; texts wrap.
+std::string cell_class(const Cell& cell, const Column& column) {
+  std::string names = column.align == Align::right ? "number" : "text";
+  if (column.align == Align::left && display_width(cell.text) > kLongText) names += " long";
+  if (cell.tone != Tone::plain) names += std::string(" ") + tone_class(cell.tone);
+  return names;
+}
+
+std::string cell_html(const Cell& cell, const Column& column) {
+  std::string bar;
+  if (cell.share) {
+    const double share = std::isfinite(*cell.share) ? std::clamp(*cell.share, 0.0, 1.0) : 0;
+    bar = fmt::format("<span class=\"bar\"><i style=\"width:{:.1f}%\"></i></span>", share * 100);
+  }
+  return fmt::format("<td class=\"{}\">{}{}</td>", cell_class(cell, column), escape_markup(cell.text), bar);
+}
+
+void write(std::string& out, const Paragraph& paragraph) {
+  if (paragraph.code) {
+    out += "<pre class=\"scroll\">" + escape_markup(paragraph.text) + "</pre>\n";
+  } else {
+    out += fmt::format("<p class=\"{}\">{}</p>\n", tone_class(paragraph.tone), escape_markup(paragraph.text));
+  }
+}
+
+void write(std::string& out, const Table& table) {
+  if (table.columns.empty()) return;
+  const bool named =
+      std::any_of(table.columns.begin(), table.columns.end(), [](const auto& column) { return !column.name.empty(); });
+  out += fmt::format("<div class=\"scroll\"><table{}>\n", named ? "" : " class=\"facts\"");
+  if (named) {
+    out += "<thead><tr>";
+    for (const auto& column : table.columns) {
+      out += fmt::format("<th class=\"{}\">{}</th>", column.align == Align::right ? "number" : "text",
+                         escape_markup(column.name));
+    }
+    out += "</tr></thead>\n";
+  }
+  out += "<tbody>\n";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      out += cell_html(i < row.size() ? row[i] : Cell{}, table.columns[i]);
+    }
+    out += "</tr>\n";
+  }
+  out += "</tbody></table></div>\n";
+}
+
+template <typename Drawing>
+void write_figure(std::string& out, const Drawing& drawing, const std::string& caption) {
+  out += "<figure><figcaption>" + escape_markup(caption) + "</figcaption><div class=\"scroll\">\n" +
+         render_svg(drawing) + "</div></figure>\n";
+}
+
+template <typename Drawing>
+void write_figure(std::string& out, const Drawing& drawing) {
+  write_figure(out, drawing, drawing.title);
+}
+
+void write(std::string& out, const Plot& plot) { write_figure(out, plot); }
+void write(std::string& out, const Distribution& distribution) { write_figure(out, distribution); }
+void write(std::string& out, const HeatMap& map) {
+  const std::string framed = has_marks(map) ? "; framed: " + map.mark : "";
+  write_figure(out, map, map.title + framed + "; the stronger the colour, the larger the value");
+}
+
+void write_section(std::string& out, const Section& section) {
+  const auto heading = escape_markup(section.heading);
+  if (section.detail) {
+    out += section.open ? "<details open><summary>" : "<details><summary>";
+    out += heading + "</summary>\n";
+  } else {
+    out += heading.empty() ? "<section>\n" : "<section><h2>" + heading + "</h2>\n";
+  }
+  for (const auto& block : section.blocks) {
+    std::visit([&](const auto& item) { write(out, item); }, block);
+  }
+  out += section.detail ? "</details>\n" : "</section>\n";
+}
+
+}  // namespace
+
+std::string render_html(const Report& report) {
+  const auto title = escape_markup(report.title);
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+      title + "</title>\n<style>\n" + std::string(html_style()) + "</style>\n</head>\n<body>\n<main>\n<header><h1>" +
+      title + "</h1>\n";
+  if (!report.subtitle.empty()) out += "<p class=\"quiet\">" + escape_markup(report.subtitle) + "</p>\n";
+  out += "</header>\n";
+  for (const auto& section : report.sections) write_section(out, section);
+  return out + "</main>\n</body>\n</html>\n";
+}
+
+std::string standalone_svg(const std::string& svg) {
+  const auto end = svg.find('>');
+  if (end == std::string::npos) return svg;
+  return svg.substr(0, end + 1) + "<style>\n" + std::string(html_style()) +
+         "svg { background: var(--page); }\n</style>" + svg.substr(end + 1);
+}
+
+extern const Reporter kHtmlReporter{
+    "html", "one self-contained HTML file with plots", "html",
+    [](const Report& report, const RenderOptions& /*none apply*/) { return render_html(report); }};
+
+}  // namespace warpmark::report

@@ -1,0 +1,11 @@
+// Everything that was measured, as the model writes it.
+#include "base/json.h"
+#include "model/json/json.h"
+#include "report/formats/reporter.h"
+
+namespace warpmark::report {
+
+extern const SessionWriter kJsonWriter{"json", "warpmark.results/1, everything that was measured", "json",
+                                       [](const Session& session) { return dump_json(to_json(session)) + "\n"; }};
+
+}  // namespace warpmark::report

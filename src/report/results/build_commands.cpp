@@ -1,0 +1,52 @@
+// Results of users' commands: every metric that was declared, one row each.
+#include <algorithm>
+
+#include "report/draw/format.h"
+#include "report/results/build_parts.h"
+
+namespace warpmark::report {
+namespace {
+
+std::vector<Cell> metric_row(const std::string& label, const Run& run, const Metric& metric) {
+  const Summary& summary = metric.summary;
+  const auto& interval = summary.median_interval;
+  const Tone tone = run.outcome == Outcome::mistrusted ? Tone::warning : Tone::plain;
+  return {{label + (run.outcome == Outcome::mistrusted ? " ?" : ""), tone},
+          {metric.id},
+          {format_quantity(summary.median, metric.unit)},
+          {interval ? format_half_width(summary.median, *interval) : "–", Tone::quiet},
+          {format_quantity(summary.min, metric.unit), Tone::quiet},
+          {format_quantity(summary.max, metric.unit), Tone::quiet},
+          {format_count(summary.n)}};
+}
+
+}  // namespace
+
+bool is_command(const Run& run) { return run.workload == "command" && run.device == "host"; }
+
+std::optional<Section> commands_section(const Session& session, const RunLabels& labels) {
+  Table table{{{"command"},
+               {"metric"},
+               {"median", Align::right},
+               {"±", Align::right},
+               {"least", Align::right, 2},
+               {"most", Align::right, 3},
+               {"n", Align::right, 1}},
+              {}};
+  bool mistrusted = false;
+  for (const auto& run : session.runs) {
+    if (!is_command(run) || !shows_speed(run)) continue;
+    mistrusted = mistrusted || run.outcome == Outcome::mistrusted;
+    std::string label = labels.params(run);
+    for (const auto& metric : run.metrics) {
+      table.rows.push_back(metric_row(label, run, metric));
+      label.clear();
+    }
+  }
+  if (table.rows.empty()) return std::nullopt;
+  Section section{"Results of commands", {std::move(table)}};
+  if (mistrusted) section.blocks.emplace_back(Paragraph{"? mistrusted: the machine was disturbed.", Tone::quiet});
+  return section;
+}
+
+}  // namespace warpmark::report

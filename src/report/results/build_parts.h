@@ -1,0 +1,51 @@
+// The parts of build_report(), one file each.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/report.h"
+#include "model/run.h"
+#include "model/run_query.h"
+#include "report/results/labels.h"
+
+namespace warpmark::report {
+
+// build_summary.cpp
+[[nodiscard]] Section summary_section(const Session& session);
+[[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
+/// "memory bandwidth", "bf16 compute", "h2d link", "launch".
+[[nodiscard]] std::string ceiling_name(const Ceiling& ceiling);
+/// Names and texts without a header.
+[[nodiscard]] Table machine_table(const Machine& machine);
+[[nodiscard]] Table device_table(const DeviceInfo& device);
+
+// build_problems.cpp
+/// Failed, errors, mistrusted, not converged: the worst first.
+[[nodiscard]] std::optional<Section> problems_section(const Session& session, const RunLabels& labels);
+/// Unsupported and skipped, by reason.
+[[nodiscard]] std::optional<Section> unmeasured_section(const Session& session, const RunLabels& labels);
+
+// build_results.cpp: a section a device.
+[[nodiscard]] std::vector<Section> results_sections(const Session& session, const RunLabels& labels);
+
+// build_commands.cpp: all metrics of users' commands, which have no roof.
+[[nodiscard]] bool is_command(const Run& run);
+[[nodiscard]] std::optional<Section> commands_section(const Session& session, const RunLabels& labels);
+
+// build_plots.cpp: roofline and bandwidth curves of each device.
+[[nodiscard]] std::vector<Section> plot_sections(const Session& session, const RunLabels& labels);
+
+// build_details.cpp: a folded section a workload.
+[[nodiscard]] std::vector<Section> detail_sections(const Session& session, const RunLabels& labels);
+
+/// A share of the roof above this is more than noise: the roof was measured too low.
+inline constexpr double kAboveTheRoof = 1.05;
+
+/// Has numbers that may be shown: measured, and not with a wrong result.
+[[nodiscard]] inline bool shows_speed(const Run& run) {
+  return is_measured(run.outcome) && !run.metrics.empty() && run.metrics.front().summary.n > 0;
+}
+
+}  // namespace warpmark::report

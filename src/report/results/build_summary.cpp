@@ -1,0 +1,199 @@
+// The first screen: how it went, what was measured, with what, and what this machine reached at best.
+#include <algorithm>
+#include <array>
+
+#include "model/names.h"
+#include "report/draw/format.h"
+#include "report/results/build_parts.h"
+#include "stats/summary.h"
+
+namespace warpmark::report {
+namespace {
+
+Paragraph outcome_paragraph(const Session& session) {
+  if (session.runs.empty()) return {"Nothing was measured.", Tone::warning};
+  constexpr std::array<Outcome, 6> kOrder{Outcome::passed,     Outcome::failed,      Outcome::error,
+                                          Outcome::mistrusted, Outcome::unsupported, Outcome::skipped};
+  std::string text = format_plural(session.runs.size(), "benchmark", "benchmarks") + ": ";
+  Tone tone = Tone::good;
+  bool first = true;
+  for (const Outcome outcome : kOrder) {
+    const auto count =
+        std::count_if(session.runs.begin(), session.runs.end(), [&](const Run& run) { return run.outcome == outcome; });
+    if (count == 0) continue;
+    text += (first ? "" : ", ") + format_count(count) + " " + name_of(outcome);
+    first = false;
+    if (outcome == Outcome::failed || outcome == Outcome::error) tone = Tone::bad;
+    if (outcome == Outcome::mistrusted && tone == Tone::good) tone = Tone::warning;
+    if (outcome != Outcome::passed && count == static_cast<std::ptrdiff_t>(session.runs.size())) {
+      tone = tone == Tone::bad ? Tone::bad : Tone::warning;
+    }
+  }
+  const auto loose = std::count_if(session.runs.begin(), session.runs.end(),
+                                   [](const Run& run) { return run.outcome == Outcome::passed && !run.converged; });
+  if (loose > 0) text += "; " + format_count(loose) + " did not converge";
+  return {text + ".", tone};
+}
+
+bool sets_its_roof(const Run& run) {
+  return run.roof->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
+}
+
+/// How near the results of a device are to their roofs; no text where none has a roof. Results that set a roof are on
+/// it by definition, and those that are mistrusted tell nothing.
+std::string roof_sentence(const Session& session, const DeviceInfo& device) {
+  std::vector<double> shares;
+  std::size_t above = 0;
+  for (const auto& run : session.runs) {
+    if (run.device != device.id || run.outcome != Outcome::passed || !run.roof) continue;
+    if (run.roof->bound == Bound::unknown || run.roof->mistrusted || sets_its_roof(run)) continue;
+    const double share = run.roof->share;
+    if (share > kAboveTheRoof) {
+      ++above;
+    } else {
+      shares.push_back(share);
+    }
+  }
+  std::string text;
+  if (above > 0) {
+    text = format_plural(above, "result is", "results are") + " above the roof, so a ceiling was measured badly";
+  }
+  if (shares.empty()) return text.empty() ? text : device.id + ": " + text + ".";
+  const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
+  const std::string least = format_percent(*low), most = format_percent(*high);
+  text += text.empty() ? "" : "; of the others, ";
+  text += shares.size() == 1 ? "one result reached " + least + " of its roof"
+          : least == most    ? "results reached " + least + " of their roofs"
+                             : "results reached " + least + " to " + most + " of their roofs, half of them " +
+                                format_percent(stats::median(shares)) + " or more";
+  return device.id + ": " + text + ".";
+}
+
+void append(std::string& text, const std::string& part, const char* separator = ", ") {
+  if (part.empty()) return;
+  text += (text.empty() ? "" : separator) + part;
+}
+
+std::string device_facts(const DeviceInfo& device) {
+  std::string text = device.name;
+  if (device.compute_units > 0) {
+    append(text, format_plural(static_cast<std::size_t>(device.compute_units), device.backend == "cuda" ? "SM" : "core",
+                               device.backend == "cuda" ? "SMs" : "cores"));
+  }
+  if (device.max_clock_hz > 0) append(text, "up to " + format_si(device.max_clock_hz, "Hz"));
+  if (device.memory_bytes > 0) append(text, format_bytes(static_cast<double>(device.memory_bytes)));
+  if (device.last_level_cache_bytes > 0) {
+    append(text, format_bytes(static_cast<double>(device.last_level_cache_bytes)) + " last-level cache");
+  }
+  append(text, device.architecture);
+  return text;
+}
+
+std::string started_text(const std::string& started) {
+  std::string text = started;
+  if (text.size() >= 20 && text[10] == 'T' && text.back() == 'Z') {
+    text[10] = ' ';
+    text.pop_back();
+    text += " UTC";
+  }
+  return text;
+}
+
+void add_fact(Table& table, const std::string& name, const std::string& text) {
+  if (!text.empty()) table.rows.push_back({{name}, {text}});
+}
+
+Table session_table(const Session& session) {
+  Table table = machine_table(session.machine);
+  const Build& build = session.build;
+  std::string made = build.version;
+  if (!build.git_sha.empty()) append(made, build.git_sha + (build.git_dirty ? " with local changes" : ""));
+  append(made, build.type);
+  append(made, build.compiler);
+  for (const auto& feature : build.features) append(made, feature);
+  add_fact(table, "warpmark", made);
+  add_fact(table, "started", started_text(session.started));
+  std::string commit = session.commit;
+  if (!session.branch.empty()) append(commit, "branch " + session.branch);
+  if (session.dirty) append(commit, "with local changes");
+  add_fact(table, "repository", commit);
+  add_fact(table, "session", session.id);
+  return table;
+}
+
+/// Position of the device in the machine.
+std::size_t rank_of(const Session& session, const std::string& device) {
+  const auto& devices = session.machine.devices;
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const auto& info) { return info.id == device; });
+  return static_cast<std::size_t>(found - devices.begin());
+}
+
+}  // namespace
+
+std::string ceiling_name(const Ceiling& ceiling) {
+  if (ceiling.id == "bandwidth") return ceiling.scope + " bandwidth";
+  if (ceiling.id == "flop_rate") return ceiling.scope + " compute";
+  if (ceiling.id == "link") return ceiling.scope + " link";
+  if (ceiling.id == "launch") return "launch";
+  return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
+}
+
+Section summary_section(const Session& session) {
+  Section section{"Summary", {outcome_paragraph(session)}};
+  if (!session.complete && !session.runs.empty()) {
+    section.blocks.push_back(Paragraph{
+        "Interrupted: the session ended before everything had run. Finished results are below.", Tone::warning});
+  }
+  for (const auto& device : session.machine.devices) {
+    if (auto sentence = roof_sentence(session, device); !sentence.empty())
+      section.blocks.push_back(Paragraph{sentence});
+  }
+  section.blocks.push_back(session_table(session));
+  return section;
+}
+
+Table machine_table(const Machine& machine) {
+  Table table{{{""}, {""}}, {}};
+  std::string system = machine.os;
+  append(system, machine.kernel);
+  if (!machine.virtualization.empty() && machine.virtualization != "none")
+    append(system, "in " + machine.virtualization);
+  add_fact(table, "system", system);
+  for (const auto& device : machine.devices) add_fact(table, device.id, device_facts(device));
+  if (machine.devices.empty()) add_fact(table, "cpu", machine.cpu);
+  std::string software;
+  for (const auto& [name, text] : machine.software) append(software, name + " " + text);
+  add_fact(table, "software", software);
+  return table;
+}
+
+Table device_table(const DeviceInfo& device) {
+  Table table{{{""}, {""}}, {}};
+  for (const auto& cache : device.caches) {
+    const auto shared =
+        cache.shared_by > 1 ? " shared by " + format_count(cache.shared_by) + " hardware threads" : std::string();
+    add_fact(table, "L" + std::to_string(cache.level) + " " + cache.kind,
+             format_bytes(static_cast<double>(cache.bytes)) + shared);
+  }
+  for (const auto& [name, text] : device.details) add_fact(table, name, text);
+  return table;
+}
+
+std::optional<Section> ceilings_section(const Session& session) {
+  if (session.ceilings.empty()) return std::nullopt;
+  Table table{{{"device"}, {"limit"}, {"measured", Align::right}, {"reached by", Align::left, 1}}, {}};
+  auto ceilings = session.ceilings;
+  std::stable_sort(ceilings.begin(), ceilings.end(), [&](const Ceiling& a, const Ceiling& b) {
+    return std::pair(rank_of(session, a.device), a.id) < std::pair(rank_of(session, b.device), b.id);
+  });
+  for (const auto& ceiling : ceilings) {
+    table.rows.push_back({{ceiling.device},
+                          {ceiling_name(ceiling)},
+                          {format_quantity(ceiling.value, ceiling.unit)},
+                          {ceiling.source + (ceiling.mistrusted ? " (mistrusted: the machine was disturbed)" : ""),
+                           ceiling.mistrusted ? Tone::warning : Tone::quiet}});
+  }
+  return Section{"What this machine can do", {std::move(table)}};
+}
+
+}  // namespace warpmark::report

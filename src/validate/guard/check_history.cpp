@@ -1,0 +1,337 @@
+#include "validate/guard/check_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "model/names.h"
+#include "validate/commands/reference_experiment.h"
+#include "validate/compare/environment_history.h"
+#include "validate/guard/regression.h"
+#include "validate/guard/series.h"
+
+namespace warpmark::validate {
+namespace {
+
+constexpr std::size_t kEnvironments = 20;  // newest sessions whose environment is looked at
+constexpr std::int64_t kMetricsOfRun = 50;
+
+bool same_case(const Run& a, const Run& b) {
+  return a.workload == b.workload && a.device == b.device && a.mode == b.mode && a.params == b.params;
+}
+
+class HistoryCheck {
+ public:
+  HistoryCheck(store::Store& store, const std::vector<Session>& sessions, const CheckOptions& options)
+      : store_(store), sessions_(sessions), options_(options) {}
+
+  Result<Check> run() {
+    describe();
+    WM_TRY(known_machine());
+    for (const auto& session : sessions_) {
+      for (const Run& run : session.runs) {
+        if (std::none_of(cases_.begin(), cases_.end(), [&](const Run* known) { return same_case(*known, run); })) {
+          cases_.push_back(&run);
+        }
+      }
+    }
+    for (const Run* run : cases_) WM_TRY(add_case(*run));
+    if (check_.metrics.empty()) {
+      return usage_error("nothing to check: " + (options_.metrics.empty() ? "the session has no results"
+                                                                          : "no metric matches " + options_.metrics),
+                         "warpmark history show last");
+    }
+    WM_TRY(some_baseline_or_why_not());
+    WM_TRY(compare_environments());
+    judge_check(check_.metrics,
+                {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
+    WM_TRY(name_branches());
+    advise();
+    return std::move(check_);
+  }
+
+ private:
+  [[nodiscard]] const Session& newest() const { return sessions_.back(); }
+
+  void describe() {
+    check_.branch = options_.branch;
+    check_.threshold = options_.threshold;
+    check_.alpha = options_.alpha;
+    for (const auto& session : sessions_) check_.sessions.push_back(session.id);
+    check_.started = newest().started;
+    check_.commit = newest().commit;
+    check_.commit_branch = newest().branch;
+    check_.dirty = newest().dirty;
+    check_.machine = newest().machine;
+    check_.build = newest().build;
+  }
+
+  [[nodiscard]] bool is_checked(const store::RunPoint& point) const {
+    return point.session_started > sessions_.front().started ||
+           std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& item) { return item.id == point.session; });
+  }
+
+  /// Points of the case on the branch, newest first; of any machine if `fingerprint` is empty.
+  Result<std::vector<store::RunPoint>> points_of(const Run& run, const std::string& fingerprint) {
+    store::RunQuery query{.workload = run.workload,
+                          .device = run.device,
+                          .params = {},
+                          .mode = run.mode,
+                          .metric = "*",
+                          .fingerprint = fingerprint,
+                          .commit = {},
+                          .branch = options_.branch,
+                          .dirty = false,
+                          .limit = (options_.history + 1) * kMetricsOfRun};
+    for (const auto& [name, value] : run.params.items()) query.params.emplace_back(name, to_text(value));
+    WM_ASSIGN(auto points, store_.find(query));
+    const std::string params = to_text(run.params);
+    std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
+    leave_own(points);
+    return points;
+  }
+
+  /// A commit is not its own baseline: one that failed would pass by being measured again, as its first sessions begin
+  /// a new level. It is one where it was measured as often as a baseline needs, or where all there is is too little.
+  void leave_own(std::vector<store::RunPoint>& points) const {
+    const std::string& commit = newest().commit;
+    if (commit.empty() || newest().dirty) return;
+    std::set<std::string> own, all;
+    for (const auto& point : points) {
+      all.insert(point.session);
+      if (point.commit == commit) own.insert(point.session);
+    }
+    const auto needed = history_needed(static_cast<std::int64_t>(sessions_.size()));
+    const auto enough = [&](const auto& sessions) { return static_cast<std::int64_t>(sessions.size()) >= needed; };
+    if (enough(own) || !enough(all)) return;
+    std::erase_if(points, [&](const auto& point) { return point.commit == commit; });
+  }
+
+  Status add_case(const Run& run) {
+    WM_ASSIGN(const auto points, points_of(run, newest().machine.fingerprint));
+    const auto baselines = series_of(points);
+    const std::string label = case_label(run.workload, to_text(run.params), run.device, run.mode);
+    std::set<std::string> here;
+    for (const auto& session : sessions_) {
+      for (const Run& other : session.runs) {
+        if (!same_case(other, run)) continue;
+        for (const auto& metric : other.metrics) here.insert(metric.id);
+      }
+    }
+    std::vector<std::string> ids;  // in the order of the run
+    for (const auto& metric : run.metrics) ids.push_back(metric.id);
+    for (const auto& series : baselines) {
+      if (here.contains(series.metric)) continue;
+      if (run.metrics.empty()) {
+        ids.push_back(series.metric);  // it could not be measured today
+      } else if (matches_series(options_.metrics, label, series.metric)) {
+        check_.missing.push_back(label + " " + series.metric);
+      }
+    }
+    if (options_.metrics.empty()) leave_ratios(ids);
+    for (const auto& id : ids) {
+      if (matches_series(options_.metrics, label, id)) add_metric(run, label, id, baselines);
+    }
+    if (ids.empty() && options_.metrics.empty()) add_metric(run, label, "result", baselines);
+    return {};
+  }
+
+  /// Of a metric that was measured beside a reference only the ratio is judged: the rest is the machine's noise.
+  static void leave_ratios(std::vector<std::string>& ids) {
+    std::set<std::string, std::less<>> covered;
+    for (const auto& id : ids) covered.insert(std::string(metric_of_ratio(id)));
+    std::erase_if(ids, [&](const auto& id) { return covered.contains(id); });
+  }
+
+  void add_metric(const Run& run, const std::string& label, const std::string& id,
+                  const std::vector<Series>& baselines) {
+    MetricCheck metric;
+    metric.label = label;
+    metric.metric = id;
+    for (const auto& series : baselines) {
+      if (series.metric != id) continue;
+      metric.unit = series.unit;
+      metric.better = series.better;
+      for (const auto& point : series.points) metric.baseline.push_back(to_history_point(point));
+    }
+    for (const auto& session : sessions_) {
+      for (const Run& other : session.runs) {
+        if (same_case(other, run)) add_result(session, other, metric);
+      }
+    }
+    check_.metrics.push_back(std::move(metric));
+    runs_.push_back(&run);
+  }
+
+  static void add_result(const Session& session, const Run& run, MetricCheck& metric) {
+    if (run.outcome == Outcome::mistrusted) {
+      metric.verdict = Verdict::mistrusted;
+      metric.reason = run.reason;
+    } else if (run.outcome != Outcome::passed) {
+      metric.reason = fmt::format("{}: {}", name_of(run.outcome), run.reason);
+      return;
+    }
+    for (const auto& found : run.metrics) {
+      if (found.id != metric.metric || found.summary.n == 0) continue;
+      metric.unit = found.unit;
+      metric.better = found.better;
+      metric.current.push_back({.session = session.id,
+                                .started = session.started,
+                                .commit = session.commit,
+                                .dirty = session.dirty,
+                                .n = found.summary.n,
+                                .value = found.summary.median});
+    }
+  }
+
+  /// Two machines of which the same is unknown are not one machine.
+  [[nodiscard]] Status known_machine() const {
+    const Machine& machine = newest().machine;
+    const auto unknown = unknown_facts(machine);
+    if (unknown.empty()) return {};
+    return environment_error(
+        fmt::format("it is not known on what machine {} was measured: {}", newest().id, join(unknown, ", ")),
+        "only results of one machine can be compared; of imported ones `history import --machine NAME` says which");
+  }
+
+  /// Where the noise between sessions is what leaves a metric undecided, more of the same is the dearest way out.
+  void advise() {
+    bool noisy = false, command = false, beside = false, wall_time = false;
+    for (std::size_t i = 0; i < check_.metrics.size(); ++i) {
+      const MetricCheck& metric = check_.metrics[i];
+      if (metric.verdict != Verdict::inconclusive || !(metric.noise.value_or(0) > 0)) continue;
+      const auto subject = metric_of_ratio(metric.metric);
+      noisy = true;
+      command = command || runs_[i]->workload == "command";
+      beside = beside || !subject.empty();
+      wall_time = wall_time || (subject.empty() ? metric.metric : subject) == "time";
+    }
+    if (!noisy) return;
+    std::vector<std::string> ways;
+    if (command && !beside) {
+      ways.emplace_back("measure beside a revision (--reference REV), which takes out what the machine does to both");
+    }
+    if (command && wall_time) {
+      ways.emplace_back("judge CPU time (metrics: [{name: cpu_time}]), which leaves out waiting for a core");
+    }
+    const std::string more = command ? "measure more (--rounds, --sessions)" : "measure more sessions";
+    ways.push_back(more + ", or let smaller changes pass (--threshold)");
+    check_.advice = "To decide in spite of the noise: " + join(ways, "; or ") + ".";
+  }
+
+  [[nodiscard]] bool any_baseline() const {
+    return std::any_of(check_.metrics.begin(), check_.metrics.end(),
+                       [](const auto& item) { return !item.baseline.empty(); });
+  }
+
+  /// Where the branch has no result at all its name may be the mistake.
+  Status name_branches() {
+    if (any_baseline()) return {};
+    WM_ASSIGN(const auto sessions, store_.sessions({.hostname = {}, .fingerprint = {}, .commit = {}, .limit = 10'000}));
+    std::map<std::string, std::int64_t> counts;
+    for (const auto& session : sessions) {
+      if (!session.branch.empty()) ++counts[session.branch];
+    }
+    if (counts.contains(options_.branch)) return {};
+    const std::string said = no_such_branch(counts);
+    bool reason = false;
+    for (auto& metric : check_.metrics) {
+      const bool measured = !metric.current.empty();  // else it says why not
+      if (metric.verdict != Verdict::inconclusive || !measured) continue;
+      metric.reason = said;
+      reason = true;
+    }
+    if (!reason) check_.advice = "The " + said + ".";
+    return {};
+  }
+
+  [[nodiscard]] std::string no_such_branch(const std::map<std::string, std::int64_t>& counts) const {
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> names, shown;
+    for (const auto& [name, count] : counts) {
+      names.push_back(name);
+      if (shown.size() < kShown) shown.push_back(fmt::format("{} ({})", name, count));
+    }
+    if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
+    const auto meant = nearest(options_.branch, names);
+    return fmt::format("branch '{}' is unknown, no session of it is stored{}; {}", options_.branch,
+                       meant.empty() ? "" : " (did you mean '" + meant + "'?)",
+                       shown.empty() ? "no session of any branch is" : "sessions by branch: " + join(shown, ", "));
+  }
+
+  /// A history on other machines is no history, and not to be passed over in silence.
+  Status some_baseline_or_why_not() {
+    if (any_baseline()) return {};
+    for (const Run* run : cases_) {
+      WM_ASSIGN(const auto others, points_of(*run, ""));
+      if (others.empty()) continue;
+      WM_ASSIGN(const auto before, store_.load(others.front().session));
+      const auto differences = machine_differences(newest().machine, before.session.machine);
+      return environment_error(
+          fmt::format("the history of {} is of another machine: {}", options_.branch,
+                      differences.empty() ? "its fingerprint is " + before.session.machine.fingerprint : differences),
+          "results of different machines or drivers say nothing about a program; measure " + options_.branch +
+              " on this one");
+    }
+    return {};
+  }
+
+  Status compare_environments() {
+    std::map<std::string, store::StoredSession> loaded;
+    for (const Run* run : cases_) {
+      const auto of_case = std::find(runs_.begin(), runs_.end(), run);
+      if (of_case == runs_.end()) continue;
+      const auto& baseline = check_.metrics[static_cast<std::size_t>(of_case - runs_.begin())].baseline;
+      std::vector<Environment> history;
+      for (auto point = baseline.rbegin(); point != baseline.rend() && history.size() < kEnvironments; ++point) {
+        if (!loaded.contains(point->session)) {
+          WM_ASSIGN(loaded[point->session], store_.load(point->session));
+        }
+        for (const Run& before : loaded[point->session].session.runs) {
+          if (same_case(before, *run)) history.push_back(before.environment);
+        }
+      }
+      for (const auto& session : sessions_) {
+        for (const Run& now : session.runs) {
+          if (same_case(now, *run)) mistrust(*run, environment_shift(history, now.environment));
+        }
+      }
+    }
+    return {};
+  }
+
+  void mistrust(const Run& run, const std::vector<Disturbance>& found) {
+    for (const auto& item : found) {
+      const bool known = std::any_of(check_.disturbances.begin(), check_.disturbances.end(),
+                                     [&](const auto& other) { return other.cause == item.cause; });
+      if (!known) check_.disturbances.push_back(item);
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (runs_[i] != &run) continue;
+        // The reference ran at the same clock in every round: a ratio has it in both of its terms.
+        if (item.id == "clock" && !metric_of_ratio(check_.metrics[i].metric).empty()) continue;
+        check_.metrics[i].verdict = Verdict::mistrusted;
+        check_.metrics[i].reason = item.cause;
+      }
+    }
+  }
+
+  store::Store& store_;
+  const std::vector<Session>& sessions_;
+  const CheckOptions& options_;
+  std::vector<const Run*> cases_;
+  std::vector<const Run*> runs_;  ///< of each metric, its case
+  Check check_;
+};
+
+}  // namespace
+
+Result<Check> check_against_history(store::Store& store, const std::vector<Session>& sessions,
+                                    const CheckOptions& options) {
+  WM_CHECK(!sessions.empty());
+  return HistoryCheck(store, sessions, options).run();
+}
+
+}  // namespace warpmark::validate

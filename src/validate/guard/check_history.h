@@ -1,0 +1,28 @@
+// Sets results against what the store knows of a branch: finds the baselines, tells why there are none, and leaves the
+// verdicts to validate/regression.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/check.h"
+#include "store/store.h"
+
+namespace warpmark::validate {
+
+struct CheckOptions {
+  std::string branch = "main";
+  std::string metrics;  ///< glob, see matches_series; empty for all
+  double threshold = 0.05;
+  double alpha = 0.05;
+  std::int64_t history = 100;  ///< sessions of the baseline at most
+};
+
+/// `sessions` are the results to check, of one machine and commit. Baselines are results of the branch that passed,
+/// without uncommitted changes, older than the sessions. Environment error that says what differs if the branch has a
+/// history on other machines only; usage error if nothing is there to check.
+[[nodiscard]] Result<Check> check_against_history(store::Store& store, const std::vector<Session>& sessions,
+                                                  const CheckOptions& options);
+
+}  // namespace warpmark::validate

@@ -1,0 +1,118 @@
+#include "validate/guard/series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/text.h"
+#include "device/machine.h"
+#include "model/names.h"
+
+namespace warpmark::validate {
+namespace {
+
+std::string names_of_devices(const Machine& machine) {
+  std::string text;
+  for (const auto& device : machine.devices) {
+    if (device.backend == "cpu") continue;
+    text += (text.empty() ? "" : ", ") + device.name;
+  }
+  return text.empty() ? "no GPU" : text;
+}
+
+int cpu_cores(const Machine& machine) {
+  for (const auto& device : machine.devices) {
+    if (device.backend == "cpu") return device.compute_units;
+  }
+  return 0;
+}
+
+std::string version_of(const Machine& machine, const std::string& name) {
+  for (const auto& [key, version] : machine.software) {
+    if (key == name) return version;
+  }
+  return "none";
+}
+
+void add_difference(std::string& text, const std::string& what, const std::string& now, const std::string& before) {
+  if (now == before) return;
+  text += fmt::format("{}{} {} instead of {}", text.empty() ? "" : "; ", what, now.empty() ? "unknown" : now,
+                      before.empty() ? "unknown" : before);
+}
+
+}  // namespace
+
+std::vector<Series> series_of(const std::vector<store::RunPoint>& points) {
+  std::map<std::tuple<std::string, std::string>, Series> found;
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    if (point->outcome != Outcome::passed) continue;
+    const std::string label = case_label(point->workload, point->params, point->device, point->mode);
+    auto& series = found[{label, point->metric}];
+    series.label = label;
+    series.metric = point->metric;
+    series.unit = point->unit;
+    series.better = point->better;
+    series.points.push_back(*point);
+  }
+  std::vector<Series> all;
+  for (auto& [key, series] : found) all.push_back(std::move(series));
+  return all;
+}
+
+std::string case_label(const std::string& workload, const std::string& params, const std::string& device, Mode mode) {
+  if (workload == "command" && device == "host") {
+    for (const std::string_view prefix : {"command=", "name=", "matrix="}) {
+      if (params.starts_with(prefix)) return params.substr(prefix.size());
+    }
+    return params.empty() ? workload : params;
+  }
+  return fmt::format("{}{}{} {}{}", workload, params.empty() ? "" : " ", params, name_of(mode),
+                     device == "cpu" ? "" : " on " + device);
+}
+
+bool matches_series(const std::string& glob, const std::string& label, const std::string& metric) {
+  return glob.empty() || glob_match(glob, metric) || glob_match(glob, label + " " + metric);
+}
+
+HistoryPoint to_history_point(const store::RunPoint& point) {
+  return {.session = point.session,
+          .started = point.session_started,
+          .commit = point.commit,
+          .dirty = point.dirty,
+          .n = point.n,
+          .value = point.median};
+}
+
+std::vector<std::string> unknown_facts(const Machine& machine) {
+  if (machine.fingerprint == kUnknownMachine) return {"nothing is said of it"};
+  // Of results of other tools a person or the file has said where they come from; that is all there is.
+  if (machine.fingerprint.starts_with("imported-")) return {};
+  std::vector<std::string> unknown;
+  if (machine.cpu.empty()) unknown.emplace_back("no CPU");
+  if (machine.kernel.empty()) unknown.emplace_back("no kernel");
+  if (cpu_cores(machine) == 0) unknown.emplace_back("no number of cores");
+  const bool gpu = std::any_of(machine.devices.begin(), machine.devices.end(),
+                               [](const auto& device) { return device.backend != "cpu"; });
+  if (gpu && version_of(machine, device::kDriverSoftware) == "none") unknown.emplace_back("no driver of its GPU");
+  return unknown;
+}
+
+std::string machine_differences(const Machine& now, const Machine& before) {
+  std::string text;
+  add_difference(text, "CPU", now.cpu, before.cpu);
+  add_difference(text, "cores", std::to_string(cpu_cores(now)), std::to_string(cpu_cores(before)));
+  add_difference(text, "GPU", names_of_devices(now), names_of_devices(before));
+  add_difference(text, "kernel", now.kernel, before.kernel);
+  std::vector<std::string> names;
+  for (const auto* machine : {&now, &before}) {
+    for (const auto& [name, version] : machine->software) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const auto& name : names) add_difference(text, name, version_of(now, name), version_of(before, name));
+  return text;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,40 @@
+// Points of the store as series: one metric of one case over time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/check.h"
+#include "store/store.h"
+
+namespace warpmark::validate {
+
+struct Series {
+  std::string label;  ///< the case, for people: "gemm m=1024 dtype=f32 cold", "./bench --size 5"
+  std::string metric;
+  std::string unit;
+  Better better = Better::lower;
+  std::vector<store::RunPoint> points;  ///< oldest first, only of results that passed
+};
+
+/// By label and metric; `points` newest first, as Store::find gives them.
+[[nodiscard]] std::vector<Series> series_of(const std::vector<store::RunPoint>& points);
+
+/// `params` as to_text(Params) writes them.
+[[nodiscard]] std::string case_label(const std::string& workload, const std::string& params, const std::string& device,
+                                     Mode mode);
+
+/// A glob on the metric or on "label metric"; an empty one matches all.
+[[nodiscard]] bool matches_series(const std::string& glob, const std::string& label, const std::string& metric);
+
+[[nodiscard]] HistoryPoint to_history_point(const store::RunPoint& point);
+
+/// Which of the facts that decide speed nobody knows: "no CPU", "no kernel", "no driver of its GPU", ... Empty for a
+/// machine that is known, or that a file or a person has named.
+[[nodiscard]] std::vector<std::string> unknown_facts(const Machine& machine);
+
+/// What of the facts that decide speed differs between two machines: "driver 550.54 instead of 535.12". Empty if
+/// nothing that is known does.
+[[nodiscard]] std::string machine_differences(const Machine& now, const Machine& before);
+
+}  // namespace warpmark::validate

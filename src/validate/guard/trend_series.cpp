@@ -1,0 +1,130 @@
+#include "validate/guard/trend_series.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "validate/guard/series.h"
+#include "validate/guard/trend.h"
+
+namespace warpmark::validate {
+namespace {
+
+constexpr std::int64_t kMostTrendPoints = 200'000;
+constexpr const char* kUsualBranch = "main";
+
+/// Machines that take turns (several runners) are series of their own; a machine that follows another is a change.
+bool take_turns(const Series& series) {
+  std::set<std::string> machines;
+  std::size_t switches = 0;
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    machines.insert(series.points[i].fingerprint);
+    if (i > 0 && series.points[i].fingerprint != series.points[i - 1].fingerprint) ++switches;
+  }
+  return switches >= machines.size();
+}
+
+std::vector<Series> by_machine(const Series& series) {
+  std::map<std::string, Series> found;
+  for (const auto& point : series.points) {
+    auto& part = found[point.fingerprint];
+    part.points.push_back(point);
+  }
+  std::vector<Series> parts;
+  for (auto& [fingerprint, part] : found) {
+    part.label = series.label + " @" + part.points.back().hostname + "-" + fingerprint.substr(0, 4);
+    part.metric = series.metric;
+    part.unit = series.unit;
+    part.better = series.better;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+class TrendMaker {
+ public:
+  TrendMaker(store::Store& store, const TrendOptions& options) : store_(store), options_(options) {}
+
+  Result<Trend> make() {
+    trend_.threshold = options_.threshold;
+    WM_ASSIGN(const auto points, points_of_branch());
+    for (const auto& series : series_of(points)) {
+      if (!matches_series(options_.metrics, series.label, series.metric)) continue;
+      for (const auto& part : take_turns(series) ? by_machine(series) : std::vector<Series>{series}) {
+        WM_TRY(add(part));
+      }
+    }
+    if (trend_.series.empty()) return nothing(points);
+    return std::move(trend_);
+  }
+
+ private:
+  [[nodiscard]] store::RunQuery query(const std::string& branch) const {
+    store::RunQuery query{.metric = "*", .fingerprint = options_.fingerprint, .commit = {}, .branch = branch};
+    if (!options_.dirty) query.dirty = false;
+    query.limit = kMostTrendPoints;
+    return query;
+  }
+
+  Result<std::vector<store::RunPoint>> points_of_branch() {
+    trend_.branch = options_.branch.value_or(kUsualBranch);
+    WM_ASSIGN(auto points, store_.find(query(trend_.branch)));
+    if (!points.empty() || options_.branch) return points;
+    trend_.branch.clear();
+    return store_.find(query(""));
+  }
+
+  Status add(const Series& series) {
+    TrendSeries added{.label = series.label, .metric = series.metric, .unit = series.unit, .better = series.better};
+    const auto surplus = static_cast<std::int64_t>(series.points.size()) - options_.last;
+    for (std::size_t i = surplus > 0 ? static_cast<std::size_t>(surplus) : 0; i < series.points.size(); ++i) {
+      const auto& point = series.points[i];
+      if (!added.points.empty() && added.points.back().machine != point.fingerprint) {
+        WM_ASSIGN(auto what, differences(added.points.back(), point));
+        added.machines.push_back({.index = static_cast<std::int64_t>(added.points.size()), .what = std::move(what)});
+      }
+      added.points.push_back({.point = to_history_point(point),
+                              .branch = point.branch,
+                              .machine = point.fingerprint,
+                              .interval = point.interval});
+    }
+    mark_changes(added, options_.threshold);
+    trend_.series.push_back(std::move(added));
+    return {};
+  }
+
+  Result<std::string> differences(const TrendPoint& before, const store::RunPoint& now) {
+    const auto key = std::pair(before.machine, now.fingerprint);
+    if (const auto known = differences_.find(key); known != differences_.end()) return known->second;
+    WM_ASSIGN(const auto old, store_.load(before.point.session));
+    WM_ASSIGN(const auto fresh, store_.load(now.session));
+    std::string text = machine_differences(fresh.session.machine, old.session.machine);
+    if (text.empty()) text = "fingerprint " + now.fingerprint + " instead of " + before.machine;
+    return differences_.emplace(key, std::move(text)).first->second;
+  }
+
+  [[nodiscard]] Error nothing(const std::vector<store::RunPoint>& points) const {
+    if (points.empty()) {
+      return usage_error(options_.branch ? "there are no results of branch " + *options_.branch
+                                         : "there are no results of committed code yet",
+                         "measure with: warpmark run; --dirty shows results with uncommitted changes too");
+    }
+    std::vector<std::string> names;
+    for (const auto& series : series_of(points)) {
+      if (names.size() < 8) names.push_back(series.label + " " + series.metric);
+    }
+    return usage_error("no metric matches " + options_.metrics, "there are: " + join(names, ", "));
+  }
+
+  store::Store& store_;
+  const TrendOptions& options_;
+  Trend trend_;
+  std::map<std::pair<std::string, std::string>, std::string> differences_;
+};
+
+}  // namespace
+
+Result<Trend> trend_of(store::Store& store, const TrendOptions& options) { return TrendMaker(store, options).make(); }
+
+}  // namespace warpmark::validate

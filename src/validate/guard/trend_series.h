@@ -1,0 +1,24 @@
+// The series of the store as a Trend: grouped, split where machines take turns, marked where anything changed.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "model/trend.h"
+#include "store/store.h"
+
+namespace warpmark::validate {
+
+struct TrendOptions {
+  std::string metrics;                ///< glob, see matches_series; empty for all
+  std::optional<std::string> branch;  ///< absent: main where it has results, else all
+  std::string fingerprint;            ///< only results of this machine; empty for all
+  bool dirty = false;                 ///< also results with uncommitted changes
+  std::int64_t last = 200;            ///< newest sessions of a series
+  double threshold = 0.05;
+};
+
+/// Usage error that names what there is if nothing matches.
+[[nodiscard]] Result<Trend> trend_of(store::Store& store, const TrendOptions& options);
+
+}  // namespace warpmark::validate

@@ -1,0 +1,171 @@
+#include "validate/judge/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/binomial.hpp>
+#include <cmath>
+
+#include "base/check.h"
+#include "stats/compare.h"
+#include "stats/log_ratio.h"
+#include "stats/sequential.h"
+#include "stats/summary.h"
+#include "stats/t_tests.h"
+#include "validate/judge/further_tests.h"
+#include "validate/judge/planning.h"
+
+namespace warpmark::validate {
+namespace {
+
+constexpr std::int64_t kFewestUnpaired = 3;
+constexpr double kErrorRounding = 1e-13;
+
+std::string why_no_ratio(std::span<const double> values, const char* arm) {
+  if (values.empty()) return fmt::format("{} has no values", arm);
+  for (const double value : values) {
+    if (!(value > 0) || !std::isfinite(value))
+      return fmt::format("{} has the value {:g}; a ratio needs values above 0", arm, value);
+  }
+  return {};
+}
+
+std::vector<double> logs(std::span<const double> values) {
+  std::vector<double> result;
+  for (const double value : values) result.push_back(std::log(value));
+  return result;
+}
+
+Effect paired_effect(std::span<const double> a, std::span<const double> b, const VerdictOptions& options) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) differences.push_back(std::log(b[i] / a[i]));
+  Effect effect;
+  // The sequential test also knows what to do where all differences are equal.
+  const auto sequential = stats::sequential_t(differences, {.alpha = options.alpha});
+  effect.n = sequential.n;
+  effect.log_ratio = sequential.mean;
+  effect.stdev = sequential.stdev;
+  if (options.sequential || sequential.stdev == 0) {
+    effect.interval = sequential.interval;
+    effect.p = sequential.p;
+  } else if (sequential.n >= 3) {
+    const auto test = stats::one_sample_t(differences, 1 - options.alpha);
+    effect.interval = test.interval;
+    effect.p = test.p;
+  }
+  return effect;
+}
+
+Effect unpaired_effect(std::span<const double> a, std::span<const double> b, const VerdictOptions& options) {
+  Effect effect;
+  effect.n = static_cast<std::int64_t>(std::min(a.size(), b.size()));
+  const auto before = logs(a), after = logs(b);
+  if (effect.n < 2) {
+    effect.log_ratio = stats::median(after) - stats::median(before);
+    return effect;
+  }
+  const auto test = stats::welch_t(before, after, 1 - options.alpha);
+  effect.log_ratio = test.estimate;
+  effect.stdev = test.standard_error * std::sqrt(static_cast<double>(effect.n));
+  if (effect.n < kFewestUnpaired) return effect;
+  if (test.standard_error > kErrorRounding) {
+    effect.interval = test.interval;
+    effect.p = test.p;
+    return effect;
+  }
+  // No noise to test against: only the order is known, as in an exact permutation test.
+  effect.stdev = 0;
+  const bool equal = std::fabs(test.estimate) <= kErrorRounding;
+  const double p = 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(a.size() + b.size()),
+                                                                 static_cast<unsigned>(a.size()));
+  effect.p = equal ? 1 : p;
+  if (p <= options.alpha) effect.interval = Interval{test.estimate, test.estimate, 1 - options.alpha};
+  return effect;
+}
+
+std::string change_percent(double log_ratio) { return fmt::format("{:+.2f} %", std::expm1(log_ratio) * 100); }
+
+/// `metrics` is over how many p is adjusted.
+void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
+             const VerdictOptions& options) {
+  const std::int64_t fewest = fewest_rounds(options);
+  std::int64_t as_it_looks = 0;
+  if (effect.stdev > 0) {
+    const auto rounds = rounds_to_decide(effect, metrics, options);
+    metric.more_rounds = rounds.either_way - effect.n;
+    if (rounds.either_way > 2 * rounds.as_it_looks) as_it_looks = rounds.as_it_looks - effect.n;
+  } else {
+    metric.more_rounds = std::max<std::int64_t>(1, fewest - effect.n);
+  }
+  if (!effect.interval) {
+    metric.reason = fmt::format("{} round{} cannot tell, at least {} can", effect.n, effect.n == 1 ? "" : "s", fewest);
+  } else if (p <= options.alpha) {
+    metric.reason =
+        fmt::format("a difference is certain ({} to {}), but not whether it reaches {:.3g} %",
+                    change_percent(effect.interval->low), change_percent(effect.interval->high), options.effect * 100);
+  } else {
+    metric.reason = fmt::format("anything from {} to {} is possible", change_percent(effect.interval->low),
+                                change_percent(effect.interval->high));
+  }
+  metric.reason +=
+      fmt::format("; about {} more round{} would decide", *metric.more_rounds, *metric.more_rounds == 1 ? "" : "s");
+  if (as_it_looks > 0) metric.reason += fmt::format(", about {} if the difference is as it looks", as_it_looks);
+}
+
+}  // namespace
+
+Effect effect_of(std::span<const double> a, std::span<const double> b, const VerdictOptions& options) {
+  WM_CHECK(options.effect > 0 && options.alpha > 0 && options.alpha < 1);
+  Effect effect;
+  effect.undefined = why_no_ratio(a, "A");
+  if (effect.undefined.empty()) effect.undefined = why_no_ratio(b, "B");
+  if (!effect.undefined.empty()) return effect;
+  return options.paired ? paired_effect(a, b, options) : unpaired_effect(a, b, options);
+}
+
+Verdict verdict_of(const Effect& effect, double p, Better better, const VerdictOptions& options) {
+  if (!effect.undefined.empty() || !effect.interval) return Verdict::inconclusive;
+  const double limit = std::log1p(options.effect);
+  if (-limit < effect.interval->low && effect.interval->high < limit) return Verdict::same;
+  if (p > options.alpha || std::fabs(effect.log_ratio) < limit / 2) return Verdict::inconclusive;
+  if (better == Better::neither) return Verdict::different;
+  return (effect.log_ratio < 0) == (better == Better::lower) ? Verdict::better : Verdict::worse;
+}
+
+void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool with_tests) {
+  std::vector<Effect> effects;
+  std::vector<double> p;
+  for (auto& metric : metrics) {
+    effects.push_back(effect_of(metric.a, metric.b, options));
+    if (effects.back().p) p.push_back(*effects.back().p);
+  }
+  const auto holm = stats::holm(p, options.alpha);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto& metric = metrics[i];
+    const auto& effect = effects[i];
+    metric.median_a = stats::median(metric.a);
+    metric.median_b = stats::median(metric.b);
+    metric.p = effect.p;
+    metric.adjusted_p = effect.p ? std::optional(holm.adjusted[next++]) : std::nullopt;
+    metric.ratio = effect.undefined.empty() ? std::optional(stats::ratio_of_log(effect.log_ratio)) : std::nullopt;
+    metric.interval.reset();
+    if (effect.interval) {
+      metric.interval = Interval{stats::ratio_of_log(effect.interval->low), stats::ratio_of_log(effect.interval->high),
+                                 1 - options.alpha};
+    }
+    metric.verdict = verdict_of(effect, metric.adjusted_p.value_or(1), metric.better, options);
+    metric.reason.clear();
+    metric.more_rounds.reset();
+    if (metric.verdict == Verdict::inconclusive && options.explain) {
+      if (effect.undefined.empty()) {
+        explain(metric, effect, metric.adjusted_p.value_or(1), static_cast<std::int64_t>(metrics.size()), options);
+      } else {
+        metric.reason = effect.undefined;
+      }
+    }
+    if (with_tests) metric.tests = further_tests(metric.a, metric.b, options);
+  }
+}
+
+}  // namespace warpmark::validate
