@@ -17,7 +17,7 @@ python3 "$here/record.py" --compile --jobs "$(nproc)"
 
 record() {
   if [ -n "$warpmark" ]; then set -- "$@" --warpmark "$warpmark"; else set -- "$@" --time-only; fi
-  timeout 240 python3 "$here/record.py" --out "$out" --rounds 1 --seconds 1 --record 6 --limit 100 --blocks 4 "$@"
+  timeout 180 python3 "$here/record.py" --out "$out" --rounds 1 --seconds 1 --record 6 --limit 100 --blocks 4 "$@"
 }
 record --devices 0 --per-gpu 1 vit_activation_chain raw_pictures_developed music_mel_features american_puts edge_frames
 [ "${GPUS:-1}" -lt 2 ] || record --devices 0,1 ddp_selecsls_sync_batchnorm

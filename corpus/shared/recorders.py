@@ -62,6 +62,9 @@ class Lane:
             raise Failed(f"longer than {self.limit:.0f} s: {shown(command)}") from None
         finally:
             end_group(process)
+            RUNNING.discard(process)
+            process.stdout.close()
+            process.stderr.close()
         if process.returncode != 0:
             raise Failed(f"exit {process.returncode}: {shown(command)}\n{(complained or said)[-2000:]}")
         return said, complained
@@ -78,9 +81,6 @@ def end_group(process):
     except ProcessLookupError:
         pass
     process.wait()
-    for pipe in (process.stdout, process.stderr):
-        pipe.close()
-    RUNNING.discard(process)
 
 
 def shown(command):

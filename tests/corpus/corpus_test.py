@@ -1,6 +1,7 @@
 """Tests of corpus/: its manifest and files agree, and what the recorder does without a GPU."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -193,6 +194,41 @@ class Recording(unittest.TestCase):
         thread.join(60)
         self.assertEqual(len(failures), 1)
         self.assertTrue(waited_for(lambda: not alive(child)))
+
+
+class Scores(unittest.TestCase):
+    def printed(self, *arguments):
+        table = os.path.join(SOURCE, "docs", "results", "analysis-2026-11-21.csv")
+        done = subprocess.run([sys.executable, "-B", os.path.join(CORPUS, "scores.py"), table, *arguments],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_page_says_what_the_table_says(self):
+        with open(os.path.join(SOURCE, "docs", "results", "analysis-2026-11-21.md"), encoding="utf-8") as file:
+            page = file.read()
+        counts = re.compile(r"\d+ of \d+")
+        for since in ("seventeenth", "sixth"):
+            for count in counts.findall(self.printed("--since", since).splitlines()[-1]):
+                self.assertIn(count, page)
+        for line in self.printed("--since", "sixth", "--by", "cause").splitlines()[1:-1]:
+            found = counts.findall(line)
+            if len(found) == 2:
+                self.assertIn(f"| {line.split()[0]} | {found[0]} | {found[1]} |", page)
+
+    def test_a_share_has_the_interval_of_wilson(self):
+        import scores
+        low, high = scores.wilson(8, 10)  # 0.4902 and 0.9433: Wilson's interval as textbooks have it
+        self.assertAlmostEqual(low, 0.4902, places=4)
+        self.assertAlmostEqual(high, 0.9433, places=4)
+        self.assertEqual(round(scores.wilson(10, 10)[1], 9), 1.0)
+
+    def test_an_unknown_set_is_told(self):
+        table = os.path.join(SOURCE, "docs", "results", "analysis-2026-11-21.csv")
+        done = subprocess.run([sys.executable, "-B", os.path.join(CORPUS, "scores.py"), table, "--since", "hundredth"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no set hundredth", done.stderr)
 
 
 def waited_for(condition, seconds=60):
