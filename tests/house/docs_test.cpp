@@ -13,7 +13,7 @@ namespace warpmark::house {
 namespace {
 
 std::vector<SourceFile> documents() {
-  auto files = files_in({"docs", "examples", "bench", "fuzz", "suites"}, {".md"});
+  auto files = files_in({"docs", "examples", "bench", "corpus", "fuzz", "suites"}, {".md"});
   for (const char* name : {"README.md", "CHANGELOG.md"}) files.push_back(file_at(name));
   return files;
 }

@@ -102,8 +102,9 @@ std::vector<SourceFile> all_sources() {
 std::vector<SourceFile> all_texts() {
   auto files = all_sources();
   const auto add = [&](std::vector<SourceFile> more) { files.insert(files.end(), more.begin(), more.end()); };
-  add(files_in({"src", "apps", "include", "tests", "fuzz", "bench", "examples", "cmake", "docs", "suites", ".ci"},
-               {".txt", ".cmake", ".in", ".md", ".sh", ".yaml", ".sql", ".supp", ".svg", "run"}));
+  add(files_in(
+      {"src", "apps", "include", "tests", "fuzz", "bench", "corpus", "examples", "cmake", "docs", "suites", ".ci"},
+      {".txt", ".cmake", ".in", ".md", ".sh", ".yaml", ".sql", ".supp", ".svg", "run"}));
   for (const auto& entry : fs::directory_iterator(root())) {
     const auto name = entry.path().filename().string();
     if (entry.is_regular_file() && name != ".git") files.push_back(file_at(name));
