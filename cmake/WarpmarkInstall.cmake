@@ -14,6 +14,10 @@ if(WARPMARK_HAS_INJECT)
   install(TARGETS warpmark_inject LIBRARY DESTINATION lib/warpmark)
 endif()
 
+if(WARPMARK_HAS_MPI)
+  install(TARGETS warpmark_mpi LIBRARY DESTINATION lib/warpmark)
+endif()
+
 install(DIRECTORY include/warpmark DESTINATION include OPTIONAL FILES_MATCHING PATTERN "*.h")
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/warpmark)
 install(DIRECTORY docs/ DESTINATION share/doc/warpmark/docs)

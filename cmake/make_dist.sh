@@ -38,9 +38,11 @@ main() {
   pack "$name"
 }
 
-# Name and file of every shared library that the executable and the modules load.
+# Name and file of every shared library that the executable and the modules load; not of the MPI module, whose MPI is
+# the cluster's own.
 needed_libraries() {
-  ldd "$1"/bin/warpmark "$1"/lib/warpmark/*.so 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
+  find "$1/bin/warpmark" "$1/lib/warpmark" -type f \( -name warpmark -o -name '*.so' \) ! -name libwarpmark_mpi.so \
+    -exec ldd {} + 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
 }
 
 bundle_libraries() {

@@ -23,6 +23,30 @@ namespace warpmark::apps {
   X("look up",      list)       \
   X("look up",      completion) \
   X("look up",      help)
+#define WARPMARK_VERBS(X) \
+  X(run)                  \
+  X(compare)              \
+  X(check)                \
+  X(matrix)               \
+  X(trend)                \
+  X(bisect)               \
+  X(accept)               \
+  X(allclose)             \
+  X(analyze)              \
+  X(profile)              \
+  X(convert)              \
+  X(collective)           \
+  X(scale)                \
+  X(links)                \
+  X(net)                  \
+  X(plan)                 \
+  X(monitor)              \
+  X(list)                 \
+  X(doctor)               \
+  X(report)               \
+  X(history)              \
+  X(completion)           \
+  X(help)
 // clang-format on
 
 #define WARPMARK_DECLARE(wish, name) extern const Command name##_command;

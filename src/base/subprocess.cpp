@@ -54,11 +54,12 @@ struct SpawnActions {
 };
 
 /// Reads what is there; closes the end when the writer is gone.
-void drain(Pipe& pipe, std::string& into, std::size_t cap) {
+void drain(Pipe& pipe, std::string& into, std::size_t cap, const std::function<void(std::string_view)>& listener) {
   std::array<char, 1 << 16> chunk{};
   const ssize_t got = ::read(pipe.read_end, chunk.data(), chunk.size());
   if (got <= 0 && errno != EINTR && errno != EAGAIN) return pipe.close_read();
   if (got == 0) return pipe.close_read();
+  if (got > 0 && listener) listener({chunk.data(), static_cast<std::size_t>(got)});
   if (got > 0 && into.size() < cap)
     into.append(chunk.data(), std::min(static_cast<std::size_t>(got), cap - into.size()));
 }
@@ -99,14 +100,18 @@ class Child {
         deadline_(begin_ns + static_cast<std::int64_t>(options.deadline_s * 1e9)) {}
 
   [[nodiscard]] bool overdue() const { return monotonic_ns() >= deadline_; }
-  [[nodiscard]] bool interrupted() const { return options_.interrupted != nullptr && options_.interrupted->load(); }
+  [[nodiscard]] bool interrupted() const {
+    return (options_.interrupted != nullptr && options_.interrupted->load()) ||
+           (options_.should_stop && options_.should_stop());
+  }
   /// Until the deadline, at most 100 ms so that interruption is noticed.
   [[nodiscard]] int patience_ms() const {
     const std::int64_t left = (deadline_ - monotonic_ns()) / 1'000'000 + 1;
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, options_.interrupted != nullptr ? 100 : 60'000));
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, may_be_stopped() ? 100 : 60'000));
   }
 
   void kill() {
+    if (options_.grace_s > 0 && ended_when_asked()) return;
     ::kill(options_.own_group ? -id_ : id_, SIGKILL);
     int status = 0;
     while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
@@ -135,6 +140,23 @@ class Child {
   }
 
  private:
+  [[nodiscard]] bool may_be_stopped() const { return options_.interrupted != nullptr || options_.should_stop; }
+
+  bool ended_when_asked() {
+    ::kill(id_, SIGTERM);
+    const std::int64_t last = monotonic_ns() + static_cast<std::int64_t>(options_.grace_s * 1e9);
+    int status = 0;
+    while (monotonic_ns() < last) {
+      if (::waitpid(id_, &status, WNOHANG) == id_) {
+        if (options_.own_group) ::kill(-id_, SIGKILL);
+        return true;
+      }
+      const timespec pause{0, 2'000'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    return false;
+  }
+
   pid_t id_;
   const ProcessOptions& options_;
   std::int64_t begin_;
@@ -186,8 +208,8 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
     }
     std::array<pollfd, 2> ends{{{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}}};
     if (::poll(ends.data(), ends.size(), child.patience_ms()) < 0) continue;
-    if (ends[0].revents != 0) drain(out, output.out, options.output_cap_bytes);
-    if (ends[1].revents != 0) drain(err, output.err, options.output_cap_bytes);
+    if (ends[0].revents != 0) drain(out, output.out, options.output_cap_bytes, options.on_out);
+    if (ends[1].revents != 0) drain(err, output.err, options.output_cap_bytes, options.on_err);
   }
   if (!child.wait(output)) {
     child.kill();

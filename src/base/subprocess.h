@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,13 @@ struct ProcessOptions {
   /// ended but left children behind.
   bool own_group = false;
   const std::atomic<bool>* interrupted = nullptr;  ///< once true the program is killed; an environment error
+  /// Asked several times a second; once true the program is killed as if interrupted.
+  std::function<bool()> should_stop{};
+  /// Given what the program prints as it comes, in pieces that need not be lines.
+  std::function<void(std::string_view)> on_out{};
+  std::function<void(std::string_view)> on_err{};
+  /// Above 0: a program that is to be killed first gets SIGTERM, and this long to end what it started.
+  double grace_s = 0;
 };
 
 /// Runs `words` (found on PATH), with no standard input. Environment error if it cannot be started or outlives the

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Device>> open(int index) {
   return module->open(index);
 }
 
-Result<const CudaModule*> load(const fs::path& path) {
+Result<const CudaModule*> load(const fs::path& path, void** handle) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
@@ -79,7 +79,25 @@ Result<const CudaModule*> load(const fs::path& path) {
                                  std::to_string(kCudaModuleAbi) + " is needed",
                              "use the module that was built with this executable");
   }
+  if (handle != nullptr) *handle = library;
   return module;
+}
+
+struct LoadedModule {
+  Result<const CudaModule*> module = internal_error("the CUDA module is not loaded");
+  void* handle = nullptr;
+};
+
+const LoadedModule& loaded_module() {
+  static const LoadedModule loaded = [] {
+    std::error_code ignored;
+    const auto executable = fs::read_symlink("/proc/self/exe", ignored);
+    LoadedModule made;
+    made.module =
+        load_cuda_module(cuda_module_candidates(executable, std::getenv("WARPMARK_CUDA_MODULE")), &made.handle);
+    return made;
+  }();
+  return loaded;
 }
 
 }  // namespace
@@ -99,24 +117,26 @@ std::vector<fs::path> cuda_module_candidates(const fs::path& executable, const c
           folder.parent_path() / "lib" / "warpmark" / kModuleFile};
 }
 
-Result<const CudaModule*> load_cuda_module(std::span<const fs::path> candidates) {
+Result<const CudaModule*> load_cuda_module(std::span<const fs::path> candidates, void** handle) {
   std::string looked;
   for (const auto& path : candidates) {
     std::error_code ignored;
-    if (fs::exists(path, ignored)) return load(path);
+    if (fs::exists(path, ignored)) return load(path, handle);
     looked += (looked.empty() ? "" : ", ") + path.string();
   }
   return environment_error("the CUDA module " + std::string(kModuleFile) + " was not found; looked for " + looked,
                            "build where nvcc is installed, or name the file in WARPMARK_CUDA_MODULE");
 }
 
-Result<const CudaModule*> cuda_module() {
-  static const Result<const CudaModule*> module = [] {
-    std::error_code ignored;
-    const auto executable = fs::read_symlink("/proc/self/exe", ignored);
-    return load_cuda_module(cuda_module_candidates(executable, std::getenv("WARPMARK_CUDA_MODULE")));
-  }();
-  return module;
+Result<const CudaModule*> cuda_module() { return loaded_module().module; }
+
+Result<void*> cuda_module_symbol(const char* name) {
+  const auto& loaded = loaded_module();
+  if (!loaded.module.ok()) return loaded.module.error();
+  void* symbol = dlsym(loaded.handle, name);
+  if (symbol != nullptr) return symbol;
+  return environment_error(std::string("the CUDA module has no ") + name,
+                           "use the module that was built with this executable");
 }
 
 Support cuda_support(const CudaParts& parts) {

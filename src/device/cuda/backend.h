@@ -20,7 +20,11 @@ extern const Backend kCudaBackend;
 
 /// Loads the first candidate that exists. Environment error naming every place if there is none, or the fault of the
 /// one that could not be used. A loaded module stays loaded for the life of the process.
-[[nodiscard]] Result<const CudaModule*> load_cuda_module(std::span<const std::filesystem::path> candidates);
+[[nodiscard]] Result<const CudaModule*> load_cuda_module(std::span<const std::filesystem::path> candidates,
+                                                         void** handle = nullptr);
+
+/// Another export of the module, for folders above this one. Environment error if there is no module, or no such name.
+[[nodiscard]] Result<void*> cuda_module_symbol(const char* name);
 
 /// Whether CUDA can work here. Pure; `module` is the outcome of load_cuda_module.
 struct CudaParts {

@@ -1,0 +1,251 @@
+// Measures collectives between processes or GPUs, judges each size, and compares settings of the library.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <ostream>
+
+#include "base/json.h"
+#include "collectives/nccl_table.h"
+#include "collectives/report.h"
+#include "collectives/stored.h"
+#include "collectives/worker.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/collective_request.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace coll = warpmark::collectives;
+
+Json error_json(const Error& error) {
+  return Json{{"kind", static_cast<int>(error.kind)}, {"what", error.what}, {"hint", error.hint}};
+}
+
+/// One of the ranks: results go to the output of process 0, complaints to everybody's own.
+int be_a_rank(Context& context, const coll::Plan& plan, bool alone) {
+  std::mutex lock;
+  const auto tell = [&](std::ostream& to, const std::string& kind, const Json& json) {
+    const std::lock_guard guard(lock);
+    to << coll::message_line(kind, json) << std::flush;
+  };
+  const auto status = coll::run_worker(
+      plan,
+      {.alone = alone,
+       .started_by_us = true,
+       .tell = [&](const std::string& kind, const Json& json) { tell(context.out, kind, json); },
+       .tell_state = [&](const Json& json) { tell(context.err, json.contains("alive") ? "alive" : "stuck", json); }});
+  if (status.ok()) return kSuccess;
+  tell(context.err, "error", error_json(status.error()));
+  return exit_code_of(status.error());
+}
+
+std::map<std::string, std::string> environment_of(const Context& context, const CollectiveRequest& request) {
+  std::map<std::string, std::string> known;
+  for (const char* name : {"NCCL_DEBUG", "NCCL_IB_DISABLE", "NCCL_NET_GDR_LEVEL", "NCCL_ALGO", "NCCL_PROTO"}) {
+    if (const char* value = context.environment(name)) known[name] = value;
+  }
+  for (const auto& [name, value] : request.launch.environment) known[name] = value;
+  return known;
+}
+
+std::string own_program() {
+  std::error_code ignored;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return ignored ? "warpmark" : path.string();
+}
+
+/// Starts one sweep after another and prints the table as it comes.
+class Sweeps {
+ public:
+  Sweeps(Context& context, const CollectiveRequest& request) : context_(context), request_(request) {}
+
+  coll::Outcome run(const coll::Settings& settings, bool prints) {
+    coll::LaunchOptions launch = request_.launch;
+    launch.environment.insert(launch.environment.end(), settings.begin(), settings.end());
+    if (prints) {
+      launch.on_row = [this](const coll::Row& row) { context_.out << coll::nccl_table_row(row) << std::flush; };
+      launch.on_head = [this](const coll::Head& head) {
+        context_.out << coll::nccl_table_head(request_.plan, head) << std::flush;
+      };
+    }
+    return coll::launch_sweep(request_.plan, launch, coll::launch_place(context_.environment), own_program());
+  }
+
+ private:
+  Context& context_;
+  const CollectiveRequest& request_;
+};
+
+Status store_runs(Context& context, const ParsedOptions& options, const CollectiveRequest& request,
+                  const std::vector<coll::Sweep>& rounds, bool complete) {
+  if (options.has("--no-store") || rounds.empty() || rounds.front().rows.empty()) return {};
+  WM_ASSIGN(const auto store, open_store(context, options));
+  Session session = new_session(context);
+  WM_TRY(store->begin(session));
+  auto runs = coll::runs_of(rounds);
+  for (auto& run : runs) {
+    run.id = fmt::format("{}.{}", session.id, run.index);
+    run.started = session.started;
+    run.repro = command_line_of(context);
+    run.stopped_because = fmt::format("{} iterations, as asked for", request.plan.iterations);
+  }
+  WM_TRY(store->append_runs(session.id, runs));
+  if (complete) WM_TRY(store->finish(session.id, {}));
+  if (request.format == "text") context.err << stored_note(session.id);
+  return {};
+}
+
+Result<int> show(Context& context, const ParsedOptions& options, CollectiveRequest& request,
+                 const std::vector<coll::Sweep>& rounds, const std::optional<Error>& fault) {
+  const coll::Sweep sweep = coll::joined(rounds);
+  if (sweep.rows.empty()) {
+    if (context.interrupted) return kInterrupted;
+    return fault ? Result<int>(*fault) : internal_error("the ranks ended without a result");
+  }
+  if (options.has("--baseline")) {
+    WM_ASSIGN(const auto session, load_results(context, options, options.get("--baseline")));
+    request.expectation.baseline = coll::baseline_of(session, sweep.rows.front());
+    if (request.expectation.baseline.empty()) {
+      return usage_error("the baseline has no such sweep: same collective, type, operation and ranks are needed",
+                         "warpmark history lists what there is");
+    }
+  }
+  const auto judgement = coll::judge(sweep, request.expectation, environment_of(context, request));
+  if (request.format == "text") context.out << coll::nccl_table_foot(request.plan, sweep);
+  const auto shown = [&](bool with_table) {
+    return Shown{[&] { return coll::to_json(request.plan, sweep, judgement); },
+                 coll::build_report(request.plan, sweep, judgement, with_table)};
+  };
+  context.out << rendered(shown(request.format != "text"), request.format, render_options(context)) << std::flush;
+  WM_TRY(write_report(options, "collective", shown(true)));
+  WM_TRY(store_runs(context, options, request, rounds, sweep.complete && !fault));
+  if (context.interrupted) return kInterrupted;
+  if (fault) return *fault;
+  return judgement.passed ? kSuccess : kGateFailed;
+}
+
+Result<int> measure(Context& context, const ParsedOptions& options, CollectiveRequest& request) {
+  Sweeps sweeps(context, request);
+  std::vector<coll::Sweep> rounds;
+  std::optional<Error> fault;
+  for (int round = 0; round < request.rounds && !fault && !context.interrupted; ++round) {
+    auto outcome = sweeps.run({}, request.format == "text" && round == 0);
+    fault = outcome.fault;
+    if (!outcome.sweep.rows.empty()) rounds.push_back(std::move(outcome.sweep));
+  }
+  return show(context, options, request, rounds, fault);
+}
+
+/// All settings in turn in every round, so that what drifts meets all of them.
+Result<int> compare_settings(Context& context, const ParsedOptions& options, const CollectiveRequest& request) {
+  Sweeps sweeps(context, request);
+  std::vector<coll::Measured> measured;
+  for (const auto& settings : request.settings) measured.push_back({settings, {}, {}});
+  for (int round = 0; round < request.rounds && !context.interrupted; ++round) {
+    for (auto& one : measured) {
+      if (context.interrupted) break;
+      if (context.err_is_terminal)
+        context.err << fmt::format("\r\x1b[Kround {}: {}", round + 1, coll::to_text(one.settings)) << std::flush;
+      auto outcome = sweeps.run(one.settings, false);
+      if (outcome.fault) one.fault = outcome.fault->what;
+      if (outcome.sweep.complete) one.rounds.push_back(std::move(outcome.sweep));
+      if (round == 0 && outcome.fault && one.settings.empty()) return *outcome.fault;
+    }
+  }
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  if (measured.front().rounds.empty()) return kInterrupted;
+  const auto tuning = coll::tune(std::move(measured));
+  const Shown shown{[&] { return coll::to_json(request.plan, tuning); }, coll::build_report(request.plan, tuning)};
+  context.out << rendered(shown, request.format, render_options(context));
+  WM_TRY(write_report(options, "collective", shown));
+  WM_TRY(store_runs(context, options, request, tuning.measured.front().rounds, true));
+  return context.interrupted ? kInterrupted : kSuccess;
+}
+
+/// Started by the user's own mpirun or srun: every process measures, process 0 shows.
+Result<int> run_as_placed(Context& context, const ParsedOptions& options, CollectiveRequest& request) {
+  for (const auto& [name, value] : request.launch.environment) ::setenv(name.c_str(), value.c_str(), 0);
+  coll::Sweep sweep;
+  bool shows = false;
+  const auto tell = [&](const std::string& kind, const Json& json) {
+    if (kind == "head") {
+      if (auto head = coll::head_from_json(json); head.ok()) sweep.head = std::move(*head);
+      if (request.format == "text") context.out << coll::nccl_table_head(request.plan, *sweep.head) << std::flush;
+    } else if (kind == "row") {
+      if (auto row = coll::row_from_json(json); row.ok()) sweep.rows.push_back(std::move(*row));
+      if (request.format == "text") context.out << coll::nccl_table_row(sweep.rows.back()) << std::flush;
+    } else if (kind == "done") {
+      sweep.complete = true;
+    }
+    shows = true;
+  };
+  const auto status = coll::run_worker(
+      request.plan, {.alone = false, .started_by_us = false, .tell = tell, .tell_state = [&](const Json& stuck) {
+                       if (stuck.contains("alive")) return;
+                       context.err << fmt::format("warpmark: process {} on {} makes no progress in {}\n",
+                                                  stuck.value("process", 0), stuck.value("host", ""),
+                                                  stuck.value("doing", ""))
+                                   << std::flush;
+                     }});
+  if (!status.ok()) return status.error();
+  if (!shows) return kSuccess;
+  return show(context, options, request, {sweep}, std::nullopt);
+}
+
+Result<int> run_collective(Context& context, const ParsedOptions& options) {
+  if (options.has("--as-rank")) {
+    WM_ASSIGN(const auto json, parse_json(options.get("--as-rank"), "--as-rank"));
+    WM_ASSIGN(const auto plan, coll::plan_from_json(json));
+    return be_a_rank(context, plan, options.has("--alone"));
+  }
+  WM_ASSIGN(auto request, collective_request_of(context, options));
+  WM_TRY(check_outputs(options));
+  const auto placed = coll::placed_by(context.environment);
+  if (placed && !options.has("--ranks")) {
+    request.launch.ranks = placed->ranks;
+    return run_as_placed(context, options, request);
+  }
+  set_grace(6);  // ranks are asked to end before they are killed
+  set_last_words("\nwarpmark: interrupted\n", "");
+  return request.settings.empty() ? measure(context, options, request) : compare_settings(context, options, request);
+}
+
+}  // namespace
+
+extern const Command collective_command{
+    .id = "collective",
+    .summary = "measure all_reduce, all_gather and the like between processes or GPUs",
+    .details =
+        "Measures one collective over sizes: all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, "
+        "gather, scatter or sendrecv. Over MPI (--ranks, on any machine) it starts its own ranks through mpirun, or "
+        "srun within a Slurm job; over NCCL it takes the GPUs of this process (-g), or one GPU a rank. What you start "
+        "with mpirun or srun yourself works as well. Options of one letter are those of nccl-tests, and so is the "
+        "table; below it stand the spread, the skew between ranks and the verdict of each size (docs/scale.md).\n"
+        "\n"
+        "What the timed calls received is checked with inputs whose reductions are exact in every order. A rank that "
+        "is slow, dead or stuck is named, and nothing is left running.\n"
+        "\n"
+        "Exit code 0: as expected; 1: wrong data, a slow rank, or slower than expected; 2: bad input; 5: ranks could "
+        "not be started, died or got stuck.",
+    .options = collective_options(),
+    .positional = {"COLLECTIVE", "what to measure", true,
+                   "all_reduce all_gather reduce_scatter broadcast reduce alltoall gather scatter sendrecv"},
+    .examples =
+        "warpmark collective all_reduce --ranks 2\n"
+        "warpmark collective all_reduce -b 8 -e 4G -f 2 -g 8\n"
+        "warpmark collective alltoall --ranks 16 --hosts hosts.txt --fabric 25GB/s\n"
+        "warpmark collective all_reduce -g 8 --sweep NCCL_ALGO=Ring,Tree\n"
+        "srun -n 16 warpmark collective all_gather --engine nccl",
+    .run = run_collective,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,67 @@
+// The links between GPUs, and between GPUs and the host.
+#include <ostream>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "collectives/links.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kLinksOptions[] = {
+    {"--bytes", "SIZE", "of one copy (default 256MiB)"},
+    {"-n", "N", "copies of each kind (default 20)"},
+    {"--json", "FILE", "write the results as JSON (warpmark.links/1)", false, "<files>"},
+    {"--out", "DIR", "write links.json, report.md and report.html", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+};
+
+Result<int> run_links(Context& context, const ParsedOptions& options) {
+  if (!options.positionals().empty()) return usage_error("links takes no argument", "see --help");
+  collectives::LinkOptions link_options;
+  if (options.has("--bytes")) {
+    WM_ASSIGN(link_options.bytes, parse_bytes(options.get("--bytes")));
+    if (link_options.bytes < 1 || link_options.bytes > (std::int64_t{16} << 30)) {
+      return usage_error("--bytes is not between 1 B and 16 GiB");
+    }
+  }
+  WM_ASSIGN(const auto repetitions, count_of(options, "-n", 20, 6, 10'000));
+  link_options.repetitions = static_cast<int>(repetitions);
+  WM_ASSIGN(const auto format, format_of(options));
+  WM_TRY(check_outputs(options));
+  WM_ASSIGN(const auto links, collectives::measure_gpu_links(link_options));
+  const auto known = collectives::link_facts();
+  const collectives::LinkFacts facts = known.ok() ? *known : collectives::LinkFacts{};
+  const auto slow = collectives::slow_links(links, facts);
+  const Shown shown{[&] { return collectives::to_json(links, facts, slow); },
+                    collectives::build_report(links, facts, slow)};
+  context.out << rendered(shown, format, render_options(context));
+  WM_TRY(write_report(options, "links", shown));
+  return slow.empty() ? kSuccess : kGateFailed;
+}
+
+}  // namespace
+
+extern const Command links_command{
+    .id = "links",
+    .summary = "measure the links between GPUs and to the host, each against its promise",
+    .details =
+        "Copies between every pair of GPUs (write, read, both ways) and between each GPU and pinned host memory: "
+        "bandwidth with the interval of its median, and latency. Each is held against what NVLink or PCIe of its "
+        "generation and width carries, and against the others of its kind; slow pairs are named and marked in the heat "
+        "map.\n"
+        "\n"
+        "Exit code 0: no slow link; 1: a slow link; 5: no GPU.",
+    .options = kLinksOptions,
+    .positional = {},
+    .examples =
+        "warpmark links\n"
+        "warpmark links --bytes 1GiB --out links/",
+    .run = run_links,
+};
+
+}  // namespace warpmark::apps

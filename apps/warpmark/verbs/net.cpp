@@ -1,0 +1,269 @@
+// The network between two machines, between all of several, and live.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <ostream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "collectives/launch.h"
+#include "collectives/net/pairs.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/net_report.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace net = warpmark::collectives::net;
+
+constexpr OptionSpec kNetOptions[] = {
+    {"--token", "TEXT", "the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)"},
+    {"--bind", "ADDRESS", "server: where to listen (default 127.0.0.1, this machine alone)"},
+    {"--port", "N", "port of the server (default 5801)"},
+    {"--once", "", "server: end after the first client"},
+    {"--streams", "N,N,...", "client: numbers of TCP streams (default 1,4)"},
+    {"--time", "TIME", "client: of each throughput test (default 5s); live: how long (default until Ctrl-C)"},
+    {"--reverse", "", "client: the server sends"},
+    {"--sizes", "BYTES,...", "client: sizes of messages for round trips (default 1,1Ki,64Ki); 0 leaves them out"},
+    {"--udp", "N", "client: datagrams for loss and jitter, one every 10 ms (default 100); 0 leaves them out"},
+    {"--hosts", "FILE", "test all pairs of these hosts, one a line, through mpirun", false, "<files>"},
+    {"--ranks", "N", "with --hosts: ranks (default: one a host)"},
+    {"--launcher-arg", "WORD", "a further word for mpirun", true},
+    {"--as-rank", "", "be one of the ranks of --hosts; what the launcher starts"},
+    {"--json", "FILE", "write the results as JSON (warpmark.net/1, warpmark.net_pairs/1)", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+};
+
+std::string token_of(const Context& context, const ParsedOptions& options) {
+  if (options.has("--token")) return options.get("--token");
+  const char* value = context.environment("WARPMARK_NET_TOKEN");
+  return value != nullptr ? value : "";
+}
+
+Result<int> be_server(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto port, count_of(options, "--port", net::kDefaultPort, 0, 65535));
+  WM_ASSIGN(auto listener, net::listen_on({options.get("--bind", "127.0.0.1"), static_cast<int>(port)}));
+  std::string token = token_of(context, options);
+  const bool made = token.empty();
+  if (made) token = net::random_token();
+  context.out << fmt::format("listening on {} port {}\n", net::local_address(listener), net::port_of(listener));
+  if (made) context.out << "token: " << token << "\n";
+  context.out << std::flush;
+  set_grace(5);
+  std::mutex lock;
+  WM_TRY(net::serve(std::move(listener), {.token = token,
+                                          .interrupted = &context.interrupted,
+                                          .log =
+                                              [&](const std::string& line) {
+                                                const std::lock_guard guard(lock);
+                                                context.out << line << '\n' << std::flush;
+                                              },
+                                          .once = options.has("--once")}));
+  return kSuccess;
+}
+
+Result<std::vector<std::int64_t>> numbers_of(const std::string& text, const char* option, bool bytes) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& part : split(text, ',')) {
+    const auto number = bytes ? parse_bytes(trim(part)) : parse_integer(trim(part));
+    if (!number.ok() || *number < 0 || *number > (64 << 20)) {
+      return usage_error(fmt::format("{} {} is no list of numbers", option, text), "such as 1,4");
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Result<NetResult> measure_path(Context& context, const ParsedOptions& options, const net::ClientOptions& client,
+                               bool prints) {
+  WM_ASSIGN(const auto streams, numbers_of(options.get("--streams", "1,4"), "--streams", false));
+  WM_ASSIGN(const auto sizes, numbers_of(options.get("--sizes", "1,1Ki,64Ki"), "--sizes", true));
+  WM_ASSIGN(const auto datagrams, count_of(options, "--udp", 100, 0, 100'000));
+  WM_ASSIGN(const double seconds, parse_duration_s(options.get("--time", "5s")));
+  if (!(seconds > 0 && seconds <= 3600)) return usage_error("--time is above 0 and up to an hour");
+  NetResult result;
+  result.environment = net::network_environment(context.environment);
+  for (const auto size : sizes) {
+    if (size == 0 || context.interrupted) continue;
+    WM_ASSIGN(auto latency, net::measure_latency(client, static_cast<std::size_t>(size), 2000, 5));
+    result.latencies.push_back(std::move(latency));
+  }
+  if (datagrams > 0 && !context.interrupted) {
+    WM_ASSIGN(result.datagrams, net::measure_datagrams(client, static_cast<int>(datagrams), 0.01));
+  }
+  for (const auto count : streams) {
+    if (context.interrupted) break;
+    if (count < 1 || count > 100) return usage_error("--streams are 1 to 100");
+    if (prints) context.out << fmt::format("{} stream{}\n", count, count == 1 ? "" : "s") << std::flush;
+    WM_ASSIGN(auto throughput, net::measure_throughput(client, static_cast<int>(count), seconds,
+                                                       options.has("--reverse"), [&](const net::Second& second) {
+                                                         if (prints) context.out << interval_line(second) << std::flush;
+                                                       }));
+    result.throughputs.push_back(std::move(throughput));
+  }
+  if (!result.throughputs.empty()) {
+    const auto name = net::interface_of(result.throughputs.front().local);
+    for (auto& one : net::interfaces()) {
+      if (one.name == name) result.interface = std::move(one);
+    }
+  }
+  return result;
+}
+
+Result<int> be_client(Context& context, const ParsedOptions& options, const std::string& host) {
+  WM_ASSIGN(const auto port, count_of(options, "--port", net::kDefaultPort, 1, 65535));
+  WM_ASSIGN(const auto address, net::parse_address(host, static_cast<int>(port)));
+  WM_ASSIGN(const auto format, format_of(options));
+  WM_TRY(check_outputs(options));
+  const net::ClientOptions client{address, token_of(context, options), 10, &context.interrupted};
+  if (client.token.empty()) {
+    return usage_error("the server's token is needed", "--token TEXT, or WARPMARK_NET_TOKEN; the server prints it");
+  }
+  set_grace(8);
+  WM_ASSIGN(const auto result, measure_path(context, options, client, format == "text"));
+  const Shown shown{[&] { return net_json(result); }, build_net_report(result)};
+  context.out << rendered(shown, format, render_options(context));
+  WM_TRY(write_report(options, "net", shown));
+  return context.interrupted ? kInterrupted : kSuccess;
+}
+
+int be_a_pair_rank(Context& context) {
+  const auto pairs = net::measure_pairs();
+  if (!pairs.ok()) {
+    context.err << "warpmark: " << pairs.error().what << "\n  " << pairs.error().hint << "\n" << std::flush;
+    return exit_code_of(pairs.error());
+  }
+  if (!pairs->results.empty()) context.out << collectives::message_line("pairs", net::to_json(*pairs)) << std::flush;
+  return kSuccess;
+}
+
+Result<int> test_pairs(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto text, read_file(options.get("--hosts"), 1 << 20));
+  const auto lines = split(text, '\n');
+  const auto hosts = std::count_if(
+      lines.begin(), lines.end(), [](const auto& line) { return !trim(line).empty() && !trim(line).starts_with("#"); });
+  if (hosts < 1) return data_error(options.get("--hosts") + " names no host", "one host a line");
+  WM_ASSIGN(const auto ranks, count_of(options, "--ranks", hosts, 2, 10'000));
+  WM_ASSIGN(const auto format, format_of(options));
+  WM_TRY(check_outputs(options));
+  collectives::LaunchOptions launch{.ranks = static_cast<int>(ranks), .launcher = "mpirun"};
+  launch.hosts = options.get("--hosts");
+  launch.more = options.all("--launcher-arg");
+  WM_ASSIGN(auto words, collectives::launcher_words(launch, collectives::launch_place(context.environment)));
+  std::error_code ignored;
+  words.insert(words.end(), {"--map-by", "node", std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
+                             "net", "pairs", "--as-rank"});
+  set_grace(6);
+  WM_ASSIGN(const auto output, run_process(words, {.deadline_s = 60 + 5.0 * static_cast<double>(ranks * ranks),
+                                                   .own_group = true,
+                                                   .interrupted = &context.interrupted,
+                                                   .grace_s = 3}));
+  for (const auto& line : split(output.out, '\n')) {
+    const auto message = collectives::message_of(line);
+    if (!message || message->kind != "pairs") continue;
+    WM_ASSIGN(const auto json, parse_json(message->text, "pairs"));
+    WM_ASSIGN(const auto pairs, net::pairs_from_json(json));
+    const Shown shown{[&] { return net::to_json(pairs); }, net::build_report(pairs)};
+    context.out << rendered(shown, format, render_options(context));
+    WM_TRY(write_report(options, "pairs", shown));
+    return net::slow_hosts(pairs).empty() ? kSuccess : kGateFailed;
+  }
+  const std::string death = collectives::death_in(output.err);
+  return environment_error(
+      "the pairs were not measured: " + (death.empty() ? std::string(trim(output.err)) : death),
+      "can this machine log in to all hosts without a password, and is warpmark at the same place?");
+}
+
+/// What the interfaces carry, a line a second and interface, and the busiest peers.
+Result<int> show_live(Context& context, const ParsedOptions& options) {
+  double left_s = -1;
+  if (options.has("--time")) {
+    WM_ASSIGN(left_s, parse_duration_s(options.get("--time")));
+  }
+  context.out << fmt::format("{:<12} {:>14} {:>14} {:>10} {:>8}\n", "interface", "received", "sent", "errors/s",
+                             "used");
+  auto before = net::interfaces();
+  std::int64_t since = monotonic_ns();
+  const std::int64_t begin = since;
+  while (!context.interrupted && (left_s < 0 || static_cast<double>(monotonic_ns() - begin) * 1e-9 < left_s)) {
+    for (int i = 0; i < 10 && !context.interrupted; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    auto now = net::interfaces();
+    const std::int64_t at = monotonic_ns();
+    for (const auto& one : net::traffic_between(before, now, static_cast<double>(at - since) * 1e-9)) {
+      const double used = one.speed > 0 ? std::max(one.received, one.sent) / one.speed : -1;
+      context.out << fmt::format("{:<12} {:>14} {:>14} {:>10.1f} {:>8}\n", one.name,
+                                 format_si(one.received * 8, "bit/s"), format_si(one.sent * 8, "bit/s"), one.errors,
+                                 used < 0 ? "-" : format_percent(used));
+    }
+    const auto ss = run_process({"ss", "-tinH"}, {.deadline_s = 5});
+    auto peers = ss.ok() ? net::peers_in(ss->out) : std::vector<net::Peer>();
+    std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
+      return a.sent_bytes + a.received_bytes > b.sent_bytes + b.received_bytes;
+    });
+    for (std::size_t i = 0; i < std::min<std::size_t>(peers.size(), 5); ++i) {
+      context.out << fmt::format("  {} sent {} received {} retransmits {} round trip {}\n", peers[i].remote,
+                                 format_bytes(static_cast<double>(peers[i].sent_bytes)),
+                                 format_bytes(static_cast<double>(peers[i].received_bytes)), peers[i].retransmits,
+                                 format_seconds(peers[i].round_trip_s));
+    }
+    context.out << std::flush;
+    before = std::move(now);
+    since = at;
+  }
+  return kSuccess;
+}
+
+Result<int> run_net(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  if (options.has("--as-rank")) return be_a_pair_rank(context);
+  if (options.has("--hosts")) return test_pairs(context, options);
+  const std::string what = words.empty() ? "" : words[0];
+  if (what == "server" && words.size() == 1) return be_server(context, options);
+  if (what == "client" && words.size() == 2) return be_client(context, options, words[1]);
+  if (what == "live" && words.size() == 1) return show_live(context, options);
+  if (what == "client") return usage_error("which server?", "warpmark net client HOST --token TEXT");
+  return usage_error("server, client HOST, live, or --hosts FILE is needed", "see --help");
+}
+
+}  // namespace
+
+extern const Command net_command{
+    .id = "net",
+    .summary = "measure the network between machines: throughput, latency, loss",
+    .details =
+        "`net server` on one machine and `net client HOST` on another measure TCP throughput over one and several "
+        "streams with retransmits, a line a second as iperf3 prints it; percentiles of round trips by message size; "
+        "loss "
+        "and jitter of datagrams; and show interface, driver, MTU and the variables that NCCL and MPI heed. `--hosts "
+        "FILE` tests all pairs of hosts through mpirun and names the slow one. `net live` shows what the interfaces "
+        "and "
+        "connections carry while a job runs.\n"
+        "\n"
+        "The server listens on this machine alone unless --bind names another address, and serves only who knows its "
+        "token. Nothing is encrypted.\n"
+        "\n"
+        "Exit code 0: measured; 1: a slow host; 2: bad input or a wrong token; 5: no connection.",
+    .options = kNetOptions,
+    .positional = {"WHAT", "server, client HOST, or live", true, "server client live"},
+    .examples =
+        "warpmark net server --bind 0.0.0.0\n"
+        "warpmark net client node7 --token 5f1c... --streams 1,8\n"
+        "warpmark net --hosts hosts.txt\n"
+        "warpmark net live --time 1m",
+    .run = run_net,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,248 @@
+// How a command's throughput grows with GPUs or ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "model/scaling.h"
+#include "report/scaling.h"
+#include "stats/summary.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/commands/line_pattern.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/scale_runs.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kScaleOptions[] = {
+    {"--gpus", "N,N,...", "numbers of GPUs; {gpus} in the command becomes each, CUDA_VISIBLE_DEVICES the first N"},
+    {"--ranks", "N,N,...", "numbers of MPI ranks, started through mpirun or srun; {ranks} becomes each"},
+    {"--mode", "MODE", "strong (default): the work stays; weak: it grows with the workers", false, "strong weak"},
+    {"--work", "N", "units of work that a run does, in weak mode those of one worker (default 1)"},
+    {"--unit", "NAME", "what they are: samples, tokens, ... (default runs)"},
+    {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time"},
+    {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)", true},
+    {"--rounds", "N", "runs with each number, interleaved (default 5)"},
+    {"--warmup", "N", "runs before them (default 1)"},
+    {"--budget", "TIME", "most time; 0 (default) is without limit"},
+    {"--timeout", "TIME", "of one run (default 10m)"},
+    {"--min-efficiency", "RATIO", "fail if the most workers reach less, such as 80%"},
+    {"--no-energy", "", "do not read energy counters"},
+    {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
+    {"--launcher-arg", "WORD", "a further word for the launcher", true},
+    {"--hosts", "FILE", "hosts for mpirun, one a line", false, "<files>"},
+    {"--oversubscribe", "", "allow more ranks than processors"},
+    {"--shell", "", "the command is one text for /bin/sh"},
+    {"--seed", "N", "seed of the order (default 1)"},
+    {"--json", "FILE", "write the results as JSON (warpmark.scaling/1)", false, "<files>"},
+    {"--out", "DIR", "write scaling.json, report.md and report.html", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not store the runs in the history"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
+};
+
+Result<std::vector<int>> worker_counts(const std::string& text, const char* option) {
+  std::set<int> counts;
+  for (const auto& part : split(text, ',')) {
+    const auto number = parse_integer(trim(part));
+    if (!number.ok() || *number < 1 || *number > 100'000) {
+      return usage_error(fmt::format("{} {} is no list of numbers", option, text), "such as 1,2,4,8");
+    }
+    counts.insert(static_cast<int>(*number));
+  }
+  if (counts.size() < 2) return usage_error("one number of workers shows no scaling", "such as 1,2,4,8");
+  return std::vector<int>(counts.begin(), counts.end());
+}
+
+Result<validate::MetricSpec> pattern_metric(const std::string& name, const std::string& expression) {
+  WM_ASSIGN(const auto pattern, validate::LinePattern::compile(expression));
+  (void)pattern;
+  validate::MetricSpec metric{.name = name, .unit = ""};
+  metric.source = validate::MetricSource::regex;
+  metric.expression = expression;
+  return metric;
+}
+
+Status read_parts(const ParsedOptions& options, ScaleRequest& request) {
+  if (options.has("--throughput")) {
+    WM_ASSIGN(request.throughput, pattern_metric("throughput", options.get("--throughput")));
+  }
+  const std::vector<std::string> known{"loading", "communication", "step", "utilization"};
+  for (const auto& text : options.all("--part")) {
+    const auto equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos || std::find(known.begin(), known.end(), name) == known.end()) {
+      return usage_error("'" + text + "' is no part of a step", "NAME=REGEX with one of " + join(known, ", "));
+    }
+    WM_ASSIGN(auto metric, pattern_metric(name, text.substr(equals + 1)));
+    request.parts.push_back(std::move(metric));
+  }
+  return {};
+}
+
+Status read_durations(const ParsedOptions& options, ScaleRequest& request) {
+  if (options.has("--budget")) {
+    WM_ASSIGN(request.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  if (options.has("--timeout")) {
+    WM_ASSIGN(request.timeout_s, parse_duration_s(options.get("--timeout")));
+    if (!(request.timeout_s > 0)) return usage_error("--timeout must be above 0");
+  }
+  return {};
+}
+
+Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOptions& options) {
+  ScaleRequest request;
+  if (options.has("--gpus") == options.has("--ranks")) {
+    return usage_error("give --gpus or --ranks", "such as: warpmark scale --ranks 1,2 -- ./program");
+  }
+  request.ranks = options.has("--ranks");
+  const char* option = request.ranks ? "--ranks" : "--gpus";
+  WM_ASSIGN(request.workers, worker_counts(options.get(option), option));
+  request.mode = options.get("--mode", "strong");
+  if (request.mode != "strong" && request.mode != "weak") return usage_error("--mode is strong or weak");
+  if (options.has("--work")) {
+    WM_ASSIGN(request.work, parse_number(options.get("--work")));
+    if (!(request.work > 0)) return usage_error("--work must be above 0");
+  }
+  request.unit = options.get("--unit", "runs");
+  WM_TRY(read_parts(options, request));
+  WM_ASSIGN(const auto rounds, count_of(options, "--rounds", 5, 1, 1000));
+  WM_ASSIGN(const auto warmup, count_of(options, "--warmup", 1, 0, 100));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  request.rounds = static_cast<int>(rounds);
+  request.warmup_runs = static_cast<int>(warmup);
+  request.seed = static_cast<std::uint64_t>(seed);
+  request.energy = !options.has("--no-energy");
+  WM_TRY(read_durations(options, request));
+  const auto command = command_after_dashes(context.words);
+  if (command.empty()) {
+    return usage_error("there is no command after --", "such as: warpmark scale --gpus 1,2 -- ./train --gpus {gpus}");
+  }
+  WM_ASSIGN(request.words, words_of(options, command));
+  request.launch.launcher = options.get("--launcher", "auto");
+  request.launch.hosts = options.get("--hosts");
+  request.launch.oversubscribe = options.has("--oversubscribe");
+  request.launch.more = options.all("--launcher-arg");
+  return request;
+}
+
+Metric scaling_metric(const char* id, const std::string& unit, Better better, const std::vector<double>& samples) {
+  Metric metric{.id = id, .unit = unit, .better = better, .samples = samples};
+  metric.round_sizes.assign(samples.size(), 1);
+  metric.summary = stats::summarize(metric.samples);
+  return metric;
+}
+
+Status store_scaling(Context& context, const ParsedOptions& options, const ScaleRequest& request, Scaling& scaling,
+                     const std::string& format) {
+  if (options.has("--no-store")) return {};
+  WM_ASSIGN(const auto store, open_store(context, options));
+  Session session = new_session(context);
+  scaling.id = session.id;
+  WM_TRY(store->begin(session));
+  std::int64_t index = 0;
+  for (const auto& point : scaling.points) {
+    if (point.throughput.empty()) continue;
+    Run run{.id = fmt::format("{}.{}", session.id, index), .index = index, .workload = "command"};
+    run.params.set("command", validate::command_line(request.words));
+    run.params.set("mode", scaling.mode);
+    run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
+    run.device = request.ranks ? "cpu" : "cuda";
+    run.outcome = Outcome::passed;
+    run.metrics.push_back(scaling_metric("throughput", scaling.unit + "/s", Better::higher, point.throughput));
+    run.metrics.push_back(scaling_metric("time", "s", Better::lower, point.seconds));
+    run.rounds = static_cast<std::int64_t>(point.throughput.size());
+    run.timing.method = "host clock";
+    run.seed = request.seed;
+    run.started = session.started;
+    run.repro = command_line_of(context);
+    WM_TRY(store->append_run(session.id, run));
+    ++index;
+  }
+  if (scaling.complete) WM_TRY(store->finish(session.id, {}));
+  if (format == "text") context.err << stored_note(session.id);
+  return {};
+}
+
+Result<int> run_scale(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto request, scale_request_of(context, options));
+  WM_ASSIGN(const auto format, format_of(options));
+  WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
+  WM_TRY(check_outputs(options));
+  set_grace(6);  // ranks are asked to end before they are killed
+  set_last_words("\nwarpmark: interrupted\n", "");
+  Scaling scaling;
+  scaling.started = format_utc(wall_clock_s());
+  scaling.command = command_line_of(context);
+  scaling.worker = request.ranks ? "rank" : "GPU";
+  scaling.mode = request.mode;
+  scaling.unit = request.unit;
+  scaling.seed = request.seed;
+  scaling.machine = device::machine_facts();
+  scaling.build = build_info();
+  WM_ASSIGN(auto measured, run_scaling(request, collectives::launch_place(context.environment), context.interrupted,
+                                       [&](const std::string& text) {
+                                         if (context.err_is_terminal) context.err << "\r\x1b[K" << text << std::flush;
+                                       }));
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  if (measured.runs.empty()) return kInterrupted;
+  scaling.complete = measured.complete;
+  scaling.energy_method = measured.energy_method;
+  scaling.points = std::move(measured.failures);
+  validate::judge_scaling(measured.runs, scaling);
+  WM_TRY(store_scaling(context, options, request, scaling, format));
+  const Shown shown{[&] { return to_json(scaling); }, report::build_report(scaling)};
+  context.out << rendered(shown, format, render_options(context)) << std::flush;
+  WM_TRY(write_report(options, "scaling", shown));
+  if (context.interrupted) return kInterrupted;
+  const auto& last = scaling.points.back();
+  if (last.throughput.empty()) return kInconclusive;
+  return least > 0 && last.efficiency.value < least ? kGateFailed : kSuccess;
+}
+
+}  // namespace
+
+extern const Command scale_command{
+    .id = "scale",
+    .summary = "measure how a command scales with GPUs or ranks, and what limits it",
+    .details =
+        "Runs the command with each number of workers in interleaved rounds, each run a fresh process, and shows "
+        "throughput, speed-up, efficiency with its interval and grade (above 90 % excellent, from 70 % good, from 50 % "
+        "moderate, else poor), memory and energy; fits the laws of Amdahl (or Gustafson, in weak mode) and Gunther "
+        "with "
+        "intervals, and foretells up to 1024 workers (docs/scale.md).\n"
+        "\n"
+        "Throughput is --work over time, or what the command prints (--throughput). With --part it also tells where "
+        "the loss comes from: data loading that takes 1.5 times as long as with one worker, communication above 30 % "
+        "of "
+        "the step, utilization below 80 %.\n"
+        "\n"
+        "Exit code 0: measured; 1: less than --min-efficiency; 2: bad input, or no run ended well; 3: the most workers "
+        "could not be measured.",
+    .options = kScaleOptions,
+    .positional = {"COMMAND", "after --: what to run", true, ""},
+    .examples =
+        "warpmark scale --ranks 1,2 -- ./solver --size 4096\n"
+        "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
+        "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
+        "warpmark scale --gpus 1,2 --mode weak --part 'step=took (.*)' -- ./x {gpus}",
+    .run = run_scale,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,165 @@
+#include "collectives/module/nccl_gpus.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "device/cuda/module/cuda_check.h"
+
+namespace warpmark::collectives {
+namespace {
+
+/// ncclDataType_t.
+int nccl_type(DataType type) {
+  switch (type) {
+    case DataType::int8: return 0;
+    case DataType::uint8: return 1;
+    case DataType::int32: return 2;
+    case DataType::int64: return 4;
+    case DataType::f16: return 6;
+    case DataType::f32: return 7;
+    case DataType::f64: return 8;
+    case DataType::bf16: return 9;
+  }
+  return 7;
+}
+
+/// ncclRedOp_t.
+int nccl_op(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return 0;
+    case ReduceOp::prod: return 1;
+    case ReduceOp::max: return 2;
+    case ReduceOp::min: return 3;
+    case ReduceOp::avg: return 4;
+  }
+  return 0;
+}
+
+}  // namespace
+
+RankGpu::~RankGpu() {
+  if (communicator_ != nullptr) (void)api_.destroy(communicator_);
+  release();
+  if (counter_ != nullptr) (void)cudaFree(counter_);
+}
+
+void RankGpu::release() {
+  if (send_ != nullptr) (void)cudaFree(send_);
+  if (receive_ != nullptr) (void)cudaFree(receive_);
+  send_ = nullptr;
+  receive_ = nullptr;
+}
+
+Status RankGpu::open() {
+  WM_CUDA(cudaSetDevice(device_));
+  WM_TRY(stream_.create());
+  WM_CUDA(cudaMalloc(reinterpret_cast<void**>(&counter_), sizeof(*counter_)));
+  return {};
+}
+
+Status RankGpu::allocate(std::size_t bytes_a_side) {
+  WM_CUDA(cudaSetDevice(device_));
+  release();
+  for (void** side : {&send_, &receive_}) {
+    if (const auto code = cudaMalloc(side, bytes_a_side); code != cudaSuccess) {
+      return device::allocation_error(code, bytes_a_side);
+    }
+  }
+  return {};
+}
+
+std::string RankGpu::describe() const {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  cudaDeviceProp properties{};
+  std::array<char, 32> bus{};
+  if (cudaGetDeviceProperties(&properties, device_) != cudaSuccess) return "unknown device";
+  (void)cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device_);
+  return fmt::format("Pid {:6} on {:>10} device {:2} [{}] {}", ::getpid(), host.data(), device_, bus.data(),
+                     properties.name);
+}
+
+Status RankGpu::enqueue(const Call& call, std::size_t set_offset, int rank, int ranks) {
+  const auto part = static_cast<std::size_t>(call.counts.parameter) * size_of(call.type);
+  const auto count = static_cast<std::size_t>(call.counts.parameter);
+  const auto own = static_cast<std::size_t>(rank) * part;
+  std::byte* receive = at(Side::receive, set_offset);
+  const std::byte* send = call.in_place ? receive : at(Side::send, set_offset);
+  const int type = nccl_type(call.type), op = nccl_op(call.op);
+  switch (call.kind) {
+    case Collective::all_reduce:
+      return nccl_status(api_, api_.all_reduce(send, receive, count, type, op, communicator_, stream()),
+                         "ncclAllReduce");
+    case Collective::all_gather:
+      return nccl_status(
+          api_, api_.all_gather(call.in_place ? receive + own : send, receive, count, type, communicator_, stream()),
+          "ncclAllGather");
+    case Collective::reduce_scatter:
+      return nccl_status(
+          api_,
+          api_.reduce_scatter(send, call.in_place ? receive + own : receive, count, type, op, communicator_, stream()),
+          "ncclReduceScatter");
+    case Collective::broadcast:
+      return nccl_status(api_, api_.broadcast(send, receive, count, type, call.root, communicator_, stream()),
+                         "ncclBroadcast");
+    case Collective::reduce:
+      return nccl_status(api_, api_.reduce(send, receive, count, type, op, call.root, communicator_, stream()),
+                         "ncclReduce");
+    case Collective::alltoall:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::sendrecv: break;
+  }
+  WM_TRY(nccl_status(api_, api_.group_start(), "ncclGroupStart"));
+  WM_TRY(many_to_many(call, send, receive, rank, ranks));
+  return nccl_status(api_, api_.group_end(), "ncclGroupEnd");
+}
+
+/// What NCCL has no call for, of sends and receives, as nccl-tests makes them.
+Status RankGpu::many_to_many(const Call& call, const std::byte* send, std::byte* receive, int rank, int ranks) {
+  const auto count = static_cast<std::size_t>(call.counts.parameter);
+  const std::size_t part = count * size_of(call.type);
+  const int type = nccl_type(call.type);
+  const auto sent = [&](const std::byte* from, int to) {
+    return nccl_status(api_, api_.send(from, count, type, to, communicator_, stream()), "ncclSend");
+  };
+  const auto received = [&](std::byte* to, int from) {
+    return nccl_status(api_, api_.receive(to, count, type, from, communicator_, stream()), "ncclRecv");
+  };
+  const auto at_rank = [&](int other) { return static_cast<std::size_t>(other) * part; };
+  if (call.kind == Collective::sendrecv) {
+    WM_TRY(sent(send, (rank + 1) % ranks));
+    return received(receive, (rank + ranks - 1) % ranks);
+  }
+  const bool at_root = rank == call.root;
+  for (int other = 0; other < ranks; ++other) {
+    if (call.kind == Collective::alltoall || (call.kind == Collective::scatter && at_root)) {
+      WM_TRY(sent(send + at_rank(other), other));
+    }
+    if (call.kind == Collective::alltoall || (call.kind == Collective::gather && at_root)) {
+      WM_TRY(received(receive + at_rank(other), other));
+    }
+  }
+  if (call.kind == Collective::gather) WM_TRY(sent(call.in_place ? send + at_rank(rank) : send, call.root));
+  if (call.kind == Collective::scatter) {
+    WM_TRY(received(call.in_place ? receive + at_rank(rank) : receive, call.root));
+  }
+  return {};
+}
+
+Status RankGpu::wait() {
+  WM_CUDA(cudaSetDevice(device_));
+  for (std::int64_t turn = 0;; ++turn) {
+    const cudaError_t state = cudaStreamQuery(stream());
+    if (state == cudaSuccess) return {};
+    if (state != cudaErrorNotReady) return device::cuda_status(state, "cudaStreamQuery");
+    if (turn % 1000 != 999) continue;
+    int error = 0;
+    WM_TRY(nccl_status(api_, api_.async_error(communicator_, &error), "ncclCommGetAsyncError"));
+    WM_TRY(nccl_status(api_, error, "NCCL"));
+  }
+}
+
+}  // namespace warpmark::collectives

@@ -1,0 +1,146 @@
+#include "collectives/net/facts.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <sstream>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::collectives::net {
+namespace {
+
+std::int64_t number_in(const std::filesystem::path& path) {
+  const auto number = parse_integer(trim(first_line(path)));
+  return number.ok() && *number > 0 ? *number : 0;
+}
+
+std::uint64_t count_in(const std::filesystem::path& path) { return static_cast<std::uint64_t>(number_in(path)); }
+
+std::string driver_of(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const auto target = std::filesystem::read_symlink(folder / "device" / "driver", ignored);
+  return ignored ? "" : target.filename().string();
+}
+
+struct FreeInterfaces {
+  void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
+};
+
+/// "1.5" of "rtt:1.5/0.7", the number behind a key; 0 without one.
+double value_of(const std::string& text, const std::string& key) {
+  const auto at = text.find(" " + key + ":");
+  if (at == std::string::npos) return 0;
+  const auto begin = at + key.size() + 2;
+  const auto number = parse_number(text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin));
+  return number.ok() ? *number : 0;
+}
+
+std::uint64_t count_of(const std::string& text, const std::string& key) {
+  return static_cast<std::uint64_t>(std::clamp(value_of(text, key), 0.0, 9e18));
+}
+
+}  // namespace
+
+std::vector<Interface> interfaces(const std::filesystem::path& root) {
+  std::vector<Interface> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+    const auto& folder = entry->path();
+    if (!std::filesystem::exists(folder / "mtu", error)) continue;
+    Interface one{.name = folder.filename().string(), .state = first_line(folder / "operstate")};
+    one.driver = driver_of(folder);
+    one.mtu = static_cast<int>(number_in(folder / "mtu"));
+    one.speed = static_cast<double>(number_in(folder / "speed")) * 1e6 / 8;
+    one.received_bytes = count_in(folder / "statistics" / "rx_bytes");
+    one.sent_bytes = count_in(folder / "statistics" / "tx_bytes");
+    for (const char* side : {"rx", "tx"}) {
+      one.errors += count_in(folder / "statistics" / (std::string(side) + "_errors"));
+      one.dropped += count_in(folder / "statistics" / (std::string(side) + "_dropped"));
+    }
+    found.push_back(std::move(one));
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return found;
+}
+
+std::string interface_of(const std::string& address) {
+  ifaddrs* raw = nullptr;
+  if (::getifaddrs(&raw) != 0) return {};
+  const std::unique_ptr<ifaddrs, FreeInterfaces> list(raw);
+  for (const ifaddrs* item = list.get(); item != nullptr; item = item->ifa_next) {
+    if (item->ifa_addr == nullptr) continue;
+    const int family = item->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    std::array<char, 128> text{};
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::getnameinfo(item->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    if (address == text.data()) return item->ifa_name;
+  }
+  return {};
+}
+
+std::vector<Traffic> traffic_between(const std::vector<Interface>& before, const std::vector<Interface>& after,
+                                     double seconds) {
+  std::vector<Traffic> traffic;
+  for (const auto& now : after) {
+    const auto then =
+        std::find_if(before.begin(), before.end(), [&](const auto& item) { return item.name == now.name; });
+    if (then == before.end() || !(seconds > 0)) continue;
+    // A counter that fell belongs to an interface that came anew.
+    const auto rate = [&](std::uint64_t from, std::uint64_t to) {
+      return to >= from ? static_cast<double>(to - from) / seconds : 0;
+    };
+    traffic.push_back({now.name, rate(then->received_bytes, now.received_bytes), rate(then->sent_bytes, now.sent_bytes),
+                       rate(then->errors + then->dropped, now.errors + now.dropped), now.speed});
+  }
+  return traffic;
+}
+
+std::vector<std::pair<std::string, std::string>> network_environment(const char* (*environment)(const char* name)) {
+  std::vector<std::pair<std::string, std::string>> set;
+  for (const char* name :
+       {"NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_NET", "NCCL_NET_GDR_LEVEL", "NCCL_P2P_DISABLE",
+        "NCCL_SHM_DISABLE", "NCCL_DEBUG", "NCCL_NVLS_ENABLE", "GLOO_SOCKET_IFNAME", "OMPI_MCA_btl",
+        "OMPI_MCA_btl_tcp_if_include", "UCX_NET_DEVICES", "UCX_TLS"}) {
+    if (const char* value = environment(name)) set.emplace_back(name, value);
+  }
+  return set;
+}
+
+std::vector<Peer> peers_in(const std::string& ss_text) {
+  std::vector<Peer> peers;
+  for (const auto& line : split(ss_text, '\n')) {
+    if (line.empty()) continue;
+    const bool details = line.front() == ' ' || line.front() == '\t';
+    if (!details) {
+      std::istringstream words(line);
+      std::string state, receive_queue, send_queue;
+      Peer peer;
+      words >> state >> receive_queue >> send_queue >> peer.local >> peer.remote;
+      if (words) peers.push_back(std::move(peer));
+    } else if (!peers.empty()) {
+      const std::string text = " " + std::string(trim(line));
+      peers.back().sent_bytes = count_of(text, "bytes_sent");
+      peers.back().received_bytes = count_of(text, "bytes_received");
+      peers.back().round_trip_s = value_of(text, "rtt") * 1e-3;
+      const auto slash = text.find(" retrans:");
+      if (slash != std::string::npos) {
+        const auto total = text.find('/', slash);
+        const auto number = parse_integer(text.substr(total + 1, text.find(' ', total) - total - 1));
+        if (number.ok()) peers.back().retransmits = static_cast<std::uint64_t>(*number);
+      }
+    }
+  }
+  return peers;
+}
+
+}  // namespace warpmark::collectives::net

@@ -1,0 +1,87 @@
+// The two sides of `warpmark net`. Every connection begins with a challenge: the server sends a number, the client the
+// hash of token and number, so that nobody without the token makes a server send or receive. Nothing is encrypted.
+//
+//   {"kind": "sink", "seconds": 10}      the client sends until it ends; the server tells what came
+//   {"kind": "source", "seconds": 10}    the server sends
+//   {"kind": "echo", "bytes": 64}        the server returns every message
+//   {"kind": "udp", "seconds": 10}       the server returns datagrams on a port that it tells
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collectives/net/socket.h"
+
+namespace warpmark::collectives::net {
+
+inline constexpr int kDefaultPort = 5801;
+inline constexpr std::size_t kBlockBytes = 128 << 10;  ///< of a call to send, as iperf3's
+
+struct ServerOptions {
+  std::string token;
+  double longest_s = 3600;  ///< of one connection
+  int most_connections = 128;
+  const std::atomic<bool>* interrupted = nullptr;
+  std::function<void(const std::string&)> log{};  ///< one line a connection. Any thread
+  bool once = false;                              ///< end when the first client's connections have ended
+};
+/// Serves until interrupted.
+[[nodiscard]] Status serve(Socket listener, const ServerOptions& options);
+
+struct ClientOptions {
+  Address server;
+  std::string token;
+  double timeout_s = 10;  ///< of connecting and of every answer
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+/// One second, or what was left, of all streams together.
+struct Second {
+  double from_s = 0;
+  double to_s = 0;
+  double bytes = 0;
+  std::int64_t retransmits = 0;  ///< -1: not known, as the other side sends
+};
+
+struct Throughput {
+  int streams = 1;
+  bool reverse = false;
+  double bytes = 0;    ///< that the receiver got
+  double seconds = 0;  ///< of the receiver
+  std::int64_t retransmits = 0;
+  TcpFacts facts;  ///< of the first stream, at the end
+  std::vector<Second> intervals;
+  std::vector<double> stream_rates;  ///< B/s
+  std::string local;
+  std::string peer;
+};
+/// Sends for so long over so many streams; `reverse`: the server does. `tick` gets every second as it ends.
+[[nodiscard]] Result<Throughput> measure_throughput(const ClientOptions& options, int streams, double seconds,
+                                                    bool reverse, const std::function<void(const Second&)>& tick);
+
+struct Latency {
+  std::size_t bytes = 0;              ///< of the message, both ways
+  std::vector<double> round_trips_s;  ///< in order
+};
+/// Messages over TCP, one after another, until `count` or `seconds` is over.
+[[nodiscard]] Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes, int count,
+                                              double seconds);
+
+struct Datagrams {
+  int sent = 0;
+  std::vector<double> round_trips_s;  ///< of those that came back
+  int out_of_order = 0;
+};
+/// UDP of 48 bytes every `interval_s`, as ping sends; waits a second for stragglers.
+[[nodiscard]] Result<Datagrams> measure_datagrams(const ClientOptions& options, int count, double interval_s);
+
+/// Mean difference of successive values (RFC 3550's jitter without its smoothing).
+[[nodiscard]] double jitter(const std::vector<double>& values);
+
+/// 32 hexadecimal digits from the kernel.
+[[nodiscard]] std::string random_token();
+[[nodiscard]] std::string answer_to(const std::string& token, const std::string& challenge);
+
+}  // namespace warpmark::collectives::net

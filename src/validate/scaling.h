@@ -1,0 +1,39 @@
+// What measured throughputs at several numbers of workers say: efficiency with its interval and grade, the laws of
+// scaling, forecasts, and where the loss comes from as far as the command tells its parts. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/scaling.h"
+
+namespace warpmark::validate {
+
+/// One run of the command that ended well.
+struct ScalingRun {
+  int workers = 1;
+  int round = 0;
+  double seconds = 0;
+  double work = 1;                   ///< units done in it
+  std::optional<double> throughput;  ///< as the command tells it; else work / seconds
+  double peak_memory_bytes = 0;
+  std::optional<double> joules;
+  std::vector<std::pair<std::string, double>> parts;  ///< "loading", "communication", "step": s; "utilization": ratio
+};
+
+/// Points, fits, forecasts up to 1024 workers and causes of a Scaling whose mode is set ("strong" or "weak").
+void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling);
+
+/// Above 0.9 excellent, from 0.7 good, from 0.5 moderate, else poor.
+[[nodiscard]] const char* efficiency_grade(double efficiency);
+
+/// The usual band of data-parallel training: 2 GPUs 90-97 %, 4 87-95 %, 8 85-92 %; nothing for other numbers.
+[[nodiscard]] std::optional<std::pair<double, double>> usual_efficiency(int workers);
+
+/// Rounds of worker counts, each in another random order, so that drift meets all alike.
+[[nodiscard]] std::vector<std::vector<int>> scaling_order(const std::vector<int>& workers, int rounds,
+                                                          std::uint64_t seed);
+
+}  // namespace warpmark::validate

@@ -1,0 +1,132 @@
+// Training of a transformer on paper: parameters, memory a GPU, pipeline bubble, step time and dollars of a layout
+// (data, tensor and pipeline parallelism, ZeRO stage, recomputation, accumulation), before anything is run. Pure.
+//
+// Sources: parameters and operations, Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters"
+// (SC 2021); states of mixed-precision Adam by ZeRO stage, Rajbhandari et al., "ZeRO" (SC 2020), and offload, Ren et
+// al., "ZeRO-Offload" (ATC 2021); activations, Korthikanti et al., "Reducing Activation Recomputation" (MLSys 2023);
+// bubble, Huang et al., "GPipe" (NeurIPS 2019); compression, Vogels et al., "PowerSGD" (NeurIPS 2019).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/alpha_beta.h"
+
+namespace warpmark::validate {
+
+struct TransformerShape {
+  double layers = 0;
+  double hidden = 0;
+  double heads = 0;
+  double sequence = 0;
+  double vocabulary = 0;
+};
+
+[[nodiscard]] double parameters_of(const TransformerShape& shape);
+
+enum class Recompute { none, selective, full };
+[[nodiscard]] const char* name_of(Recompute recompute);
+
+struct Layout {
+  int data = 1;
+  int tensor = 1;
+  int pipeline = 1;
+  int zero = 0;          ///< stage 0 to 3
+  bool offload = false;  ///< optimizer state in host memory
+  Recompute recompute = Recompute::none;
+  int micro_batch = 1;    ///< sequences
+  int micro_batches = 1;  ///< a step and replica: accumulation, and what fills the pipeline
+  [[nodiscard]] int gpus() const { return data * tensor * pipeline; }
+};
+
+struct MemoryPlan {
+  double parameters = 0;  ///< bytes a GPU
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;
+  double host = 0;  ///< of offloaded state, a GPU
+  [[nodiscard]] double gpu() const { return parameters + gradients + optimizer + activations; }
+};
+
+/// Bytes of parameters, gradients and optimizer state a GPU: mixed precision with Adam, 2 + 2 + 12 a parameter, of
+/// which the stage splits the optimizer's (1), the gradients' (2) and the parameters' (3) among replicas.
+[[nodiscard]] MemoryPlan state_memory(double parameters, int zero, int replicas, bool offload = false);
+
+/// Bytes of activations in 16 bits of one layer and micro-batch, tensor and sequence parallelism alike.
+[[nodiscard]] double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute);
+
+[[nodiscard]] MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout);
+
+/// Share of a step in which a pipeline's GPUs wait: (p - 1) / (m + p - 1).
+[[nodiscard]] double bubble(int stages, int micro_batches);
+
+/// Seconds to train on so many tokens: 6 operations a parameter and token, 8 with full recomputation.
+[[nodiscard]] double training_seconds(double parameters, double tokens, double gpus, double flops_a_gpu,
+                                      bool recompute);
+
+enum class Compression { none, half, power_sgd };
+
+/// Bytes that gradients of `parameters` take on the link: 4 each, 2 as 16 bits, r (n + m) of n m in matrices of
+/// hidden x hidden with PowerSGD.
+[[nodiscard]] double gradient_bytes(double parameters, double hidden, Compression compression, int rank = 4);
+
+struct Cluster {
+  std::string gpu;  ///< "h100-sxm"
+  int gpus = 1;
+  int per_node = 8;
+  double memory_bytes = 0;      ///< a GPU
+  double peak_flops = 0;        ///< a GPU, of the type that is trained in
+  double utilization = 0.4;     ///< of the peak, while it computes
+  collectives::Link within;     ///< a node
+  collectives::Link between;    ///< nodes
+  double dollars_per_hour = 0;  ///< a GPU; 0 if unknown
+  double host_link = 25e9;      ///< B/s, for offloaded state
+};
+
+struct TrainingJob {
+  TransformerShape shape;
+  double batch = 0;   ///< sequences a step, of all replicas
+  double tokens = 0;  ///< of the whole training
+  Compression compression = Compression::half;
+  int power_sgd_rank = 4;
+  double overlap = 0.7;  ///< share of the backward pass behind which gradients travel
+};
+
+struct PlannedLayout {
+  std::string gpu;
+  Layout layout;
+  MemoryPlan memory;
+  bool fits = false;
+  double compute_s = 0;  ///< of a step, without the bubble
+  double bubble_s = 0;
+  double communication_s = 0;  ///< that is not hidden
+  double step_s = 0;
+  double tokens_per_s = 0;
+  double hours = 0;    ///< of the whole training
+  double dollars = 0;  ///< 0 if unknown
+};
+
+[[nodiscard]] PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout);
+
+/// All layouts of the cluster's GPUs that divide evenly, those that fit first, the fastest of them first.
+[[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster);
+
+/// Data parallelism foretold from one GPU: what it measured, and gradients exchanged behind the backward pass.
+struct DataParallelJob {
+  double step_s = 0;  ///< of one GPU
+  double gradient_bytes = 0;
+  double bucket_bytes = 25e6;       ///< of which the last cannot be hidden
+  double backward_share = 2.0 / 3;  ///< of the step
+  double overlap = 0.7;
+};
+struct DataParallelStep {
+  double step_s = 0;
+  double communication_s = 0;
+  double exposed_s = 0;
+  double efficiency = 0;
+};
+/// `all_reduce_s` and `bucket_s`: seconds of all gradients and of one bucket.
+[[nodiscard]] DataParallelStep data_parallel_step(const DataParallelJob& job, double all_reduce_s, double bucket_s);
+
+}  // namespace warpmark::validate

@@ -1,0 +1,130 @@
+// Real ranks over the real MPI, started through mpirun; skipped with the reason where it is not installed.
+#include "apps/cli_fixture.h"
+#include "base/text.h"
+
+namespace warpmark::apps {
+namespace {
+
+class Collective : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    const auto version = run_process({"mpirun", "--version"});
+    if (!version.ok() || version->exit_code != 0) GTEST_SKIP() << "mpirun is not installed";
+    if (!std::filesystem::exists(std::string(WARPMARK_BINARY_DIR) + "/libwarpmark_mpi.so")) {
+      GTEST_SKIP() << "built without MPI";
+    }
+  }
+  ProcessOutput two_ranks(const std::string& kind, const std::vector<std::string>& more) {
+    return warpmark(with({"collective", kind, "--ranks", "2", "--oversubscribe", "--no-store", "-b", "256", "-e", "4K",
+                          "-f", "16", "-n", "10"},
+                         more));
+  }
+};
+
+TEST_F(Collective, every_one_is_right_in_place_and_out_of_place) {
+  for (const char* kind : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall", "gather",
+                           "scatter", "sendrecv"}) {
+    const auto output = two_ranks(kind, {"--json", path("c.json")});
+    EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
+    const auto rows = json("c.json")["rows"];
+    ASSERT_EQ(rows.size(), 2U) << kind;
+    for (const auto& row : rows) {
+      EXPECT_EQ(row["out_of_place"]["wrong"], 0) << kind;
+      EXPECT_EQ(row["out_of_place"]["samples"].size(), 10U);
+      EXPECT_EQ(row["in_place"].value("wrong", 0), 0) << kind;
+    }
+  }
+}
+
+TEST_F(Collective, reduces_half_precision_and_averages) {
+  for (const char* type : {"f16", "bf16", "uint8"}) {
+    const auto output = two_ranks("all_reduce", {"-d", type, "-o", "all", "--json", path("c.json")});
+    for (const auto& row : json("c.json")["rows"]) {
+      EXPECT_EQ(row["out_of_place"]["wrong"], 0) << type << row["op"];
+      EXPECT_EQ(row["in_place"]["wrong"], 0) << type << row["op"];
+    }
+  }
+}
+
+TEST_F(Collective, a_wrong_byte_is_found_and_its_rank_named) {
+  const auto output = two_ranks("all_reduce", {"--plant", "wrong_byte:1"});
+  EXPECT_EQ(output.exit_code, 1);
+  EXPECT_NE(output.out.find("rank 1"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("FAILED"), std::string::npos) << output.out;
+}
+
+TEST_F(Collective, a_slow_rank_is_named) {
+  const auto output = two_ranks("all_reduce", {"--plant", "slow:1:20ms"});
+  EXPECT_EQ(output.exit_code, 1) << output.out;
+  EXPECT_NE(output.out.find("rank 1 is slow"), std::string::npos) << output.out;
+}
+
+TEST_F(Collective, a_dead_and_a_stopped_rank_are_named_and_nothing_is_left) {
+  const auto dead = two_ranks("all_reduce", {"--plant", "dead:1", "-T", "20"});
+  EXPECT_EQ(dead.exit_code, 5);
+  EXPECT_NE(dead.err.find("rank 1"), std::string::npos) << dead.err;
+  const auto stopped = two_ranks("all_reduce", {"--plant", "stopped:1", "-T", "4.125"});
+  EXPECT_EQ(stopped.exit_code, 5);
+  EXPECT_NE(stopped.err.find("rank 1 does not answer"), std::string::npos) << stopped.err;
+  const auto left = run_process({"pgrep", "-f", "\"timeout\":4.125"});  // as the plan of every rank says
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left->out, "");
+}
+
+TEST_F(Collective, ranks_end_when_who_started_them_is_killed) {
+  const std::string script =
+      kExecutable +
+      " collective all_reduce --ranks 2 --oversubscribe --no-store -b 8 -e 64 -n 1000000 -T 77.125"
+      " > /dev/null 2>&1 & started=$!; for i in $(seq 100); do"
+      " pgrep -f '[t]imeout\":77.125' > /dev/null && break; sleep 0.1; done; sleep 1; kill -9 $started;"
+      " for i in $(seq 200); do pgrep -f '[t]imeout\":77.125' > /dev/null || exit 0; sleep 0.1; done; exit 1";
+  const auto output = run_process({"sh", "-c", script}, {.deadline_s = 100});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 0) << "ranks are left";
+}
+
+TEST_F(Collective, unequal_sizes_too_many_ranks_and_a_missing_mpi_are_told) {
+  const auto unequal = two_ranks("all_reduce", {"--plant", "unequal:1"});
+  EXPECT_EQ(unequal.exit_code, 2);
+  EXPECT_NE(unequal.err.find("process 1 was called with 512 bytes"), std::string::npos) << unequal.err;
+  const auto many = warpmark({"collective", "all_reduce", "--ranks", "5000"});
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_NE(many.err.find("5000 ranks are more than"), std::string::npos) << many.err;
+  setenv("WARPMARK_MPI_MODULE", "/nowhere/libwarpmark_mpi.so", 1);
+  const auto missing = two_ranks("all_reduce", {});
+  unsetenv("WARPMARK_MPI_MODULE");
+  EXPECT_EQ(missing.exit_code, 5);
+  EXPECT_NE(missing.err.find("this warpmark has no MPI"), std::string::npos) << missing.err;
+}
+
+TEST_F(Collective, results_are_stored_and_serve_as_a_baseline) {
+  const std::vector<std::string> sweep{"collective", "all_gather", "--ranks", "2",  "--oversubscribe", "-b", "4K",
+                                       "-e",         "4K",         "-n",      "10", "--tolerance",     "99%"};
+  const auto first = warpmark(sweep);
+  EXPECT_NE(first.err.find("stored as"), std::string::npos) << first.err;
+  const auto second = warpmark(with(sweep, {"--baseline", "last", "--json", path("c.json")}));
+  EXPECT_EQ(json("c.json")["verdicts"][0]["verdict"], "good") << second.out << second.err;
+  const auto other = warpmark(with(sweep, {"--baseline", "last", "-d", "f64"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("the baseline has no such sweep"), std::string::npos) << other.err;
+}
+
+TEST_F(Collective, its_table_is_read_by_a_reader_made_for_nccl_tests) {
+  for (const char* kind : {"all_reduce", "sendrecv", "broadcast"}) {
+    const auto output = two_ranks(kind, {});
+    write("table.txt", output.out);
+    const auto imported = warpmark({"history", "import", path("table.txt")});
+    ASSERT_EQ(imported.exit_code, 0) << imported.err;
+    const auto shown = warpmark({"report", "last", "--format", "json"});
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    const auto session = parse_json(shown.out, "report");
+    ASSERT_TRUE(session.ok());
+    ASSERT_EQ((*session)["runs"].size(), 4U) << kind;
+    EXPECT_EQ((*session)["runs"][0]["workload"], kind);
+    EXPECT_EQ((*session)["runs"][0]["params"]["bytes"], 256) << (*session)["runs"][0].dump();
+  }
+}
+
+}  // namespace
+}  // namespace warpmark::apps

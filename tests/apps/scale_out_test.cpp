@@ -1,0 +1,135 @@
+// scale, net, plan and links from the command line: real processes, loopback and, where allowed, network namespaces.
+#include <unistd.h>
+
+#include "apps/cli_fixture.h"
+#include "base/text.h"
+
+namespace warpmark::apps {
+namespace {
+
+TEST_F(Cli, scale_measures_a_command_and_fits_its_serial_part) {
+  // 0.02 s of serial work and 0.2 s that is split: sleeping needs no processor.
+  const auto output =
+      warpmark({"scale", "--gpus", "1,2,4", "--rounds", "3", "--warmup", "0", "--no-store", "--json", path("s.json"),
+                "--", "sh", "-c", "case {gpus} in 1) sleep 0.22;; 2) sleep 0.12;; 4) sleep 0.07;; esac"});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  const auto scaling = json("s.json");
+  ASSERT_EQ(scaling["points"].size(), 3U);
+  EXPECT_EQ(scaling["points"][2]["throughput"].size(), 3U);
+  EXPECT_EQ(scaling["fits"][0]["law"], "Amdahl");
+  EXPECT_TRUE(scaling["fits"][0]["parameters"].contains("serial fraction"));
+  EXPECT_EQ(scaling["forecasts"].back()["workers"], 1024);
+}
+
+TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
+  const auto output =
+      warpmark({"scale",
+                "--gpus",
+                "1,2",
+                "--rounds",
+                "2",
+                "--warmup",
+                "0",
+                "--no-store",
+                "--unit",
+                "samples",
+                "--throughput",
+                "rate ([0-9.]+)",
+                "--part",
+                "communication=comm ([0-9.]+)",
+                "--part",
+                "step=step ([0-9.]+)",
+                "--min-efficiency",
+                "90%",
+                "--",
+                "sh",
+                "-c",
+                "case {gpus} in 1) echo rate 100 comm 0.0 step 1.0;; 2) echo rate 120 comm 0.6 step 1.0;; esac"});
+  EXPECT_EQ(output.exit_code, 1) << output.err;
+  EXPECT_NE(output.out.find("communication: 60"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("moderate"), std::string::npos) << output.out;
+  EXPECT_EQ(warpmark({"scale", "--gpus", "1,2", "--no-store", "--", "false"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"scale", "--gpus", "1", "--", "true"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"scale", "--", "true"}).exit_code, 2);
+}
+
+TEST_F(Cli, net_client_and_server_meet_on_the_loopback) {
+  const std::string script =
+      kExecutable + " net server --port 0 --once --token t > " + shell_quote(path("server.txt")) +
+      " & for i in $(seq 100); do grep -q port " + shell_quote(path("server.txt")) +
+      " && break; sleep 0.1; done; port=$(sed -n 's/.*port //p' " + shell_quote(path("server.txt")) + "); " +
+      kExecutable + " net client 127.0.0.1 --port $port --token t --time 1s --streams 1,2" + " --udp 10 --json " +
+      shell_quote(path("net.json")) + "; code=$?; wait; exit $code";
+  const auto output = run_process({"sh", "-c", script}, {.deadline_s = 100});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 0) << output->out << output->err;
+  EXPECT_NE(output->out.find("sec"), std::string::npos);
+  const auto result = json("net.json");
+  EXPECT_EQ(result["throughput"].size(), 2U);
+  EXPECT_EQ(result["interface"]["name"], "lo");
+  EXPECT_GT(result["latency"][0]["n"], 100);
+}
+
+TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
+  const std::string id = std::to_string(getpid());
+  const std::string a = "wma" + id, b = "wmb" + id;
+  const std::string setup = "ip netns add " + a + " && ip netns add " + b + " && ip link add va" + id + " netns " + a +
+                            " type veth peer name vb" + id + " netns " + b + " && ip -n " + a +
+                            " addr add 10.99.0.1/24 dev va" + id + " && ip -n " + b + " addr add 10.99.0.2/24 dev vb" +
+                            id + " && ip -n " + a + " link set va" + id + " up && ip -n " + b + " link set vb" + id +
+                            " up";
+  const std::string clean = "ip netns del " + a + "; ip netns del " + b;
+  const auto made = run_process({"sh", "-c", setup});
+  if (!made.ok() || made->exit_code != 0) {
+    (void)run_process({"sh", "-c", clean});
+    GTEST_SKIP() << "network namespaces are not allowed here: " << (made.ok() ? made->err : "");
+  }
+  // Some kernels have no netem: then two hosts without delay and loss stand in.
+  const auto impaired =
+      run_process({"sh", "-c", "ip netns exec " + a + " tc qdisc add dev va" + id + " root netem delay 20ms loss 10%"});
+  const bool has_netem = impaired.ok() && impaired->exit_code == 0;
+  const std::string server = "ip netns exec " + b + " " + kExecutable +
+                             " net server --bind 10.99.0.2 --once --token t > /dev/null & sleep 1; ";
+  const std::string client = "ip netns exec " + a + " " + kExecutable +
+                             " net client 10.99.0.2 --token t --time 1s --streams 1 --sizes 1 --udp 200 --json ";
+  const auto output =
+      run_process({"sh", "-c", server + client + shell_quote(path("net.json")) + "; code=$?; wait; exit $code"},
+                  {.deadline_s = 120});
+  (void)run_process({"sh", "-c", clean});
+  ASSERT_TRUE(output.ok());
+  ASSERT_EQ(output->exit_code, 0) << output->err;
+  const auto result = json("net.json");
+  EXPECT_EQ(result["interface"]["mtu"], 1500);
+  EXPECT_EQ(result["interface"]["name"], "va" + id);
+  EXPECT_EQ(result["throughput"][0]["peer"], "10.99.0.2");
+  if (!has_netem) return;
+  EXPECT_GE(result["latency"][0]["median"].get<double>(), 0.0199);
+  EXPECT_LT(result["udp"]["returned"].get<int>(), 200);
+  EXPECT_GT(result["throughput"][0]["retransmits"].get<int>(), 0);
+}
+
+TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
+  const auto plan =
+      warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "64", "--layers", "48", "--hidden", "6144", "--heads", "48",
+                "--batch", "512", "--tokens", "1e11", "--price", "1.5", "--json", path("plan.json")});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  const auto layouts = json("plan.json")["layouts"];
+  EXPECT_TRUE(layouts[0]["fits"].get<bool>());
+  EXPECT_GT(layouts[0]["dollars"].get<double>(), 0);
+  EXPECT_EQ(warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "96", "--hidden", "12288", "--heads",
+                      "96", "--batch", "1"})
+                .exit_code,
+            1);
+  EXPECT_EQ(warpmark({"plan", "--gpu", "abacus", "--layers", "4", "--hidden", "64", "--heads", "4", "--batch", "8"})
+                .exit_code,
+            2);
+  EXPECT_EQ(warpmark({"plan"}).exit_code, 2);
+  write("bad.json", "{\"schema\": \"other\"}");
+  const auto bad = warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--sweep", path("bad.json")});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
+}
+
+}  // namespace
+}  // namespace warpmark::apps

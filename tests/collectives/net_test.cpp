@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "collectives/net/facts.h"
+#include "collectives/net/pairs.h"
+#include "collectives/net/session.h"
+
+namespace warpmark::collectives::net {
+namespace {
+
+/// A server in a thread, on a free port of the loopback.
+class Served : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto listener = listen_on({"127.0.0.1", 0});
+    ASSERT_TRUE(listener.ok()) << listener.error().what;
+    client_.server = {"127.0.0.1", port_of(*listener)};
+    client_.token = "secret";
+    thread_ = std::thread([this, socket = std::make_shared<Socket>(std::move(*listener))] {
+      status_ = serve(std::move(*socket), {.token = "secret", .interrupted = &interrupted_});
+    });
+  }
+  void TearDown() override {
+    interrupted_.store(true);
+    if (thread_.joinable()) thread_.join();
+    EXPECT_TRUE(status_.ok());
+  }
+  ClientOptions client_;
+  std::atomic<bool> interrupted_{false};
+  std::thread thread_;
+  Status status_;
+};
+
+TEST_F(Served, throughput_counts_what_arrived_both_ways) {
+  for (const bool reverse : {false, true}) {
+    int ticks = 0;
+    const auto result = measure_throughput(client_, 2, 0.4, reverse, [&](const Second&) { ++ticks; });
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_GT(result->bytes, 0);
+    EXPECT_GT(result->seconds, 0);
+    EXPECT_EQ(result->stream_rates.size(), 2U);
+    EXPECT_EQ(result->peer, "127.0.0.1");
+    EXPECT_GE(ticks, 1);
+  }
+  EXPECT_EQ(interface_of("127.0.0.1"), "lo");
+}
+
+TEST_F(Served, round_trips_are_as_many_as_asked_for) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{100'000}}) {
+    const auto result = measure_latency(client_, bytes, 50, 20);
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_EQ(result->round_trips_s.size(), 50U);
+  }
+}
+
+TEST_F(Served, datagrams_come_back_on_the_loopback) {
+  const auto result = measure_datagrams(client_, 20, 0.002);
+  ASSERT_TRUE(result.ok()) << result.error().what;
+  EXPECT_EQ(result->sent, 20);
+  EXPECT_GE(result->round_trips_s.size(), 1U);
+}
+
+TEST_F(Served, a_wrong_token_is_refused) {
+  client_.token = "guess";
+  const auto result = measure_latency(client_, 1, 10, 5);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::usage);
+  EXPECT_NE(result.error().what.find("wrong token"), std::string::npos);
+}
+
+TEST_F(Served, noise_on_the_port_does_no_harm) {
+  auto socket = connect_to(client_.server, 5);
+  ASSERT_TRUE(socket.ok());
+  EXPECT_TRUE(socket->send_all(std::string("GET / HTTP/1.1\r\n\r\n")).ok());
+  auto other = connect_to(client_.server, 5);
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE(other->send_all(std::string("[1,2]\n")).ok());
+  const auto result = measure_latency(client_, 1, 10, 5);
+  EXPECT_TRUE(result.ok());
+}
+
+TEST(Connecting, to_nobody_says_what_to_do) {
+  auto listener = listen_on({"127.0.0.1", 0});
+  ASSERT_TRUE(listener.ok());
+  const int port = port_of(*listener);
+  { const Socket gone = std::move(*listener); }
+  const auto result = connect_to({"127.0.0.1", port}, 2);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().hint.find("net server"), std::string::npos);
+}
+
+TEST(Addresses, have_hosts_and_ports) {
+  EXPECT_EQ(parse_address("node7", 5)->port, 5);
+  EXPECT_EQ(parse_address("node7:80", 5)->port, 80);
+  EXPECT_EQ(parse_address("[::1]:80", 5)->host, "::1");
+  EXPECT_EQ(parse_address("::1", 5)->host, "::1");
+  EXPECT_FALSE(parse_address("node7:", 5).ok());
+  EXPECT_FALSE(parse_address("node7:port", 5).ok());
+  EXPECT_FALSE(parse_address(":80", 5).ok());
+}
+
+TEST(Jitter, is_the_mean_difference_of_neighbours) {
+  EXPECT_DOUBLE_EQ(jitter({1, 3, 2}), 1.5);
+  EXPECT_DOUBLE_EQ(jitter({1}), 0);
+}
+
+TEST(Interfaces, are_read_and_compared) {
+  const auto root = std::filesystem::path(testing::TempDir()) / "class_net";
+  std::filesystem::remove_all(root);
+  const auto write_interface = [&](const std::string& received) {
+    std::filesystem::create_directories(root / "eth9" / "statistics");
+    EXPECT_TRUE(write_file(root / "eth9" / "mtu", "9000\n").ok());
+    EXPECT_TRUE(write_file(root / "eth9" / "operstate", "up\n").ok());
+    EXPECT_TRUE(write_file(root / "eth9" / "speed", "100000\n").ok());
+    EXPECT_TRUE(write_file(root / "eth9" / "statistics" / "rx_bytes", received + "\n").ok());
+  };
+  write_interface("1000");
+  const auto before = interfaces(root);
+  write_interface("5000");
+  const auto after = interfaces(root);
+  ASSERT_EQ(before.size(), 1U);
+  EXPECT_EQ(before[0].mtu, 9000);
+  EXPECT_DOUBLE_EQ(before[0].speed, 12.5e9);
+  const auto traffic = traffic_between(before, after, 2);
+  ASSERT_EQ(traffic.size(), 1U);
+  EXPECT_DOUBLE_EQ(traffic[0].received, 2000);
+  EXPECT_DOUBLE_EQ(traffic_between(after, before, 2)[0].received, 0) << "a counter that began anew";
+}
+
+TEST(Peers, are_read_from_what_ss_prints) {
+  const std::string text =
+      "ESTAB 0 0 10.0.0.1:5201 10.0.0.2:41234\n"
+      "\t cubic wscale:7,7 rto:204 rtt:1.5/0.7 mss:8948 bytes_sent:1000 bytes_retrans:90 bytes_received:2000 "
+      "retrans:0/3 rcv_rtt:1\n"
+      "ESTAB 0 0 127.0.0.1:22 127.0.0.1:4\n";
+  const auto peers = peers_in(text);
+  ASSERT_EQ(peers.size(), 2U);
+  EXPECT_EQ(peers[0].remote, "10.0.0.2:41234");
+  EXPECT_EQ(peers[0].sent_bytes, 1000U);
+  EXPECT_EQ(peers[0].received_bytes, 2000U);
+  EXPECT_EQ(peers[0].retransmits, 3U);
+  EXPECT_DOUBLE_EQ(peers[0].round_trip_s, 1.5e-3);
+  EXPECT_EQ(peers[1].sent_bytes, 0U);
+  EXPECT_TRUE(peers_in("").empty());
+}
+
+Pairs four_hosts(int slow) {
+  Pairs pairs{{"a", "b", "c", "d"}, {}};
+  for (int a = 0; a < 4; ++a) {
+    for (int b = a + 1; b < 4; ++b) {
+      const bool is_slow = a == slow || b == slow;
+      pairs.results.push_back({a, b, 2e-6, is_slow ? 5e9 : 10e9});
+    }
+  }
+  return pairs;
+}
+
+TEST(SlowHosts, are_those_whose_pairs_are_all_slow) {
+  EXPECT_TRUE(slow_hosts(four_hosts(-1)).empty());
+  const auto slow = slow_hosts(four_hosts(2));
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0].rank, 2);
+  const auto again = pairs_from_json(to_json(four_hosts(2)));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->results.size(), 6U);
+  EXPECT_FALSE(pairs_from_json(Json{{"hosts", 3}}).ok());
+}
+
+}  // namespace
+}  // namespace warpmark::collectives::net

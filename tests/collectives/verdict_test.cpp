@@ -1,0 +1,182 @@
+#include "collectives/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "collectives/launch.h"
+#include "collectives/nccl_table.h"
+#include "collectives/stored.h"
+#include "collectives/sweep.h"
+#include "collectives/tuning.h"
+
+namespace warpmark::collectives {
+namespace {
+
+Row row_of(std::int64_t bytes, double busbw) {
+  Row row{Collective::all_reduce, DataType::f32, ReduceOp::sum, -1, 8, {}, {}, {}};
+  row.counts = counts_of(row.kind, bytes, row.type, row.ranks);
+  Placement place;
+  place.time_s = static_cast<double>(bytes) * 1.75 / busbw;
+  place.samples_s.assign(20, place.time_s);
+  place.rank_s.assign(8, place.time_s);
+  place.wrong = 0;
+  row.out_of_place = place;
+  return row;
+}
+
+Sweep sweep_of(std::vector<Row> rows) {
+  Sweep sweep;
+  sweep.head = Head{"nccl", "NCCL 2.28.3", {}, std::vector<std::string>(8, "node"), 0, {}};
+  sweep.rows = std::move(rows);
+  sweep.complete = true;
+  return sweep;
+}
+
+TEST(Judge, large_sizes_by_the_fabric_and_small_ones_not_at_all) {
+  const Expectation fabric{.fabric = 400e9, .source = "given"};
+  const auto good = judge(sweep_of({row_of(1 << 20, 50e9), row_of(1 << 30, 370e9)}), fabric, {});
+  EXPECT_TRUE(good.passed);
+  EXPECT_EQ(good.sizes[0].verdict, SizeVerdict::not_judged);
+  EXPECT_EQ(good.sizes[1].verdict, SizeVerdict::good);
+  const auto bad = judge(sweep_of({row_of(1 << 20, 50e9), row_of(1 << 30, 360e9)}), fabric, {{"NCCL_IB_DISABLE", "1"}});
+  EXPECT_FALSE(bad.passed);
+  EXPECT_EQ(bad.sizes[1].verdict, SizeVerdict::below);
+  ASSERT_EQ(bad.causes.size(), 4U);
+  EXPECT_NE(bad.causes[0].find("NCCL_DEBUG is not set"), std::string::npos);
+  EXPECT_NE(bad.causes[2].find("NCCL_IB_DISABLE=1"), std::string::npos);
+}
+
+TEST(Judge, by_a_baseline_size_by_size) {
+  Expectation baseline;
+  baseline.baseline[{1 << 20, false}] = 60e9;
+  const auto bad = judge(sweep_of({row_of(1 << 20, 50e9), row_of(1 << 30, 360e9)}), baseline, {});
+  EXPECT_EQ(bad.sizes[0].verdict, SizeVerdict::below);
+  EXPECT_EQ(bad.sizes[1].verdict, SizeVerdict::not_judged);
+}
+
+TEST(Judge, names_the_rank_that_makes_others_wait_and_the_one_with_wrong_data) {
+  auto row = row_of(1 << 20, 1e9);
+  row.out_of_place->skew_s = 2e-3;
+  row.out_of_place->late_rank = 3;
+  row.out_of_place->late_share = 0.95;
+  const auto slow = judge(sweep_of({row}), {}, {});
+  EXPECT_FALSE(slow.passed);
+  ASSERT_EQ(slow.slow.size(), 1U);
+  EXPECT_EQ(slow.slow[0].rank, 3);
+  row.out_of_place->late_share = 0.4;
+  EXPECT_TRUE(judge(sweep_of({row}), {}, {}).passed);
+  row.out_of_place->wrong = 7;
+  row.out_of_place->wrong_ranks = {0, 0, 7, 0, 0, 0, 0, 0};
+  const auto wrong = judge(sweep_of({row}), {}, {});
+  EXPECT_EQ(wrong.wrong_ranks, std::vector<int>{2});
+  EXPECT_FALSE(wrong.passed);
+}
+
+TEST(Nvlink, fabrics_are_what_large_transfers_reach) {
+  EXPECT_NEAR(nvlink_fabric(6, 18), 400e9, 1e9);
+  EXPECT_NEAR(nvlink_fabric(7, 18), 800e9, 1e9);
+  EXPECT_EQ(nvlink_fabric(0, 18), 0);
+}
+
+TEST(Loops, become_times_skew_and_the_late_rank) {
+  std::vector<RankLoop> loops(2);
+  for (int i = 0; i < 10; ++i) {
+    loops[0].each.push_back({i * 1000, 1e-6});
+    loops[1].each.push_back({i * 1000 + 300 - 5000, 1e-6});  // its clock is 5 us behind
+  }
+  loops[0].seconds = 10e-6;
+  loops[1].seconds = 20e-6;
+  const auto place = placement_of_loops(loops, {0, 5000}, RankAverage::mean);
+  EXPECT_NEAR(place.time_s, 1.5e-6, 1e-12);
+  EXPECT_NEAR(place.skew_s, 300e-9, 1e-12);
+  EXPECT_EQ(place.late_rank, 1);
+  EXPECT_EQ(place.late_share, 1);
+  EXPECT_NEAR(placement_of_loops(loops, {0, 5000}, RankAverage::largest).time_s, 2e-6, 1e-12);
+  EXPECT_NEAR(placement_of_loops(loops, {0, 5000}, RankAverage::rank0).time_s, 1e-6, 1e-12);
+}
+
+TEST(Rows, survive_their_way_through_a_pipe) {
+  const auto row = row_of(1 << 20, 1e9);
+  const auto line = message_line("row", to_json(row));
+  const auto message = message_of(std::string_view(line).substr(0, line.size() - 1));
+  ASSERT_TRUE(message);
+  const auto read = row_from_json(*parse_json(message->text, "row"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(nccl_table_row(*read), nccl_table_row(row));
+  EXPECT_FALSE(message_of("Open MPI says something else"));
+  EXPECT_FALSE(row_from_json(Json{{"ranks", "many"}}).ok());
+}
+
+TEST(Launcher, words_fit_the_place) {
+  LaunchPlace place{.is_root = true, .cpus = 4, .cores = 2, .mpirun = "/usr/bin/mpirun", .srun = "/usr/bin/srun"};
+  const auto words = launcher_words({.ranks = 4}, place);
+  ASSERT_TRUE(words.ok());
+  EXPECT_EQ(*words,
+            (std::vector<std::string>{"/usr/bin/mpirun", "-n", "4", "--allow-run-as-root", "--use-hwthread-cpus"}));
+  const auto many = launcher_words({.ranks = 5}, place);
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().kind, ErrorKind::usage);
+  EXPECT_EQ(launcher_words({.ranks = 5, .oversubscribe = true}, place)->back(), "--oversubscribe");
+  place.in_slurm_job = true;
+  EXPECT_EQ(launcher_words({.ranks = 5}, place)->front(), "/usr/bin/srun");
+  EXPECT_EQ(launcher_words({.ranks = 2, .launcher = "mpirun"}, place)->front(), "/usr/bin/mpirun");
+  place.mpirun.clear();
+  const auto none = launcher_words({.ranks = 2, .launcher = "mpirun"}, place);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().kind, ErrorKind::environment);
+}
+
+TEST(StuckError, blames_who_is_silent) {
+  const auto error = stuck_error({{0, "a", "all_reduce"}, {2, "b", "all_reduce"}}, 3, 10);
+  EXPECT_NE(error.what.find("rank 1 does not answer"), std::string::npos) << error.what;
+  EXPECT_NE(stuck_error({{0, "a", "x"}, {1, "b", "x"}}, 2, 10).what.find("no rank got on"), std::string::npos);
+}
+
+TEST(Death, is_read_from_what_launchers_say) {
+  const std::string mpirun =
+      "-----\nmpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).\n-----\n";
+  EXPECT_EQ(death_in(mpirun), "process rank 1 with PID 0 on node vm exited on signal 9 (Killed).");
+  EXPECT_EQ(death_in("srun: error: node7: task 3: Killed\n"), "srun: error: node7: task 3: Killed");
+  EXPECT_EQ(death_in("all is well"), "");
+}
+
+TEST(Combinations, hold_the_default_and_every_product) {
+  const auto all = combinations({"A=1,2", "B=x,y,z"});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 7U);
+  EXPECT_EQ(to_text(all->front()), "default");
+  EXPECT_EQ(to_text(all->back()), "A=2 B=z");
+  EXPECT_FALSE(combinations({"A"}).ok());
+  EXPECT_FALSE(combinations({"A="}).ok());
+}
+
+TEST(Tune, calls_a_gain_certain_only_where_rounds_agree) {
+  const auto measured = [](const Settings& settings, const std::vector<double>& busbw) {
+    Measured one{settings, {}, {}};
+    for (const double value : busbw) one.rounds.push_back(sweep_of({row_of(1 << 20, value)}));
+    return one;
+  };
+  const auto clear = tune({measured({}, {10e9, 10.1e9, 9.9e9}), measured({{"A", "1"}}, {12e9, 12.1e9, 11.9e9})});
+  ASSERT_EQ(clear.sizes.size(), 1U);
+  EXPECT_EQ(clear.sizes[0].best, 1U);
+  EXPECT_TRUE(clear.sizes[0].certain);
+  EXPECT_NEAR(clear.sizes[0].gain, 1.2, 0.01);
+  const auto unclear = tune({measured({}, {10e9, 14e9, 8e9}), measured({{"A", "1"}}, {12e9, 9e9, 13e9})});
+  EXPECT_FALSE(unclear.sizes[0].certain);
+}
+
+TEST(StoredRuns, have_a_series_a_size_and_place) {
+  const auto runs = runs_of({sweep_of({row_of(1 << 20, 1e9)}), sweep_of({row_of(1 << 20, 2e9)})});
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].workload, "all_reduce");
+  EXPECT_EQ(runs[0].metrics[0].round_sizes, (std::vector<std::int64_t>{20, 20}));
+  EXPECT_EQ(runs[0].params.integer("bytes"), 1 << 20);
+  Session session;
+  session.runs = runs;
+  const auto baseline = baseline_of(session, row_of(1 << 20, 1e9));
+  ASSERT_EQ(baseline.size(), 1U);
+  EXPECT_NEAR(baseline.begin()->second, 1.5e9, 0.51e9);
+}
+
+}  // namespace
+}  // namespace warpmark::collectives

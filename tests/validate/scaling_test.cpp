@@ -1,0 +1,113 @@
+#include "validate/scaling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "validate/host_energy.h"
+
+namespace warpmark::validate {
+namespace {
+
+/// Runs of a program with 5 % serial work, in three rounds that drift by 10 %.
+std::vector<ScalingRun> amdahl_runs() {
+  std::vector<ScalingRun> runs;
+  for (int round = 0; round < 3; ++round) {
+    for (const int workers : {1, 2, 4, 8}) {
+      const double drift = 1 + 0.05 * round, noise = 1 + 0.002 * ((round * 7 + workers * 3) % 5 - 2);
+      runs.push_back({.workers = workers, .round = round, .seconds = (0.05 + 0.95 / workers) * drift * noise});
+    }
+  }
+  return runs;
+}
+
+TEST(Scaling, of_a_program_with_a_serial_part_is_graded_and_fitted) {
+  Scaling scaling;
+  scaling.mode = "strong";
+  scaling.worker = "GPU";
+  judge_scaling(amdahl_runs(), scaling);
+  ASSERT_EQ(scaling.points.size(), 4U);
+  EXPECT_NEAR(scaling.points[1].efficiency.value, 1 / 1.05, 0.01);
+  EXPECT_EQ(scaling.points[1].grade, "excellent");
+  EXPECT_NE(scaling.points[1].usual.find("within"), std::string::npos);
+  EXPECT_EQ(scaling.points[3].grade, "good");
+  // Rounds are compared within themselves, so that the drift of 10 % does not widen the interval.
+  ASSERT_TRUE(scaling.points[3].efficiency.interval);
+  EXPECT_LT(scaling.points[3].efficiency.interval->high - scaling.points[3].efficiency.interval->low, 0.03);
+  ASSERT_EQ(scaling.fits.size(), 2U);
+  EXPECT_EQ(scaling.fits[0].law, "Amdahl");
+  EXPECT_NEAR(scaling.fits[0].parameters[0].second.value, 0.05, 0.02);
+  ASSERT_EQ(scaling.forecasts.size(), 12U);
+  EXPECT_EQ(scaling.forecasts[5].workers, 1024);
+  EXPECT_NEAR(scaling.forecasts[5].speed_up.value, 19.6, 8);
+}
+
+TEST(Scaling, with_two_numbers_says_which_law_lacks_points) {
+  Scaling scaling;
+  scaling.mode = "weak";
+  scaling.worker = "rank";
+  judge_scaling({{.workers = 1, .seconds = 1}, {.workers = 2, .seconds = 1.1, .work = 2}}, scaling);
+  EXPECT_EQ(scaling.fits[0].law, "Gustafson");
+  EXPECT_NE(scaling.fits[0].reason.find("not enough points"), std::string::npos);
+  EXPECT_FALSE(scaling.points[1].efficiency.interval);
+  EXPECT_NEAR(scaling.points[1].efficiency.value, 1 / 1.1, 1e-9);
+  EXPECT_EQ(to_json(scaling)["points"].size(), 2U);
+}
+
+TEST(Scaling, names_loading_communication_and_idle_gpus) {
+  Scaling scaling;
+  scaling.mode = "strong";
+  scaling.worker = "GPU";
+  judge_scaling({{.workers = 1, .seconds = 1, .parts = {{"loading", 0.1}, {"communication", 0.0}, {"step", 1.0}}},
+                 {.workers = 2,
+                  .seconds = 0.8,
+                  .parts = {{"loading", 0.2}, {"communication", 0.4}, {"step", 0.8}, {"utilization", 0.7}}}},
+                scaling);
+  ASSERT_EQ(scaling.causes.size(), 3U);
+  EXPECT_NE(scaling.causes[0].find("data loading"), std::string::npos);
+  EXPECT_NE(scaling.causes[1].find("communication: 50"), std::string::npos) << scaling.causes[1];
+  EXPECT_NE(scaling.causes[2].find("utilization: 70"), std::string::npos);
+}
+
+TEST(Scaling, grades_end_where_they_should) {
+  EXPECT_STREQ(efficiency_grade(0.95), "excellent");
+  EXPECT_STREQ(efficiency_grade(0.9), "good");
+  EXPECT_STREQ(efficiency_grade(0.7), "good");
+  EXPECT_STREQ(efficiency_grade(0.5), "moderate");
+  EXPECT_STREQ(efficiency_grade(0.49), "poor");
+}
+
+TEST(Scaling, order_has_every_number_once_a_round) {
+  for (auto round : scaling_order({1, 2, 4}, 10, 3)) {
+    std::sort(round.begin(), round.end());
+    EXPECT_EQ(round, (std::vector<int>{1, 2, 4}));
+  }
+}
+
+TEST(HostEnergy, reads_packages_and_their_wrap) {
+  const auto root = std::filesystem::path(testing::TempDir()) / "powercap";
+  std::filesystem::remove_all(root);
+  const auto write_package = [&](const std::string& name, const std::string& kind, const std::string& energy) {
+    std::filesystem::create_directories(root / name);
+    EXPECT_TRUE(write_file(root / name / "name", kind + "\n").ok());
+    EXPECT_TRUE(write_file(root / name / "energy_uj", energy + "\n").ok());
+    EXPECT_TRUE(write_file(root / name / "max_energy_range_uj", "1000000\n").ok());
+  };
+  write_package("intel-rapl:0", "package-0", "900000");
+  write_package("intel-rapl:0:0", "core", "5");
+  const HostEnergy energy(root);
+  ASSERT_TRUE(energy.available());
+  const auto before = energy.read();
+  write_package("intel-rapl:0", "package-0", "100000");
+  const auto after = energy.read();
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->microjoules.size(), 1U);
+  EXPECT_NEAR(energy.joules(*before, *after), 0.2, 1e-9);
+  EXPECT_FALSE(HostEnergy(root / "nothing").available());
+}
+
+}  // namespace
+}  // namespace warpmark::validate

@@ -1,0 +1,105 @@
+#include "validate/training_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace warpmark::validate {
+namespace {
+
+constexpr TransformerShape kGpt3{96, 12288, 96, 2048, 51200};
+
+TEST(Parameters, are_those_of_the_published_models) {
+  EXPECT_NEAR(parameters_of({24, 2304, 24, 2048, 51200}), 1.7e9, 0.05e9);
+  EXPECT_NEAR(parameters_of(kGpt3), 174.6e9, 0.1e9);
+  EXPECT_NEAR(parameters_of({128, 25600, 160, 2048, 51200}), 1008.0e9, 1e9);
+}
+
+TEST(StateMemory, is_the_table_of_the_zero_paper) {
+  // 7.5e9 parameters on 64 GPUs: 120, 31.4, 16.6 and 1.88 GB.
+  EXPECT_NEAR(state_memory(7.5e9, 0, 64).gpu(), 120e9, 0.1e9);
+  EXPECT_NEAR(state_memory(7.5e9, 1, 64).gpu(), 31.4e9, 0.05e9);
+  EXPECT_NEAR(state_memory(7.5e9, 2, 64).gpu(), 16.6e9, 0.05e9);
+  EXPECT_NEAR(state_memory(7.5e9, 3, 64).gpu(), 1.88e9, 0.01e9);
+  // A trillion on 1024: 15.6 GB.
+  EXPECT_NEAR(state_memory(1e12, 3, 1024).gpu(), 15.6e9, 0.05e9);
+  const auto offloaded = state_memory(1e9, 0, 1, true);
+  EXPECT_EQ(offloaded.gpu(), 4e9);
+  EXPECT_EQ(offloaded.host, 12e9);
+}
+
+TEST(Activations, shrink_as_the_paper_on_recomputation_says) {
+  // 5 a s / h is 80 for GPT-3 and 64 for the model of 530e9: selective recomputation saves 70 % and 65 %.
+  const double gpt3 =
+      layer_activations(kGpt3, 1, 1, Recompute::selective) / layer_activations(kGpt3, 1, 1, Recompute::none);
+  EXPECT_NEAR(1 - gpt3, 0.70, 0.005);
+  const TransformerShape large{105, 20480, 128, 2048, 51200};
+  const double ratio =
+      layer_activations(large, 1, 1, Recompute::selective) / layer_activations(large, 1, 1, Recompute::none);
+  EXPECT_NEAR(1 - ratio, 0.65, 0.005);
+  EXPECT_DOUBLE_EQ(layer_activations(kGpt3, 1, 8, Recompute::none) * 8,
+                   layer_activations(kGpt3, 1, 1, Recompute::none));
+  EXPECT_DOUBLE_EQ(layer_activations(kGpt3, 1, 8, Recompute::full), 2.0 * 2048 * 12288);
+}
+
+TEST(Bubble, is_the_pipelines_fill_and_drain) {
+  EXPECT_DOUBLE_EQ(bubble(1, 8), 0);
+  EXPECT_DOUBLE_EQ(bubble(4, 1), 0.75);
+  EXPECT_DOUBLE_EQ(bubble(4, 12), 0.2);
+}
+
+TEST(TrainingTime, is_that_of_the_published_runs) {
+  // 175e9 parameters, 300e9 tokens on 1024 A100 at 140 TFLOP/s: 34 days; 1e12, 450e9 on 3072 at 163: 84 days.
+  EXPECT_NEAR(training_seconds(175e9, 300e9, 1024, 140e12, true) / 86400, 34, 0.5);
+  EXPECT_NEAR(training_seconds(1e12, 450e9, 3072, 163e12, true) / 86400, 84, 1);
+}
+
+TEST(Gradients, are_as_small_as_compression_makes_them) {
+  EXPECT_DOUBLE_EQ(gradient_bytes(1e9, 1024, Compression::none), 4e9);
+  EXPECT_DOUBLE_EQ(gradient_bytes(1e9, 1024, Compression::half), 2e9);
+  EXPECT_DOUBLE_EQ(gradient_bytes(1e9, 1024, Compression::power_sgd, 4), 4e9 * 8 / 1024);
+}
+
+Cluster nodes_of_a100(int gpus) {
+  Cluster cluster{.gpu = "a100-sxm-80gb", .gpus = gpus, .per_node = 8, .memory_bytes = 80e9, .peak_flops = 312e12};
+  cluster.within = {5e-6, 1 / 250e9};
+  cluster.between = {15e-6, 1 / 25e9};
+  cluster.dollars_per_hour = 2;
+  return cluster;
+}
+
+TEST(Layouts, of_a_large_model_need_splitting_and_are_ranked) {
+  const TrainingJob job{.shape = kGpt3, .batch = 1536, .tokens = 300e9};
+  const auto plans = plan_layouts(job, nodes_of_a100(1024));
+  ASSERT_FALSE(plans.empty());
+  EXPECT_TRUE(plans.front().fits);
+  EXPECT_GT(plans.front().layout.tensor * plans.front().layout.pipeline * plans.front().layout.zero, 1);
+  EXPECT_EQ(plans.front().layout.gpus(), 1024);
+  for (std::size_t i = 1; i < plans.size() && plans[i].fits; ++i) EXPECT_GE(plans[i].step_s, plans[i - 1].step_s);
+  EXPECT_NEAR(plans.front().dollars, plans.front().hours * 1024 * 2, 1);
+  // 174.6e9 parameters in 80 GB: not without splitting them.
+  for (const auto& plan : plans) {
+    const auto& layout = plan.layout;
+    if (layout.tensor == 1 && layout.pipeline == 1 && layout.zero < 3) {
+      EXPECT_FALSE(plan.fits);
+    }
+  }
+}
+
+TEST(Layouts, that_no_gpu_holds_are_still_listed_smallest_first) {
+  const TrainingJob job{.shape = kGpt3, .batch = 8, .tokens = 1e9};
+  const auto plans = plan_layouts(job, nodes_of_a100(8));
+  ASSERT_GT(plans.size(), 1U);
+  EXPECT_FALSE(plans.front().fits);
+  EXPECT_LE(plans[0].memory.gpu(), plans[1].memory.gpu());
+}
+
+TEST(DataParallel, exposes_what_the_backward_pass_does_not_hide) {
+  const DataParallelJob job{.step_s = 0.1, .gradient_bytes = 1e9, .overlap = 0.6};
+  const auto hidden = data_parallel_step(job, 0.02, 0.001);
+  EXPECT_NEAR(hidden.exposed_s, 0.001, 1e-12);  // the last bucket
+  const auto exposed = data_parallel_step(job, 0.1, 0.001);
+  EXPECT_NEAR(exposed.exposed_s, 0.06, 1e-12);
+  EXPECT_NEAR(exposed.efficiency, 0.1 / 0.16, 1e-12);
+}
+
+}  // namespace
+}  // namespace warpmark::validate
