@@ -26,6 +26,7 @@ namespace warpmark::apps {
 #define WARPMARK_VERBS(X) \
   X(run)                  \
   X(compare)              \
+  X(optimize)             \
   X(check)                \
   X(matrix)               \
   X(trend)                \

@@ -87,7 +87,21 @@ struct HeatMap {
   std::vector<std::vector<Square>> squares;  ///< by row, then column
 };
 
-using Block = std::variant<Paragraph, Table, Plot, Distribution, HeatMap>;
+/// Bars of which each begins where the one before ended: how a sum came about.
+struct Waterfall {
+  std::string title;
+  std::string unit;  ///< of the numbers
+  struct Bar {
+    std::string name;
+    double from = 0;
+    double to = 0;
+    std::string text;  ///< what stands beside it
+    Tone tone = Tone::plain;
+  };
+  std::vector<Bar> bars;
+};
+
+using Block = std::variant<Paragraph, Table, Plot, Distribution, HeatMap, Waterfall>;
 
 struct Section {
   std::string heading;

@@ -105,4 +105,16 @@ Table table_of(const HeatMap& map) {
   return table;
 }
 
+Table table_of(const Waterfall& waterfall) {
+  double most = 0;
+  for (const auto& bar : waterfall.bars) most = std::max({most, bar.from, bar.to});
+  Table table{{{"step"}, {waterfall.unit, Align::right}, {"change"}}, {}};
+  for (const auto& bar : waterfall.bars) {
+    Cell amount{format_quantity(bar.to, waterfall.unit), bar.tone};
+    if (most > 0) amount.share = bar.to / most;
+    table.rows.push_back({{bar.name}, std::move(amount), {bar.text}});
+  }
+  return table;
+}
+
 }  // namespace warpmark::report

@@ -31,4 +31,7 @@ namespace warpmark::report {
 /// The numbers, without colours; marked ones have a star.
 [[nodiscard]] Table table_of(const HeatMap& map);
 
+/// name | what it left, as a bar | text.
+[[nodiscard]] Table table_of(const Waterfall& waterfall);
+
 }  // namespace warpmark::report

@@ -21,6 +21,9 @@ namespace warpmark::report {
 /// Squares shaded by the logarithm of their value (by the value where one is not above 0), with its text.
 [[nodiscard]] std::string render_svg(const HeatMap& map);
 
+/// A row a bar from where the last one ended, joined by thin lines, with its text.
+[[nodiscard]] std::string render_svg(const Waterfall& waterfall);
+
 /// & < > " ' as entities; control characters and bytes that are not UTF-8, which XML forbids, as U+FFFD.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 

@@ -88,6 +88,7 @@ void write_figure(std::string& out, const Drawing& drawing) {
 
 void write(std::string& out, const Plot& plot) { write_figure(out, plot); }
 void write(std::string& out, const Distribution& distribution) { write_figure(out, distribution); }
+void write(std::string& out, const Waterfall& waterfall) { write_figure(out, waterfall); }
 void write(std::string& out, const HeatMap& map) {
   const std::string framed = has_marks(map) ? "; framed: " + map.mark : "";
   write_figure(out, map, map.title + framed + "; the stronger the colour, the larger the value");

@@ -74,6 +74,11 @@ void write_markdown(std::string& out, const HeatMap& map) {
   write_markdown(out, table_of(map));
 }
 
+void write_markdown(std::string& out, const Waterfall& waterfall) {
+  out += "**" + escape_markdown(waterfall.title) + "**\n\n";
+  write_markdown(out, table_of(waterfall));
+}
+
 }  // namespace
 
 std::string render_markdown(const Report& report) {

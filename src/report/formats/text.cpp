@@ -90,6 +90,11 @@ class TextWriter {
     write(table_of(map));
   }
 
+  void write(const Waterfall& waterfall) {
+    wrapped(waterfall.title, Tone::plain);
+    write(table_of(waterfall));
+  }
+
   const RenderOptions& options_;
   std::string out_;
 };

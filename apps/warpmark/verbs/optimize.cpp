@@ -1,0 +1,205 @@
+// Finds and proves what makes a program faster.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "optimize/job.h"
+#include "optimize/plan.h"
+#include "optimize/search.h"
+#include "report/draw/svg.h"
+#include "report/formats/html.h"
+#include "report/journey.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/optimize_calibration.h"
+#include "warpmark/verbs/optimize_plan.h"
+#include "warpmark/verbs/optimize_request.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kOptimizeOptions[] = {
+    {"--apply", "PLAN", "run the program with the settings of a plan.yaml, and measure nothing", false, "<files>"},
+    {"--prove", "PLAN", "measure the settings of a plan.yaml against the original, and search nothing", false,
+     "<files>"},
+    {"--list-knobs", "", "look at the program once, and tell what could be changed, and why not the rest"},
+    {"--try", "KNOB=VALUE", "try this setting whatever is foretold of it", true},
+    {"--only", "KNOBS", "these knobs alone; names or globs, separated by commas", true},
+    {"--skip", "KNOBS", "not these knobs", true},
+    {"--knob", "NAME=TEXT",
+     "a knob of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'", true},
+    {"--knobs", "FILE", "knobs of yours from a file (optimize.yaml)", false, "<files>"},
+    {"--try-patch", "FILE", "a change of the program (unified diff), tried in a copy of this folder", false, "<files>"},
+    {"--asked-only", "", "try nothing but what --try, --knob, --knobs and --try-patch name"},
+    {"--copy", "", "run the program in copies of this folder, so that it finds and leaves nothing here"},
+    {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
+    {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},
+    {"--rounds", "N", "most rounds of a test; each runs the program twice (default 12)"},
+    {"--loss-margin", "RATIO", "by how much the mean loss may differ beyond the noise (default 2%)"},
+    {"--steps", "N", "steps that are measured in a run (default: as many as take --window)"},
+    {"--window", "TIME", "time that is measured in a run (default 5s)"},
+    {"--train-steps", "N", "steps of the real training: the start and compiling are spread over them"},
+    {"--budget", "TIME", "most time for all runs; the same command goes on later"},
+    {"--budget-money", "AMOUNT", "most money for all runs, at --price"},
+    {"--price", "AMOUNT", "what an hour of the machine costs"},
+    {"--timeout", "TIME", "most time for one run (default 30m)"},
+    {"--shell", "", "run the command with /bin/sh -c"},
+    {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
+    {"--fresh", "", "start anew even if an interrupted search could go on"},
+    {"--json", "FILE", "write the journey as JSON (warpmark.journey/1)", false, "<files>"},
+    {"--out", "DIR", "write journey.json, report.md, report.html, waterfall.svg, plan.yaml and job.yaml", false,
+     "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not keep foretold and measured gains in the database"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+};
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(Context& context) : context_(context) {}
+  void clear() {
+    if (context_.err_is_terminal) context_.err << "\r\x1b[K" << std::flush;
+  }
+  void runs(std::int64_t count, const std::string& what) {
+    if (!context_.err_is_terminal) return;
+    const auto text = fmt::format("run {}: {}", count, what);
+    clear();
+    context_.err << text.substr(0, static_cast<std::size_t>(std::max(20, context_.width - 1))) << std::flush;
+  }
+  void said(const std::string& text) {
+    clear();
+    context_.err << text << '\n' << std::flush;
+  }
+
+ private:
+  Context& context_;
+};
+
+Status write_journey_files(const ParsedOptions& options, const Journey& journey, const OptimizeRequest& request,
+                           const Shown& shown) {
+  WM_TRY(write_report(options, "journey", shown));
+  if (!options.has("--out")) return {};
+  const std::filesystem::path folder = options.get("--out");
+  WM_TRY(write_file(folder / "plan.yaml", optimize::plan_yaml(journey, request.program.user_knobs)));
+  WM_ASSIGN(const auto job, optimize::job_yaml(journey, request.program));
+  WM_TRY(write_file(folder / "job.yaml", job));
+  return write_file(folder / "waterfall.svg",
+                    report::standalone_svg(report::render_svg(report::waterfall_of(journey))));
+}
+
+void warn_of_writing(Context& context, const OptimizeRequest& request) {
+  if (!request.places.original.empty()) return;
+  context.err
+      << "the program runs many times in this folder, where it may write and find its own files; --copy runs it "
+         "in copies\n";
+}
+
+Result<Journey> make_journey(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
+  WM_ASSIGN(auto journal,
+            optimize::TrialJournal::open(request.journal.string(), request.identity, options.has("--fresh")));
+  if (journal.known() > 0)
+    context.err << fmt::format("going on after {} runs of an interrupted search\n", journal.known());
+  optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
+  ProgressLine line(context);
+  runs.progress = [&](const std::string& what) { line.runs(runs.count() + 1, what); };
+  request.options.log = [&](const std::string& text) { line.said(text); };
+  set_grace(5);
+  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  const std::string started = format_utc(wall_clock_s());
+  auto journey = options.has("--prove") ? prove_journey(options, runs, request)
+                                        : optimize::optimize_program(runs, request.options);
+  set_last_words("\n", "");
+  line.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(request.places.scratch, ignored);
+  if (!request.program.directory.empty()) std::filesystem::remove_all(request.program.directory, ignored);
+  if (!journey.ok()) return journey;
+  journey->id = hash_of(request.identity + started);
+  journey->started = started;
+  journey->command = command_line_of(context);
+  journey->machine = device::machine_facts();
+  journey->build = build_info();
+  if (options.has("--price")) {
+    WM_ASSIGN(journey->price_per_hour, parse_number(options.get("--price")));
+  }
+  if (journey->complete) WM_TRY(journal.complete());
+  return journey;
+}
+
+Result<int> run_optimize(Context& context, const ParsedOptions& options) {
+  const bool has_command = !command_after_dashes(context.words).empty();
+  if (!has_command && options.positionals() == std::vector<std::string>{"calibration"}) {
+    return show_calibration(context, options);
+  }
+  if (options.has("--apply")) return apply_plan(context, options);
+  WM_TRY(check_outputs(options));
+  WM_ASSIGN(auto request, optimize_request_of(context, options));
+  if (options.has("--list-knobs")) return list_knobs(context, options, request);
+  warn_of_writing(context, request);
+  auto journey = make_journey(context, options, request);
+  if (!journey.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return journey.error();
+  }
+  const Shown shown{[&] { return to_json(*journey); }, report::build_report(*journey)};
+  context.out << rendered(shown, request.format, render_options(context));
+  context.out.flush();
+  WM_TRY(write_journey_files(options, *journey, request, shown));
+  if (context.interrupted) return kInterrupted;
+  if (!options.has("--no-store") && journey->complete) WM_TRY(store_journey(context, options, *journey));
+  return optimize::outcome_code(*journey);
+}
+
+}  // namespace
+
+extern const Command optimize_command{
+    .id = "optimize",
+    .summary = "find, prove and keep what makes a program faster",
+    .details =
+        "Runs a training or inference program of PyTorch as it is, tells where its steps lose time, and tries what "
+        "could "
+        "help: workers of the loader, precision, memory format, compiling, fused optimizers, threads, and knobs of "
+        "yours. "
+        "Nothing in the program is changed: a hook that Python loads at its start puts the settings on, proves that "
+        "they "
+        "were in force, and reports steps and losses.\n"
+        "\n"
+        "What is kept is proven: A/B tests of fresh processes in random order, the same losses or outputs within what "
+        "repeated runs differ by, each kept setting once more without it, and in the end the original against the "
+        "whole. "
+        "docs/optimize.md tells the methods and lists the knobs.\n"
+        "\n"
+        "A program that is not Python, or has no steps, is measured by its whole run, with the knobs that you declare. "
+        "An "
+        "interrupted search goes on when the same command is given again.\n"
+        "\n"
+        "`warpmark optimize calibration` shows how good the foretold gains were on this machine.\n"
+        "\n"
+        "Exit code 0: something was gained, or nothing is to be gained; 1: a knob that you named did not hold; 3: "
+        "undecided; 4: a knob that you named changes the answers; 5: no valid measurement. With --apply it is the "
+        "program's own.",
+    .options = kOptimizeOptions,
+    .positional = {"calibration", "how good the foretold gains were; or -- CMD", true, "calibration"},
+    .examples =
+        "warpmark optimize -- python train.py --epochs 1\n"
+        "warpmark optimize --list-knobs -- python train.py\n"
+        "warpmark optimize --out gains --knob batch='--batch-size {64,128} semantic' -- python train.py\n"
+        "warpmark optimize --apply gains/plan.yaml -- python train.py",
+    .run = run_optimize,
+};
+
+}  // namespace warpmark::apps

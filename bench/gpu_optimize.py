@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+"""Small GPU programs with one flaw or a few each, and a trial of the knobs on them.
+
+    python3 bench/gpu_optimize.py                       # probe: every program with each knob alone, and cured by hand
+    python3 bench/gpu_optimize.py --full WARPMARK NAME  # the whole search by `warpmark optimize` on some programs
+    python3 bench/gpu_optimize.py --program NAME        # one program as users run it (--cured: mended by hand)
+
+The probe needs no warpmark, only src/workers/hook: it shows for each knob whether it was in force, the time of a step
+beside that of the original, and the losses. It stops at --minutes (default 9) and prints its tables last.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOOK = os.path.join(HERE, "..", "src", "workers", "hook")
+STEPS = 60
+
+
+# Programs. Each makes a model and steps; `cured` is what a person would write.
+
+
+def train(model, batches, loss_of, optimizer, cast=None, each=None):
+    import torch
+
+    for number, batch in enumerate(batches):
+        optimizer.zero_grad()
+        if cast is not None:
+            with torch.autocast("cuda", dtype=cast):
+                out = model(batch[0])
+            out = out.float()
+        else:
+            out = model(batch[0])
+        loss = loss_of(out, batch[1])
+        loss.backward()
+        optimizer.step()
+        if each is not None:
+            each(number)
+    print("loss %.4f" % loss.item())
+
+
+def slow_loader(cured):
+    """Samples are decoded on the host, one after another, in the process that trains."""
+    import torch
+    from torch import nn
+
+    class Photos(torch.utils.data.Dataset):
+        def __len__(self):
+            return 64 * STEPS * 2
+
+        def __getitem__(self, index):
+            generator = torch.Generator().manual_seed(index)
+            photo = torch.randn(3, 64, 64, generator=generator)
+            for _ in range(3):
+                photo = torch.nn.functional.avg_pool2d(photo[None], 3, 1, 1)[0]
+            return photo, index % 10
+
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 64, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10)
+    ).cuda()
+    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if cured else 0, pin_memory=cured)
+    batches = ((x.cuda(), y.cuda()) for x, y in loader)
+    train(model, batches, nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=0.01))
+
+
+def encoder(layers, width, tokens, batch, cured_cast, cured_compile=None, fused=False):
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
+    model = nn.Sequential(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(width, 64)).cuda()
+    if cured_compile:
+        model.compile(mode=cured_compile)
+    data = [
+        (torch.randn(batch, tokens, width, device="cuda"), torch.randint(64, (batch * tokens,), device="cuda"))
+        for _ in range(4)
+    ]
+    loss = nn.CrossEntropyLoss()
+    optimizer = (
+        torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+        if fused
+        else torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
+    )
+    train(
+        model,
+        (data[i % 4] for i in range(STEPS * 4)),
+        lambda out, y: loss(out.reshape(-1, 64), y),
+        optimizer,
+        cured_cast,
+    )
+
+
+def f32_encoder(cured):
+    """Matrix products of f32."""
+    import torch
+
+    encoder(6, 768, 256, 16, torch.bfloat16 if cured else None, fused=cured)
+
+
+def small_encoder(cured):
+    """Launches: many small kernels."""
+    encoder(12, 128, 32, 4, None, "reduce-overhead" if cured else None, fused=cured)
+
+
+def loop_optimizer(cured):
+    """An optimizer that steps each of many parameters alone."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        *[nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256)) for _ in range(100)], nn.Linear(256, 10)
+    ).cuda()
+    arguments = {"fused": True} if cured else {"foreach": False}
+    data = [(torch.randn(256, 256, device="cuda"), torch.randint(10, (256,), device="cuda")) for _ in range(4)]
+    train(
+        model,
+        (data[i % 4] for i in range(STEPS * 4)),
+        nn.CrossEntropyLoss(),
+        torch.optim.AdamW(model.parameters(), lr=1e-4, **arguments),
+    )
+
+
+def convnet(channels, cured):
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    parts, before = [], 3
+    for width in channels:
+        parts += [nn.Conv2d(before, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2)]
+        before = width
+    model = nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, 10)).cuda()
+    return model.to(memory_format=torch.channels_last) if cured else model
+
+
+def f32_convnet(cured):
+    """Convolutions of f32, channels first."""
+    import torch
+    from torch import nn
+
+    model = convnet((64, 128, 256, 512), cured)
+    form = torch.channels_last if cured else torch.contiguous_format
+    data = [
+        (torch.randn(64, 3, 128, 128, device="cuda").to(memory_format=form), torch.randint(10, (64,), device="cuda"))
+        for _ in range(4)
+    ]
+    torch.backends.cudnn.benchmark = cured
+    train(
+        model,
+        (data[i % 4] for i in range(STEPS * 4)),
+        nn.CrossEntropyLoss(),
+        torch.optim.SGD(model.parameters(), lr=0.01),
+        torch.bfloat16 if cured else None,
+    )
+
+
+def f32_inference(cured):
+    """Inference in f32, channels first."""
+    import torch
+
+    model = convnet((64, 128, 256, 512), cured).eval()
+    data = [torch.randn(64, 3, 128, 128, device="cuda") for _ in range(4)]
+    with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16, enabled=cured):
+        for i in range(STEPS * 4):
+            x = data[i % 4]
+            out = model(x.to(memory_format=torch.channels_last) if cured else x)
+    print("sum %.3f" % out.float().sum().item())
+
+
+def empties_cache(cured):
+    """empty_cache in the loop."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(*[nn.Linear(2048, 2048) for _ in range(6)], nn.Linear(2048, 10)).cuda()
+    data = [(torch.randn(512, 2048, device="cuda"), torch.randint(10, (512,), device="cuda")) for _ in range(4)]
+    train(
+        model,
+        (data[i % 4] for i in range(STEPS * 4)),
+        nn.CrossEntropyLoss(),
+        torch.optim.SGD(model.parameters(), lr=0.001),
+        each=None if cured else lambda n: torch.cuda.empty_cache(),
+    )
+
+
+def f32_products(cured):
+    """Large matrix products of f32 without TF32."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    if cured:
+        torch.set_float32_matmul_precision("high")
+    model = nn.Sequential(*[nn.Linear(4096, 4096) for _ in range(4)], nn.Linear(4096, 10)).cuda()
+    data = [(torch.randn(2048, 4096, device="cuda"), torch.randint(10, (2048,), device="cuda")) for _ in range(4)]
+    train(
+        model,
+        (data[i % 4] for i in range(STEPS * 4)),
+        nn.CrossEntropyLoss(),
+        torch.optim.SGD(model.parameters(), lr=0.001),
+    )
+
+
+def eager_gpt(cured):
+    """A model of transformers with eager attention."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    config = GPT2Config(
+        n_layer=6, n_embd=768, n_head=12, n_positions=1024, vocab_size=8192, attn_pdrop=0, resid_pdrop=0, embd_pdrop=0
+    )
+    config._attn_implementation = "sdpa" if cured else "eager"
+    model = GPT2LMHeadModel(config).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=cured)
+    data = [torch.randint(8192, (4, 1024), device="cuda") for _ in range(4)]
+    for i in range(STEPS * 2):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=cured):
+            loss = model(data[i % 4], labels=data[i % 4]).loss
+        loss.backward()
+        optimizer.step()
+    print("loss %.4f" % loss.item())
+
+
+def healthy(cured):
+    """Nothing to gain: bf16, fused, channels last."""
+    f32_convnet(True)
+
+
+def resets_flags(cured):
+    """A trap: the program sets its flags in each step, and batches change their size."""
+    import torch
+    from torch import nn
+
+    model = convnet((32, 64), False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for i in range(STEPS * 4):
+        torch.backends.cudnn.benchmark = False
+        size = 64 + 8 * (i % 7)
+        x, y = torch.randn(16, 3, size, size, device="cuda"), torch.randint(10, (16,), device="cuda")
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+    print("loss %.4f" % loss.item())
+
+
+PROGRAMS = {
+    "slow_loader": (slow_loader, ["loader.workers=8", "loader.pin_memory=on"]),
+    "f32_encoder": (f32_encoder, ["precision.autocast=bf16", "optimizer.implementation=fused", "compile=default"]),
+    "small_encoder": (small_encoder, ["compile=reduce-overhead", "compile=default", "optimizer.implementation=fused"]),
+    "loop_optimizer": (loop_optimizer, ["optimizer.implementation=fused", "compile=default"]),
+    "f32_convnet": (
+        f32_convnet,
+        [
+            "channels_last=on",
+            "precision.autocast=bf16",
+            "cudnn.benchmark=on",
+            "channels_last=on precision.autocast=bf16",
+        ],
+    ),
+    "f32_inference": (f32_inference, ["precision.inference=bf16", "channels_last=on precision.inference=fp16"]),
+    "empties_cache": (empties_cache, ["memory.no_empty_cache=on"]),
+    "f32_products": (f32_products, ["env.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1", "precision.autocast=bf16"]),
+    "eager_gpt": (eager_gpt, ["attention.sdpa=on", "compile=default"]),
+    "healthy": (healthy, ["channels_last=on", "precision.autocast=bf16"]),
+    "resets_flags": (resets_flags, ["cudnn.benchmark=on", "compile=default"]),
+}
+
+
+# The probe
+
+
+def report_of(folder):
+    merged = {"knobs": [], "faults": []}
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".jsonl"):
+            continue
+        for line in open(os.path.join(folder, name)):
+            entry = json.loads(line)
+            kind = entry.pop("k")
+            if kind == "knob":
+                merged["knobs"].append(entry)
+            elif kind == "fault":
+                merged["faults"].append("%s: %s" % (entry["where"], entry["what"]))
+            elif kind in ("window", "loss", "outputs", "memory", "end"):
+                merged[kind] = entry
+    return merged
+
+
+def hooked(name, settings, cured=False):
+    with tempfile.TemporaryDirectory() as folder:
+        knobs = dict(s.split("=", 1) for s in settings.split()) if settings else {}
+        plan = {"version": 1, "knobs": knobs, "warmup_steps": 8, "window_steps": STEPS, "stop": True, "seed": 1}
+        with open(os.path.join(folder, "plan.json"), "w") as file:
+            json.dump(plan, file)
+        variables = dict(
+            os.environ, PYTHONPATH=HOOK, WARPMARK_HOOK=os.path.join(folder, "plan.json"), WARPMARK_HOOK_REPORT=folder
+        )
+        variables.update({k[4:]: v for k, v in knobs.items() if k.startswith("env.")})
+        begin = time.time()
+        command = [sys.executable, os.path.abspath(__file__), "--program", name] + (["--cured"] if cured else [])
+        try:
+            done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+            failure = (
+                "" if done.returncode == 0 else "exit %d: %s" % (done.returncode, done.stderr.strip().splitlines()[-1:])
+            )
+        except subprocess.TimeoutExpired:
+            failure = "timed out"
+        report = report_of(folder)
+        report["failure"], report["wall"] = failure, time.time() - begin
+        return report
+
+
+def step_s(report):
+    window = report.get("window")
+    return window["seconds"] / window["steps"] if window else float("nan")
+
+
+def row_of(label, report, base):
+    losses = [v for v in report.get("loss", {}).get("values", []) if v is not None]
+    force = ", ".join(
+        "%s%s" % ("yes" if k["in_force"] else "NO", " (%s)" % k["said"] if k["said"] else "") for k in report["knobs"]
+    )
+    memory = report.get("memory", {}).get("reserved", 0) / 2**30
+    text = "  %-44s %9.3f ms  %5.2fx  start %5.1f s  %5.2f GiB  loss %-9s in force: %s" % (
+        label,
+        step_s(report) * 1e3,
+        base / step_s(report),
+        report.get("window", {}).get("before", 0),
+        memory,
+        "%.5f" % losses[-1] if losses else "-",
+        force or "-",
+    )
+    for problem in [report["failure"]] + report["faults"]:
+        if problem:
+            text += "\n      ! " + problem
+    return text
+
+
+def probe(names, minutes):
+    begin, lines = time.time(), []
+    for name in names:
+        if time.time() - begin > minutes * 60:
+            lines.append("%s: no time left" % name)
+            continue
+        function, knobs = PROGRAMS[name]
+        original = hooked(name, "")
+        base = step_s(original)
+        lines.append("%s: %s" % (name, function.__doc__.strip()))
+        lines.append(row_of("original", original, base))
+        lines.append(row_of("original again", hooked(name, ""), base))
+        for settings in knobs:
+            if time.time() - begin > minutes * 60:
+                break
+            lines.append(row_of(settings, hooked(name, settings), base))
+        lines.append(row_of("cured by hand", hooked(name, "", cured=True), base))
+        print("%s done after %.0f s" % (name, time.time() - begin), flush=True)
+    print("\n".join(lines))
+
+
+def full(warpmark, names, minutes):
+    begin, lines = time.time(), []
+    for name in names:
+        left = minutes * 60 - (time.time() - begin)
+        if left < 30:
+            lines.append("%s: no time left" % name)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "journey.json")
+            command = [
+                warpmark,
+                "optimize",
+                "--window",
+                "2s",
+                "--rounds",
+                "10",
+                "--effect",
+                "3%",
+                "--alpha",
+                "0.1",
+                "--budget",
+                "%ds" % left,
+                "--json",
+                path,
+                "--no-store",
+                "--db",
+                os.path.join(folder, "w.db"),
+                "--",
+                sys.executable,
+                os.path.abspath(__file__),
+                "--program",
+                name,
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=left + 60)
+            lines.append("%s: exit %d" % (name, done.returncode))
+            lines.append(done.stderr.strip())
+            if os.path.exists(path):
+                journey = json.load(open(path))
+                lines.append(
+                    "  %s; %s; %d runs in %.0f s"
+                    % (journey["verdict"], journey["plan"], journey["cost"]["runs"], journey["cost"]["seconds"])
+                )
+        cured = hooked(name, "", cured=True)
+        lines.append("  cured by hand: %.2fx" % (step_s(hooked(name, "")) / step_s(cured)))
+        print("%s done after %.0f s" % (name, time.time() - begin), flush=True)
+    print("\n".join(lines))
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("names", nargs="*")
+    options.add_argument("--program")
+    options.add_argument("--cured", action="store_true")
+    options.add_argument("--full", metavar="WARPMARK")
+    options.add_argument("--minutes", type=float, default=9)
+    given = options.parse_args()
+    if given.program:
+        return PROGRAMS[given.program][0](given.cured)
+    names = given.names or list(PROGRAMS)
+    if given.full:
+        return full(given.full, names, given.minutes)
+    return probe(names, given.minutes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+// Journey: how a program became faster, step by step: what was tried, what was kept and why the rest was not, each with
+// what was foretold and what was measured. JSON: "warpmark.journey/1" (docs/schema/journey.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "model/machine.h"
+#include "model/metric.h"
+#include "model/run.h"
+
+namespace warpmark {
+
+inline constexpr const char* kJourneySchema = "warpmark.journey/1";
+
+/// What became of one setting of one knob.
+enum class TrialOutcome {
+  kept,       ///< proven faster, and as right as before: part of the plan
+  rejected,   ///< its answers are not the same: however fast, it is no gain
+  slower,     ///< no faster, or slower
+  failed,     ///< it did not run to its end, or was not in force
+  undecided,  ///< the runs cannot tell
+};
+[[nodiscard]] const char* name_of(TrialOutcome outcome);
+
+/// A speed-up factor: above 1 is faster.
+struct SpeedUp {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+  double confidence = 0.95;
+};
+
+/// What was foretold of a knob, and by what.
+struct Prediction {
+  double low = 1;
+  double high = 1;
+  std::string method;
+};
+
+/// Whether a candidate's answers were the same.
+struct AnswerCheck {
+  std::string kind;       ///< "losses", "outputs", "command", "none"
+  double difference = 0;  ///< the largest that was judged, as a ratio
+  double allowed = 0;
+  std::string text;  ///< a sentence with the numbers
+};
+
+/// One setting that was tried on top of the best so far.
+struct JourneyStep {
+  std::string knob;
+  std::string value;
+  std::string title;     ///< what it changes, a few words
+  std::string numerics;  ///< "exact", "rounding", "random_streams", "precision", "semantic"
+  TrialOutcome outcome = TrialOutcome::undecided;
+  std::string reason;
+  bool asked = false;  ///< the user named the knob
+  std::optional<Prediction> predicted;
+  std::optional<SpeedUp> measured;    ///< against the best without it: of a kept one the fresh confirmation
+  std::optional<SpeedUp> found;       ///< of the rounds that chose it
+  std::optional<SpeedUp> cumulative;  ///< of all kept so far: the product of what was found on the way
+  AnswerCheck answers;
+  std::optional<double> memory_bytes;        ///< most memory with it, of the GPU where there is one, and ...
+  std::optional<double> memory_saved_bytes;  ///< ... how much less than before it
+  double cost_s = 0;                         ///< time spent on it
+  std::int64_t runs = 0;
+  std::vector<double> times_before_s;  ///< raw samples, one a round: seconds a sample (or a step) without it ...
+  std::vector<double> times_with_s;    ///< ... and with it
+};
+
+/// What cannot be put on from outside: for a person to do.
+struct JourneyAdvice {
+  std::string where;  ///< FILE:LINE; may be empty
+  std::string text;
+  std::string code;
+  std::optional<Prediction> predicted;  ///< not proven
+};
+
+struct JourneyState {
+  double seconds_per_step = 0;
+  std::optional<double> samples_per_s;
+  double spread = 0;  ///< of repeated runs: standard deviation of the logarithm
+  std::int64_t steps = 0;
+  double start_s = 0;  ///< from the import of torch to the first measured step
+  std::optional<double> memory_bytes;
+  std::vector<std::pair<std::string, double>> phases;  ///< shares of a step: data, forward, backward, optimizer, rest
+};
+
+struct Journey {
+  std::string id;
+  std::string started;  ///< UTC
+  std::string command;
+  std::string program;        ///< the command that was optimized
+  std::string unit = "step";  ///< what times are of: "sample", "step" or "run"
+  std::string torch;
+  std::string device;
+  JourneyState baseline;
+  std::optional<JourneyState> optimized;
+  std::vector<JourneyStep> steps;      ///< in the order tried
+  std::vector<std::string> decisions;  ///< the log: each decision with its reason
+  std::vector<JourneyAdvice> advice;
+  std::vector<std::pair<std::string, std::string>> plan;  ///< the kept settings
+  std::optional<SpeedUp> measured_speedup;                ///< of the final plan against the original, in fresh runs
+  std::vector<double> times_original_s;                   ///< raw samples of that
+  std::vector<double> times_optimized_s;
+  std::optional<double> interaction;  ///< measured over the product of the single confirmations
+  double spent_s = 0;
+  std::int64_t runs = 0;
+  std::optional<double> price_per_hour;
+  std::string stopped_because;
+  bool complete = false;
+  std::string verdict;  ///< one sentence
+  Machine machine;
+  Build build;
+};
+
+/// A summary for programs beside the steps: optimizations_applied, measured_speedup, memory_saved, new_config. Written
+/// only.
+[[nodiscard]] Json to_json(const Journey& journey);
+
+}  // namespace warpmark

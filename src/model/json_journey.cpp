@@ -1,0 +1,123 @@
+// Journey as JSON, "warpmark.journey/1". Written only.
+#include "base/json.h"
+#include "model/journey.h"
+#include "model/json/json.h"
+#include "model/json/json_fields.h"
+
+namespace warpmark {
+namespace {
+
+Json speedup_json(const SpeedUp& speedup) {
+  return {{"ratio", finite(speedup.ratio)},
+          {"low", finite(speedup.low)},
+          {"high", finite(speedup.high)},
+          {"confidence", finite(speedup.confidence)}};
+}
+
+Json prediction_json(const Prediction& prediction) {
+  Json json{{"low", finite(prediction.low)}, {"high", finite(prediction.high)}};
+  put_text(json, "method", prediction.method);
+  return json;
+}
+
+Json step_json(const JourneyStep& step) {
+  Json json{{"knob", step.knob},
+            {"value", step.value},
+            {"title", step.title},
+            {"numerics", step.numerics},
+            {"outcome", name_of(step.outcome)},
+            {"reason", step.reason},
+            {"asked", step.asked}};
+  if (step.predicted) json["predicted"] = prediction_json(*step.predicted);
+  if (step.measured) json["measured"] = speedup_json(*step.measured);
+  if (step.found) json["found"] = speedup_json(*step.found);
+  if (step.cumulative) json["cumulative"] = speedup_json(*step.cumulative);
+  Json loss{{"kind", step.answers.kind},
+            {"difference", finite(step.answers.difference)},
+            {"allowed", finite(step.answers.allowed)}};
+  put_text(loss, "text", step.answers.text);
+  json["loss"] = loss;
+  Json memory = Json::object();
+  put_optional(memory, "bytes", step.memory_bytes);
+  put_optional(memory, "saved_bytes", step.memory_saved_bytes);
+  json["memory"] = memory;
+  json["cost"] = {{"seconds", finite(step.cost_s)}, {"runs", step.runs}};
+  json["samples"] = {{"without_s", step.times_before_s}, {"with_s", step.times_with_s}};
+  return json;
+}
+
+Json state_json(const JourneyState& state) {
+  Json json{{"seconds_per_step", finite(state.seconds_per_step)},
+            {"spread", finite(state.spread)},
+            {"steps", state.steps},
+            {"start_s", finite(state.start_s)}};
+  put_optional(json, "samples_per_s", state.samples_per_s);
+  put_optional(json, "memory_bytes", state.memory_bytes);
+  Json phases = Json::object();
+  for (const auto& [name, share] : state.phases) phases[name] = finite(share);
+  json["phases"] = phases;
+  return json;
+}
+
+Json plan_json(const Journey& journey) {
+  Json plan = Json::object();
+  for (const auto& [knob, value] : journey.plan) plan[knob] = value;
+  return plan;
+}
+
+Json advice_json(const JourneyAdvice& advice) {
+  Json json{{"text", advice.text}, {"proven", false}};
+  put_text(json, "where", advice.where);
+  put_text(json, "code", advice.code);
+  if (advice.predicted) json["predicted"] = prediction_json(*advice.predicted);
+  return json;
+}
+
+}  // namespace
+
+const char* name_of(TrialOutcome outcome) {
+  switch (outcome) {
+    case TrialOutcome::kept: return "kept";
+    case TrialOutcome::rejected: return "rejected";
+    case TrialOutcome::slower: return "slower";
+    case TrialOutcome::failed: return "failed";
+    case TrialOutcome::undecided: return "undecided";
+  }
+  return "unknown";
+}
+
+Json to_json(const Journey& journey) {
+  Json json{{"schema", kJourneySchema},   {"id", journey.id},
+            {"started", journey.started}, {"command", journey.command},
+            {"program", journey.program}, {"complete", journey.complete},
+            {"verdict", journey.verdict}, {"stopped_because", journey.stopped_because},
+            {"times_of", journey.unit}};
+  put_text(json, "torch", journey.torch);
+  put_text(json, "device", journey.device);
+  json["baseline"] = state_json(journey.baseline);
+  if (journey.optimized) json["optimized"] = state_json(*journey.optimized);
+  json["steps"] = Json::array();
+  json["optimizations_applied"] = Json::array();
+  for (const auto& step : journey.steps) {
+    json["steps"].push_back(step_json(step));
+    if (step.outcome == TrialOutcome::kept) json["optimizations_applied"].push_back(step.knob + "=" + step.value);
+  }
+  if (journey.measured_speedup) json["measured_speedup"] = speedup_json(*journey.measured_speedup);
+  put_optional(json, "interaction", journey.interaction);
+  if (journey.baseline.memory_bytes && journey.optimized && journey.optimized->memory_bytes) {
+    json["memory_saved"] = finite(*journey.baseline.memory_bytes - *journey.optimized->memory_bytes);
+  }
+  json["plan"] = plan_json(journey);
+  json["new_config"] = plan_json(journey);
+  json["samples"] = {{"original_s", journey.times_original_s}, {"optimized_s", journey.times_optimized_s}};
+  json["advice"] = Json::array();
+  for (const auto& advice : journey.advice) json["advice"].push_back(advice_json(advice));
+  json["decisions"] = journey.decisions;
+  json["cost"] = {{"seconds", finite(journey.spent_s)}, {"runs", journey.runs}};
+  if (journey.price_per_hour) json["cost"]["money"] = finite(*journey.price_per_hour * journey.spent_s / 3600);
+  json["machine"] = to_json(journey.machine);
+  json["build"] = to_json(journey.build);
+  return json;
+}
+
+}  // namespace warpmark

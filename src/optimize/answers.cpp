@@ -1,0 +1,202 @@
+#include "optimize/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace warpmark::optimize {
+namespace {
+
+using workers::ProgramReport;
+
+constexpr std::size_t kFirstSteps = 3;
+constexpr double kNoiseFactor = 3;  // of what a few repeated baselines happened to differ by
+constexpr double kLeast = 1e-30;    // a scale of 0 would make every difference infinite
+
+struct Limits {
+  double first = 0;  ///< of each of the first steps; infinite: not judged
+  double trend = 0;  ///< of the mean over the last third
+};
+
+Limits limits_of(Numerics numerics, double margin) {
+  constexpr double kNotJudged = std::numeric_limits<double>::infinity();
+  switch (numerics) {
+    case Numerics::exact: return {1e-6, 1e-4};
+    case Numerics::rounding: return {1e-3, margin};
+    case Numerics::precision: return {2e-2, margin};
+    case Numerics::random_streams:
+    case Numerics::semantic: return {kNotJudged, margin};
+  }
+  return {1e-6, 1e-4};
+}
+
+std::size_t first_of_last_third(std::size_t n) { return n - std::max<std::size_t>(1, n / 3); }
+
+double mean_of_last_third(const std::vector<double>& values, std::size_t n) {
+  const auto first = first_of_last_third(n);
+  double sum = 0;
+  for (std::size_t i = first; i < n; ++i) sum += values[i];
+  return sum / static_cast<double>(n - first);
+}
+
+double scale_of(const std::vector<double>& values, std::size_t n) {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += std::fabs(values[i]);
+  return std::max(sum / static_cast<double>(n), kLeast);
+}
+
+/// Of one of the first steps, the largest.
+double first_difference(const std::vector<double>& a, const std::vector<double>& b, std::size_t n) {
+  double most = 0;
+  for (std::size_t i = 0; i < std::min(n, kFirstSteps); ++i) {
+    most = std::max(most, std::fabs(a[i] - b[i]) / std::max(std::fabs(a[i]), kLeast));
+  }
+  return most;
+}
+
+double trend_difference(const std::vector<double>& a, const std::vector<double>& b, std::size_t n) {
+  return std::fabs(mean_of_last_third(a, n) - mean_of_last_third(b, n)) / scale_of(a, n);
+}
+
+/// Standard error of the mean difference of the last third, as a ratio; it tells what another draw of the same data may
+/// differ by.
+double standard_error(const std::vector<double>& a, const std::vector<double>& b, std::size_t n) {
+  const auto first = first_of_last_third(n);
+  const auto count = static_cast<double>(n - first);
+  if (count < 2) return 0;
+  double mean = 0, squares = 0;
+  for (std::size_t i = first; i < n; ++i) mean += (b[i] - a[i]) / count;
+  for (std::size_t i = first; i < n; ++i) squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
+  return std::sqrt(squares / (count - 1) / count) / scale_of(a, n);
+}
+
+std::size_t first_not_finite(const std::vector<double>& values) {
+  const auto found = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+  return static_cast<std::size_t>(found - values.begin());
+}
+
+AnswerVerdict refused(std::string kind, std::string text) {
+  return {.same = false, .check = {.kind = std::move(kind), .difference = 0, .allowed = 0, .text = std::move(text)}};
+}
+
+AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const ProgramReport& candidate, Numerics numerics,
+                           const AnswerOptions& options) {
+  const auto& b = candidate.losses;
+  std::size_t n = b.size(), finite = std::numeric_limits<std::size_t>::max();
+  for (const auto& baseline : baselines) {
+    n = std::min(n, baseline.losses.size());
+    finite = std::min(finite, first_not_finite(baseline.losses));
+  }
+  if (const auto broken = first_not_finite(b); broken < n && broken < finite) {
+    return refused("losses", fmt::format("the loss of step {} is no number any more", broken + 1));
+  }
+  n = std::min(n, std::min(finite, first_not_finite(b)));
+  if (n == 0) return refused("losses", "no step has a loss that can be compared");
+  const auto& a = baselines.front().losses;
+  double first_noise = 0, trend_noise = 0;
+  for (std::size_t i = 0; i < baselines.size(); ++i) {
+    for (std::size_t j = i + 1; j < baselines.size(); ++j) {
+      first_noise = std::max(first_noise, first_difference(baselines[i].losses, baselines[j].losses, n));
+      trend_noise = std::max(trend_noise, trend_difference(baselines[i].losses, baselines[j].losses, n));
+    }
+  }
+  const Limits limits = limits_of(numerics, options.margin);
+  const double first = first_difference(a, b, n), first_allowed = limits.first + kNoiseFactor * first_noise;
+  if (first > first_allowed) {
+    return {
+        .same = false,
+        .check = {.kind = "losses",
+                  .difference = first,
+                  .allowed = first_allowed,
+                  .text = fmt::format("losses of the first {} steps differ by {}, allowed are {}",
+                                      std::min(n, kFirstSteps), format_percent(first), format_percent(first_allowed))}};
+  }
+  double allowed = limits.trend + kNoiseFactor * trend_noise;
+  const bool another_draw = numerics == Numerics::random_streams || numerics == Numerics::semantic;
+  if (another_draw) allowed += std::min(0.05, 2 * standard_error(a, b, n));
+  double difference = trend_difference(a, b, n);
+  // A lower loss is as suspicious as a higher one, but of a training that was meant to become another.
+  if (numerics == Numerics::semantic && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
+  return {.same = difference <= allowed,
+          .check = {.kind = "losses",
+                    .difference = difference,
+                    .allowed = allowed,
+                    .text = fmt::format("mean loss of the last third of {} steps differs by {}, allowed are {} "
+                                        "(repeated baselines differ by {})",
+                                        n, format_percent(difference), format_percent(allowed),
+                                        format_percent(trend_noise))}};
+}
+
+/// Relative error of all values of an output together.
+double output_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += a[i] * a[i];
+  }
+  return std::sqrt(error / std::max(norm, kLeast));
+}
+
+AnswerVerdict judge_outputs(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
+                            Numerics numerics) {
+  const auto& a = baselines.front().outputs;
+  const auto& b = candidate.outputs;
+  const std::size_t n = std::min(a.size(), b.size());
+  if (n == 0) return refused("outputs", "there is no output to compare");
+  double most = 0, noise = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (a[i].size() != b[i].size()) return refused("outputs", fmt::format("output {} has another size", i + 1));
+    if (first_not_finite(b[i]) < first_not_finite(a[i])) {
+      return refused("outputs", fmt::format("output {} has values that are no numbers", i + 1));
+    }
+    if (first_not_finite(a[i]) < a[i].size()) continue;
+    most = std::max(most, output_difference(a[i], b[i]));
+    for (const auto& other : baselines.subspan(1)) {
+      if (i < other.outputs.size() && other.outputs[i].size() == a[i].size()) {
+        noise = std::max(noise, output_difference(a[i], other.outputs[i]));
+      }
+    }
+  }
+  const double limit = numerics == Numerics::precision ? 3e-2 : numerics == Numerics::rounding ? 1e-3 : 1e-6;
+  const double allowed = limit + kNoiseFactor * noise;
+  return {.same = most <= allowed,
+          .check = {.kind = "outputs",
+                    .difference = most,
+                    .allowed = allowed,
+                    .text = fmt::format("outputs differ by {}, allowed are {}", format_percent(most),
+                                        format_percent(allowed))}};
+}
+
+double samples_per_step(const ProgramReport& report) {
+  if (!report.window || report.window->samples == 0) return 0;
+  return static_cast<double>(report.window->samples) / static_cast<double>(report.window->steps);
+}
+
+}  // namespace
+
+AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate, Numerics numerics,
+                            const AnswerOptions& options) {
+  WM_CHECK(!baselines.empty());
+  const auto& a = baselines.front();
+  if (numerics != Numerics::semantic) {
+    const double before = samples_per_step(a), after = samples_per_step(candidate);
+    if (std::fabs(before - after) > 1e-9 * std::max(before, after)) {
+      return refused("samples", fmt::format("a step has {:.4g} samples instead of {:.4g}", after, before));
+    }
+    if (candidate.steps.size() < a.steps.size()) {
+      return refused("samples", fmt::format("it took {} steps instead of {}", candidate.steps.size(), a.steps.size()));
+    }
+  }
+  if (!a.losses.empty()) return judge_losses(baselines, candidate, numerics, options);
+  if (!a.outputs.empty()) return judge_outputs(baselines, candidate, numerics);
+  return {
+      .same = true,
+      .check = {.kind = "none", .difference = 0, .allowed = 0, .text = "the program shows neither losses nor outputs"}};
+}
+
+}  // namespace warpmark::optimize

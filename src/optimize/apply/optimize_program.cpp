@@ -1,0 +1,214 @@
+#include "optimize/apply/optimize_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+#include "optimize/advice.h"
+#include "optimize/apply/program_trials.h"
+#include "optimize/search.h"
+#include "stats/summary.h"
+#include "validate/commands/command_experiment.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr std::int64_t kBaselines = 3;
+constexpr std::int64_t kFewestSteps = 10;
+
+/// As many steps as take the window's time, all of a program that has no more, and at least some.
+void choose_window(const workers::ProgramReport& report, const OptimizeOptions& options, RunOptions& run) {
+  const auto seen = static_cast<std::int64_t>(report.steps.size());
+  auto& plan = run.plan;
+  plan.warmup_steps = std::clamp<std::int64_t>(seen / 4, 1, 5);
+  const auto& steps = report.steps;
+  const std::size_t first = steps.size() > 4 ? 2 : 0;
+  const double step_s =
+      (steps.back().end_s - steps[first].end_s) / std::max(1.0, static_cast<double>(steps.size() - first - 1));
+  const auto wanted = static_cast<std::int64_t>(std::ceil(options.window_s / std::max(step_s, 1e-6)));
+  plan.window_steps =
+      options.window_steps > 0 ? options.window_steps : std::clamp<std::int64_t>(wanted, kFewestSteps, 100'000);
+  const bool whole = report.ended == "exit";
+  if (whole) plan.window_steps = std::min(plan.window_steps, seen - plan.warmup_steps);
+  plan.window_s = 0;
+  plan.stop = true;
+}
+
+void describe_state(const ProgramFacts& facts, JourneyState& state) {
+  const auto& phases = facts.phases;
+  state.phases = {{"data", phases.data},
+                  {"forward", phases.forward},
+                  {"backward", phases.backward},
+                  {"optimizer", phases.optimizer},
+                  {"rest", phases.rest}};
+}
+
+struct Baselines {
+  std::vector<ProgramRun> runs;
+  JourneyState state;
+};
+
+Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options) {
+  Baselines baselines;
+  auto& run = look.run;
+  for (std::int64_t i = 0; i < kBaselines; ++i) {
+    WM_ASSIGN(auto one, runs.run({}, run));
+    if (i == 0 && run.time_of == TimeOf::sample && one.report.window && one.report.window->samples == 0) {
+      run.time_of = TimeOf::step;
+      const auto& window = *one.report.window;
+      one.time_s = window.seconds / static_cast<double>(window.steps);
+      Metric& metric = one.run.metrics.emplace_back(Metric{.id = "time", .unit = "s", .samples = {one.time_s}});
+      metric.round_sizes = {1};
+      metric.summary = stats::summarize(metric.samples);
+      one.failure.clear();
+    }
+    if (!one.failure.empty())
+      return data_error("the program " + one.failure, "it must run by itself before it can be optimized");
+    // No run may take longer than ten of these; a hang is an outcome, and not the end.
+    if (i == 0) run.deadline_s = std::min(options.deadline_s, std::max(60.0, 10 * one.wall_s));
+    baselines.runs.push_back(std::move(one));
+  }
+  std::vector<double> times, memory;
+  for (const auto& one : baselines.runs) {
+    times.push_back(one.time_s);
+    if (one.memory_bytes) memory.push_back(*one.memory_bytes);
+  }
+  auto& state = baselines.state;
+  const auto& report = baselines.runs.front().report;
+  state.spread = log_spread(times);
+  const double time_s = stats::median(times);
+  state.seconds_per_step = time_s;
+  if (report.window) {
+    state.steps = report.window->steps;
+    state.start_s = report.window->before_s;
+    state.seconds_per_step = report.window->seconds / static_cast<double>(report.window->steps);
+  }
+  if (run.time_of == TimeOf::sample) state.samples_per_s = 1 / time_s;
+  if (!memory.empty()) state.memory_bytes = stats::median(memory);
+  describe_state(look.facts, state);
+  return baselines;
+}
+
+/// The knobs, but those of torch where only whole runs can be timed.
+SearchOptions search_options(const FirstLook& look, const OptimizeOptions& options) {
+  auto proposing = options.proposals;
+  proposing.asked_only = proposing.asked_only || look.run.time_of == TimeOf::run;
+  SearchOptions search;
+  search.effect = options.effect;
+  search.log = options.log;
+  search.propose = [proposing](const ProgramFacts& facts, const Settings& settings) {
+    return proposals(facts, settings, proposing);
+  };
+  return search;
+}
+
+TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options) {
+  TrialOptions trial{.run = look.run, .last_run = look.run};
+  auto& steps = trial.last_run.plan.window_steps;
+  steps *= 2;
+  if (look.most_steps > 0) steps = std::min(steps, look.most_steps);
+  trial.answers.margin = options.loss_margin;
+  trial.effect = options.effect;
+  trial.alpha = options.alpha;
+  trial.rounds = options.rounds;
+  trial.seed = options.seed;
+  trial.budget_s = options.budget_s;
+  return trial;
+}
+
+void say(const OptimizeOptions& options, const std::string& text) {
+  if (options.log) options.log(text);
+}
+
+Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
+  Journey journey;
+  journey.program = validate::command_line(runs.program().words);
+  WM_ASSIGN(auto look, look_at(runs, options));
+  if (!look.note.empty()) {
+    say(options, look.note);
+    journey.decisions.push_back(look.note);
+  }
+  auto baselines = measure_baselines(runs, look, options);
+  if (!baselines.ok()) return baselines.error();
+  journey.baseline = baselines->state;
+  journey.unit = name_of(look.run.time_of);
+  const auto& report = look.facts.report;
+  journey.torch = report.torch;
+  journey.device = look.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
+  say(options, fmt::format("baseline: {} a {}, repeated runs differ by {}",
+                           format_seconds(stats::median(std::vector<double>{
+                               baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),
+                           journey.unit, format_percent(journey.baseline.spread)));
+  ProgramTrials trials(runs, trial_options(look, options), std::move(baselines->runs));
+  auto searching = search_options(look, options);
+  if (plan != nullptr) {
+    WM_TRY(prove(trials, look.facts, *plan, searching, journey));
+  } else {
+    WM_TRY(search(trials, look.facts, searching, journey));
+  }
+  journey.advice = advice_for(look.facts, plan_of(journey));
+  journey.spent_s = runs.spent_s();
+  journey.runs = runs.count();
+  journey.stopped_because = journey.complete            ? "done"
+                            : journey.decisions.empty() ? "stopped"
+                                                        : journey.decisions.back();
+  return journey;
+}
+
+}  // namespace
+
+Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
+  FirstLook look;
+  look.run.deadline_s = options.deadline_s;
+  look.run.amortize_steps = options.amortize_steps;
+  look.run.time_of = TimeOf::step;
+  look.run.plan = {.warmup_steps = 3,
+                   .window_s = std::max(5.0, 2 * options.window_s),
+                   .stop = true,
+                   .sync_phases = true,
+                   .seed = static_cast<std::int64_t>(options.seed)};
+  WM_ASSIGN(const auto run, runs.run({}, look.run));
+  look.facts = facts_of(run.report);
+  const auto steps = run.report.steps.size();
+  const bool ran = run.failure.empty() || (run.failure.starts_with("the program made") && run.heard);
+  if (!ran && run.heard)
+    return data_error("the program " + run.failure, "it must run by itself before it can be optimized");
+  look.run.plan.sync_phases = false;
+  if (steps >= 4) {
+    look.run.time_of = TimeOf::sample;
+    choose_window(run.report, options, look.run);
+    if (run.report.ended == "exit") look.most_steps = static_cast<std::int64_t>(steps) - look.run.plan.warmup_steps;
+    return look;
+  }
+  look.run.time_of = TimeOf::run;
+  look.run.plan.window_s = 0;
+  look.run.plan.stop = false;
+  look.run.plan.warmup_steps = 1'000'000'000;
+  if (!run.heard) {
+    look.note =
+        "no Python process of the program loaded the hook (python -I or -E, a frozen program, or no Python at all): "
+        "whole runs are timed, and only your own knobs can be tried";
+  } else if (run.report.torch.empty()) {
+    look.note = "the program does not import torch: whole runs are timed, and only your own knobs can be tried";
+  } else {
+    look.note =
+        fmt::format("only {} steps were found: whole runs are timed, and only your own knobs can be tried", steps);
+  }
+  WM_ASSIGN(const auto whole, runs.run({}, look.run));
+  if (!whole.failure.empty()) {
+    return data_error("the program " + whole.failure, "it must run by itself before it can be optimized");
+  }
+  return look;
+}
+
+Result<Journey> optimize_program(ProgramRuns& runs, const OptimizeOptions& options) {
+  return journey_from(runs, options, nullptr);
+}
+
+Result<Journey> prove_plan(ProgramRuns& runs, const Settings& plan, const OptimizeOptions& options) {
+  return journey_from(runs, options, &plan);
+}
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,219 @@
+#include "optimize/apply/program_runs.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "model/json/json.h"
+#include "stats/summary.h"
+#include "validate/commands/command_experiment.h"
+
+namespace warpmark::optimize {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestCopy = std::uintmax_t{4} << 30;
+constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
+constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
+constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
+
+std::string last_line_of_output(const std::string& text) {
+  const auto trimmed = trim(text);
+  const auto newline = trimmed.rfind('\n');
+  return std::string(newline == std::string_view::npos ? trimmed : trimmed.substr(newline + 1)).substr(0, 300);
+}
+
+std::string ending(const std::string& text) {
+  return text.size() <= kMostSaid ? text : text.substr(text.size() - kMostSaid);
+}
+
+/// The slowest rank's time, over the samples or steps of all.
+Result<double> time_of(const std::vector<const workers::ProgramReport*>& main, const RunOptions& options,
+                       double wall_s) {
+  if (options.time_of == TimeOf::run) return wall_s;
+  double slowest_s = 0, samples = 0, steps = 0, before_s = 0;
+  for (const auto* report : main) {
+    if (!report->window) return data_error(report->steps.empty() ? "made no step" : "made too few steps to be timed");
+    const auto count = static_cast<double>(report->window->steps);
+    slowest_s = std::max(slowest_s, report->window->seconds / count);
+    before_s = std::max(before_s, report->window->before_s);
+    samples += static_cast<double>(report->window->samples) / count;
+    steps = count;
+  }
+  if (steps == 0) return data_error("made no step");
+  if (slowest_s * steps > wall_s * 1.01) {
+    return data_error(fmt::format("says that it measured {} but lived {}", format_seconds(slowest_s * steps),
+                                  format_seconds(wall_s)));
+  }
+  if (options.amortize_steps > 0) slowest_s += before_s / options.amortize_steps;
+  if (options.time_of == TimeOf::step) return slowest_s;
+  if (samples <= 0) return data_error("does not tell its samples");
+  return slowest_s / samples;
+}
+
+/// A knob that was not in force the whole time, in words; empty if all were.
+std::string not_in_force(const Settings& settings, const std::vector<const workers::ProgramReport*>& main) {
+  if (settings.empty()) return {};
+  for (const auto* report : main) {
+    for (const auto& knob : report->knobs) {
+      if (!knob.in_force) return fmt::format("{} was not in force: {}", knob.id, knob.said);
+    }
+  }
+  return {};
+}
+
+std::string too_little_memory_left(const workers::ProgramReport& report) {
+  if (report.total_bytes == 0) return {};
+  const auto total = static_cast<double>(report.total_bytes);
+  if (static_cast<double>(report.reserved_bytes) <= (1 - kMemoryLeft) * total) return {};
+  return fmt::format("leaves less than {:.0f} % of the GPU's memory: {} of {} are reserved", kMemoryLeft * 100,
+                     format_bytes(static_cast<double>(report.reserved_bytes)), format_bytes(total));
+}
+
+/// Load of others cannot be told from workers that the program did not wait for; the rest of the readings can.
+Environment trusted(Environment environment) {
+  std::erase_if(environment.readings, [](const Reading& reading) { return reading.id == "other_load"; });
+  return environment;
+}
+
+/// Anew: what the run before left there, such as a checkpoint, must not be found by this one. `without` stands within
+/// `from` where the database does.
+Status copy_folder(const fs::path& from, const fs::path& to, const fs::path& without) {
+  std::error_code failure;
+  fs::remove_all(to, failure);
+  fs::create_directories(to, failure);
+  std::uintmax_t bytes = 0;
+  const auto skipped = fs::weakly_canonical(without, failure);
+  for (fs::recursive_directory_iterator entry(from, failure), end; !failure && entry != end; entry.increment(failure)) {
+    if (entry->is_directory(failure) && !entry->is_symlink(failure) &&
+        fs::weakly_canonical(entry->path(), failure) == skipped) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    const auto target = to / entry->path().lexically_relative(from);
+    if (entry->is_symlink(failure)) {
+      fs::copy_symlink(entry->path(), target, failure);
+    } else if (entry->is_directory(failure)) {
+      fs::create_directory(target, failure);
+    } else if (entry->is_regular_file(failure)) {
+      bytes += entry->file_size(failure);
+      if (bytes > kLargestCopy) {
+        return environment_error(fmt::format("the folder {} has more than {}", from.string(),
+                                             format_bytes(static_cast<double>(kLargestCopy))),
+                                 "run the program in a smaller one: it is copied before each run");
+      }
+      fs::copy_file(entry->path(), target, failure);
+    }
+  }
+  if (!failure) return {};
+  return environment_error(fmt::format("cannot copy {} to {}: {}", from.string(), to.string(), failure.message()),
+                           "run it without --copy, or from another folder");
+}
+
+}  // namespace
+
+const char* name_of(TimeOf of) {
+  switch (of) {
+    case TimeOf::sample: return "sample";
+    case TimeOf::step: return "step";
+    case TimeOf::run: return "run";
+  }
+  return "run";
+}
+
+std::string failure_of(int exit_code, const std::string& err) {
+  if (exit_code == 0) return {};
+  const auto has = [&](const char* text) { return err.find(text) != std::string::npos; };
+  if (has("OutOfMemoryError") || has("out of memory") || has("DefaultCPUAllocator: can't allocate memory")) {
+    return "ran out of memory";
+  }
+  if (exit_code > 128) {
+    const char* name = ::strsignal(exit_code - 128);
+    const auto hint = exit_code == 128 + SIGKILL ? "; out of the machine's memory?" : "";
+    return fmt::format("was ended by signal {} ({}){}", exit_code - 128, name != nullptr ? name : "unknown", hint);
+  }
+  const auto said = last_line_of_output(err);
+  return fmt::format("ended with exit code {}{}", exit_code, said.empty() ? "" : ": " + said);
+}
+
+Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& options) {
+  if (!places_.original.empty()) {
+    WM_TRY(copy_folder(places_.original, program_.directory, places_.scratch.parent_path()));
+    WM_TRY(set_file_values(program_, settings, places_.original));
+  }
+  WM_ASSIGN(auto command, command_with(program_, settings));
+  auto plan = options.plan;
+  plan.knobs = std::move(command.plan.knobs);
+  command.plan = std::move(plan);
+  command.deadline_s = options.deadline_s;
+  command.interrupted = interrupted_;
+  if (progress) progress(text_of(settings));
+  const std::string started = format_utc(wall_clock_s());
+  watch_.before();
+  WM_ASSIGN(const auto ended, workers::run_hooked(command, places_.hook, places_.scratch));
+  Run run{.workload = "program", .device = "host"};
+  run.started = started;
+  run.environment = trusted(watch_.after(std::max<double>(ended.output.wall_s, kSlowestPeriod), ended.output.cpu_s));
+  return Json{{"timed_out", ended.ending == workers::Ending::timed_out},
+              {"exit_code", ended.output.exit_code},
+              {"wall_s", ended.output.wall_s},
+              {"peak_memory_bytes", ended.output.peak_memory_bytes},
+              {"err", ending(ended.output.err)},
+              {"run", to_json(run)},
+              {"report", ended.raw}};
+}
+
+Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
+  const std::string question =
+      fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {}", text_of(settings),
+                  options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
+                  options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases);
+  WM_ASSIGN(auto answer, journal_.recall(question));
+  if (!answer) {
+    if (interrupted()) return environment_error("interrupted");
+    WM_ASSIGN(answer, execute(settings, options));
+    WM_TRY(journal_.append(question, *answer));
+  }
+  const Json& json = *answer;
+  ProgramRun result;
+  WM_ASSIGN(result.run, run_from_json(json.at("run")));
+  result.wall_s = json.value("wall_s", 0.0);
+  spent_s_ += result.wall_s;
+  ++count_;
+  WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
+  const auto main = workers::main_processes(reports);
+  result.heard = !reports.empty();
+  if (!main.empty()) result.report = *main.front();
+  if (result.report.reserved_bytes > 0) {
+    result.memory_bytes = static_cast<double>(result.report.reserved_bytes);
+  } else {
+    result.memory_bytes = json.value("peak_memory_bytes", 0.0);
+  }
+  if (json.value("timed_out", false)) {
+    result.failure = fmt::format("did not end within {}", format_seconds(options.deadline_s));
+    return result;
+  }
+  result.failure = failure_of(json.value("exit_code", 0), json.value("err", ""));
+  if (!result.failure.empty()) return result;
+  result.failure = not_in_force(settings, main);
+  if (result.failure.empty() && !settings.empty()) result.failure = too_little_memory_left(result.report);
+  const auto time_s = time_of(main, options, result.wall_s);
+  if (!time_s.ok()) {
+    if (result.failure.empty()) result.failure = "the program " + time_s.error().what;
+    return result;
+  }
+  result.time_s = *time_s;
+  Metric metric{.id = "time", .unit = "s", .better = Better::lower, .samples = {*time_s}, .round_sizes = {1}};
+  metric.summary = stats::summarize(metric.samples);
+  result.run.metrics = {std::move(metric)};
+  result.run.outcome = Outcome::passed;
+  return result;
+}
+
+}  // namespace warpmark::optimize

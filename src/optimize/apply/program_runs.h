@@ -1,0 +1,76 @@
+// Runs of the program under settings, each in a fresh process and each written into the journal; and what one of them
+// says: how long a sample took, whether it came to its end, whether the knobs were in force.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/run.h"
+#include "optimize/apply/program.h"
+#include "optimize/apply/trial_journal.h"
+#include "optimize/facts.h"
+#include "validate/commands/environment_watch.h"
+
+namespace warpmark::optimize {
+
+/// What times are of.
+enum class TimeOf { sample, step, run };
+[[nodiscard]] const char* name_of(TimeOf of);
+
+struct ProgramRun {
+  std::string failure;            ///< why it does not count; empty: it does
+  double time_s = 0;              ///< of a sample, a step or the run
+  Run run;                        ///< with the environment; its only metric is the time
+  workers::ProgramReport report;  ///< of the main process
+  std::optional<double> memory_bytes;
+  bool heard = false;  ///< a process loaded the hook
+  double wall_s = 0;
+};
+
+struct RunOptions {
+  workers::HookPlan plan;  ///< its knobs are those of the settings
+  double deadline_s = 600;
+  TimeOf time_of = TimeOf::sample;
+  double amortize_steps = 0;  ///< above 0: the start counts as spread over so many steps
+};
+
+class ProgramRuns {
+ public:
+  struct Places {
+    std::filesystem::path hook;      ///< the hook's files
+    std::filesystem::path scratch;   ///< plan and reports of a run
+    std::filesystem::path original;  ///< copied into the program's folder before each run; empty: it runs where it is
+  };
+  ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted)
+      : program_(std::move(program)), places_(std::move(places)), journal_(journal), interrupted_(interrupted) {}
+
+  /// A failing program is a ProgramRun with its failure. Errors: interrupted, or the machine refuses.
+  [[nodiscard]] Result<ProgramRun> run(const Settings& settings, const RunOptions& options);
+
+  [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
+  /// Seconds that all runs took, those of earlier starts too; and how many there were.
+  [[nodiscard]] double spent_s() const { return spent_s_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] const Program& program() const { return program_; }
+  std::function<void(const std::string& what)> progress;  ///< before each run
+
+ private:
+  Result<Json> execute(const Settings& settings, const RunOptions& options);
+  Program program_;
+  Places places_;
+  TrialJournal& journal_;
+  const std::atomic<bool>* interrupted_;
+  validate::EnvironmentWatch watch_;
+  double spent_s_ = 0;
+  std::int64_t count_ = 0;
+};
+
+/// Why a process that ended so did not do its work: "ran out of memory", "was ended by signal 9", ...; empty for 0.
+[[nodiscard]] std::string failure_of(int exit_code, const std::string& err);
+
+}  // namespace warpmark::optimize

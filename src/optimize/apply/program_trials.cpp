@@ -1,0 +1,228 @@
+#include "optimize/apply/program_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+#include "measure/experiment.h"
+#include "stats/summary.h"
+#include "validate/compare/compare_run.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr std::int64_t kRoundsBeforeGivingUp = 3;
+constexpr double kScreenNoise = 3;  // standard deviations by which a screening run may be slower than what it stands on
+constexpr double kScreenFloor = 0.03;  // and at least so much: one run tells no less
+constexpr const char* kGivenUp = "no gain in sight";
+
+/// Logarithms of B / A, round by round.
+std::vector<double> log_ratios(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) logs.push_back(std::log(b[i] / a[i]));
+  return logs;
+}
+
+/// Whether even two standard errors in its favour leave less than half of the smallest effect.
+bool hopeless(const std::vector<double>& logs, double effect) {
+  const auto n = static_cast<double>(logs.size());
+  double mean = 0, squares = 0;
+  for (const double value : logs) mean += value / n;
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  const double error = std::sqrt(squares / (n - 1) / n);
+  return mean - 2 * error > -std::log1p(effect) / 2;
+}
+
+std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
+  if (!metric.ratio || !(*metric.ratio > 0)) return std::nullopt;
+  SpeedUp speedup{.ratio = 1 / *metric.ratio, .low = 1 / *metric.ratio, .high = 1 / *metric.ratio};
+  if (metric.interval && metric.interval->low > 0) {
+    speedup.low = 1 / metric.interval->high;
+    speedup.high = 1 / metric.interval->low;
+    speedup.confidence = metric.interval->confidence;
+  }
+  return speedup;
+}
+
+}  // namespace
+
+double log_spread(std::span<const double> times) {
+  if (times.size() < 2) return 0;
+  std::vector<double> logs;
+  double mean = 0;
+  for (const double time : times) {
+    logs.push_back(std::log(time));
+    mean += logs.back() / static_cast<double>(times.size());
+  }
+  double squares = 0;
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(times.size() - 1));
+}
+
+/// One arm as an Experiment: a fresh process for each run. A program that fails is an error, which ends the test.
+class ProgramTrials::Arm final : public measure::Experiment {
+ public:
+  Arm(ProgramRuns& runs, Settings settings, const RunOptions& options)
+      : runs_(runs), settings_(std::move(settings)), options_(options) {}
+
+  Result<Run> run(const measure::Config& /*config*/) override {
+    WM_ASSIGN(last, runs_.run(settings_, options_));
+    if (!last.failure.empty()) {
+      failure = last.failure;
+      return data_error(last.failure);
+    }
+    times.push_back(last.time_s);
+    return last.run;
+  }
+
+  ProgramRun last;
+  std::string failure;
+  std::vector<double> times;
+
+ private:
+  ProgramRuns& runs_;
+  Settings settings_;
+  const RunOptions& options_;
+};
+
+ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines)
+    : runs_(runs), options_(std::move(options)) {
+  std::vector<double> times;
+  for (auto& baseline : baselines) {
+    times.push_back(baseline.time_s);
+    remember({}, baseline.time_s);
+    baselines_.push_back(std::move(baseline.report));
+  }
+  spread_ = log_spread(times);
+}
+
+double ProgramTrials::known_time_s(const Settings& settings) const {
+  for (const auto& [name, times] : times_) {
+    if (name == text_of(settings)) return stats::median(times);
+  }
+  return 0;
+}
+
+double ProgramTrials::known_spread(const Settings& settings) const {
+  for (const auto& [name, times] : times_) {
+    if (name == text_of(settings)) return log_spread(times);
+  }
+  return 0;
+}
+
+void ProgramTrials::remember(const Settings& settings, double time_s) {
+  const auto name = text_of(settings);
+  for (auto& [known, times] : times_) {
+    if (known == name) return times.push_back(time_s);
+  }
+  times_.emplace_back(name, std::vector<double>{time_s});
+}
+
+std::string ProgramTrials::why_stop() const {
+  if (runs_.interrupted()) return "interrupted";
+  if (options_.budget_s > 0 && runs_.spent_s() >= options_.budget_s) {
+    return "the budget of " + format_seconds(options_.budget_s) + " is used up";
+  }
+  return {};
+}
+
+void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const {
+  result.memory_bytes = run.memory_bytes;
+  result.facts = facts_of(run.report);
+  if (options_.run.time_of == TimeOf::run) {
+    result.answers = {.kind = "none", .text = "nothing but the time of the run is known"};
+    return;
+  }
+  const auto verdict = judge_answers(baselines_, run.report, numerics, options_.answers);
+  result.answers = verdict.check;
+  result.answers_same = verdict.same;
+}
+
+Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& to, Numerics numerics) {
+  TrialResult result;
+  result.reason = why_stop();
+  result.stopped = !result.reason.empty();
+  if (result.stopped) return result;
+  const double before_s = runs_.spent_s();
+  auto run = runs_.run(to, options_.run);
+  result.runs = 1;
+  if (!run.ok()) {
+    result.reason = why_stop();
+    if (result.reason.empty()) return run.error();
+    result.stopped = true;
+    return result;
+  }
+  result.cost_s = runs_.spent_s() - before_s;
+  result.failure = run->failure;
+  if (!result.failure.empty()) return result;
+  judge(*run, numerics, result);
+  remember(to, run->time_s);
+  const double known_s = known_time_s(from);
+  if (known_s > 0) {
+    const double slower = run->time_s / known_s;
+    const double allowed = std::exp(std::max(kScreenNoise * std::max(spread_, known_spread(from)), kScreenFloor));
+    result.promising = slower <= allowed;
+    result.reason = fmt::format("one run took {:.3g} times as long", slower);
+    result.times_to_s = {run->time_s};
+  }
+  return result;
+}
+
+Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) {
+  TrialResult result;
+  result.reason = why_stop();
+  result.stopped = !result.reason.empty();
+  if (result.stopped) return result;
+  const double before_s = runs_.spent_s();
+  const auto before_runs = runs_.count();
+  const bool last = decide && from.empty();
+  const RunOptions& how = last ? options_.last_run : options_.run;
+  Arm a(runs_, from, how), b(runs_, to, how);
+  validate::AbOptions test{.effect = options_.effect, .alpha = options_.alpha, .warmup_runs = 0};
+  test.schedule.rounds = options_.rounds;
+  test.schedule.seed = options_.seed + 7919 * ++tests_;
+  test.further_tests = false;
+  test.interrupted = nullptr;  // a run that was interrupted is an error of the experiment, which ends the test
+  bool given_up = false;
+  validate::AbEvents events;
+  events.sample_done = [&](const validate::AbSample& sample) -> Status {
+    if (!why_stop().empty()) return environment_error(why_stop());
+    if (decide || !sample.slot.ends_round || sample.slot.round + 1 < kRoundsBeforeGivingUp) return {};
+    given_up = hopeless(log_ratios(a.times, b.times), options_.effect);
+    return given_up ? Status(data_error(kGivenUp)) : Status();
+  };
+  auto outcome = validate::run_ab({&a, {}, "without"}, {&b, {}, "with"}, test, {}, events);
+  result.runs = runs_.count() - before_runs;
+  result.cost_s = runs_.spent_s() - before_s;
+  result.times_from_s = a.times;
+  result.times_to_s = b.times;
+  for (const double time : a.times) remember(from, time);
+  for (const double time : b.times) remember(to, time);
+  result.failure = b.failure;
+  if (!result.failure.empty()) return result;
+  if (!a.failure.empty()) return data_error("the program without the knob fails now: " + a.failure);
+  if (!outcome.ok() && !given_up) {
+    result.reason = why_stop();
+    if (result.reason.empty()) return outcome.error();
+    result.stopped = true;
+    return result;
+  }
+  judge(b.last, numerics, result);
+  if (given_up) {
+    result.promising = false;
+    double mean = 0;
+    const auto logs = log_ratios(a.times, b.times);
+    for (const double value : logs) mean += value / static_cast<double>(logs.size());
+    result.reason = fmt::format("no gain in sight after {} rounds: {:.3g}x", logs.size(), std::exp(-mean));
+    return result;
+  }
+  const auto& metric = outcome->comparison.metrics.front();
+  result.verdict = metric.verdict;
+  result.speedup = speedup_of(metric);
+  result.reason = metric.reason.empty() ? outcome->comparison.stopped_because : metric.reason;
+  return result;
+}
+
+}  // namespace warpmark::optimize

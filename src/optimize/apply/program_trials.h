@@ -1,0 +1,52 @@
+// Trials of the search on the real program: screening runs, and A/B tests by validate::run_ab.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optimize/answers.h"
+#include "optimize/apply/program_runs.h"
+#include "optimize/search.h"
+
+namespace warpmark::optimize {
+
+struct TrialOptions {
+  RunOptions run;
+  RunOptions last_run;  ///< of the last test: longer, so that what comes late is seen
+  AnswerOptions answers;
+  double effect = 0.01;
+  double alpha = 0.05;
+  std::int64_t rounds = 12;  ///< at most, of an A/B test
+  std::uint64_t seed = 1;
+  double budget_s = 0;  ///< 0 is without limit
+};
+
+class ProgramTrials final : public Trials {
+ public:
+  /// `baselines` are the repeated runs of the original: the yardstick of answers, and the noise of times.
+  ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines);
+
+  Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) override;
+  Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
+
+ private:
+  class Arm;
+  [[nodiscard]] std::string why_stop() const;
+  void judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const;
+  [[nodiscard]] double known_time_s(const Settings& settings) const;
+  [[nodiscard]] double known_spread(const Settings& settings) const;
+  void remember(const Settings& settings, double time_s);
+
+  ProgramRuns& runs_;
+  TrialOptions options_;
+  std::vector<workers::ProgramReport> baselines_;
+  double spread_ = 0;  ///< standard deviation of the logarithm of repeated times
+  std::vector<std::pair<std::string, std::vector<double>>> times_;
+  std::uint64_t tests_ = 0;
+};
+
+/// Standard deviation of the logarithms.
+[[nodiscard]] double log_spread(std::span<const double> times);
+
+}  // namespace warpmark::optimize

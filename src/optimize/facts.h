@@ -1,0 +1,48 @@
+// What the search knows of a program, from a run of it under the settings so far: the report of its main process, and
+// how a step divides. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workers/program_report.h"
+
+namespace warpmark::optimize {
+
+/// Shares of the measured steps; they sum to 1.
+struct PhaseShares {
+  double data = 0;
+  double forward = 0;
+  double backward = 0;
+  double optimizer = 0;
+  double rest = 1;  ///< what the program does between them
+};
+
+/// A gain that the analysis of a recording foretells, by the kind of its finding.
+struct FoundGain {
+  std::string kind;
+  std::string advice;  ///< id of a recommendation; may be empty
+  double low = 1;
+  double high = 1;
+};
+
+struct ProgramFacts {
+  workers::ProgramReport report;
+  PhaseShares phases;
+  double seconds_per_step = 0;
+  std::vector<FoundGain> found;  ///< empty without a recording
+
+  [[nodiscard]] bool on_gpu() const;
+  [[nodiscard]] bool trains() const { return !report.optimizers.empty(); }
+  [[nodiscard]] std::int64_t largest_module() const;  ///< parameters
+};
+
+/// The steps of the window, or all but the first where there was none.
+[[nodiscard]] PhaseShares phases_of(const workers::ProgramReport& report);
+[[nodiscard]] ProgramFacts facts_of(workers::ProgramReport report);
+
+/// What replacing `share` of a step by that of it divided by `factor` gives.
+[[nodiscard]] double amdahl(double share, double factor);
+
+}  // namespace warpmark::optimize

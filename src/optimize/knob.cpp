@@ -1,0 +1,60 @@
+#include "optimize/knob.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "optimize/knobs/offers.h"
+
+namespace warpmark::optimize {
+
+const char* name_of(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::exact: return "exact";
+    case Numerics::rounding: return "rounding";
+    case Numerics::random_streams: return "random_streams";
+    case Numerics::precision: return "precision";
+    case Numerics::semantic: return "semantic";
+  }
+  return "unknown";
+}
+
+std::string value_of(const Settings& settings, std::string_view knob) {
+  for (const auto& setting : settings) {
+    if (setting.knob == knob) return setting.value;
+  }
+  return {};
+}
+
+Settings with(Settings settings, const Setting& setting) {
+  for (auto& known : settings) {
+    if (known.knob == setting.knob) {
+      known.value = setting.value;
+      return settings;
+    }
+  }
+  settings.push_back(setting);
+  return settings;
+}
+
+Settings without(Settings settings, std::string_view knob) {
+  std::erase_if(settings, [&](const Setting& setting) { return setting.knob == knob; });
+  return settings;
+}
+
+std::string text_of(const Settings& settings) {
+  std::string text;
+  for (const auto& setting : settings) text += (text.empty() ? "" : " ") + setting.knob + "=" + setting.value;
+  return text.empty() ? "nothing changed" : text;
+}
+
+bool torch_at_least(const ProgramFacts& facts, int major, int minor) {
+  const auto& version = facts.report.torch;
+  int first = 0, second = 0;
+  const auto dot = version.find('.');
+  if (dot == std::string::npos) return false;
+  std::from_chars(version.data(), version.data() + dot, first);
+  std::from_chars(version.data() + dot + 1, version.data() + version.size(), second);
+  return first > major || (first == major && second >= minor);
+}
+
+}  // namespace warpmark::optimize

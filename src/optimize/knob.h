@@ -1,0 +1,72 @@
+// A knob: one reversible change to a program that is not ours. What it changes, which findings it answers, how likely
+// and how large its gain is for this program, what it may break, how it is put on, and the line that a person would
+// write. Adding one: a file under knobs/ with a `const Knob`, and a line in knobs/catalog.cpp; one that acts inside of
+// the program also needs its code in src/workers/hook.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/catalog.h"
+#include "model/journey.h"
+#include "optimize/facts.h"
+
+namespace warpmark::optimize {
+
+/// How far answers may move. Decides the limits of the answer check (answers.h).
+enum class Numerics {
+  exact,           ///< the same numbers
+  rounding,        ///< another order of additions
+  random_streams,  ///< the same if nothing random is drawn in workers, else another draw
+  precision,       ///< fewer bits
+  semantic,        ///< another training: only where asked for, and judged by the trend of the loss
+};
+[[nodiscard]] const char* name_of(Numerics numerics);
+
+/// One value worth trying, and what is foretold of it.
+struct Candidate {
+  std::string value;
+  Prediction predicted;
+};
+
+/// What a knob offers a program: values, the most promising first, or why there are none.
+struct Offer {
+  std::vector<Candidate> candidates;
+  std::string why_not;
+};
+
+struct Setting {
+  std::string knob;
+  std::string value;
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+using Settings = std::vector<Setting>;
+
+struct Knob {
+  const char* id;       ///< "loader.workers"
+  const char* title;    ///< "loader workers"
+  const char* answers;  ///< kinds of findings, separated by blanks: "data_loading"
+  const char* breaks;   ///< what it may break
+  const char* undo;
+  Numerics numerics = Numerics::rounding;
+  double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe
+  const char* variable = "";  ///< an environment variable that is set to the value; empty: the hook acts
+  /// From what is known of the program under the settings so far.
+  Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
+  /// The line that a person would write, and where; `where` may stay empty.
+  JourneyAdvice (*source)(const ProgramFacts& facts, std::string_view value);
+};
+
+[[nodiscard]] Catalog<Knob> knobs();
+
+/// The value that the settings give a knob, or empty.
+[[nodiscard]] std::string value_of(const Settings& settings, std::string_view knob);
+/// The settings with this one added or replaced; and without it.
+[[nodiscard]] Settings with(Settings settings, const Setting& setting);
+[[nodiscard]] Settings without(Settings settings, std::string_view knob);
+/// "loader.workers=4 channels_last=on", or "nothing changed".
+[[nodiscard]] std::string text_of(const Settings& settings);
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,49 @@
+// torch.compile of the module that the program calls, in place.
+#include "optimize/knobs/offers.h"
+
+namespace warpmark::optimize {
+namespace {
+
+Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (!torch_at_least(facts, 2, 2))
+    return no_offer("torch " + facts.report.torch + " cannot compile a module in place");
+  if (facts.report.modules.empty()) return no_offer("no module with parameters is called");
+  if (facts.report.modules.front().compiled) return no_offer("the program does so");
+  if (!facts.on_gpu())
+    return no_offer("it needs a C++ compiler and pays seldom on a CPU; --try compile=default asks for it");
+  Offer offer;
+  const auto now = value_of(settings, "compile");
+  for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
+    if (now == mode || (!now.empty() && std::string_view(mode) == "default")) continue;
+    const double high = std::string_view(mode) == "reduce-overhead" ? 3 : 2;
+    auto predicted = gain_of_share(model_share(facts), 1.05, high, "the model");
+    if (!now.empty()) predicted.low = 1, predicted.high = 1.2;
+    offer.candidates.push_back({mode, std::move(predicted)});
+  }
+  return offer;
+}
+
+JourneyAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+  return {
+      .where = module_place(facts),
+      .text = "Compile the module in place.",
+      .code = value == "default" ? std::string("model.compile()") : fmt::format("model.compile(mode=\"{}\")", value),
+      .predicted = {}};
+}
+
+}  // namespace
+
+extern const Knob compile_knob{
+    .id = "compile",
+    .title = "torch.compile",
+    .answers = "launch_overhead memory_bandwidth kernel_efficiency",
+    .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",
+    .undo = "leave model.compile() out",
+    .numerics = Numerics::rounding,
+    .risk = 1.5,
+    .variable = "",
+    .offer = offer_compile,
+    .source = compile_source,
+};
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,63 @@
+// Worker processes of DataLoader: what they read and transform overlaps with the steps.
+#include "optimize/knobs/offers.h"
+
+namespace warpmark::optimize {
+namespace {
+
+Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  const auto& loaders = facts.report.loaders;
+  if (loaders.empty()) return no_offer("the program makes no DataLoader");
+  if (loaders.front().iterable) return no_offer("an IterableDataset would be read once by each worker");
+  constexpr double kWorthIt = 0.02;
+  if (facts.phases.data < kWorthIt) {
+    return no_offer(fmt::format("steps wait for data {:.1f} % of their time", facts.phases.data * 100));
+  }
+  const auto now = std::max<std::int64_t>(1, loaders.front().workers);
+  const double compute = std::max(1 - facts.phases.data, 0.02);
+  // As many as hide the loading behind the rest of the step; a loader that waits for a disk or a network keeps no core
+  // busy, so up to twice the cores.
+  const auto per_gpu = std::max<std::int64_t>(1, facts.report.cpus / std::max<std::int64_t>(1, facts.report.world));
+  const auto most = std::clamp<std::int64_t>(2 * per_gpu, 4, 16);
+  const double load = facts.phases.data + (loaders.front().workers > 0 ? compute : 0);
+  const auto needed = static_cast<std::int64_t>(static_cast<double>(now) * load / compute) + 1;
+  Offer offer;
+  for (const auto count : {std::clamp<std::int64_t>(needed, 2, most), most}) {
+    const auto value = std::to_string(count);
+    const bool known = !offer.candidates.empty() && offer.candidates.front().value == value;
+    if (known || count == loaders.front().workers || value_of(settings, "loader.workers") == value) continue;
+    const double left = std::max(0.0, load * static_cast<double>(now) / static_cast<double>(count) - compute);
+    const double best = 1 / (compute + left);
+    offer.candidates.push_back(
+        {value,
+         {.low = 1 + (best - 1) * 0.4,
+          .high = std::max(best, 1.0),
+          .method = fmt::format("steps wait for data {:.0f} % of their time", facts.phases.data * 100)}});
+  }
+  if (offer.candidates.empty()) offer.why_not = "it has as many as would help";
+  return offer;
+}
+
+JourneyAdvice loader_workers_source([[maybe_unused]] const ProgramFacts& facts,
+                                    [[maybe_unused]] std::string_view value) {
+  return {.where = loader_place(facts),
+          .text = "Let worker processes read the data.",
+          .code = fmt::format("DataLoader(..., num_workers={}, persistent_workers=True)", value),
+          .predicted = {}};
+}
+
+}  // namespace
+
+extern const Knob loader_workers_knob{
+    .id = "loader.workers",
+    .title = "workers of the data loader",
+    .answers = "data_loading",
+    .breaks = "random transforms draw other numbers; memory for each worker; start of the workers each epoch",
+    .undo = "leave num_workers as it was",
+    .numerics = Numerics::random_streams,
+    .risk = 1.1,
+    .variable = "",
+    .offer = offer_loader_workers,
+    .source = loader_workers_source,
+};
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,53 @@
+// Words that the knobs share: an offer of nothing, of one value, and the gain that follows from a share of a step.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "optimize/knob.h"
+
+namespace warpmark::optimize {
+
+[[nodiscard]] inline Offer no_offer(std::string why) { return {.candidates = {}, .why_not = std::move(why)}; }
+
+/// `share` of a step becomes between `low_factor` and `high_factor` times faster.
+[[nodiscard]] inline Prediction gain_of_share(double share, double low_factor, double high_factor, std::string what) {
+  return {.low = amdahl(share, low_factor),
+          .high = amdahl(share, high_factor),
+          .method = fmt::format("{} is {:.0f} % of a step, {:.3g} to {:.3g} times as fast", what, share * 100,
+                                low_factor, high_factor)};
+}
+
+[[nodiscard]] inline Offer one_offer(std::string value, Prediction predicted) {
+  return {.candidates = {{std::move(value), std::move(predicted)}}, .why_not = {}};
+}
+
+/// Where the program makes its first loader, optimizer or module; empty if it makes none.
+[[nodiscard]] inline std::string loader_place(const ProgramFacts& facts) {
+  return facts.report.loaders.empty() ? "" : facts.report.loaders.front().where;
+}
+[[nodiscard]] inline std::string optimizer_place(const ProgramFacts& facts) {
+  return facts.report.optimizers.empty() ? "" : facts.report.optimizers.front().where;
+}
+[[nodiscard]] inline std::string module_place(const ProgramFacts& facts) {
+  return facts.report.modules.empty() ? "" : facts.report.modules.front().where;
+}
+
+/// Forward and backward together.
+[[nodiscard]] inline double model_share(const ProgramFacts& facts) {
+  return facts.phases.forward + facts.phases.backward;
+}
+
+[[nodiscard]] inline std::int64_t convolutions(const ProgramFacts& facts) {
+  std::int64_t most = 0;
+  for (const auto& module : facts.report.modules) most = std::max(most, module.convolutions);
+  return most;
+}
+
+/// "1.13.0" -> 1.13 as (1, 13).
+[[nodiscard]] bool torch_at_least(const ProgramFacts& facts, int major, int minor);
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,46 @@
+// The optimizer's step in few kernels instead of some for each parameter.
+#include "optimize/knobs/offers.h"
+
+namespace warpmark::optimize {
+namespace {
+
+Offer offer_optimizer_implementation(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (facts.report.optimizers.empty()) return no_offer("the program makes no optimizer of torch.optim");
+  const auto& optimizer = facts.report.optimizers.front();
+  if (optimizer.fused) return no_offer("the program does so");
+  const bool known = optimizer.name == "Adam" || optimizer.name == "AdamW" || optimizer.name == "SGD";
+  if (!known) return no_offer(optimizer.name + " has no fused implementation");
+  if (optimizer.cuda && torch_at_least(facts, 2, optimizer.name == "SGD" ? 3 : 0)) {
+    return one_offer("fused", gain_of_share(facts.phases.optimizer, 1.2, 8, "the optimizer"));
+  }
+  if (optimizer.foreach) return no_offer("the program uses foreach, and fused needs parameters on a GPU");
+  if (facts.phases.optimizer < 0.03) return no_offer("the optimizer is a small part of a step");
+  return one_offer("foreach", gain_of_share(facts.phases.optimizer, 0.9, optimizer.cuda ? 4 : 1.3, "the optimizer"));
+}
+
+JourneyAdvice optimizer_implementation_source([[maybe_unused]] const ProgramFacts& facts,
+                                              [[maybe_unused]] std::string_view value) {
+  return {
+      .where = optimizer_place(facts),
+      .text = "Let the optimizer step all parameters at once.",
+      .code = fmt::format("{}(..., {}=True)",
+                          facts.report.optimizers.empty() ? "Optimizer" : facts.report.optimizers.front().name, value),
+      .predicted = {}};
+}
+
+}  // namespace
+
+extern const Knob optimizer_implementation_knob{
+    .id = "optimizer.implementation",
+    .title = "fused optimizer",
+    .answers = "launch_overhead optimizer",
+    .breaks = "f16 with gradient scaling and clipping had defects in old releases",
+    .undo = "leave fused=True out",
+    .numerics = Numerics::rounding,
+    .risk = 1,
+    .variable = "",
+    .offer = offer_optimizer_implementation,
+    .source = optimizer_implementation_source,
+};
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,101 @@
+#include "optimize/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace warpmark::optimize {
+namespace {
+
+/// A YAML scalar in double quotes: always valid, whatever a command holds.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += ' ';
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string knob_yaml(const UserKnob& knob) {
+  std::string values;
+  for (const auto& value : knob.values) values += (values.empty() ? "" : ", ") + quoted(value);
+  const char* place = knob.place == UserKnobPlace::argument   ? "argument"
+                      : knob.place == UserKnobPlace::variable ? "variable"
+                                                              : "file";
+  std::string text = fmt::format("  - name: {}\n    {}: {}\n", knob.name, place, quoted(knob.target));
+  if (knob.place == UserKnobPlace::file) text += "    pattern: " + quoted(knob.pattern) + "\n";
+  return text + fmt::format("    values: [{}]\n    changes: {}\n", values, name_of(knob.numerics));
+}
+
+}  // namespace
+
+std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_knobs) {
+  std::string text = fmt::format("# Run with it: warpmark optimize --apply plan.yaml -- {}\nschema: {}\nprogram: {}\n",
+                                 journey.program, kPlanSchema, quoted(journey.program));
+  if (journey.measured_speedup) {
+    const auto& speedup = *journey.measured_speedup;
+    text += fmt::format("speedup: {}\n",
+                        quoted(fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high)));
+  }
+  text += journey.plan.empty() ? "settings: {}\n" : "settings:\n";
+  for (const auto& [knob, value] : journey.plan) {
+    if (knob != "patch") text += fmt::format("  {}: {}\n", knob, quoted(value));
+  }
+  std::string own;
+  for (const auto& knob : user_knobs) {
+    const bool used = std::any_of(journey.plan.begin(), journey.plan.end(),
+                                  [&](const auto& setting) { return setting.first == knob.name; }) &&
+                      knob.place != UserKnobPlace::patch;
+    if (used) own += knob_yaml(knob);
+  }
+  return own.empty() ? text : text + "knobs:\n" + own;
+}
+
+Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
+  return read_yaml(yaml, file_name, [&](const YAML::Node& root) -> Result<Plan> {
+    const YamlReader reader(file_name);
+    if (!root.IsMap()) return data_error(std::string(file_name) + " is no map", "is it a plan.yaml?");
+    WM_TRY(reader.only_keys(root, {"schema", "program", "speedup", "settings", "knobs"}));
+    WM_TRY(reader.schema(root, kPlanSchema));
+    Plan plan;
+    if (root["program"]) {
+      WM_ASSIGN(plan.program, reader.scalar(root["program"], "program"));
+    }
+    if (root["speedup"]) {
+      WM_ASSIGN(plan.speedup, reader.scalar(root["speedup"], "speedup"));
+    }
+    if (root["knobs"]) {
+      YAML::Node own;
+      own["knobs"] = root["knobs"];
+      YAML::Emitter out;
+      out << own;
+      WM_ASSIGN(plan.user_knobs, parse_user_knobs(out.c_str(), file_name));
+    }
+    if (!root["settings"]) return reader.error(root, "there are no settings");
+    WM_ASSIGN(const auto settings, reader.pairs(root["settings"], "settings"));
+    auto known = ids_of(knobs());
+    for (const auto& knob : plan.user_knobs) known.push_back(knob.name);
+    for (const auto& [knob, value] : settings) {
+      if (std::find(known.begin(), known.end(), knob) == known.end()) {
+        const auto meant = nearest(knob, known);
+        return reader.error(
+            root["settings"], "there is no knob '" + knob + "'",
+            meant.empty() ? "`warpmark optimize --list-knobs` shows all" : "did you mean '" + meant + "'?");
+      }
+      plan.settings.push_back({knob, value});
+    }
+    return plan;
+  });
+}
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,35 @@
+// plan.yaml: the settings that were proven, to run with (`warpmark optimize --apply plan.yaml -- CMD`).
+//
+//   schema: warpmark.plan/1
+//   program: python train.py
+//   speedup: 2.1x (1.9 to 2.3)
+//   settings: {loader.workers: 4, channels_last: on}
+//   knobs: [...]                      # the user's own, as in optimize.yaml
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/journey.h"
+#include "optimize/knob.h"
+#include "optimize/user_knob.h"
+
+namespace warpmark::optimize {
+
+inline constexpr const char* kPlanSchema = "warpmark.plan/1";
+
+struct Plan {
+  std::string program;
+  std::string speedup;
+  Settings settings;
+  std::vector<UserKnob> user_knobs;
+};
+
+[[nodiscard]] std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_knobs);
+
+/// Data error with the line for unknown knobs, with a suggestion.
+[[nodiscard]] Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name);
+
+}  // namespace warpmark::optimize

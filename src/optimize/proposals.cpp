@@ -1,0 +1,111 @@
+#include "optimize/proposals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace warpmark::optimize {
+namespace {
+
+bool named(const std::vector<std::string>& patterns, std::string_view id) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return pattern == id || glob_match(pattern, id); });
+}
+
+/// An analysis that found the knob's bottleneck in a recording knows the gain better than the phases do.
+Prediction sharpened(const Knob& knob, Prediction predicted, const ProgramFacts& facts) {
+  const auto kinds = split(knob.answers, ' ');
+  for (const auto& found : facts.found) {
+    if (std::find(kinds.begin(), kinds.end(), found.kind) == kinds.end()) continue;
+    if (found.high <= predicted.high) continue;
+    predicted.low = std::max(predicted.low, std::min(found.low, predicted.high));
+    predicted.high = found.high;
+    predicted.method = "replay of the recorded steps without " + found.kind;
+    break;
+  }
+  return predicted;
+}
+
+Proposal own_proposal(const UserKnob& knob, const std::string& value) {
+  return {.setting = {knob.name, value},
+          .title = knob.target,
+          .numerics = knob.numerics,
+          .predicted = {.low = 1, .high = 1.5, .method = "declared by the user; nothing is known of it"},
+          .risk = 1,
+          .asked = true};
+}
+
+}  // namespace
+
+std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& settings, const ProposalOptions& options) {
+  std::vector<Proposal> found;
+  for (const auto& own : options.own) {
+    for (const auto& value : own.values) found.push_back(own_proposal(own, value));
+  }
+  for (const auto& setting : options.asked) {
+    const Knob* knob = find_in(knobs(), setting.knob);
+    if (knob == nullptr) continue;
+    Prediction predicted{.low = 1, .high = 1, .method = "asked for"};
+    for (const auto& candidate : knob->offer(facts, settings).candidates) {
+      if (candidate.value == setting.value) predicted = sharpened(*knob, candidate.predicted, facts);
+    }
+    found.push_back({.setting = setting,
+                     .title = knob->title,
+                     .numerics = knob->numerics,
+                     .predicted = std::move(predicted),
+                     .risk = knob->risk,
+                     .asked = true});
+  }
+  if (options.asked_only) return found;
+  for (const Knob* knob : knobs()) {
+    if (named(options.skip, knob->id) || (!options.only.empty() && !named(options.only, knob->id))) continue;
+    for (auto& candidate : knob->offer(facts, settings).candidates) {
+      found.push_back({.setting = {knob->id, std::move(candidate.value)},
+                       .title = knob->title,
+                       .numerics = knob->numerics,
+                       .predicted = sharpened(*knob, std::move(candidate.predicted), facts),
+                       .risk = knob->risk});
+    }
+  }
+  return found;
+}
+
+Status check_names(const ProposalOptions& options) {
+  const auto ids = ids_of(knobs());
+  for (const auto* list : {&options.only, &options.skip}) {
+    for (const auto& name : *list) {
+      const bool known = std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return named({name}, id); });
+      if (known) continue;
+      const auto meant = nearest(name, ids);
+      return usage_error("there is no knob '" + name + "'", meant.empty() ? "`warpmark optimize --list-knobs` shows all"
+                                                                          : "did you mean '" + meant + "'?");
+    }
+  }
+  for (const auto& setting : options.asked) {
+    if (find_in(knobs(), setting.knob) != nullptr) continue;
+    const auto meant = nearest(setting.knob, ids);
+    return usage_error("there is no knob '" + setting.knob + "'",
+                       meant.empty() ? "declare your own with --knob" : "did you mean '" + meant + "'?");
+  }
+  return {};
+}
+
+std::vector<KnobOffer> offers(const ProgramFacts& facts, const ProposalOptions& options) {
+  std::vector<KnobOffer> rows;
+  for (const Knob* knob : knobs()) {
+    rows.push_back({knob->id, knob->title, name_of(knob->numerics), knob->breaks, knob->offer(facts, {})});
+    for (auto& candidate : rows.back().offer.candidates) {
+      candidate.predicted = sharpened(*knob, std::move(candidate.predicted), facts);
+    }
+  }
+  for (const auto& own : options.own) {
+    KnobOffer row{own.name, own.target, name_of(own.numerics), "what the user knows of it", {}};
+    for (const auto& value : own.values) row.offer.candidates.push_back({value, own_proposal(own, value).predicted});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace warpmark::optimize

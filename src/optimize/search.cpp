@@ -1,0 +1,331 @@
+#include "optimize/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/quantity.h"
+
+namespace warpmark::optimize {
+namespace {
+
+/// The order of trials: the middle of what is foretold, over the risk.
+double worth(const Proposal& proposal) {
+  const double gain = std::sqrt(proposal.predicted.low * proposal.predicted.high) - 1;
+  return (gain > 0 ? gain / proposal.risk : gain * proposal.risk) + (proposal.asked ? 1000 : 0);
+}
+
+std::string interval_text(const SpeedUp& speedup) {
+  return fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high);
+}
+
+SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
+  if (!a) return b;
+  // Intervals of independent tests: half widths of logarithms add as squares.
+  const double center = std::log(a->ratio) + std::log(b.ratio);
+  const double low = std::hypot(std::log(a->ratio / a->low), std::log(b.ratio / b.low));
+  const double high = std::hypot(std::log(a->high / a->ratio), std::log(b.high / b.ratio));
+  return {std::exp(center), std::exp(center - low), std::exp(center + high), b.confidence};
+}
+
+Numerics weakest(Numerics a, Numerics b) { return std::max(a, b); }
+
+class Search {
+ public:
+  Search(Trials& trials, ProgramFacts baseline, const SearchOptions& options, Journey& journey)
+      : trials_(trials), facts_(std::move(baseline)), options_(options), journey_(journey) {
+    memory_ = journey.baseline.memory_bytes;
+  }
+
+  /// The plan is taken as kept, and has to stand the final test.
+  Status prove(const Settings& plan) {
+    best_ = plan;
+    for (const auto& setting : plan) {
+      const Knob* knob = find_in(knobs(), setting.knob);
+      const auto numerics = knob != nullptr ? knob->numerics : Numerics::rounding;
+      numerics_ = weakest(numerics_, numerics);
+      kept_.emplace_back(setting.knob, journey_.steps.size());
+      journey_.steps.push_back({.knob = setting.knob,
+                                .value = setting.value,
+                                .title = knob != nullptr ? knob->title : setting.knob,
+                                .numerics = name_of(numerics),
+                                .outcome = TrialOutcome::kept,
+                                .reason = "part of the plan",
+                                .asked = true,
+                                .answers = {.kind = "none", .text = "judged with the whole plan"}});
+    }
+    return finish();
+  }
+
+  Status run() {
+    WM_TRY(forward());
+    if (!stopped_ && kept_.size() > 1) WM_TRY(leave_one_out());
+    return finish();
+  }
+
+ private:
+  Status finish() {
+    if (!stopped_ && !kept_.empty()) WM_TRY(final_test());
+    for (const auto& setting : best_) journey_.plan.emplace_back(setting.knob, setting.value);
+    journey_.complete = !stopped_;
+    journey_.verdict = verdict();
+    return {};
+  }
+
+  void decide(const std::string& text) {
+    journey_.decisions.push_back(text);
+    if (options_.log) options_.log(text);
+  }
+
+  std::optional<Proposal> next() {
+    std::optional<Proposal> found;
+    for (auto& proposal : options_.propose(facts_, best_)) {
+      if (tried_.contains(text_of({proposal.setting}))) continue;
+      if (value_of(best_, proposal.setting.knob) == proposal.setting.value) continue;
+      if (!proposal.asked && proposal.predicted.high < 1 + options_.effect) continue;
+      if (!found || worth(proposal) > worth(*found)) found = std::move(proposal);
+    }
+    return found;
+  }
+
+  Status forward() {
+    for (int i = 0; i < options_.most_trials && !stopped_; ++i) {
+      const auto proposal = next();
+      if (!proposal) {
+        decide("no further knob is foretold to gain as much as matters");
+        return {};
+      }
+      tried_.insert(text_of({proposal->setting}));
+      WM_TRY(trial(*proposal));
+    }
+    return {};
+  }
+
+  Status trial(const Proposal& proposal) {
+    JourneyStep step{.knob = proposal.setting.knob,
+                     .value = proposal.setting.value,
+                     .title = proposal.title,
+                     .numerics = name_of(proposal.numerics),
+                     .asked = proposal.asked,
+                     .predicted = proposal.predicted};
+    const Settings candidate = with(best_, proposal.setting);
+    WM_ASSIGN(auto result, trials_.screen(best_, candidate, proposal.numerics));
+    add_costs(result, step);
+    std::optional<TrialResult> test;
+    if (!result.stopped && result.failure.empty() && result.answers_same && result.promising) {
+      WM_ASSIGN(test, trials_.compare(best_, candidate, proposal.numerics, false));
+      add_costs(*test, step);
+    }
+    const TrialResult& last = test ? *test : result;
+    if (last.stopped) {
+      stopped_ = true;
+      decide(fmt::format("{}={}: {}", step.knob, step.value, last.reason));
+      return {};
+    }
+    judge(last, test.has_value(), step);
+    decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
+    if (step.outcome == TrialOutcome::kept) keep(proposal, candidate, last, step);
+    journey_.steps.push_back(std::move(step));
+    return {};
+  }
+
+  static void add_costs(const TrialResult& result, JourneyStep& step) {
+    step.cost_s += result.cost_s;
+    step.runs += result.runs;
+  }
+
+  void judge(const TrialResult& result, bool tested, JourneyStep& step) {
+    step.answers = result.answers;
+    step.memory_bytes = result.memory_bytes;
+    step.times_before_s = result.times_from_s;
+    step.times_with_s = result.times_to_s;
+    if (result.speedup) step.found = result.speedup;
+    if (!result.failure.empty()) {
+      step.outcome = TrialOutcome::failed;
+      step.reason = result.failure;
+    } else if (!result.answers_same) {
+      step.outcome = TrialOutcome::rejected;
+      step.reason = result.answers.text;
+    } else if (!tested) {
+      step.outcome = TrialOutcome::slower;
+      step.reason = result.reason;
+    } else if (result.verdict == Verdict::better) {
+      step.outcome = TrialOutcome::kept;
+      step.reason = "proven: " + interval_text(*result.speedup);
+    } else if (result.verdict == Verdict::same || result.verdict == Verdict::worse || !result.promising) {
+      step.outcome = TrialOutcome::slower;
+      step.reason = result.speedup ? "no faster: " + interval_text(*result.speedup) : result.reason;
+    } else {
+      step.outcome = TrialOutcome::undecided;
+      step.reason = result.reason;
+    }
+  }
+
+  void keep(const Proposal& proposal, const Settings& candidate, const TrialResult& result, JourneyStep& step) {
+    so_far_ = product(so_far_, *result.speedup);
+    step.cumulative = so_far_;
+    step.measured = result.speedup;
+    if (memory_ && result.memory_bytes) step.memory_saved_bytes = *memory_ - *result.memory_bytes;
+    if (result.memory_bytes) memory_ = result.memory_bytes;
+    std::erase_if(kept_, [&](const auto& known) { return known.first == proposal.setting.knob; });
+    kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
+    numerics_ = weakest(numerics_, proposal.numerics);
+    best_ = candidate;
+    facts_ = result.facts;  // the bottleneck has moved: what comes next follows it
+  }
+
+  /// Each kept knob against the final set without it. Dropped ones make the set smaller for those after them.
+  Status leave_one_out() {
+    const auto all = kept_;
+    for (const auto& [knob, index] : all) {
+      if (kept_.size() < 2) break;
+      const Settings rest = without(best_, knob);
+      WM_ASSIGN(const auto result, trials_.compare(rest, best_, numerics_, true));
+      auto& step = journey_.steps[index];
+      add_costs(result, step);
+      if (result.stopped) {
+        stopped_ = true;
+        return {};
+      }
+      if (result.speedup) step.measured = result.speedup;
+      const bool holds = result.failure.empty() && result.verdict != Verdict::same && result.verdict != Verdict::worse;
+      if (holds) {
+        decide(
+            fmt::format("without {} again: {}", knob, result.speedup ? interval_text(*result.speedup) : "undecided"));
+        continue;
+      }
+      step.outcome = TrialOutcome::slower;
+      step.reason = result.failure.empty()
+                        ? "gains nothing beside the others: " + (result.speedup ? interval_text(*result.speedup) : "")
+                        : "beside the others: " + result.failure;
+      decide(fmt::format("{} is dropped, {}", knob, step.reason));
+      best_ = rest;
+      std::erase_if(kept_, [&, name = knob](const auto& known) { return known.first == name; });
+    }
+    return {};
+  }
+
+  Status final_test() {
+    WM_ASSIGN(const auto result, trials_.compare({}, best_, numerics_, true));
+    if (result.stopped) {
+      stopped_ = true;
+      return {};
+    }
+    journey_.times_original_s = result.times_from_s;
+    journey_.times_optimized_s = result.times_to_s;
+    journey_.measured_speedup = result.speedup;
+    final_ = result.verdict;
+    double singles = 1;
+    for (const auto& [knob, index] : kept_) {
+      auto& step = journey_.steps[index];
+      if (kept_.size() == 1) step.measured = result.speedup;  // the fresh confirmation
+      if (step.measured) singles *= step.measured->ratio;
+    }
+    if (result.speedup && singles > 0) journey_.interaction = result.speedup->ratio / singles;
+    const bool gained = result.failure.empty() && result.answers_same && result.verdict == Verdict::better;
+    if (gained) {
+      set_optimized(result);
+      decide(fmt::format("the original against {}: {}", text_of(best_), interval_text(*result.speedup)));
+      return {};
+    }
+    const std::string why = !result.failure.empty()      ? result.failure
+                            : !result.answers_same       ? result.answers.text
+                            : result.speedup.has_value() ? interval_text(*result.speedup)
+                                                         : result.reason;
+    decide("the final test does not confirm it: " + why);
+    if (result.failure.empty() && result.answers_same && result.verdict == Verdict::inconclusive) return {};
+    for (const auto& [knob, index] : kept_) {
+      auto& step = journey_.steps[index];
+      step.outcome = !result.failure.empty() ? TrialOutcome::failed
+                     : result.answers_same   ? TrialOutcome::slower
+                                             : TrialOutcome::rejected;
+      step.reason = "the final test does not confirm it: " + why;
+    }
+    kept_.clear();
+    best_.clear();
+    return {};
+  }
+
+  void set_optimized(const TrialResult& result) {
+    JourneyState state;
+    const auto& facts = result.facts;
+    state.seconds_per_step = facts.seconds_per_step;
+    state.steps = facts.report.window ? facts.report.window->steps : 0;
+    state.start_s = facts.report.window ? facts.report.window->before_s : 0;
+    state.memory_bytes = result.memory_bytes;
+    if (journey_.baseline.samples_per_s) {
+      state.samples_per_s = *journey_.baseline.samples_per_s * result.speedup->ratio;
+    }
+    const auto& phases = facts.phases;
+    state.phases = {{"data", phases.data},
+                    {"forward", phases.forward},
+                    {"backward", phases.backward},
+                    {"optimizer", phases.optimizer},
+                    {"rest", phases.rest}};
+    journey_.optimized = state;
+  }
+
+  [[nodiscard]] std::string verdict() const {
+    if (stopped_) return "stopped before the end; give the same command again to go on";
+    if (kept_.empty()) return "nothing was gained: no knob that was tried is proven faster with the same answers";
+    if (final_ == Verdict::better) {
+      return fmt::format("{} faster, proven in fresh runs: {}", interval_text(*journey_.measured_speedup),
+                         text_of(best_));
+    }
+    return "knobs that won alone are not yet proven together: more rounds would decide";
+  }
+
+  Trials& trials_;
+  ProgramFacts facts_;
+  const SearchOptions& options_;
+  Journey& journey_;
+  Settings best_;
+  std::vector<std::pair<std::string, std::size_t>> kept_;  ///< knob, index of its step
+  std::set<std::string> tried_;
+  std::optional<SpeedUp> so_far_;
+  std::optional<double> memory_;
+  Numerics numerics_ = Numerics::exact;
+  Verdict final_ = Verdict::inconclusive;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options, Journey& journey) {
+  return Search(trials, baseline, options, journey).run();
+}
+
+Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan, const SearchOptions& options,
+             Journey& journey) {
+  return Search(trials, baseline, options, journey).prove(plan);
+}
+
+Settings plan_of(const Journey& journey) {
+  Settings settings;
+  for (const auto& [knob, value] : journey.plan) settings.push_back({knob, value});
+  return settings;
+}
+
+int outcome_code(const Journey& journey) {
+  if (!journey.complete) return 3;
+  const auto any_asked = [&](TrialOutcome outcome) {
+    return std::any_of(journey.steps.begin(), journey.steps.end(), [&](const JourneyStep& step) {
+      // Of several values one that held is enough.
+      const bool held = std::any_of(journey.plan.begin(), journey.plan.end(),
+                                    [&](const auto& setting) { return setting.first == step.knob; });
+      return step.asked && !held && step.outcome == outcome;
+    });
+  };
+  if (any_asked(TrialOutcome::rejected)) return 4;
+  if (any_asked(TrialOutcome::slower) || any_asked(TrialOutcome::failed)) return 1;
+  if (!journey.plan.empty()) return journey.optimized ? 0 : 3;
+  const bool open = std::any_of(journey.steps.begin(), journey.steps.end(),
+                                [](const JourneyStep& step) { return step.outcome == TrialOutcome::undecided; });
+  return open ? 3 : 0;
+}
+
+}  // namespace warpmark::optimize

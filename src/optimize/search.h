@@ -1,0 +1,87 @@
+// The search: which knob next, what is kept, what is proven in the end. Pure: what a trial costs and says comes in
+// through Trials, so that the whole search is tested with programs of the imagination.
+//
+//   forward      the candidate with the most foretold gain over risk, on top of the best so far: one run that may only
+//                discard, then a sequential A/B test in fresh processes, in random order; kept where it is certainly
+//                faster and its answers are the same. What the kept run shows decides the next candidates.
+//   leave one out  the final set without each knob: one that gains nothing any more is dropped, and what a knob is said
+//   to
+//                gain is measured here, afresh, and not in the rounds that chose it (winner's curse)
+//   final        the original against the final set in fresh rounds: the measured speed-up is this, and no product
+//
+// A knob that does nothing is claimed only if it wins two independent tests: the A/B that chose it and the final.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/comparison.h"
+#include "model/journey.h"
+#include "optimize/knob.h"
+
+namespace warpmark::optimize {
+
+/// A setting that is worth a trial.
+struct Proposal {
+  Setting setting;
+  std::string title;
+  Numerics numerics = Numerics::rounding;
+  Prediction predicted;
+  double risk = 1;
+  bool asked = false;  ///< the user named it: tried whatever is foretold
+};
+
+/// What a screening run or an A/B test of `to` against `from` said.
+struct TrialResult {
+  std::string failure;                      ///< why `to` did not run to its end or was not in force; empty: it did
+  bool stopped = false;                     ///< interrupted or out of budget: nothing can be said
+  bool promising = true;                    ///< of a screening: false discards
+  Verdict verdict = Verdict::inconclusive;  ///< of an A/B test, on the time
+  std::optional<SpeedUp> speedup;           ///< from / to
+  std::string reason;
+  bool answers_same = true;
+  AnswerCheck answers;
+  std::optional<double> memory_bytes;
+  ProgramFacts facts;  ///< of `to`
+  std::vector<double> times_from_s;
+  std::vector<double> times_to_s;
+  double cost_s = 0;
+  std::int64_t runs = 0;
+};
+
+class Trials {
+ public:
+  virtual ~Trials() = default;
+  /// One run of `to`; may only discard.
+  virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
+  /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
+  virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
+};
+
+struct SearchOptions {
+  double effect = 0.01;
+  /// What may be tried on top of the settings, in view of the facts; asked again after each kept step.
+  std::function<std::vector<Proposal>(const ProgramFacts&, const Settings&)> propose;
+  std::function<void(const std::string&)> log;  ///< each decision as it falls; may be empty
+  int most_trials = 40;
+};
+
+/// `journey` comes with its baseline, and goes with steps, decisions, plan and speed-up. Errors are those of the
+/// trials.
+[[nodiscard]] Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options,
+                            Journey& journey);
+
+/// The settings as a whole against the original, and nothing else.
+[[nodiscard]] Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan,
+                           const SearchOptions& options, Journey& journey);
+
+/// The kept settings of a journey.
+[[nodiscard]] Settings plan_of(const Journey& journey);
+
+/// 0: something was gained, or nothing is to be gained; 1: a knob that the user named did not hold; 3: undecided; 4: a
+/// knob that the user named changes the answers.
+[[nodiscard]] int outcome_code(const Journey& journey);
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,163 @@
+#include "optimize/user_knob.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr std::size_t kMostValues = 32;
+
+const std::vector<std::string> kNumerics{"exact", "rounding", "random_streams", "precision", "semantic"};
+
+Error form_error(std::string_view text) {
+  return usage_error(fmt::format("--knob {} is not of the form NAME='--flag {{1,2}}' or NAME='VARIABLE={{1,2}}'", text),
+                     "such as --knob batch='--batch-size {64,128}'");
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+                              std::string_view::npos;
+}
+
+Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
+  WM_TRY(reader.only_keys(node, {"name", "argument", "variable", "file", "pattern", "values", "changes"}));
+  UserKnob knob;
+  WM_ASSIGN(knob.name, reader.scalar(node["name"], "name"));
+  if (!is_name(knob.name))
+    return reader.error(node, "name: '" + knob.name + "' is no name", "letters, digits, _ and -");
+  const int places = (node["argument"] ? 1 : 0) + (node["variable"] ? 1 : 0) + (node["file"] ? 1 : 0);
+  if (places != 1) return reader.error(node, knob.name + " needs one of argument, variable and file");
+  if (node["argument"]) {
+    WM_ASSIGN(knob.target, reader.scalar(node["argument"], "argument"));
+  } else if (node["variable"]) {
+    knob.place = UserKnobPlace::variable;
+    WM_ASSIGN(knob.target, reader.scalar(node["variable"], "variable"));
+  } else {
+    knob.place = UserKnobPlace::file;
+    WM_ASSIGN(knob.target, reader.scalar(node["file"], "file"));
+    WM_ASSIGN(knob.pattern, reader.scalar(node["pattern"], "pattern"));
+    if (knob.pattern.find("{}") == std::string::npos) {
+      return reader.error(node["pattern"], "pattern: '" + knob.pattern + "' has no {}",
+                          "write {} where the value stands");
+    }
+  }
+  WM_ASSIGN(knob.values, reader.texts(node["values"], "values"));
+  if (knob.values.empty() || knob.values.size() > kMostValues) {
+    return reader.error(
+        node, fmt::format("{} has {} values; 1 to {} are possible", knob.name, knob.values.size(), kMostValues));
+  }
+  if (node["changes"]) {
+    WM_ASSIGN(const auto changes, reader.one_of(node["changes"], "changes", kNumerics));
+    knob.numerics = numerics_from(changes).value_or(Numerics::rounding);
+  }
+  return knob;
+}
+
+}  // namespace
+
+std::optional<Numerics> numerics_from(std::string_view text) {
+  for (const auto numerics :
+       {Numerics::exact, Numerics::rounding, Numerics::random_streams, Numerics::precision, Numerics::semantic}) {
+    if (text == name_of(numerics)) return numerics;
+  }
+  return std::nullopt;
+}
+
+Result<UserKnob> parse_user_knob(std::string_view text) {
+  const auto equals = text.find('=');
+  const auto open = text.rfind('{'), close = text.rfind('}');
+  if (equals == std::string_view::npos || open == std::string_view::npos || close == std::string_view::npos ||
+      close < open || open <= equals + 1 || !is_name(text.substr(0, equals))) {
+    return form_error(text);
+  }
+  UserKnob knob{.name = std::string(text.substr(0, equals))};
+  auto target = std::string(trim(text.substr(equals + 1, open - equals - 1)));
+  if (target.ends_with('=') && !target.starts_with('-')) {
+    knob.place = UserKnobPlace::variable;
+  }
+  if (target.ends_with('=')) target.pop_back();
+  knob.target = target;
+  if (knob.target.empty() || knob.target.find(' ') != std::string::npos) return form_error(text);
+  for (const auto& value : split(text.substr(open + 1, close - open - 1), ',')) {
+    if (!trim(value).empty()) knob.values.emplace_back(trim(value));
+  }
+  const auto rest = trim(text.substr(close + 1));
+  if (knob.values.empty() || knob.values.size() > kMostValues) return form_error(text);
+  if (!rest.empty()) {
+    const auto changes = numerics_from(rest);
+    if (!changes) {
+      return usage_error(fmt::format("--knob {}: '{}' says nothing of the answers", knob.name, rest),
+                         "one of: " + join(kNumerics, ", "));
+    }
+    knob.numerics = *changes;
+  }
+  return knob;
+}
+
+Result<std::vector<UserKnob>> parse_user_knobs(std::string_view yaml, std::string_view file_name) {
+  return read_yaml(yaml, file_name, [&](const YAML::Node& root) -> Result<std::vector<UserKnob>> {
+    const YamlReader reader(file_name);
+    if (!root.IsMap()) return data_error(std::string(file_name) + " is no map with a list of knobs");
+    WM_TRY(reader.only_keys(root, {"schema", "knobs"}));
+    WM_TRY(reader.schema(root, kOptimizeSchema));
+    const auto list = root["knobs"];
+    if (!list || !list.IsSequence()) return reader.error(root, "there is no list of knobs");
+    std::vector<UserKnob> knobs;
+    for (const auto& node : list) {
+      if (!node.IsMap())
+        return reader.error(node, "a knob is a map: {name: batch, argument: --batch-size, values: [1]}");
+      WM_ASSIGN(auto knob, read_knob(reader, node));
+      const bool twice = std::any_of(knobs.begin(), knobs.end(), [&](const auto& k) { return k.name == knob.name; });
+      if (twice) return reader.error(node, "the knob " + knob.name + " is there twice");
+      knobs.push_back(std::move(knob));
+    }
+    return knobs;
+  });
+}
+
+std::vector<std::string> with_argument(std::vector<std::string> words, const std::string& argument,
+                                       const std::string& value) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == argument && i + 1 < words.size()) {
+      words[i + 1] = value;
+      return words;
+    }
+    if (words[i].starts_with(argument + "=")) {
+      words[i] = argument + "=" + value;
+      return words;
+    }
+  }
+  words.push_back(argument);
+  words.push_back(value);
+  return words;
+}
+
+Result<std::string> with_value(const std::string& text, const std::string& pattern, const std::string& value) {
+  const auto place = pattern.find("{}");
+  WM_CHECK(place != std::string::npos);
+  const auto before = pattern.substr(0, place), after = pattern.substr(place + 2);
+  std::string result;
+  int found = 0;
+  for (auto at = text.find(before); at != std::string::npos && !before.empty(); at = text.find(before, at + 1)) {
+    const auto begin = at + before.size();
+    // The value that is there ends at what follows it, or at the end of its word.
+    const auto end = after.empty() ? text.find_first_of(" \t\r\n,;}])", begin) : text.find(after, begin);
+    if (!after.empty() && end == std::string::npos) continue;
+    if (text.substr(begin, end - begin).find('\n') != std::string::npos) continue;
+    ++found;
+    result = text.substr(0, begin) + value + (end == std::string::npos ? "" : text.substr(end));
+  }
+  if (found != 1) {
+    return data_error(fmt::format("the pattern '{}' is there {} times", pattern, found),
+                      "it must name one place; write more of what stands around the value");
+  }
+  return result;
+}
+
+}  // namespace warpmark::optimize

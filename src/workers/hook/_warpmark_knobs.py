@@ -1,0 +1,273 @@
+"""Knobs that are put on from within: what each changes, how often it found something to change, and whether it still
+held when the measured window ended. A knob that finds nothing, or that the program took back, says so: its arm does not
+count.
+"""
+
+import gc
+import inspect
+
+import _warpmark_model_knobs as model_knobs
+
+
+class Knobs:
+    def __init__(self, torch, wanted, hook):
+        self.torch = torch
+        self.wanted = dict(wanted)
+        self.hook = hook
+        self.places = {}  # id -> how many things it changed
+        self.refused = {}  # id -> why it did not change one
+        self.notes = {}  # id -> what is worth telling although it held
+        self.checks = {}  # id -> function that tells whether it is in force, or why not
+        self.model = model_knobs.ModelKnobs(self)
+
+    def value(self, name):
+        return self.wanted.get(name)
+
+    def did(self, name, count=1):
+        self.places[name] = self.places.get(name, 0) + count
+
+    def cannot(self, name, why):
+        self.refused.setdefault(name, why)
+
+    def begin(self):
+        torch = self.torch
+        self.flag("cudnn.benchmark", torch.backends.cudnn, "benchmark", True)
+        self.optimizer_arguments()
+        self.zero_grad()
+        self.empty_cache()
+        self.collector()
+        self.data_parallel()
+        self.model.begin()
+        if "probe.nothing" in self.wanted:  # changes nothing, and says that it holds: the tool's own trial of itself
+            self.did("probe.nothing")
+
+    # Flags
+
+    def flag(self, name, owner, attribute, value):
+        if name not in self.wanted:
+            return
+        setattr(owner, attribute, value)
+        self.did(name)
+        self.checks[name] = lambda: None if getattr(owner, attribute) == value else "the program set it back"
+
+    # Loader
+
+    LOADER = ("loader.workers", "loader.pin_memory", "loader.persistent_workers", "loader.prefetch_factor")
+
+    def loader_arguments(self, init, loader, args, kwargs):
+        if not any(name in self.wanted for name in self.LOADER):
+            return args, kwargs
+        from torch.utils.data import IterableDataset
+
+        bound = inspect.signature(init).bind(loader, *args, **kwargs)
+        given = bound.arguments
+        workers = self.value("loader.workers")
+        if workers is not None:
+            if isinstance(given.get("dataset"), IterableDataset):
+                self.cannot("loader.workers", "an IterableDataset would be read once by each worker")
+            else:
+                given["num_workers"] = int(workers)
+                if int(workers) == 0:
+                    given.pop("prefetch_factor", None)
+                    given.pop("persistent_workers", None)
+                self.did("loader.workers")
+        has_workers = given.get("num_workers", 0) > 0
+        if "loader.pin_memory" in self.wanted:
+            if self.torch.cuda.is_available():
+                given["pin_memory"] = True
+                self.did("loader.pin_memory")
+            else:
+                self.cannot("loader.pin_memory", "there is no GPU to copy to")
+        if "loader.persistent_workers" in self.wanted:
+            if has_workers:
+                given["persistent_workers"] = True
+                self.did("loader.persistent_workers")
+            else:
+                self.cannot("loader.persistent_workers", "the loader has no workers")
+        if "loader.prefetch_factor" in self.wanted:
+            if has_workers:
+                given["prefetch_factor"] = int(self.value("loader.prefetch_factor"))
+                self.did("loader.prefetch_factor")
+            else:
+                self.cannot("loader.prefetch_factor", "the loader has no workers")
+        return bound.args[1:], bound.kwargs
+
+    # Optimizer
+
+    def optimizer_arguments(self):
+        wanted = self.value("optimizer.implementation")
+        if wanted is None:
+            return
+        torch, knobs = self.torch, self
+        for name in ("Adam", "AdamW", "SGD"):
+            cls = getattr(torch.optim, name)
+            if wanted not in inspect.signature(cls.__init__).parameters:
+                self.cannot("optimizer.implementation", "%s of torch %s has no %s" % (name, torch.__version__, wanted))
+                continue
+
+            def make(old):
+                def __init__(optimizer, params, *args, **kwargs):
+                    if isinstance(params, torch.Tensor):
+                        return old(optimizer, params, *args, **kwargs)
+                    params = list(params)
+                    change = knobs.hook.guarded("optimizer knob", knobs.may_fuse, False, wanted, params, kwargs)
+                    if change:  # a program's own False would contradict
+                        kwargs = {k: v for k, v in kwargs.items() if k not in ("fused", "foreach")}
+                        kwargs[wanted] = True
+                    old(optimizer, params, *args, **kwargs)
+                    if change:
+                        knobs.did("optimizer.implementation")
+
+                return __init__
+
+            self.hook.replace(cls, "__init__", make)
+
+    def may_fuse(self, wanted, params, kwargs):
+        tensors = []
+        for part in params:
+            if isinstance(part, dict):
+                if part.get("fused") is not None or part.get("foreach") is not None:
+                    self.cannot("optimizer.implementation", "a parameter group sets it itself")
+                    return False
+                inside = part["params"]
+                if not isinstance(inside, (list, tuple, self.torch.Tensor)):
+                    inside = part["params"] = list(inside)
+                tensors.extend([inside] if isinstance(inside, self.torch.Tensor) else inside)
+            else:
+                tensors.append(part[1] if isinstance(part, tuple) else part)
+        for other in ("fused", "foreach", "differentiable", "capturable"):
+            if kwargs.get(other):
+                self.cannot("optimizer.implementation", "the program asks for %s" % other)
+                return False
+        good = all(t.is_floating_point() and (t.is_cuda or wanted == "foreach") for t in tensors)
+        if not good:
+            self.cannot("optimizer.implementation", "a parameter is not a floating-point tensor on the GPU")
+        return good
+
+    def zero_grad(self):
+        if "optimizer.set_to_none" not in self.wanted:
+            return
+        torch, knobs = self.torch, self
+        old = torch.optim.Optimizer.zero_grad
+        if inspect.signature(old).parameters["set_to_none"].default:
+            return self.cannot("optimizer.set_to_none", "this torch does it by itself")
+
+        def make(old):
+            def zero_grad(owner, set_to_none=True):
+                knobs.did("optimizer.set_to_none")
+                return old(owner, True)
+
+            return zero_grad
+
+        self.hook.replace(torch.optim.Optimizer, "zero_grad", make)
+        self.hook.replace(torch.nn.Module, "zero_grad", make)
+
+    # Allocator and collector
+
+    def empty_cache(self):
+        """Calls in the loop are counted in any case; the knob leaves them out."""
+        knobs, recorder = self, self.hook.recorder
+        left_out = "memory.no_empty_cache" in self.wanted
+
+        def make(old):
+            def empty_cache():
+                if recorder.steps_seen > 0:
+                    recorder.emptied += 1
+                    if left_out:
+                        return knobs.did("memory.no_empty_cache")
+                return old()
+
+            return empty_cache
+
+        self.hook.replace(self.torch.cuda, "empty_cache", make)
+
+    def collector(self):
+        if "python.gc_freeze" not in self.wanted:
+            return
+
+        def freeze():
+            gc.collect()
+            gc.freeze()
+            self.did("python.gc_freeze")
+
+        self.hook.recorder.at_window = freeze
+
+    # Data parallel
+
+    def data_parallel(self):
+        names = [name for name in self.wanted if name.startswith("ddp.")]
+        if not (names or "compile" in self.wanted or "channels_last" in self.wanted):
+            return
+        knobs = self
+        from torch.nn.parallel import DistributedDataParallel
+
+        def make(old):
+            def __init__(wrapper, module, *args, **kwargs):
+                bound = inspect.signature(old).bind(wrapper, module, *args, **kwargs)
+                given = bound.arguments
+                knobs.hook.guarded("ddp knobs", knobs.ddp_arguments, None, given)
+                knobs.hook.guarded("ddp module", knobs.model.prepare, None, module, None)
+                old(*bound.args, **bound.kwargs)
+                if "ddp.bf16_gradients" in knobs.wanted:
+                    knobs.hook.guarded("ddp hook", knobs.ddp_compress, None, wrapper)
+
+            return __init__
+
+        self.hook.replace(DistributedDataParallel, "__init__", make)
+
+    def ddp_arguments(self, given):
+        if "ddp.bucket_cap_mb" in self.wanted:
+            given["bucket_cap_mb"] = int(self.wanted["ddp.bucket_cap_mb"])
+            self.did("ddp.bucket_cap_mb")
+        for name in ("gradient_as_bucket_view", "static_graph"):
+            if "ddp." + name in self.wanted:
+                given[name] = True
+                self.did("ddp." + name)
+
+    def ddp_compress(self, wrapper):
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+        wrapper.register_comm_hook(None, default_hooks.bf16_compress_hook)
+        self.did("ddp.bf16_gradients")
+
+    # Modules
+
+    def prepare_module(self, module, outer, args):
+        self.model.prepare(module, args)
+        for name in ("cudnn.benchmark",):  # programs set their flags at the beginning; once more, before the first step
+            if name in self.wanted:
+                self.torch.backends.cudnn.benchmark = True
+
+    def around(self, called, args, kwargs, inside):
+        return self.model.around(called, args, kwargs, inside)
+
+    # Proof
+
+    def tell(self, report):
+        import os
+
+        for name, value in self.wanted.items():
+            if name.startswith("env."):
+                held = os.environ.get(name[4:]) == value
+                report.add(
+                    "knob",
+                    id=name,
+                    value=value,
+                    in_force=held,
+                    places=int(held),
+                    said="" if held else "the program changed the variable",
+                )
+                continue
+            places = self.places.get(name, 0)
+            check = self.checks.get(name)
+            problem = check() if check is not None else None
+            if places == 0:
+                problem = self.refused.get(name) or "nothing in the program that it could change"
+            report.add(
+                "knob",
+                id=name,
+                value=value,
+                in_force=problem is None,
+                places=places,
+                said=problem or self.notes.get(name, ""),
+            )

@@ -1,0 +1,187 @@
+"""Knobs that change how modules run: memory format, autocast, compiling, attention, checkpointing of repeated blocks.
+
+They act on the module that the program calls from outside, at its first call (or when DistributedDataParallel wraps
+it); parameters keep their identity, so an optimizer made before goes on.
+"""
+
+import functools
+
+
+class ModelKnobs:
+    def __init__(self, knobs):
+        self.knobs = knobs
+        self.torch = knobs.torch
+        self.prepared = set()
+        self.autocast_calls = 0
+
+    def begin(self):
+        knobs = self.knobs
+        wanted = knobs.wanted
+        self.autocast = wanted.get("precision.autocast") or None
+        self.inference = wanted.get("precision.inference") or None
+        self.channels_last = "channels_last" in wanted
+        if "attention.sdpa" in wanted:
+            self.sdpa()
+
+    # Once for a module
+
+    def prepare(self, module, args):
+        if id(module) in self.prepared:
+            return
+        self.prepared.add(id(module))
+        guarded = self.knobs.hook.guarded
+        wanted = self.knobs.wanted
+        if self.channels_last:
+            guarded("channels_last", self.to_channels_last, None, module)
+        if "checkpoint.blocks" in wanted:
+            guarded("checkpoint", self.checkpoint_blocks, None, module)
+        if "compile" in wanted:
+            guarded("compile", self.compile, None, module, wanted["compile"])
+
+    def to_channels_last(self, module):
+        torch = self.torch
+        convolutions = [m for m in module.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.ConvTranspose2d))]
+        if not convolutions:
+            return self.knobs.cannot("channels_last", "there is no two-dimensional convolution")
+        module.to(memory_format=torch.channels_last)
+        self.knobs.did("channels_last", len(convolutions))
+        weight = max((m.weight for m in convolutions), key=lambda w: w.numel())
+
+        def check():
+            return None if weight.is_contiguous(memory_format=torch.channels_last) else "the weights went back"
+
+        self.knobs.checks["channels_last"] = check
+
+    def compile(self, module, mode):
+        if not hasattr(module, "compile"):
+            return self.knobs.cannot("compile", "torch %s cannot compile a module in place" % self.torch.__version__)
+        if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
+            return self.knobs.cannot("compile", "the program compiles it itself")
+        if mode == "default":
+            module.compile()
+        else:
+            module.compile(mode=mode)
+        self.knobs.did("compile")
+
+        def check():
+            counters = self.torch._dynamo.utils.counters
+            graphs = counters["stats"].get("unique_graphs", 0)
+            breaks = sum(counters["graph_break"].values())
+            recompiles = sum(counters["recompiles"].values()) if "recompiles" in counters else 0
+            self.knobs.notes["compile"] = "%d graphs, %d graph breaks, %d recompilations" % (graphs, breaks, recompiles)
+            return None if graphs > 0 else "nothing was compiled"
+
+        self.knobs.checks["compile"] = check
+
+    def checkpoint_blocks(self, module):
+        torch = self.torch
+        if hasattr(module, "gradient_checkpointing_enable"):
+            module.gradient_checkpointing_enable()
+            return self.knobs.did("checkpoint.blocks")
+        from torch.utils.checkpoint import checkpoint
+
+        for parent in module.modules():
+            if not isinstance(parent, (torch.nn.ModuleList, torch.nn.Sequential)):
+                continue
+            blocks = list(parent.children())
+            classes = set(type(block) for block in blocks)
+            if (
+                len(blocks) < 3
+                or len(classes) != 1
+                or classes.pop().__module__.startswith("torch.nn.modules.container")
+            ):
+                continue
+            self.checkpoint_class(type(blocks[0]), checkpoint)
+            return self.knobs.did("checkpoint.blocks", len(blocks))
+        self.knobs.cannot("checkpoint.blocks", "no list of three or more blocks of one class")
+
+    def checkpoint_class(self, cls, checkpoint):
+        torch, old = self.torch, cls.forward
+
+        @functools.wraps(old)
+        def forward(block, *args, **kwargs):
+            if block.training and torch.is_grad_enabled():
+                return checkpoint(functools.partial(old, block), *args, use_reentrant=False, **kwargs)
+            return old(block, *args, **kwargs)
+
+        cls.forward = forward
+
+    def sdpa(self):
+        model = self
+
+        def after(module):
+            def make(old):
+                def __init__(owner, config, *args, **kwargs):
+                    if (
+                        getattr(owner, "_supports_sdpa", False)
+                        and getattr(config, "_attn_implementation", "") == "eager"
+                    ):
+                        config._attn_implementation = "sdpa"
+                        model.knobs.did("attention.sdpa")
+                    old(owner, config, *args, **kwargs)
+
+                return __init__
+
+            model.knobs.hook.replace(module.PreTrainedModel, "__init__", make)
+
+        self.knobs.hook.watcher.callbacks["transformers.modeling_utils"] = after
+
+    # Each call from outside
+
+    def around(self, called, args, kwargs, inside):
+        if self.channels_last:
+            args, kwargs = self.last(args), {k: self.last(v) for k, v in kwargs.items()}
+        mode = self.autocast
+        if mode is None and self.inference and not self.torch.is_grad_enabled():
+            mode = self.inference
+        if mode is None:
+            return inside(called, *args, **kwargs)
+        knob = "precision.autocast" if self.autocast else "precision.inference"
+        device = self.device_of(called)
+        if device is None:
+            return inside(called, *args, **kwargs)
+        if self.program_casts(device):
+            self.knobs.cannot(knob, "the program uses autocast itself")
+            return inside(called, *args, **kwargs)
+        dtype = getattr(self.torch, {"bf16": "bfloat16", "fp16": "float16"}[mode])
+        with self.torch.autocast(device, dtype=dtype):
+            out = inside(called, *args, **kwargs)
+        self.knobs.did(knob)
+        return self.back(out, dtype)
+
+    def program_casts(self, device):
+        enabled = self.torch.is_autocast_enabled
+        try:
+            return bool(enabled(device))
+        except TypeError:  # before torch 2.4
+            if device == "cpu":
+                return bool(getattr(self.torch, "is_autocast_cpu_enabled", lambda: False)())
+            return bool(enabled())
+
+    def device_of(self, module):
+        parameter = next(module.parameters(), None)
+        if parameter is None or parameter.dtype != self.torch.float32:
+            return None
+        return parameter.device.type
+
+    def last(self, value):
+        if isinstance(value, tuple):
+            return tuple(self.last(v) for v in value)
+        if isinstance(value, self.torch.Tensor) and value.dim() == 4 and value.is_floating_point():
+            return value.contiguous(memory_format=self.torch.channels_last)
+        return value
+
+    def back(self, out, dtype):
+        """What left the module in the narrow type, in the one that the program's loss expects."""
+        if isinstance(out, self.torch.Tensor):
+            return out.float() if out.dtype == dtype else out
+        if isinstance(out, tuple) and hasattr(out, "_fields"):
+            return type(out)(*[self.back(v, dtype) for v in out])
+        if isinstance(out, (list, tuple)):
+            return type(out)(self.back(v, dtype) for v in out)
+        if isinstance(out, dict):  # also the outputs of transformers, which keep their type
+            for key, value in list(out.items()):
+                changed = self.back(value, dtype)
+                if changed is not value:
+                    out[key] = changed
+        return out

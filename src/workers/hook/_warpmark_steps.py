@@ -1,0 +1,308 @@
+"""Notes of steps: when each ended, how long it waited for data, and its forward, backward and optimizer; its loss.
+
+A step ends where the first optimizer that steps has stepped; in a program without an optimizer, where the first module
+that is called from outside returns. Losses are the roots of backward: kept as tensors and read where the window ends,
+so that no step waits for the GPU. A window of steps is timed between two synchronizations; after it the process ends
+where the plan says so, by os._exit, since a program may catch SystemExit.
+"""
+
+import math
+import os
+import sys
+import time
+
+clock = time.perf_counter
+
+
+class Recorder:
+    def __init__(self, torch, plan, report):
+        self.torch = torch
+        self.report = report
+        self.warmup = int(plan.get("warmup_steps", 3))
+        self.window = int(plan.get("window_steps", 0))  # 0: until the program ends
+        self.window_s = float(plan.get("window_seconds", 0))  # or so long, whichever is first; 0: without limit
+        self.stop = bool(plan.get("stop", False))
+        self.sync_phases = bool(plan.get("sync_phases", False))
+        self.begin_s = clock()
+        self.at_finish = []
+        self.at_window = None
+        self.reset()
+        self.in_forward = False
+        self.finished = not plan.get("measure", True)
+        self.has_optimizer = False
+        self.cuda = None
+        self.bound = False
+        self.forwards_seen = 0
+        self.emptied = 0
+
+    def reset(self):
+        self.marker = None
+        self.steps_seen = 0
+        self.rows = []
+        self.written = 0
+        self.losses = []
+        self.losses_written = 0
+        self.outputs = []
+        self.wait = self.forward = self.backward = 0.0
+        self.samples = 0
+        self.backwards = 0
+        self.backward_depth = 0
+        self.last_flush = clock()
+        self.window_begin = None
+        self.window_samples = 0
+
+    def forked(self):
+        """A worker of a loader never steps; a child that trains begins its own count."""
+        self.reset()
+        self.has_optimizer = False
+        self.cuda = None
+        self.bound = False
+
+    def on_cuda(self):
+        if not self.cuda:
+            self.cuda = (
+                "torch.cuda" in sys.modules and self.torch.cuda.is_available() and self.torch.cuda.is_initialized()
+            )
+        return self.cuda
+
+    def synchronize(self):
+        if self.on_cuda():
+            self.torch.cuda.synchronize()
+
+    # Called from the points
+
+    def waited(self, seconds, batch):
+        self.wait += seconds
+        if self.finished:
+            return
+        self.samples += samples_of(self.torch, batch, 0)
+
+    def enter_backward(self, loss):
+        self.backward_depth += 1
+        if self.backward_depth > 1 or self.finished:
+            return
+        try:
+            if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 and len(self.losses) < 100000:
+                self.losses.append(loss.detach().clone())
+        except Exception as problem:
+            self.report.fault("loss", problem)
+
+    def leave_backward(self, seconds):
+        self.backward_depth -= 1
+        if self.backward_depth == 0:
+            if self.sync_phases and not self.finished:
+                begin = clock()
+                self.synchronize()
+                seconds += clock() - begin
+            self.backward += seconds
+            self.backwards += 1
+
+    def optimizer_made(self):
+        self.has_optimizer = True
+
+    def stepped(self, seconds, optimizer):
+        if self.finished:
+            return
+        if self.marker is None or self.marker[0] == "forward":
+            if self.marker is not None:
+                self.reset()
+                self.report.add("restart")
+            self.marker = ("optimizer", optimizer)
+        if self.marker[1] is optimizer:
+            try:
+                self.end_of_step(seconds)
+            except Exception as problem:
+                self.report.fault("step", problem)
+                self.finished = True
+
+    def forwarded(self, seconds, module, args, out):
+        self.forwards_seen += 1
+        if self.finished:
+            return
+        try:
+            if self.sync_phases:
+                begin = clock()
+                self.synchronize()
+                seconds += clock() - begin
+            self.forward += seconds
+            if self.samples == 0:
+                self.samples = samples_of(self.torch, args, 0)
+            if self.has_optimizer:
+                return
+            if self.marker is None:
+                self.marker = ("forward", module)
+            if self.marker[1] is module:
+                if len(self.outputs) < 6:
+                    sample = output_sample(self.torch, out)
+                    if sample is not None:
+                        self.outputs.append(sample)
+                self.end_of_step(0.0)
+        except Exception as problem:
+            self.report.fault("forward", problem)
+            self.finished = True
+
+    # The window
+
+    def end_of_step(self, optimizer_s):
+        now = clock()
+        self.rows.append(
+            (now - self.begin_s, self.wait, self.forward, self.backward, optimizer_s, self.samples, self.backwards)
+        )
+        self.steps_seen += 1
+        if self.window_begin is not None:
+            self.window_samples += self.samples
+        self.wait = self.forward = self.backward = 0.0
+        self.samples = self.backwards = 0
+        if not self.bound:
+            self.bind()
+        if self.steps_seen == self.warmup:
+            self.synchronize()
+            if self.on_cuda():
+                self.torch.cuda.reset_peak_memory_stats()
+            if self.at_window is not None:
+                self.at_window()
+            self.window_begin = clock()
+        elif self.window_begin is not None:
+            inside = self.steps_seen - self.warmup
+            enough = (self.window and inside >= self.window) or (
+                self.window_s and now - self.window_begin >= self.window_s
+            )
+            if enough:
+                self.finish("window")
+                if self.stop:
+                    self.leave()
+                return
+        if now - self.last_flush > 0.5:
+            self.flush_rows()
+
+    def bind(self):
+        """A child made by multiprocessing leaves without atexit."""
+        self.bound = True
+        import multiprocessing
+
+        if getattr(multiprocessing, "parent_process", lambda: None)() is not None:
+            from multiprocessing import util
+
+            util.Finalize(None, self.finish, args=("exit",), exitpriority=100)
+
+    def flush_rows(self):
+        self.last_flush = clock()
+        rows = self.rows[self.written :]
+        if rows:
+            self.report.add(
+                "steps",
+                first=self.written,
+                rows=[[round(v, 7) if isinstance(v, float) else v for v in row] for row in rows],
+            )
+            self.written = len(self.rows)
+
+    def finish(self, why):
+        if self.finished:
+            return
+        self.finished = True
+        try:
+            self.tell(why)
+        except Exception as problem:
+            self.report.fault("end", problem)
+
+    def tell(self, why):
+        end = clock()
+        if self.steps_seen > 0:
+            self.synchronize()
+            end = clock() if why == "window" else self.begin_s + self.rows[-1][0]
+        self.flush_rows()
+        if self.losses:
+            self.report.add("loss", values=numbers(self.torch, self.losses))
+        if self.outputs:
+            self.report.add("outputs", values=[[number(v) for v in o.tolist()] for o in self.outputs])
+        if self.window_begin is not None and self.steps_seen > self.warmup:
+            self.report.add(
+                "window",
+                steps=self.steps_seen - self.warmup,
+                seconds=end - self.window_begin,
+                samples=self.window_samples,
+                before=self.window_begin - self.begin_s,
+            )
+        if self.steps_seen > 0 and self.on_cuda():
+            cuda = self.torch.cuda
+            self.report.add(
+                "memory",
+                allocated=cuda.max_memory_allocated(),
+                reserved=cuda.max_memory_reserved(),
+                total=cuda.get_device_properties(cuda.current_device()).total_memory,
+                emptied=self.emptied,
+            )
+        if self.steps_seen > 0:
+            for tell in self.at_finish:
+                tell(self.report)
+        self.report.add("end", why=why, marker=self.marker[0] if self.marker else "none", steps=self.steps_seen)
+
+    def leave(self):
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        os._exit(0)
+
+
+def samples_of(torch, batch, depth):
+    """Length of the first dimension of the first tensor in a batch."""
+    if isinstance(batch, torch.Tensor):
+        return int(batch.shape[0]) if batch.dim() > 0 else 1
+    if depth > 3:
+        return 0
+    if isinstance(batch, dict) or hasattr(batch, "values"):
+        try:
+            batch = list(batch.values())
+        except Exception:
+            return 0
+    if isinstance(batch, (list, tuple)):
+        for part in batch:
+            count = samples_of(torch, part, depth + 1)
+            if count:
+                return count
+    return 0
+
+
+def first_tensor(torch, out, depth=0):
+    if isinstance(out, torch.Tensor):
+        return out if out.is_floating_point() and out.numel() > 0 else None
+    if depth > 3:
+        return None
+    if isinstance(out, dict):
+        out = list(out.values())
+    elif hasattr(out, "to_tuple"):
+        out = out.to_tuple()
+    if isinstance(out, (list, tuple)):
+        for part in out:
+            found = first_tensor(torch, part, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def output_sample(torch, out):
+    """At most 256 values of an output, spread over it; a copy that stays on the device."""
+    tensor = first_tensor(torch, out)
+    if tensor is None:
+        return None
+    flat = tensor.detach().reshape(-1)
+    stride = max(1, flat.numel() // 256)
+    return flat[::stride][:256].float().clone()
+
+
+def number(value):
+    return value if math.isfinite(value) else None
+
+
+def numbers(torch, tensors):
+    by_device = {}
+    values = [None] * len(tensors)
+    for i, tensor in enumerate(tensors):
+        by_device.setdefault(tensor.device, []).append(i)
+    for indices in by_device.values():
+        read = torch.stack([tensors[i].reshape(()).double() for i in indices]).cpu().tolist()
+        for i, value in zip(indices, read):
+            values[i] = number(value)
+    return values

@@ -1,0 +1,378 @@
+"""What is put into torch: points at which steps, their phases and their losses are noted, and at which knobs act.
+
+Points of a step: the iterator of DataLoader (wait for data), the outermost call of a module with parameters (forward),
+Tensor.backward and autograd.backward, and step of every optimizer. The outermost call is found once: nn.Module.__call__
+is replaced only until the first such call begins, put back while it runs, and then that one instance (torch 2.2 and
+later) or its class is wrapped. So torch.compile never sees a replaced nn.Module.__call__, and modules within pay
+nothing.
+"""
+
+import atexit
+import functools
+import os
+import sys
+import traceback
+import weakref
+
+import _warpmark_knobs as knobs
+import _warpmark_steps as steps
+
+
+def begin(torch, plan, report, watcher):
+    recorder = steps.Recorder(torch, plan, report)
+    hook = Hook(torch, plan, report, recorder, watcher)
+    hook.install()
+
+
+class Hook:
+    def __init__(self, torch, plan, report, recorder, watcher):
+        self.torch = torch
+        self.plan = plan
+        self.report = report
+        self.recorder = recorder
+        self.watcher = watcher
+        self.names = []
+        self.armed_classes = set()
+        self.armed = weakref.WeakSet()
+        self.knobs = knobs.Knobs(torch, plan.get("knobs", {}), self)
+
+    def install(self):
+        torch = self.torch
+        seed = self.plan.get("seed")
+        if seed is not None:
+            import random
+
+            random.seed(seed)
+            torch.manual_seed(seed)
+            if "numpy" in sys.modules:
+                sys.modules["numpy"].random.seed(seed)
+        self.tell_torch()
+        for place in (
+            self.patch_loader,
+            self.patch_optimizer,
+            self.patch_backward,
+            self.patch_forward,
+            self.knobs.begin,
+        ):
+            try:
+                place()
+            except Exception as problem:
+                self.report.fault(place.__name__, problem)
+        self.report.add("patched", names=self.names)
+        atexit.register(self.recorder.finish, "exit")
+        self.recorder.at_finish.append(self.knobs.tell)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.recorder.forked)
+
+    def tell_torch(self):
+        torch = self.torch
+        devices = []
+        cuda = False
+        try:
+            cuda = torch.cuda.is_available()
+            if cuda:
+                for i in range(torch.cuda.device_count()):
+                    properties = torch.cuda.get_device_properties(i)
+                    devices.append(
+                        {
+                            "name": properties.name,
+                            "memory": properties.total_memory,
+                            "major": properties.major,
+                            "minor": properties.minor,
+                        }
+                    )
+        except Exception as problem:
+            self.report.fault("devices", problem)
+        self.report.add(
+            "torch",
+            version=str(torch.__version__),
+            cuda=bool(cuda),
+            devices=devices,
+            threads=torch.get_num_threads(),
+            cpus=len(os.sched_getaffinity(0)),
+            compile=hasattr(torch, "compile"),
+            world=int(os.environ.get("WORLD_SIZE", "1") or 1),
+        )
+
+    def replace(self, owner, name, make):
+        """owner.name = make(what it was), under its old name and documentation."""
+        old = getattr(owner, name)
+        new = make(old)
+        try:
+            functools.update_wrapper(new, old)
+        except (AttributeError, TypeError):
+            pass
+        setattr(owner, name, new)
+        self.names.append("%s.%s" % (getattr(owner, "__name__", str(owner)), name))
+        return old
+
+    # Data
+
+    def patch_loader(self):
+        from torch.utils.data import dataloader
+
+        hook, recorder = self, self.recorder
+        clock = steps.clock
+
+        def make_next(old):
+            def __next__(iterator):
+                begin = clock()
+                batch = old(iterator)
+                recorder.waited(clock() - begin, batch)
+                return batch
+
+            return __next__
+
+        def make_init(old):
+            def __init__(loader, *args, **kwargs):
+                args, kwargs = hook.guarded(
+                    "loader knobs", hook.knobs.loader_arguments, (args, kwargs), old, loader, args, kwargs
+                )
+                old(loader, *args, **kwargs)
+                hook.guarded("loader", hook.tell_loader, None, loader)
+
+            return __init__
+
+        self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
+        self.replace(dataloader.DataLoader, "__init__", make_init)
+
+    def tell_loader(self, loader):
+        from torch.utils.data import IterableDataset
+
+        where = self.caller()
+        key = ("loader", where)
+        if not self.first_time(key):
+            return
+        self.report.add(
+            "loader",
+            where=where,
+            workers=loader.num_workers,
+            pin_memory=bool(loader.pin_memory),
+            batch=loader.batch_size or 0,
+            iterable=isinstance(loader.dataset, IterableDataset),
+            persistent=bool(getattr(loader, "persistent_workers", False)),
+            prefetch=loader.prefetch_factor or 0,
+            dataset=type(loader.dataset).__name__,
+        )
+
+    # Optimizer
+
+    def patch_optimizer(self):
+        torch, hook, recorder = self.torch, self, self.recorder
+        clock = steps.clock
+
+        def wrap_step(cls):
+            if "step" not in cls.__dict__ or getattr(cls.__dict__["step"], "_warpmark", False):
+                return
+            old = cls.__dict__["step"]
+
+            @functools.wraps(old)
+            def step(optimizer, *args, **kwargs):
+                begin = clock()
+                result = old(optimizer, *args, **kwargs)
+                recorder.stepped(clock() - begin, optimizer)
+                return result
+
+            step._warpmark = True
+            cls.step = step
+
+        def make_init(old):
+            def __init__(optimizer, *args, **kwargs):
+                old(optimizer, *args, **kwargs)
+                hook.guarded("optimizer", hook.tell_optimizer, None, optimizer)
+                for cls in type(optimizer).__mro__:
+                    if cls is not torch.optim.Optimizer and issubclass(cls, torch.optim.Optimizer):
+                        hook.guarded("optimizer step", wrap_step, None, cls)
+
+            return __init__
+
+        self.replace(torch.optim.Optimizer, "__init__", make_init)
+
+    def tell_optimizer(self, optimizer):
+        self.recorder.optimizer_made()
+        if not self.first_time(("optimizer", type(optimizer).__name__, self.caller())):
+            return
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        group = optimizer.param_groups[0]
+        self.report.add(
+            "optimizer",
+            name=type(optimizer).__name__,
+            where=self.caller(),
+            tensors=len(parameters),
+            parameters=sum(p.numel() for p in parameters),
+            cuda=bool(parameters) and all(p.is_cuda for p in parameters),
+            fused=bool(group.get("fused")),
+            foreach=bool(group.get("foreach")),
+        )
+
+    # Backward
+
+    def patch_backward(self):
+        torch, recorder = self.torch, self.recorder
+        clock = steps.clock
+
+        def make_tensor(old):
+            def backward(tensor, *args, **kwargs):
+                begin = clock()
+                recorder.enter_backward(tensor)
+                try:
+                    return old(tensor, *args, **kwargs)
+                finally:
+                    recorder.leave_backward(clock() - begin)
+
+            return backward
+
+        def make_autograd(old):
+            def backward(tensors, *args, **kwargs):
+                begin = clock()
+                first = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
+                recorder.enter_backward(first)
+                try:
+                    return old(tensors, *args, **kwargs)
+                finally:
+                    recorder.leave_backward(clock() - begin)
+
+            return backward
+
+        self.replace(torch.Tensor, "backward", make_tensor)
+        self.replace(torch.autograd, "backward", make_autograd)
+
+    # Forward
+
+    def patch_forward(self):
+        Module = self.torch.nn.Module
+        self.module_call = Module.__call__
+        hook = self
+
+        def __call__(module, *args, **kwargs):
+            if hook.recorder.in_forward or not hook.has_parameters(module):
+                return hook.module_call(module, *args, **kwargs)
+            hook.put_back()
+            try:
+                if module not in hook.armed:
+                    hook.armed.add(module)
+                    hook.guarded("first forward", hook.arm, None, module, args)
+                return module(*args, **kwargs)
+            finally:
+                hook.watch_forward()
+
+        self.watching_call = __call__
+        self.names.append("Module.__call__ until the first outermost call")
+        self.watch_forward()
+
+    def has_parameters(self, module):
+        try:
+            return next(module.parameters(), None) is not None
+        except Exception:  # a module whose __init__ has not run: it will say so itself
+            return False
+
+    def put_back(self):
+        self.torch.nn.Module.__call__ = self.module_call
+
+    def watch_forward(self):
+        """Further modules may be called from outside for the first time: a discriminator, a teacher. Not for long."""
+        if self.recorder.steps_seen < 2 and self.recorder.forwards_seen < 64:
+            self.torch.nn.Module.__call__ = self.watching_call
+
+    def arm(self, module, args):
+        """Wraps one module that the program calls itself; knobs that change modules act now."""
+        inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else module
+        self.knobs.prepare_module(inner if inner is not None else module, module, args)
+        self.tell_module(module, args)
+        recorder, around, clock = self.recorder, self.knobs.around, steps.clock
+
+        def run(called, args, kwargs, inside):
+            if recorder.in_forward:
+                return inside(called, *args, **kwargs)
+            recorder.in_forward = True
+            begin = clock()
+            try:
+                out = around(called, args, kwargs, inside)
+            finally:
+                recorder.in_forward = False
+            recorder.forwarded(clock() - begin, called, args, out)
+            return out
+
+        if hasattr(self.torch.nn.Module, "_compiled_call_impl"):
+            compiled = module._compiled_call_impl
+            inside = (
+                (lambda m, *a, **k: compiled(*a, **k))
+                if compiled is not None
+                else (lambda m, *a, **k: m._call_impl(*a, **k))
+            )
+
+            def call_this(*args, **kwargs):
+                return run(module, args, kwargs, inside)
+
+            module._compiled_call_impl = call_this  # not copied and not pickled, by Module.__getstate__
+            return
+        cls = type(module)
+        if cls in self.armed_classes:
+            return
+        self.armed_classes.add(cls)
+        old = cls.__call__
+
+        def __call__(called, *args, **kwargs):
+            return run(called, args, kwargs, old)
+
+        cls.__call__ = __call__
+
+    def tell_module(self, module, args):
+        torch = self.torch
+        names = {"conv": 0, "norm": 0, "linear": 0, "attention": 0, "embedding": 0}
+        for part in module.modules():
+            name = type(part).__name__.lower()
+            for known in names:
+                if known in name:
+                    names[known] += 1
+        parameter = next(module.parameters())
+        shapes = [list(a.shape) for a in args if isinstance(a, torch.Tensor)][:4]
+        self.report.add(
+            "module",
+            name=type(module).__name__,
+            where=self.caller(),
+            parameters=sum(p.numel() for p in module.parameters()),
+            dtype=str(parameter.dtype),
+            device=str(parameter.device.type),
+            training=bool(module.training),
+            grad=bool(torch.is_grad_enabled()),
+            autocast=self.knobs.model.program_casts(parameter.device.type),
+            compiled=type(module).__name__ == "OptimizedModule",
+            shapes=shapes,
+            channels_last=any(
+                isinstance(a, torch.Tensor)
+                and a.dim() == 4
+                and a.is_contiguous(memory_format=torch.channels_last)
+                and not a.is_contiguous()
+                for a in args
+            ),
+            **names
+        )
+
+    # Shared
+
+    def guarded(self, where, function, otherwise, *args):
+        """What goes wrong in our own work is told once and forgotten."""
+        try:
+            return function(*args)
+        except Exception as problem:
+            self.report.fault(where, problem)
+            return otherwise
+
+    def first_time(self, key):
+        seen = self.__dict__.setdefault("seen", set())
+        if key in seen or len(seen) > 200:
+            return False
+        seen.add(key)
+        return True
+
+    def caller(self):
+        """FILE:LINE of the program, not of torch or of us."""
+        for frame in reversed(traceback.extract_stack(limit=40)):
+            path = frame.filename
+            if "_warpmark_" in path or "/torch/" in path or "/functools.py" in path or path.startswith("<"):
+                continue
+            if "site-packages/" in path or "dist-packages/" in path:
+                continue
+            return "%s:%d" % (path, frame.lineno)
+        return ""

@@ -1,0 +1,128 @@
+#include "workers/hooked_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "generated/python_hook.h"
+
+namespace warpmark::workers {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLargestReport = 256 << 20;
+constexpr std::size_t kMostProcesses = 4096;
+constexpr std::string_view kFileMark = "#file ";
+
+/// The error of a run that was killed at its deadline, and no other one.
+bool is_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
+
+}  // namespace
+
+Status write_hook(const fs::path& folder) {
+  WM_TRY(make_folder(folder));
+  for (const auto& file : generated::kPythonHook) {
+    const auto path = folder / std::string(file.name);
+    std::error_code missing;
+    if (fs::file_size(path, missing) == file.text.size() && !missing) {
+      const auto there = read_file(path, kLargestReport);
+      if (there.ok() && *there == file.text) continue;
+    }
+    WM_TRY(write_file(path, file.text));
+  }
+  return {};
+}
+
+NamedValues hook_variables(const fs::path& folder, const fs::path& plan, const fs::path& report,
+                           const char* python_path) {
+  std::string path = folder.string();
+  if (python_path != nullptr && *python_path != '\0') path += std::string(":") + python_path;
+  return {{"PYTHONPATH", path}, {"WARPMARK_HOOK", plan.string()}, {"WARPMARK_HOOK_REPORT", report.string()}};
+}
+
+std::string plan_text(const HookPlan& plan) {
+  Json knobs = Json::object();
+  for (const auto& [id, value] : plan.knobs) knobs[id] = value;
+  Json json{{"version", kHookVersion},           {"knobs", knobs},
+            {"warmup_steps", plan.warmup_steps}, {"window_steps", plan.window_steps},
+            {"window_seconds", plan.window_s},   {"stop", plan.stop},
+            {"measure", plan.measure},           {"sync_phases", plan.sync_phases}};
+  if (plan.seed) json["seed"] = *plan.seed;
+  return dump_json(json) + "\n";
+}
+
+Result<std::string> collect_reports(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    if (entry->path().extension() == ".jsonl" && files.size() < kMostProcesses) files.push_back(entry->path());
+  }
+  if (failure) return environment_error("cannot read the folder " + folder.string() + ": " + failure.message());
+  std::sort(files.begin(), files.end());
+  std::string raw;
+  for (const auto& file : files) {
+    WM_ASSIGN(const auto text, read_file(file, kLargestReport));
+    const auto whole = text.rfind('\n');
+    raw += std::string(kFileMark) + file.filename().string() + "\n";
+    if (whole != std::string::npos) raw += text.substr(0, whole + 1);
+  }
+  return raw;
+}
+
+Result<std::vector<ProgramReport>> parse_reports(const std::string& raw) {
+  std::vector<ProgramReport> reports;
+  std::size_t begin = raw.starts_with(kFileMark) ? 0 : std::string::npos;
+  while (begin != std::string::npos) {
+    const auto line_end = raw.find('\n', begin);
+    if (line_end == std::string::npos) break;
+    const auto name = raw.substr(begin + kFileMark.size(), line_end - begin - kFileMark.size());
+    const auto next = raw.find("\n" + std::string(kFileMark), line_end == 0 ? 0 : line_end - 1);
+    const auto text = raw.substr(line_end + 1, next == std::string::npos ? next : next - line_end);
+    WM_ASSIGN(auto report, parse_report(text, name));
+    reports.push_back(std::move(report));
+    begin = next == std::string::npos ? next : next + 1;
+  }
+  return reports;
+}
+
+Result<HookedRun> run_hooked(const HookedCommand& command, const fs::path& hook, const fs::path& scratch) {
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  WM_TRY(make_folder(scratch));
+  const auto plan = scratch / "plan.json";
+  WM_TRY(write_file(plan, plan_text(command.plan)));
+  NamedValues variables = command.environment;
+  const auto given =
+      std::find_if(variables.begin(), variables.end(), [](const auto& v) { return v.first == "PYTHONPATH"; });
+  const std::string theirs = given == variables.end() ? "" : given->second;
+  if (given != variables.end()) variables.erase(given);
+  const char* inherited = std::getenv("PYTHONPATH");
+  for (auto& variable : hook_variables(hook, plan, scratch, theirs.empty() ? inherited : theirs.c_str())) {
+    variables.push_back(std::move(variable));
+  }
+  HookedRun run;
+  auto output = run_process(command.words, {.deadline_s = command.deadline_s,
+                                            .directory = command.directory,
+                                            .environment = variables,
+                                            .own_group = true,
+                                            .interrupted = command.interrupted});
+  if (output.ok()) {
+    run.output = std::move(*output);
+  } else if (is_deadline(output.error())) {
+    run.ending = Ending::timed_out;
+    run.output.wall_s = command.deadline_s;
+  } else {
+    return output.error();
+  }
+  WM_ASSIGN(run.raw, collect_reports(scratch));
+  WM_ASSIGN(run.reports, parse_reports(run.raw));
+  fs::remove_all(scratch, ignored);
+  return run;
+}
+
+}  // namespace warpmark::workers

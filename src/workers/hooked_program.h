@@ -1,0 +1,75 @@
+// Runs a user's program in a fresh process with the hook that Python loads at its start, and reads what it said.
+//
+// The hook is a folder of Python files that this library carries. PYTHONPATH begins with it, so that the interpreter
+// loads its sitecustomize, which hands over to the user's own. Precedents: ddtrace-run, opentelemetry-instrument.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "workers/program_report.h"
+
+namespace warpmark::workers {
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// What the hook is asked to do.
+struct HookPlan {
+  NamedValues knobs;
+  std::int64_t warmup_steps = 3;
+  std::int64_t window_steps = 0;       ///< 0: until the program ends
+  double window_s = 0;                 ///< or so long, whichever is first; 0 is without limit
+  bool stop = false;                   ///< the process ends after the window
+  bool measure = true;                 ///< false: knobs alone, for a run that nobody times
+  bool sync_phases = false;            ///< wait for the GPU after each phase: true times of phases, slower steps
+  std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own
+};
+
+struct HookedCommand {
+  std::vector<std::string> words;
+  NamedValues environment;
+  std::string directory;  ///< empty: ours
+  double deadline_s = 600;
+  HookPlan plan;
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+enum class Ending { exited, timed_out };
+
+struct HookedRun {
+  Ending ending = Ending::exited;
+  ProcessOutput output;  ///< of a run that timed out: nothing but the wall time
+  std::vector<ProgramReport> reports;
+  std::string raw;  ///< the reports as they were written, to be kept
+};
+
+/// Writes the hook's files into `folder`, which is made. Environment error if it cannot be written.
+[[nodiscard]] Status write_hook(const std::filesystem::path& folder);
+
+/// The variables with which a program loads the hook in `folder`: PYTHONPATH (before `python_path`), the plan, and
+/// where to report. They stay valid for processes that the program starts.
+[[nodiscard]] NamedValues hook_variables(const std::filesystem::path& folder, const std::filesystem::path& plan,
+                                         const std::filesystem::path& report, const char* python_path);
+
+/// The plan as the hook reads it.
+[[nodiscard]] std::string plan_text(const HookPlan& plan);
+
+/// Every process that said something, from what `HookedRun::raw` holds.
+[[nodiscard]] Result<std::vector<ProgramReport>> parse_reports(const std::string& raw);
+
+/// What the processes wrote into the folder, in the form of `HookedRun::raw`.
+[[nodiscard]] Result<std::string> collect_reports(const std::filesystem::path& folder);
+
+/// One run; `hook` holds the hook's files, `scratch` is made anew for the plan and the report. Environment error if the
+/// program cannot be started, was interrupted, or its report cannot be read.
+[[nodiscard]] Result<HookedRun> run_hooked(const HookedCommand& command, const std::filesystem::path& hook,
+                                           const std::filesystem::path& scratch);
+
+}  // namespace warpmark::workers

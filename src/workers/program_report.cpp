@@ -1,0 +1,219 @@
+#include "workers/program_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/json/json_fields.h"
+
+namespace warpmark::workers {
+namespace {
+
+constexpr std::size_t kMostSteps = 1'000'000;
+
+void read_loader(JsonFields& fields, ProgramReport& report) {
+  LoaderFacts loader;
+  fields.maybe("where", loader.where);
+  fields.maybe("dataset", loader.dataset);
+  fields.maybe("workers", loader.workers);
+  fields.maybe("batch", loader.batch);
+  fields.maybe("prefetch", loader.prefetch);
+  fields.maybe("pin_memory", loader.pin_memory);
+  fields.maybe("persistent", loader.persistent);
+  fields.maybe("iterable", loader.iterable);
+  report.loaders.push_back(std::move(loader));
+}
+
+void read_optimizer(JsonFields& fields, ProgramReport& report) {
+  OptimizerFacts optimizer;
+  fields.maybe("where", optimizer.where);
+  fields.maybe("name", optimizer.name);
+  fields.maybe("tensors", optimizer.tensors);
+  fields.maybe("parameters", optimizer.parameters);
+  fields.maybe("cuda", optimizer.cuda);
+  fields.maybe("fused", optimizer.fused);
+  fields.maybe("foreach", optimizer.foreach);
+  report.optimizers.push_back(std::move(optimizer));
+}
+
+void read_module(JsonFields& fields, ProgramReport& report) {
+  ModuleFacts module;
+  fields.maybe("where", module.where);
+  fields.maybe("name", module.name);
+  fields.maybe("dtype", module.dtype);
+  fields.maybe("device", module.device);
+  fields.maybe("parameters", module.parameters);
+  fields.maybe("conv", module.convolutions);
+  fields.maybe("linear", module.linears);
+  fields.maybe("attention", module.attentions);
+  fields.maybe("training", module.training);
+  fields.maybe("grad", module.grad);
+  fields.maybe("autocast", module.autocast);
+  fields.maybe("compiled", module.compiled);
+  fields.maybe("channels_last", module.channels_last);
+  const auto& json = fields.json();
+  if (json.contains("shapes") && json["shapes"].is_array()) {
+    for (const auto& shape : json["shapes"]) module.images = module.images || (shape.is_array() && shape.size() == 4);
+  }
+  report.modules.push_back(std::move(module));
+}
+
+void read_torch(JsonFields& fields, ProgramReport& report) {
+  fields.required("version", report.torch);
+  fields.maybe("cuda", report.cuda);
+  fields.maybe("compile", report.can_compile);
+  fields.maybe("threads", report.threads);
+  fields.maybe("cpus", report.cpus);
+  fields.maybe("world", report.world);
+  fields.each("devices", [&](JsonFields& device) {
+    GpuFacts gpu;
+    device.maybe("name", gpu.name);
+    device.maybe("memory", gpu.memory_bytes);
+    device.maybe("major", gpu.major);
+    report.gpus.push_back(std::move(gpu));
+  });
+}
+
+/// Numbers, NaN for null.
+std::vector<double> read_values(const Json& json) {
+  std::vector<double> values;
+  if (!json.is_array()) return values;
+  for (const auto& value : json) {
+    values.push_back(value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
+  }
+  return values;
+}
+
+void read_steps(JsonFields& fields, ProgramReport& report) {
+  const auto& json = fields.json();
+  if (!json.contains("rows") || !json["rows"].is_array()) return fields.fail("rows", "is missing");
+  for (const auto& row : json["rows"]) {
+    const auto values = read_values(row);
+    if (values.size() != 7 || report.steps.size() >= kMostSteps)
+      return fields.fail("rows", "has a row that is no step");
+    const auto count = [&](std::size_t i) {
+      return values[i] >= 0 && values[i] < 1e15 ? static_cast<std::int64_t>(values[i]) : 0;
+    };
+    report.steps.push_back({.end_s = values[0],
+                            .wait_s = values[1],
+                            .forward_s = values[2],
+                            .backward_s = values[3],
+                            .optimizer_s = values[4],
+                            .samples = count(5),
+                            .backwards = count(6)});
+  }
+}
+
+void read_knob(JsonFields& fields, ProgramReport& report) {
+  KnobState knob;
+  fields.required("id", knob.id);
+  fields.maybe("value", knob.value);
+  fields.maybe("in_force", knob.in_force);
+  fields.maybe("places", knob.places);
+  fields.maybe("said", knob.said);
+  report.knobs.push_back(std::move(knob));
+}
+
+void read_end(JsonFields& fields, const std::string& kind, ProgramReport& report) {
+  if (kind == "window") {
+    Window window;
+    fields.required("steps", window.steps);
+    fields.required("seconds", window.seconds);
+    fields.maybe("samples", window.samples);
+    fields.maybe("before", window.before_s);
+    if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
+    report.window = window;
+  } else if (kind == "memory") {
+    fields.maybe("allocated", report.allocated_bytes);
+    fields.maybe("reserved", report.reserved_bytes);
+    fields.maybe("total", report.total_bytes);
+    fields.maybe("emptied", report.emptied);
+  } else if (kind == "end") {
+    fields.maybe("why", report.ended);
+    fields.maybe("marker", report.marker);
+  }
+}
+
+void read_line(JsonFields& fields, ProgramReport& report) {
+  std::string kind;
+  fields.required("k", kind);
+  if (kind == "hello") {
+    fields.maybe("pid", report.pid);
+    fields.maybe("rank", report.rank);
+    fields.maybe("python", report.python);
+  } else if (kind == "torch") {
+    read_torch(fields, report);
+  } else if (kind == "patched") {
+    fields.maybe("names", report.patched);
+  } else if (kind == "loader") {
+    read_loader(fields, report);
+  } else if (kind == "optimizer") {
+    read_optimizer(fields, report);
+  } else if (kind == "module") {
+    read_module(fields, report);
+  } else if (kind == "steps") {
+    read_steps(fields, report);
+  } else if (kind == "restart") {
+    report.steps.clear();
+    report.outputs.clear();
+  } else if (kind == "loss") {
+    if (fields.json().contains("values")) report.losses = read_values(fields.json()["values"]);
+  } else if (kind == "outputs") {
+    if (!fields.json().contains("values") || !fields.json()["values"].is_array()) return;
+    for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
+  } else if (kind == "knob") {
+    read_knob(fields, report);
+  } else if (kind == "fault") {
+    std::string where, what;
+    fields.maybe("where", where);
+    fields.maybe("what", what);
+    report.faults.push_back(where + ": " + what);
+  } else {
+    read_end(fields, kind, report);
+  }
+}
+
+}  // namespace
+
+Result<ProgramReport> parse_report(std::string_view text, std::string_view name) {
+  ProgramReport report;
+  const auto whole = text.rfind('\n');
+  std::int64_t number = 0;
+  for (const auto& line : split(text.substr(0, whole == std::string_view::npos ? 0 : whole), '\n')) {
+    ++number;
+    if (trim(line).empty()) continue;
+    const auto place = fmt::format("{} line {}", name, number);
+    WM_ASSIGN(const auto json, parse_json(line, place));
+    if (!json.is_object()) return data_error(place + " is no JSON object");
+    std::optional<Error> error;
+    JsonFields fields(json, "", error);
+    std::int64_t version = kHookVersion;
+    fields.maybe("v", version);
+    if (version != kHookVersion) {
+      return data_error(
+          fmt::format("{} has version {} of the report, this warpmark reads {}", place, version, kHookVersion),
+          "remove an older hook from PYTHONPATH");
+    }
+    read_line(fields, report);
+    if (error) return data_error(place + ": " + error->what);
+  }
+  return report;
+}
+
+std::vector<const ProgramReport*> main_processes(const std::vector<ProgramReport>& reports) {
+  std::vector<const ProgramReport*> found;
+  for (const auto& report : reports) {
+    if (!report.steps.empty()) found.push_back(&report);
+  }
+  for (const auto& report : reports) {
+    if (found.empty() && !report.torch.empty()) found.push_back(&report);
+  }
+  if (found.empty() && !reports.empty()) found.push_back(&reports.front());
+  std::stable_sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->rank < b->rank; });
+  return found;
+}
+
+}  // namespace warpmark::workers

@@ -1,0 +1,97 @@
+#include "optimize/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace warpmark::optimize {
+namespace {
+
+using workers::ProgramReport;
+
+/// A training of 60 steps whose losses are multiplied by something.
+ProgramReport training(double factor, std::size_t from = 0) {
+  ProgramReport report;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const double loss = 2 * std::exp(-static_cast<double>(i) / 50) + 0.1 * std::sin(static_cast<double>(7 * i));
+    report.losses.push_back(loss * (i >= from ? factor : 1));
+    report.steps.push_back({.end_s = static_cast<double>(i), .samples = 8});
+  }
+  report.window = workers::Window{.steps = 50, .seconds = 50, .samples = 400};
+  return report;
+}
+
+AnswerVerdict judged(const ProgramReport& candidate, Numerics numerics) {
+  const std::vector<ProgramReport> baselines{training(1), training(1)};
+  return judge_answers(baselines, candidate, numerics, {});
+}
+
+TEST(Answers, equal_losses_are_the_same_for_every_kind_of_knob) {
+  for (const auto numerics : {Numerics::exact, Numerics::rounding, Numerics::precision, Numerics::semantic}) {
+    EXPECT_TRUE(judged(training(1), numerics).same) << name_of(numerics);
+  }
+}
+
+TEST(Answers, what_is_allowed_grows_with_the_kind_of_knob) {
+  EXPECT_FALSE(judged(training(1 + 1e-5), Numerics::exact).same);
+  EXPECT_TRUE(judged(training(1 + 1e-5), Numerics::rounding).same);
+  EXPECT_FALSE(judged(training(1.005), Numerics::rounding).same);
+  EXPECT_TRUE(judged(training(1.005), Numerics::precision).same);
+  EXPECT_FALSE(judged(training(1.1), Numerics::precision).same);
+}
+
+TEST(Answers, a_late_drift_is_found_by_the_trend) {
+  const auto verdict = judged(training(1.05, 30), Numerics::rounding);
+  EXPECT_FALSE(verdict.same);
+  EXPECT_NE(verdict.check.text.find("last third"), std::string::npos) << verdict.check.text;
+}
+
+TEST(Answers, noise_of_repeated_baselines_is_allowed) {
+  const std::vector<ProgramReport> noisy{training(1), training(1.03)};
+  EXPECT_TRUE(judge_answers(noisy, training(1.06), Numerics::exact, {}).same);
+  EXPECT_FALSE(judge_answers(noisy, training(1.2), Numerics::exact, {}).same);
+}
+
+TEST(Answers, a_loss_that_is_no_number_is_refused_and_its_step_named) {
+  auto broken = training(1);
+  broken.losses[17] = std::numeric_limits<double>::quiet_NaN();
+  const auto verdict = judged(broken, Numerics::semantic);
+  EXPECT_FALSE(verdict.same);
+  EXPECT_NE(verdict.check.text.find("step 18"), std::string::npos) << verdict.check.text;
+}
+
+TEST(Answers, other_samples_a_step_are_refused_unless_they_were_meant) {
+  auto dropped = training(1);
+  dropped.window->samples = 350;
+  EXPECT_FALSE(judged(dropped, Numerics::rounding).same);
+  EXPECT_TRUE(judged(dropped, Numerics::semantic).same);
+}
+
+TEST(Answers, fewer_steps_are_refused) {
+  auto cut = training(1);
+  cut.steps.resize(40);
+  EXPECT_FALSE(judged(cut, Numerics::exact).same);
+}
+
+TEST(Answers, a_semantic_knob_may_learn_better_but_not_worse) {
+  EXPECT_TRUE(judged(training(0.5), Numerics::semantic).same);
+  EXPECT_FALSE(judged(training(1.5), Numerics::semantic).same);
+  EXPECT_FALSE(judged(training(0.5), Numerics::precision).same) << "a lower loss is as suspicious as a higher one";
+}
+
+TEST(Answers, outputs_are_compared_where_there_is_no_loss) {
+  const auto with_outputs = [](double shift) {
+    ProgramReport report;
+    report.outputs = {{1 + shift, 2, 3}, {4, 5, 6}};
+    return report;
+  };
+  const std::vector<ProgramReport> baselines{with_outputs(0)};
+  EXPECT_TRUE(judge_answers(baselines, with_outputs(0), Numerics::exact, {}).same);
+  EXPECT_FALSE(judge_answers(baselines, with_outputs(0.01), Numerics::rounding, {}).same);
+  EXPECT_TRUE(judge_answers(baselines, with_outputs(0.01), Numerics::precision, {}).same);
+  EXPECT_FALSE(judge_answers(baselines, with_outputs(1), Numerics::precision, {}).same);
+}
+
+}  // namespace
+}  // namespace warpmark::optimize

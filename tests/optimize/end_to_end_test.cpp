@@ -1,0 +1,174 @@
+// `warpmark optimize` on real programs. Gains are made by sleeping less, so that they hold on any machine under any
+// load.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/cli_fixture.h"
+#include "support/python_with_torch.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::python_with_torch;
+
+/// Fewer rounds than users would want, for a difference that is several times the noise.
+const std::vector<std::string> kQuick{"--alpha", "0.5",      "--rounds", "6",         "--effect",
+                                      "10%",     "--window", "1s",       "--no-store"};
+
+class Optimize : public Cli {
+ protected:
+  ProcessOutput optimize(const std::vector<std::string>& more, const std::vector<std::string>& program) {
+    std::vector<std::string> words{kExecutable, "optimize"};
+    words.insert(words.end(), kQuick.begin(), kQuick.end());
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back("--");
+    words.insert(words.end(), program.begin(), program.end());
+    const auto output = run_process(
+        words, {.deadline_s = 280, .directory = folder_.string(), .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}}});
+    EXPECT_TRUE(output.ok()) << output.error().what;
+    return output.ok() ? *output : ProcessOutput{};
+  }
+  static std::vector<std::string> training(const std::vector<std::string>& more) {
+    std::vector<std::string> words{python_with_torch(),
+                                   std::string(WARPMARK_SOURCE_DIR) + "/examples/optimize/train.py"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  /// A program without torch: it sleeps as long as it is told, or worse.
+  std::vector<std::string> sleeper() {
+    write("sleeper.py",
+          "import sys, time\n"
+          "value = sys.argv[2]\n"
+          "if value == 'crash': sys.exit('no such mode')\n"
+          "if value == 'memory': sys.exit('torch.OutOfMemoryError: CUDA out of memory')\n"
+          "time.sleep(1000 if value == 'hang' else float(value))\n");
+    return {"python3", path("sleeper.py"), "--sleep", "3"};
+  }
+};
+
+TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
+  WM_NEEDS_TORCH();
+  const auto program = training({"--samples", "96", "--delay-ms", "10"});
+  const auto output = optimize({"--only", "loader.workers,precision.*", "--out", path("gains")}, program);
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  const auto journey = json("gains/journey.json");
+  ASSERT_TRUE(journey.contains("plan")) << output.err;
+  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
+  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
+  EXPECT_EQ(journey["times_of"], "sample");
+  EXPECT_THAT(journey["advice"][0]["where"].get<std::string>(), HasSubstr("train.py:"));
+  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
+  for (const char* file : {"plan.yaml", "job.yaml", "report.md", "report.html", "waterfall.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "gains" / file)) << file;
+  }
+  const auto plain = run_process(program, {.deadline_s = 200});
+  const auto applied = warpmark(with({"optimize", "--apply", path("gains/plan.yaml"), "--"}, program));
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(applied.exit_code, 0) << applied.err;
+  EXPECT_EQ(applied.out, plain->out);
+}
+
+TEST_F(Optimize, refuses_wrong_cures_of_a_training) {
+  WM_NEEDS_TORCH();
+  for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}"}) {
+    const auto output = optimize({"--asked-only", "--knob", wrong, "--json", path("journey.json")},
+                                 training({"--samples", "96", "--delay-ms", "1"}));
+    EXPECT_EQ(output.exit_code, 4) << wrong << output.out << output.err;
+    EXPECT_EQ(json("journey.json")["steps"][0]["outcome"], "rejected") << wrong;
+    EXPECT_TRUE(json("journey.json")["plan"].empty());
+  }
+}
+
+TEST_F(Optimize, a_program_without_torch_is_measured_whole_with_the_users_knobs) {
+  const auto output =
+      optimize({"--knob", "sleep=--sleep {0.05,crash,memory}", "--json", path("journey.json")}, sleeper());
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  const auto journey = json("journey.json");
+  EXPECT_EQ(journey["times_of"], "run");
+  EXPECT_EQ(journey["plan"]["sleep"], "0.05");
+  std::map<std::string, std::string> reasons;
+  for (const auto& step : journey["steps"]) reasons[step["value"]] = step["reason"];
+  EXPECT_THAT(reasons["crash"], HasSubstr("no such mode"));
+  EXPECT_EQ(reasons["memory"], "ran out of memory");
+}
+
+TEST_F(Optimize, a_hang_is_an_outcome) {
+  const auto output =
+      optimize({"--knob", "sleep=--sleep {hang}", "--timeout", "15s", "--json", path("journey.json")}, sleeper());
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_THAT(json("journey.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("did not end within"));
+}
+
+TEST_F(Optimize, goes_on_where_it_was_killed) {
+  auto words = with({kExecutable, "optimize"}, kQuick);
+  words = with(words, {"--knob", "sleep=--sleep {0.05}", "--json", path("journey.json"), "--"});
+  words = with(words, sleeper());
+  // Killed as by kill -9, in the middle of a run.
+  const auto killed =
+      run_process(with({"timeout", "-s", "KILL", "14"}, words), {.deadline_s = 60, .directory = folder_.string()});
+  ASSERT_TRUE(killed.ok());
+  EXPECT_NE(killed->exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("journey.json")));
+  const auto again = run_process(words, {.deadline_s = 200, .directory = folder_.string()});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->exit_code, 0) << again->err;
+  EXPECT_THAT(again->err, HasSubstr("going on after"));
+  EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
+}
+
+TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
+  write("slow.py", "import time\ntime.sleep(3)\n");
+  write("faster.diff",
+        "--- a/slow.py\n+++ b/slow.py\n@@ -1,2 +1,2 @@\n import time\n-time.sleep(3)\n+time.sleep(0.05)\n");
+  const auto output = optimize({"--try-patch", "faster.diff", "--json", path("journey.json")}, {"python3", "slow.py"});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_EQ(json("journey.json")["plan"]["patch"], "faster.diff");
+  EXPECT_THAT(*read_file(path("slow.py")), HasSubstr("sleep(3)"));
+}
+
+TEST_F(Optimize, sets_a_value_in_a_copy_of_a_file) {
+  write("config.json", "{\"sleep\": 3}\n");
+  write("reads.py", "import json, time\ntime.sleep(json.load(open('config.json'))['sleep'])\n");
+  write("optimize.yaml", "knobs:\n  - {name: sleep, file: config.json, pattern: '\"sleep\": {}', values: [0.05]}\n");
+  const auto output = optimize({"--knobs", "optimize.yaml", "--json", path("journey.json")}, {"python3", "reads.py"});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
+  EXPECT_EQ(*read_file(path("config.json")), "{\"sleep\": 3}\n");
+}
+
+TEST_F(Optimize, says_what_is_wrong_with_the_command_line) {
+  struct Wrong {
+    std::vector<std::string> options;
+    std::string said;
+  };
+  for (const auto& [options, said] : std::vector<Wrong>{{{"--only", "loader.wrkers"}, "loader.workers"},
+                                                        {{"--knob", "batch"}, "--knob"},
+                                                        {{"--try", "tf32"}, "KNOB=VALUE"},
+                                                        {{"--asked-only"}, "--asked-only"},
+                                                        {{"--knobs", "no.yaml"}, "no.yaml"},
+                                                        {{"--apply", "no.yaml"}, "no.yaml"}}) {
+    const auto output = optimize(options, {"python3", "-c", "pass"});
+    EXPECT_EQ(output.exit_code, 2) << options.front();
+    EXPECT_THAT(output.err, HasSubstr(said));
+  }
+  EXPECT_EQ(warpmark({"optimize"}).exit_code, 2);
+  const auto failing = optimize({}, {"python3", "-c", "raise SystemExit('my own fault')"});
+  EXPECT_EQ(failing.exit_code, 2);
+  EXPECT_THAT(failing.err, HasSubstr("my own fault"));
+}
+
+TEST_F(Optimize, calibration_says_that_there_is_nothing_yet) {
+  const auto output = warpmark({"optimize", "calibration"});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("no journey"));
+}
+
+}  // namespace
+}  // namespace warpmark::apps

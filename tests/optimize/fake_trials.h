@@ -1,0 +1,88 @@
+// A program of the imagination: each setting multiplies its time, breaks its answers or fails; and the log of what was
+// asked.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "optimize/search.h"
+
+namespace warpmark::optimize {
+
+struct FakeSetting {
+  double factor = 1;  ///< of the time: below 1 is faster
+  std::string failure = {};
+  bool same_answers = true;
+};
+
+class FakeTrials final : public Trials {
+ public:
+  std::map<std::string, FakeSetting> settings;  ///< by "knob=value"
+  std::map<std::string, double> together;       ///< by two names joined by '+': a further factor where both are on
+  int stop_after = 1000;                        ///< trials until "interrupted"
+  std::vector<std::string> asked;
+
+  Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics /*numerics*/) override {
+    asked.push_back("screen " + text_of(to));
+    TrialResult result = about(to);
+    if (result.stopped) return result;
+    result.promising = time_of(to) <= time_of(from) * 1.03;
+    result.reason = "one run";
+    return result;
+  }
+
+  Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics /*numerics*/, bool decide) override {
+    asked.push_back((decide ? "decide " : "compare ") + text_of(from) + " | " + text_of(to));
+    TrialResult result = about(to);
+    if (result.stopped || !result.failure.empty()) return result;
+    const double ratio = time_of(from) / time_of(to);
+    result.speedup = SpeedUp{ratio, ratio * 0.99, ratio * 1.01, 0.95};
+    result.verdict = ratio > 1.01 ? Verdict::better : ratio < 0.99 ? Verdict::worse : Verdict::same;
+    result.times_from_s = {time_of(from)};
+    result.times_to_s = {time_of(to)};
+    return result;
+  }
+
+ private:
+  [[nodiscard]] double time_of(const Settings& wanted) const {
+    double time = 1;
+    for (const auto& setting : wanted) {
+      const auto found = settings.find(setting.knob + "=" + setting.value);
+      if (found != settings.end()) time *= found->second.factor;
+    }
+    for (const auto& [pair, factor] : together) {
+      const auto plus = pair.find('+');
+      const auto on = [&](const std::string& name) {
+        return std::any_of(wanted.begin(), wanted.end(), [&](const auto& s) { return s.knob + "=" + s.value == name; });
+      };
+      if (on(pair.substr(0, plus)) && on(pair.substr(plus + 1))) time *= factor;
+    }
+    return time;
+  }
+
+  TrialResult about(const Settings& to) {
+    TrialResult result;
+    result.runs = 1;
+    result.cost_s = 1;
+    if (static_cast<int>(asked.size()) > stop_after) {
+      result.stopped = true;
+      result.reason = "interrupted";
+      return result;
+    }
+    for (const auto& setting : to) {
+      const auto found = settings.find(setting.knob + "=" + setting.value);
+      if (found == settings.end()) continue;
+      if (!found->second.failure.empty()) result.failure = found->second.failure;
+      if (!found->second.same_answers) {
+        result.answers_same = false;
+        result.answers = {.kind = "losses", .difference = 0.5, .allowed = 0.01, .text = "losses differ by 50 %"};
+      }
+    }
+    return result;
+  }
+};
+
+}  // namespace warpmark::optimize

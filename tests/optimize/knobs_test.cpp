@@ -1,0 +1,146 @@
+// The catalog, the offers it makes, the user's own knobs, and the plan.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "optimize/plan.h"
+#include "optimize/proposals.h"
+#include "support/expect_refused.h"
+
+namespace warpmark::optimize {
+namespace {
+
+ProgramFacts slow_loading() {
+  ProgramFacts facts;
+  facts.report.torch = "1.13.1";
+  facts.report.cpus = 8;
+  facts.report.threads = 8;
+  facts.report.loaders = {{.where = "train.py:12", .dataset = "Photos", .batch = 8}};
+  facts.report.optimizers = {{.where = "train.py:10", .name = "AdamW"}};
+  facts.report.modules = {{.where = "train.py:14",
+                           .name = "Net",
+                           .dtype = "torch.float32",
+                           .device = "cpu",
+                           .convolutions = 3,
+                           .images = true}};
+  facts.phases = {.data = 0.8, .forward = 0.08, .backward = 0.08, .optimizer = 0.02, .rest = 0.02};
+  facts.seconds_per_step = 0.1;
+  return facts;
+}
+
+TEST(Knobs, each_says_what_it_changes_and_may_break) {
+  std::set<std::string> ids;
+  for (const Knob* knob : knobs()) {
+    EXPECT_TRUE(ids.insert(knob->id).second) << knob->id;
+    for (const char* text : {knob->title, knob->answers, knob->breaks, knob->undo}) {
+      EXPECT_STRNE(text, "") << knob->id;
+    }
+    EXPECT_GE(knob->risk, 1) << knob->id;
+  }
+}
+
+TEST(Knobs, each_offers_something_or_says_why_not) {
+  for (const ProgramFacts& facts : {ProgramFacts{}, slow_loading()}) {
+    for (const Knob* knob : knobs()) {
+      const auto offer = knob->offer(facts, {});
+      EXPECT_NE(offer.candidates.empty(), offer.why_not.empty()) << knob->id;
+      for (const auto& candidate : offer.candidates) {
+        EXPECT_FALSE(candidate.value.empty()) << knob->id;
+        EXPECT_LE(candidate.predicted.low, candidate.predicted.high) << knob->id;
+        EXPECT_FALSE(knob->source(facts, candidate.value).code.empty()) << knob->id;
+      }
+    }
+  }
+}
+
+TEST(Knobs, a_loader_that_steps_wait_for_is_given_workers_first) {
+  const auto found = proposals(slow_loading(), {}, {});
+  const auto best = std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.predicted.low * a.predicted.high < b.predicted.low * b.predicted.high;
+  });
+  ASSERT_NE(best, found.end());
+  EXPECT_EQ(best->setting.knob, "loader.workers");
+  EXPECT_EQ(best->setting.value, "5");  // loading takes four times as long as the rest
+}
+
+TEST(Knobs, workers_are_not_offered_to_an_iterable_dataset) {
+  auto facts = slow_loading();
+  facts.report.loaders.front().iterable = true;
+  for (const auto& found : proposals(facts, {}, {})) EXPECT_NE(found.setting.knob, "loader.workers");
+}
+
+TEST(Knobs, names_that_mean_no_knob_are_refused_with_the_nearest) {
+  const auto status = check_names({.only = {"loader.worker"}});
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().hint.find("loader.workers"), std::string::npos);
+  EXPECT_TRUE(check_names({.only = {"loader.*"}}).ok());
+}
+
+TEST(UserKnob, is_read_from_the_command_line) {
+  const auto batch = parse_user_knob("batch=--batch-size {64, 128} semantic");
+  ASSERT_TRUE(batch.ok());
+  EXPECT_EQ(batch->target, "--batch-size");
+  EXPECT_EQ(batch->values, (std::vector<std::string>{"64", "128"}));
+  EXPECT_EQ(batch->numerics, Numerics::semantic);
+  const auto bind = parse_user_knob("bind=OMP_PROC_BIND={close,spread}");
+  ASSERT_TRUE(bind.ok());
+  EXPECT_EQ(bind->place, UserKnobPlace::variable);
+  EXPECT_EQ(bind->target, "OMP_PROC_BIND");
+  for (const char* wrong :
+       {"batch", "batch=--x", "batch={1}", "=--x {1}", "b=--x {}", "b=--x {1} sometimes", "b=a b {1}"}) {
+    EXPECT_FALSE(parse_user_knob(wrong).ok()) << wrong;
+  }
+}
+
+TEST(UserKnob, file_names_the_line_of_what_is_wrong) {
+  const auto good = parse_user_knobs(
+      "knobs:\n  - {name: blocks, file: config.json, pattern: '\"blocks\": {}', values: [2, 4]}\n", "optimize.yaml");
+  ASSERT_TRUE(good.ok()) << good.error().what;
+  EXPECT_EQ(good->front().place, UserKnobPlace::file);
+  using testing_support::expect_refused;
+  expect_refused(parse_user_knobs("knobs:\n  - {name: a, argument: --a, vlaues: [1]}\n", "f"), "values");
+  expect_refused(parse_user_knobs("knobs:\n  - {name: a, values: [1]}\n", "f"), "one of argument");
+  expect_refused(parse_user_knobs("knobs:\n  - {name: a, argument: --a, values: []}\n", "f"), "values");
+  expect_refused(
+      parse_user_knobs("knobs:\n  - {name: a, argument: --a, values: [1]}\n  - {name: a, argument: --b, values: [1]}\n",
+                       "f"),
+      "twice");
+  expect_refused(parse_user_knobs("7\n", "f"), "map");
+}
+
+TEST(UserKnob, argument_replaces_what_is_there_or_is_added) {
+  EXPECT_EQ(with_argument({"p", "--n", "1", "x"}, "--n", "2"), (std::vector<std::string>{"p", "--n", "2", "x"}));
+  EXPECT_EQ(with_argument({"p", "--n=1"}, "--n", "2"), (std::vector<std::string>{"p", "--n=2"}));
+  EXPECT_EQ(with_argument({"p"}, "--n", "2"), (std::vector<std::string>{"p", "--n", "2"}));
+}
+
+TEST(UserKnob, value_in_a_file_is_set_where_the_pattern_is_there_once) {
+  EXPECT_EQ(*with_value("{\"blocks\": 8, \"x\": 1}", "\"blocks\": {}", "4"), "{\"blocks\": 4, \"x\": 1}");
+  EXPECT_EQ(*with_value("a = 1\nb = 2\n", "b = {}\n", "3"), "a = 1\nb = 3\n");
+  EXPECT_FALSE(with_value("a = 1", "b = {}", "3").ok());
+  EXPECT_FALSE(with_value("b = 1 b = 2", "b = {}", "3").ok());
+}
+
+TEST(Plan, is_read_as_it_was_written) {
+  Journey journey;
+  journey.program = "python \"odd name.py\" --x 'a: b'";
+  journey.plan = {{"loader.workers", "4"}, {"batch", "128"}};
+  journey.measured_speedup = SpeedUp{2, 1.9, 2.1, 0.95};
+  const UserKnob batch{
+      .name = "batch", .target = "--batch-size", .values = {"64", "128"}, .numerics = Numerics::semantic};
+  const auto text = plan_yaml(journey, {batch});
+  const auto plan = parse_plan(text, "plan.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().what << "\n" << text;
+  EXPECT_EQ(plan->program, journey.program);
+  EXPECT_EQ(plan->settings, (Settings{{"loader.workers", "4"}, {"batch", "128"}}));
+  ASSERT_EQ(plan->user_knobs.size(), 1u);
+  EXPECT_EQ(plan->user_knobs.front().numerics, Numerics::semantic);
+}
+
+TEST(Plan, refuses_a_knob_that_is_not_there) {
+  testing_support::expect_refused(parse_plan("settings: {loader.wokers: 4}\n", "plan.yaml"), "loader.workers");
+  testing_support::expect_refused(parse_plan("setings: {}\n", "plan.yaml"), "settings");
+}
+
+}  // namespace
+}  // namespace warpmark::optimize

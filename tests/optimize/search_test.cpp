@@ -1,0 +1,155 @@
+#include "optimize/search.h"
+
+#include <gtest/gtest.h>
+
+#include "optimize/fake_trials.h"
+
+namespace warpmark::optimize {
+namespace {
+
+Proposal proposal(const std::string& knob, const std::string& value, double high, bool asked = false) {
+  return {.setting = {knob, value},
+          .title = knob,
+          .numerics = Numerics::rounding,
+          .predicted = {.low = 1, .high = high, .method = "test"},
+          .risk = 1,
+          .asked = asked};
+}
+
+class SearchTest : public ::testing::Test {
+ protected:
+  Journey run() {
+    Journey journey;
+    journey.baseline.seconds_per_step = 1;
+    SearchOptions options;
+    options.propose = [this](const ProgramFacts&, const Settings&) { return proposals_; };
+    EXPECT_TRUE(search(trials_, {}, options, journey).ok());
+    return journey;
+  }
+  static const JourneyStep& step(const Journey& journey, const std::string& knob) {
+    for (const auto& step : journey.steps) {
+      if (step.knob == knob) return step;
+    }
+    ADD_FAILURE() << "no step of " << knob;
+    return journey.steps.front();
+  }
+  FakeTrials trials_;
+  std::vector<Proposal> proposals_;
+};
+
+TEST_F(SearchTest, keeps_what_is_faster_and_measures_it_together) {
+  proposals_ = {proposal("workers", "4", 3), proposal("bf16", "on", 2), proposal("slow", "on", 1.5)};
+  trials_.settings = {{"workers=4", {0.5}}, {"bf16=on", {0.8}}, {"slow=on", {1.4}}};
+  const auto journey = run();
+  EXPECT_EQ(journey.plan.size(), 2u);
+  ASSERT_TRUE(journey.measured_speedup);
+  EXPECT_NEAR(journey.measured_speedup->ratio, 2.5, 1e-9);
+  EXPECT_NEAR(*journey.interaction, 1, 1e-9);
+  EXPECT_EQ(step(journey, "slow").outcome, TrialOutcome::slower);
+  EXPECT_EQ(outcome_code(journey), 0);
+  EXPECT_TRUE(journey.optimized);
+}
+
+TEST_F(SearchTest, tries_the_largest_foretold_gain_first) {
+  proposals_ = {proposal("small", "on", 1.1), proposal("large", "on", 4)};
+  const auto journey = run();
+  EXPECT_EQ(journey.steps.front().knob, "large");
+}
+
+TEST_F(SearchTest, refuses_a_faster_setting_with_other_answers) {
+  proposals_ = {proposal("wrong", "on", 2)};
+  trials_.settings = {{"wrong=on", {0.1, "", false}}};
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "wrong").outcome, TrialOutcome::rejected);
+  EXPECT_TRUE(journey.plan.empty());
+  EXPECT_EQ(outcome_code(journey), 0);  // nobody asked for it
+}
+
+TEST_F(SearchTest, exit_code_tells_what_became_of_a_named_knob) {
+  proposals_ = {proposal("wrong", "on", 2, true)};
+  trials_.settings = {{"wrong=on", {0.1, "", false}}};
+  EXPECT_EQ(outcome_code(run()), 4);
+  trials_.settings = {{"wrong=on", {1.5}}};
+  EXPECT_EQ(outcome_code(run()), 1);
+  trials_.settings = {{"wrong=on", {0.5}}};
+  EXPECT_EQ(outcome_code(run()), 0);
+}
+
+TEST_F(SearchTest, of_several_values_of_a_named_knob_one_is_enough) {
+  proposals_ = {proposal("batch", "64", 2, true), proposal("batch", "128", 2, true)};
+  trials_.settings = {{"batch=64", {0.5}}, {"batch=128", {0.9, "ran out of memory"}}};
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "batch").outcome, TrialOutcome::kept);
+  EXPECT_EQ(outcome_code(journey), 0);
+}
+
+TEST_F(SearchTest, a_failure_is_an_outcome_and_the_search_goes_on) {
+  proposals_ = {proposal("breaks", "on", 4), proposal("good", "on", 2)};
+  trials_.settings = {{"breaks=on", {0.1, "ran out of memory"}}, {"good=on", {0.5}}};
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "breaks").outcome, TrialOutcome::failed);
+  EXPECT_EQ(step(journey, "breaks").reason, "ran out of memory");
+  ASSERT_EQ(journey.plan.size(), 1u);
+  EXPECT_EQ(journey.plan.front().first, "good");
+}
+
+TEST_F(SearchTest, drops_a_knob_that_gains_nothing_beside_the_others) {
+  proposals_ = {proposal("first", "on", 4), proposal("second", "on", 2)};
+  trials_.settings = {{"first=on", {0.8}}, {"second=on", {0.5}}};
+  trials_.together = {{"first=on+second=on", 1.25}};  // the second does what the first does
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "first").outcome, TrialOutcome::slower);
+  ASSERT_EQ(journey.plan.size(), 1u);
+  EXPECT_EQ(journey.plan.front().first, "second");
+}
+
+TEST_F(SearchTest, reports_the_fresh_confirmation_and_not_the_round_that_chose) {
+  proposals_ = {proposal("first", "on", 4), proposal("second", "on", 2)};
+  trials_.settings = {{"first=on", {0.5}}, {"second=on", {0.8}}};
+  trials_.together = {{"first=on+second=on", 0.9}};
+  const auto journey = run();
+  EXPECT_NEAR(step(journey, "first").found->ratio, 2, 1e-9);
+  EXPECT_NEAR(step(journey, "first").measured->ratio, 2 / 0.9, 1e-9);
+  EXPECT_NEAR(journey.measured_speedup->ratio, 1 / (0.5 * 0.8 * 0.9), 1e-9);
+}
+
+TEST_F(SearchTest, nothing_to_gain_is_a_success_without_a_plan) {
+  proposals_ = {proposal("noop", "on", 1.5), proposal("hopeless", "on", 1.001)};
+  const auto journey = run();
+  EXPECT_TRUE(journey.plan.empty());
+  EXPECT_FALSE(journey.measured_speedup);
+  EXPECT_EQ(journey.steps.size(), 1u) << "what is foretold to gain less than matters is not tried";
+  EXPECT_EQ(outcome_code(journey), 0);
+}
+
+TEST_F(SearchTest, stops_where_it_is_interrupted) {
+  proposals_ = {proposal("a", "on", 4), proposal("b", "on", 2)};
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.5}}};
+  trials_.stop_after = 2;
+  const auto journey = run();
+  EXPECT_FALSE(journey.complete);
+  EXPECT_EQ(outcome_code(journey), 3);
+}
+
+TEST_F(SearchTest, asks_each_setting_once_and_ends) {
+  for (int i = 0; i < 100; ++i) proposals_.push_back(proposal("knob" + std::to_string(i), "on", 2));
+  const auto journey = run();
+  EXPECT_LE(journey.steps.size(), 40u);
+  EXPECT_TRUE(journey.complete);
+}
+
+TEST(Prove, judges_a_plan_as_a_whole) {
+  FakeTrials trials;
+  trials.settings = {{"channels_last=on", {0.5}}};
+  Journey journey;
+  ASSERT_TRUE(prove(trials, {}, {{"channels_last", "on"}}, {}, journey).ok());
+  EXPECT_EQ(outcome_code(journey), 0);
+  trials.settings = {{"channels_last=on", {1.5}}};
+  Journey worse;
+  ASSERT_TRUE(prove(trials, {}, {{"channels_last", "on"}}, {}, worse).ok());
+  EXPECT_TRUE(worse.plan.empty());
+  EXPECT_EQ(outcome_code(worse), 1);
+}
+
+}  // namespace
+}  // namespace warpmark::optimize
