@@ -7,6 +7,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Boost REQUIRED)
+find_package(OpenSSL REQUIRED)
 
 # The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels.
 find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp REQUIRED)
@@ -42,3 +43,9 @@ add_library(RE2::re2 INTERFACE IMPORTED)
 set_target_properties(RE2::re2 PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY})
+find_path(UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
+add_library(UTF8PROC::utf8proc INTERFACE IMPORTED)
+set_target_properties(UTF8PROC::utf8proc PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES ${UTF8PROC_INCLUDE}
+  INTERFACE_LINK_LIBRARIES ${UTF8PROC_LIBRARY})

@@ -41,7 +41,10 @@ namespace warpmark::apps {
   X(links)                \
   X(net)                  \
   X(plan)                 \
+  X(eval)                 \
+  X(generate)             \
   X(monitor)              \
+  X(load)                 \
   X(list)                 \
   X(doctor)               \
   X(report)               \

@@ -18,6 +18,7 @@
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/eval_gate.h"
 
 namespace warpmark::apps {
 namespace {
@@ -35,6 +36,9 @@ constexpr OptionSpec kCheckOptions[] = {
     {"--json", "FILE", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
     {"--out", "DIR", "also write check.json, comment.md, junit.xml, report.md and report.html", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    kEvalGate,
+    kEvalGateAnswers,
+    kEvalGateReference,
     {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
     {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
     {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},
@@ -152,6 +156,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
   }
   WM_TRY(check_outputs(options));
+  WM_TRY(check_eval_gate(context, options));
   WM_ASSIGN(const auto store, open_store(context, options));
   auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
   if (!sessions.ok()) {
@@ -168,7 +173,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   if (request.format == "github") WM_TRY(tell_github(context, check));
   WM_TRY(write_check_files(options, check, shown));
   const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
-  return failed != kSuccess && judged == kInconclusive ? failed : judged;
+  return with_eval_gate(context, options, failed != kSuccess && judged == kInconclusive ? failed : judged);
 }
 
 }  // namespace
@@ -186,7 +191,8 @@ extern const Command check_command{
         "says so. docs/regressions.md tells the exact conditions.\n"
         "\n"
         "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
-        "was measured failed; 3: too little history or data to tell, and it says how much is missing; 5: mistrusted, "
+        "was measured failed; 3: too little history or data to tell, and it says how much is missing; 4: the "
+        "answers of --eval are worse; 5: mistrusted, "
         "or the history is of another "
         "machine, and it says what differs.\n"
         "\n"

@@ -25,6 +25,7 @@
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
+#include "warpmark/verbs/eval_gate.h"
 
 namespace warpmark::apps {
 namespace {
@@ -39,6 +40,9 @@ constexpr OptionSpec kCompareOptions[] = {
     {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
     {"--accuracy", "METRIC=MARGIN", "reject B where the metric is worse by more: 1% of A, or an absolute number", true},
     {"--accuracy-command", "CMD", "run after each run; B is rejected where it does not exit with 0", true},
+    kEvalGate,
+    kEvalGateAnswers,
+    kEvalGateReference,
     {"--alpha", "P", "chance of calling equal arms different (default 0.05)"},
     {"--rounds", "N", "most rounds (default 30)"},
     {"--budget", "TIME", "most time for this comparison, such as 10m; 0 (default) is without limit"},
@@ -183,6 +187,7 @@ bool stored(const Context& context, const ParsedOptions& options) {
 Result<int> run_compare(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, compare_request_of(options));
   WM_TRY(check_outputs(options));
+  WM_TRY(check_eval_gate(context, options));
   const std::string started = format_utc(wall_clock_s());
   auto compared = stored(context, options)
                       ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
@@ -204,7 +209,8 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   WM_TRY(write_compare_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
   // A calibration is no gate: its arms are equal.
-  return options.has("--calibrate") ? kSuccess : compare_exit_code(comparison);
+  return options.has("--calibrate") ? Result<int>(kSuccess)
+                                    : with_eval_gate(context, options, compare_exit_code(comparison));
 }
 
 }  // namespace

@@ -1,0 +1,116 @@
+// Scores of answers, comparisons of systems, and running tasks: the verb and its options.
+#include <algorithm>
+
+#include "base/text.h"
+#include "warpmark/command.h"
+#include "warpmark/verbs/eval_inputs.h"
+#include "warpmark/verbs/eval_parts.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kEvalOptions[] = {
+    {"--ref", "FILE", "references: txt, jsonl, json, csv, tsv, npy; again for more references of each example", true,
+     "<files>"},
+    {"--out", "FILE", "answers of a system; again, or further files after it, for more", true, "<files>"},
+    {"--ref-format", "FORMAT", "squad, mmlu, humaneval, gsm8k, glue, genai-bench (default: auto)", false,
+     "auto squad mmlu humaneval gsm8k glue genai-bench"},
+    {"--id-field", "NAME", "field of the examples' ids (default: id, qid, task_id, ...)"},
+    {"--ref-field", "NAME", "field of the references (default: references, answers, label, ...)"},
+    {"--out-field", "NAME", "field of the answers (default: output, prediction, text, ...)"},
+    {"--group-field", "NAME", "examples with the same value are not independent (default: group, passage_id)"},
+    {"--by", "NAME", "a table by this field: subject, skill"},
+    {"--metric", "NAMES", "compare, pareto: metrics, separated by commas; pareto: one"},
+    {"--tokenize", "NAME", "BLEU: 13a (default), intl, zh, char, none", false, "13a intl zh char none"},
+    {"--smooth", "NAME", "BLEU: exp (default), floor, add-k, none", false, "exp floor add-k none"},
+    {"--smooth-value", "X", "BLEU: of floor (0.1) and add-k (1)"},
+    {"--lowercase", "", "BLEU, chrF: ignore case"},
+    {"--stem", "", "ROUGE: Porter's stems, as use_stemmer=True"},
+    {"--positive", "LABEL", "the class of precision, recall, F1 and AUC (default: 1)"},
+    {"--tolerance", "X", "numeric: largest difference, relative above 1 (default 1e-6)"},
+    {"--scale", "X", "PickScore, HPSv2: exp of the model's temperature (default 100)"},
+    {"--level", "NAME", "Krippendorff's alpha: nominal, ordinal, interval (default), ratio", false,
+     "nominal ordinal interval ratio"},
+    {"--resamples", "N", "of the bootstrap (default 1000)"},
+    {"--seed", "N", "of resampling and of tasks (default 12345)"},
+    {"--alpha", "P", "1 - confidence of intervals, and of tests (default 0.05)"},
+    {"--dataset", "NAME", "name of the data set (default: the reference's file name)"},
+    {"--dataset-version", "TEXT", "kept with the scores"},
+    {"--split", "NAME", "kept with the scores: test, validation"},
+    {"--model", "NAME", "score, run: who answered, kept with the scores; run: also asked of the endpoint"},
+    {"--model-version", "TEXT", "score, run: kept with the scores"},
+    {"--margin", "X", "compare: largest loss to accept, in the metric's unit: can a larger one be ruled out?"},
+    {"--equivalence", "X", "compare: largest difference either way"},
+    {"--again", "FILE", "compare: the first system once more: what comes of nothing", false, "<files>"},
+    {"--warn-drop", "X", "compare: warn of a loss above this share of the scale (default 0.01)"},
+    {"--flips", "N", "compare: how many examples that changed to list (default 5)"},
+    {"--command", "CMD",
+     "run: a program that reads a request a line (JSON) and writes an answer a line: {\"text\": ...}"},
+    {"--concurrency", "N", "run: how many requests at once (default 4)"},
+    {"--retries", "N", "run: of a request that failed in a way that may pass (default 4)"},
+    {"--timeout", "TIME", "run: for one answer (default 120s)"},
+    {"--limit", "N", "run: only the first so many examples"},
+    {"--run-dir", "DIR", "run: keeps answers as they come; the same command goes on from there (default: TASK-ID.run)",
+     false, "<files>"},
+    {"--speed-unit", "UNIT", "pareto: of the speeds, such as tokens/s"},
+    {"--plot", "FILE", "pareto: a plot, as .html or .md", false, "<files>"},
+    {"--format", "FORMAT", "text or json", false, "text json"},
+    {"--json", "FILE", "write the result as JSON (warpmark.scores/1, warpmark.eval-compare/1)", false, "<files>"},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
+     "<files>"},
+    {"--no-store", "", "score, run: do not keep the scores in the store"},
+};
+
+Result<int> run_eval(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  const std::vector<std::string> parts{"score", "compare", "run", "pareto", "list"};
+  if (words.empty()) return usage_error("eval what?", "warpmark eval score|compare|run|pareto|list ...");
+  const std::string& part = words.front();
+  if (std::find(parts.begin(), parts.end(), part) == parts.end()) {
+    const auto meant = nearest(part, parts);
+    return usage_error("there is no 'eval " + part + "'",
+                       meant.empty() ? "parts: " + join(parts, ", ") : "did you mean 'eval " + meant + "'?");
+  }
+  WM_TRY(only_options_of(options, part, kEvalOptions));
+  if (part == "list") return eval_list(context);
+  if (part == "pareto") return eval_pareto(context, options);
+  if (part == "score") return eval_score(context, options);
+  return part == "compare" ? eval_compare(context, options) : eval_run(context, options);
+}
+
+}  // namespace
+
+extern const Command eval_command{
+    .id = "eval",
+    .summary = "score answers, tell whether a difference is real, run tasks",
+    .details =
+        "score METRICS: what published scripts compute, equal to the last digit they print (sacreBLEU, rouge-score, "
+        "SQuAD's, scikit-learn's, HumanEval's), each with an interval and a signature that says all settings. Answers "
+        "are matched with references by id, else by line. An answer that is missing or damaged counts as wrong and is "
+        "named.\n"
+        "\n"
+        "compare A B...: systems on the same examples against the first. One test decides, by the kind of metric: "
+        "McNemar's for right and wrong, the paired t test for scores of examples, approximate randomization for scores "
+        "of the whole; others are shown beside it.\n"
+        "\n"
+        "run TASK: asks a model, through an endpoint or a command, what the task file says, and scores what it "
+        "answers.\n"
+        "\n"
+        "pareto SCORES.json=SPEED...: which configurations nothing beats in both speed and accuracy.\n"
+        "\n"
+        "list: all metrics. docs/accuracy.md tells which to take.\n"
+        "\n"
+        "Exit code 0: done; compare: nothing is worse. 4: compare: worse (with --margin: by more than it). 3: compare: "
+        "undecided about the margin. 2: the input does not fit.",
+    .options = kEvalOptions,
+    .positional = {"PART", "score METRICS [FILE...], compare FILE FILE..., run TASK, pareto FILE=SPEED..., list", true,
+                   "<files>"},
+    .examples =
+        "warpmark eval score bleu,chrf --ref ref.txt --out base.txt new.txt\n"
+        "warpmark eval score rougeLsum --stem --ref gold.jsonl --out a.jsonl --json scores.json\n"
+        "warpmark eval score mmlu --by subject --ref mmlu.jsonl --out model.jsonl\n"
+        "warpmark eval compare fp16.jsonl int8.jsonl --ref gold.jsonl --metric exact_match --margin 0.01",
+    .run = run_eval,
+};
+
+}  // namespace warpmark::apps

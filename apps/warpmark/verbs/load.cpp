@@ -1,0 +1,136 @@
+// Load on inference servers, and the server to try it on.
+#include "warpmark/verbs/load.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kLoadOptions[] = {
+    {"--api-base", "URL", "run: the server, such as http://localhost:8000; several share the load", true},
+    {"--api-model-name", "NAME", "run: the model, as the server knows it"},
+    {"--api-backend", "NAME",
+     "run: openai (default), vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...", false,
+     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex"},
+    {"--azure-deployment", "NAME", "run: of azure-openai (default: the model's name)"},
+    {"--azure-api-version", "DATE", "run: of azure-openai (default 2024-02-01)"},
+    {"--task", "TASK", "run: text-to-text (default), image-text-to-text, text-to-embeddings, text-to-rerank", false,
+     "text-to-text image-text-to-text text-to-embeddings text-to-rerank"},
+    {"--endpoint", "NAME", "run: chat (default), completions, responses, messages, ...", false,
+     "chat completions responses messages vision embeddings rerank"},
+    {"--api-key-file", "FILE", "run: a file with the API key; without it, the variable MODEL_API_KEY", false,
+     "<files>"},
+    {"--api-key", "KEY", "run: the key as env:NAME or file:PATH; a key itself is seen by others"},
+    {"--model-api-key", "KEY", "run: the same"},
+    {"--header", "LINE", "run: a header of every request, 'Name: value'", true},
+    {"--ca-file", "FILE", "run: certificates to trust instead of the system's (PEM)", false, "<files>"},
+    {"--additional-request-params", "JSON", "run: keys set in every request body"},
+    {"--traffic-scenario", "TEXT", "run: D(100,100), N(480,240)/(300,150), U(..), L(..), E(..), R(..), I(..), dataset",
+     true},
+    {"--num-concurrency", "N", "run: users, each with one request at a time; several: 1,8,16", true},
+    {"--request-rate", "RATE", "run: requests/s instead, whatever the server does; several: 1,2,4", true},
+    {"--arrivals", "LAW", "run: of --request-rate: poisson (default), constant, gamma:SHAPE, ramp:RATE"},
+    {"--trace", "FILE", "run: requests as recorded: Mooncake, BurstGPT, Azure", false, "<files>"},
+    {"--trace-speed", "X", "run: replay it X times as fast (default 1)"},
+    {"--dataset-path", "FILE", "run: prompts: .txt, .jsonl, .csv, ShareGPT's .json", false, "<files>"},
+    {"--dataset-prompt-column", "NAME", "run: of a .csv (default prompt)"},
+    {"--prefix-ratio", "R", "run: share of each prompt that all have in common"},
+    {"--prefix-len", "N", "run: tokens of it"},
+    {"--turns", "N", "run: questions in a conversation, each with all before it (default 1)"},
+    {"--think-time", "TIME", "run: mean pause of a user before the next question"},
+    {"--batch-size", "N", "run: documents in a request: embeddings, reranking (default 1)"},
+    {"--max-time-per-run", "TIME", "run: of each load: minutes, or with a unit, 30s (default 60s)"},
+    {"--max-requests-per-run", "N", "run: most requests of each load"},
+    {"--precision", "GOAL", "run: stop when precise enough, such as ttft:p99<5%"},
+    {"--slo", "TEXT", "run: objectives, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; or a preset"},
+    {"--search", "MOST", "run: the highest load that meets --slo, from the first one up to MOST"},
+    {"--warmup-ratio", "R", "run: share of the time left out at the beginning (default: found from the data)"},
+    {"--cooldown-ratio", "R", "run: and at the end"},
+    {"--spawn-rate", "N", "run: users that start each second (default: all at once)"},
+    {"--max-in-flight", "N", "run: with --request-rate: most requests at a time"},
+    {"--request-timeout", "TIME", "run: most for one request (default 600s)"},
+    {"--stall-timeout", "TIME", "run: longest pause within an answer (default 120s)"},
+    {"--drain", "TIME", "run: wait for what is under way at the end (default 30s)"},
+    {"--no-stream", "", "run: answers at once, not as streams"},
+    {"--new-connections", "", "run: a connection for each request"},
+    {"--no-calibrate", "", "run: do not ask the server first how it counts tokens"},
+    {"--threads", "N", "run: threads of the client (default 1)"},
+    {"--server-engine", "NAME", "run: label of the results: vLLM, SGLang, ..."},
+    {"--server-version", "TEXT", "run: label"},
+    {"--server-gpu-type", "NAME", "run: label: H100, ..."},
+    {"--server-gpu-count", "N", "run: label"},
+    {"--seed", "N", "run: of prompts and arrivals (default 1)"},
+    {"--experiment-folder-name", "DIR", "run: also write the results there as genai-bench does"},
+    {"--no-store", "", "run: keep nothing in the database"},
+    {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--json", "FILE", "run, selftest: write the results as JSON", false, "<files>"},
+    {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
+    {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},
+    {"--host", "ADDRESS", "server: where to listen (default 127.0.0.1)"},
+    {"--port", "N", "server: (default 8000; 0 takes a free one)"},
+    {"--ttft", "TIME", "server: time to the first token (default 50ms)"},
+    {"--itl", "TIME", "server: between tokens (default 10ms)"},
+    {"--prefill", "TIME", "server: added for each token of the prompt"},
+    {"--jitter", "R", "server: variation of both (coefficient of variation)"},
+    {"--slots", "N", "server: answers at a time, the others wait"},
+    {"--output-tokens", "N", "server: of requests without a limit (default 128)"},
+    {"--tokens-per-event", "N", "server: as speculative decoding has it (default 1)"},
+    {"--reasoning-tokens", "N", "server: at the beginning of each answer"},
+    {"--usage", "WHERE", "server: token counts: last (default), finish, every, none", false, "last finish every none"},
+    {"--fault", "NAME=R", "server: share of error, rate-limit, reset, truncate, stall, stream-error", true},
+    {"--no-done", "", "server: streams end without their end mark"},
+    {"--require-key", "FILE", "server: demand the key in this file", false, "<files>"},
+    {"--certificate", "FILE", "server: https, with --private-key (PEM)", false, "<files>"},
+    {"--private-key", "FILE", "server: of the certificate", false, "<files>"},
+    {"--duration", "TIME", "server: end after; selftest: of each load (default 5s)"},
+    {"--streams", "N", "selftest: one load of so many streams"},
+    {"--events-per-s", "N", "selftest: of --streams (default 50 a stream)"},
+};
+
+Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  if (words.size() == 1 && words[0] == "run") return load_run(context, options);
+  if (words.size() == 1 && words[0] == "server") return load_server(context, options);
+  if (words.size() == 1 && words[0] == "selftest") return load_selftest(context, options);
+  const std::vector<std::string> actions{"run", "server", "selftest"};
+  const auto meant = words.empty() ? "" : nearest(words[0], actions);
+  return usage_error(words.empty() ? "load what?" : "load cannot '" + join(words, " ") + "'",
+                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+}
+
+}  // namespace
+
+extern const Command load_command{
+    .id = "load",
+    .summary = "load-test LLM inference servers; a reference server",
+    .details =
+        "run sends requests to a server that speaks OpenAI's or Anthropic's API and shows latencies (TTFT, TPOT, ITL, "
+        "end to end) with confidence intervals, rates, errors, and whether the client kept up: what it could not "
+        "measure "
+        "is mistrusted (exit code 5). Latencies count from sending and from when a request was due. docs/serving.md "
+        "says "
+        "what each number means.\n"
+        "\n"
+        "Users (--num-concurrency) ask one question after another; --request-rate and --trace send at their own times, "
+        "whatever the server does. The options of genai-bench work.\n"
+        "\n"
+        "server answers as an inference server does, at scripted times and with scripted faults. selftest measures "
+        "with "
+        "it what this client can do on this machine, and how exact its times are.\n"
+        "\n"
+        "Ctrl-C ends a run and keeps what was measured. With --slo the exit code is 1 if an objective is missed and 3 "
+        "if "
+        "that is undecided.",
+    .options = kLoadOptions,
+    .positional = {"ACTION", "run, server, selftest", true, "run server selftest"},
+    .examples =
+        "warpmark load server --port 8000 --ttft 80ms --itl 20ms\n"
+        "warpmark load run --api-base http://localhost:8000 --api-model-name m --num-concurrency 1,8,64\n"
+        "warpmark load run --api-base URL --api-model-name m --request-rate 20 --slo 'ttft:p99<500ms'\n"
+        "warpmark load selftest --json selftest.json",
+    .run = run_load_verb,
+};
+
+}  // namespace warpmark::apps

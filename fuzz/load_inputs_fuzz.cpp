@@ -1,0 +1,23 @@
+// What people give to `warpmark load`: scenarios, objectives, laws of arrival, URLs, headers, and chunks of JSON.
+#include <string_view>
+
+#include "http/message.h"
+#include "http/url.h"
+#include "serving/arrivals.h"
+#include "serving/chunk.h"
+#include "serving/scenario.h"
+#include "serving/slo.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)warpmark::serving::parse_scenario(text).ok();
+  (void)warpmark::serving::parse_slo(text).ok();
+  (void)warpmark::serving::parse_arrivals(text, 1).ok();
+  (void)warpmark::http::parse_url(text).ok();
+  (void)warpmark::http::parse_header(text).ok();
+  (void)warpmark::http::parse_response_head(text).ok();
+  (void)warpmark::http::parse_request_head(text).ok();
+  warpmark::serving::ChunkFacts facts;
+  (void)warpmark::serving::scan_chunk(text, facts);
+  return 0;
+}

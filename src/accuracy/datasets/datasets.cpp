@@ -1,0 +1,266 @@
+#include "accuracy/datasets/datasets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "accuracy/choice/numbers.h"
+#include "accuracy/text/unicode.h"
+#include "base/csv.h"
+#include "base/text.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+using Dataset = Result<std::vector<Record>>;
+
+Record dataset_record(std::string id, std::string reference, Json fields) {
+  return {.id = std::move(id), .text = std::move(reference), .has_text = true, .fields = std::move(fields)};
+}
+
+Error no_such_part(const std::string& path, const std::string& what, const char* format) {
+  return data_error(path + " " + what, fmt::format("is it a file of {}?", format));
+}
+
+/// A text in an object; empty where there is none.
+std::string text_in(const Json& object, const char* name) {
+  return object.is_object() && object.contains(name) ? field_text(object[name]) : "";
+}
+
+Dataset squad(std::string_view bytes, const std::string& path) {
+  WM_ASSIGN(const Json document, parse_json(bytes, path));
+  if (!document.is_object() || !document.contains("data") || !document["data"].is_array()) {
+    return no_such_part(path, "has no list 'data'", "SQuAD");
+  }
+  std::vector<Record> records;
+  std::size_t paragraph_number = 0;
+  for (const auto& article : document["data"]) {
+    if (!article.is_object() || !article.contains("paragraphs") || !article["paragraphs"].is_array()) {
+      return no_such_part(path, "has an article without 'paragraphs'", "SQuAD");
+    }
+    for (const auto& paragraph : article["paragraphs"]) {
+      ++paragraph_number;
+      if (!paragraph.is_object() || !paragraph.contains("qas") || !paragraph["qas"].is_array()) {
+        return no_such_part(path, fmt::format("paragraph {} has no list 'qas'", paragraph_number), "SQuAD");
+      }
+      for (const auto& question : paragraph["qas"]) {
+        Json gold = Json::array();
+        if (question.is_object() && question.contains("answers") && question["answers"].is_array()) {
+          for (const auto& answer : question["answers"]) gold.push_back(text_in(answer, "text"));
+        }
+        if (gold.empty()) gold.push_back("");  // unanswerable
+        const std::string first = gold.front().get<std::string>();
+        records.push_back(dataset_record(text_in(question, "id"), first,
+                                         Json{{"question", text_in(question, "question")},
+                                              {"context", text_in(paragraph, "context")},
+                                              {"title", text_in(article, "title")},
+                                              {"references", gold},
+                                              {"group", fmt::format("paragraph {}", paragraph_number)}}));
+        if (records.back().id.empty()) return no_such_part(path, "has a question without 'id'", "SQuAD");
+      }
+    }
+  }
+  return records;
+}
+
+Dataset mmlu(std::string_view bytes, const std::string& path) {
+  WM_ASSIGN(const auto rows, parse_csv(bytes, ',', path));
+  std::string subject = std::filesystem::path(path).stem().string();
+  for (const std::string_view split_name : {"_test", "_val", "_dev"}) {
+    if (subject.ends_with(split_name)) subject.resize(subject.size() - split_name.size());
+  }
+  std::vector<Record> records;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto& row = rows[r];
+    const bool fits = row.size() == 6 && row[5].size() == 1 && row[5][0] >= 'A' && row[5][0] <= 'D';
+    if (!fits) {
+      return no_such_part(path, fmt::format("row {} is not question, four choices and a letter", r + 1), "MMLU");
+    }
+    records.push_back(dataset_record(fmt::format("{}/{}", subject, r), row[5],
+                                     Json{{"question", row[0]},
+                                          {"choices", {row[1], row[2], row[3], row[4]}},
+                                          {"subject", subject},
+                                          {"answer", row[5]}}));
+  }
+  return records;
+}
+
+/// Each line of a file of objects.
+template <typename Use>
+Dataset json_lines(std::string_view bytes, const std::string& path, Use use) {
+  std::vector<Record> records;
+  for (std::size_t line = 1; !bytes.empty(); ++line) {
+    const auto end = std::min(bytes.find('\n'), bytes.size());
+    const std::string_view text = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    if (trim(text).empty()) continue;
+    const std::string where = fmt::format("{} line {}", path, line);
+    WM_ASSIGN(Json object, parse_json(text, where));
+    WM_ASSIGN(auto record, use(std::move(object), where, records.size()));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+Dataset humaneval(std::string_view bytes, const std::string& path) {
+  return json_lines(bytes, path, [](Json object, const std::string& where, std::size_t) -> Result<Record> {
+    for (const char* needed : {"task_id", "prompt", "test", "entry_point"}) {
+      if (text_in(object, needed).empty()) return no_such_part(where, fmt::format("has no '{}'", needed), "HumanEval");
+    }
+    std::string id = text_in(object, "task_id"), solution = text_in(object, "canonical_solution");
+    return dataset_record(std::move(id), std::move(solution), std::move(object));
+  });
+}
+
+Dataset gsm8k(std::string_view bytes, const std::string& path) {
+  return json_lines(bytes, path, [](Json object, const std::string& where, std::size_t place) -> Result<Record> {
+    const std::string answer = gsm8k_strict(text_in(object, "answer"));
+    if (text_in(object, "question").empty() || answer == kInvalidAnswer) {
+      return no_such_part(where, "has no 'question', or no number after '#### ' in 'answer'", "GSM8K");
+    }
+    object["references"] = Json::array({gsm8k_normalized(answer)});
+    return dataset_record(fmt::format("gsm8k/{}", place), gsm8k_normalized(answer), std::move(object));
+  });
+}
+
+/// GLUE quotes nothing: a quote is a character like any other.
+std::vector<std::vector<std::string>> tab_separated(std::string_view bytes) {
+  std::vector<std::vector<std::string>> rows;
+  while (!bytes.empty()) {
+    const auto end = std::min(bytes.find('\n'), bytes.size());
+    std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    std::vector<std::string> fields;
+    for (std::size_t at = 0;;) {
+      const auto tab = line.find('\t', at);
+      fields.emplace_back(line.substr(at, tab == std::string_view::npos ? tab : tab - at));
+      if (tab == std::string_view::npos) break;
+      at = tab + 1;
+    }
+    rows.push_back(std::move(fields));
+  }
+  return rows;
+}
+
+Dataset glue(std::string_view bytes, const std::string& path) {
+  auto rows = tab_separated(bytes);
+  if (rows.empty()) return no_such_part(path, "is empty", "GLUE");
+  constexpr std::string_view kLabels[] = {"gold_label",   "label",   "score",
+                                          "is_duplicate", "Quality", "\xEF\xBB\xBFQuality"};
+  std::vector<std::string> header = rows.front();
+  auto label = header.end();
+  for (const auto name : kLabels) {
+    if (label == header.end()) label = std::find(header.begin(), header.end(), name);
+  }
+  const bool is_cola = label == header.end() && header.size() == 4 && (header[1] == "0" || header[1] == "1");
+  if (is_cola) {
+    header = {"source", "label", "mark", "sentence"};
+    label = header.begin() + 1;
+  } else if (label == header.end()) {
+    return no_such_part(path, "has no column of labels; columns: " + join(header, ", "), "GLUE's labelled sets");
+  } else {
+    rows.erase(rows.begin());
+  }
+  const auto column = static_cast<std::size_t>(label - header.begin());
+  std::vector<Record> records;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].size() != header.size()) {
+      return no_such_part(
+          path, fmt::format("row {} has {} fields, the header {}", r + 1, rows[r].size(), header.size()), "GLUE");
+    }
+    Json fields = Json::object();
+    for (std::size_t c = 0; c < header.size(); ++c) fields[cleaned_utf8(header[c])] = cleaned_utf8(rows[r][c]);
+    fields["references"] = Json::array({rows[r][column]});
+    records.push_back(dataset_record(std::to_string(r), rows[r][column], std::move(fields)));
+  }
+  return records;
+}
+
+/// {"00000": {"prompt": ..., "tags"/"skills": {...} or [...], "models": {name: [ratings]}, ...}}, or a list of such.
+Dataset genai_bench(std::string_view bytes, const std::string& path) {
+  WM_ASSIGN(const Json document, parse_json(bytes, path));
+  std::vector<Record> records;
+  const auto add = [&](const std::string& id, Json item) -> Status {
+    if (text_in(item, "prompt").empty()) return no_such_part(path, "item " + id + " has no 'prompt'", "GenAI-Bench");
+    std::vector<std::string> skills;
+    for (const char* name : {"skills", "tags", "skill"}) {
+      if (!item.contains(name)) continue;
+      const auto collect = [&](const Json& list) {
+        for (const auto& skill : list) skills.push_back(field_text(skill));
+      };
+      if (item[name].is_array()) collect(item[name]);
+      if (item[name].is_object()) {
+        for (const auto& [level, list] : item[name].items()) {
+          if (list.is_array()) collect(list);
+        }
+      }
+      if (item[name].is_string()) skills.push_back(field_text(item[name]));
+    }
+    item["skills"] = skills;
+    if (!skills.empty()) item["subject"] = skills.back();  // advanced skills stand last
+    std::string prompt = text_in(item, "prompt");
+    item["references"] = Json::array({prompt});
+    records.push_back(dataset_record(id, prompt, std::move(item)));
+    return {};
+  };
+  if (document.is_object()) {
+    for (const auto& [id, item] : document.items()) WM_TRY(add(id, item));
+  } else if (document.is_array()) {
+    for (std::size_t i = 0; i < document.size(); ++i) {
+      const std::string id = text_in(document[i], "id");
+      WM_TRY(add(id.empty() ? std::to_string(i) : id, document[i]));
+    }
+  } else {
+    return no_such_part(path, "is neither a list nor an object of prompts", "GenAI-Bench");
+  }
+  return records;
+}
+
+struct DatasetFormat {
+  const char* id;
+  Dataset (*parse)(std::string_view bytes, const std::string& path);
+};
+
+constexpr DatasetFormat kDatasetFormats[] = {{"squad", squad}, {"mmlu", mmlu}, {"humaneval", humaneval},
+                                             {"gsm8k", gsm8k}, {"glue", glue}, {"genai-bench", genai_bench}};
+
+/// What a file plainly is.
+std::string told_format(std::string_view bytes, const std::string& path) {
+  constexpr std::size_t kLooked = 1 << 16;
+  const auto head = bytes.substr(0, kLooked);
+  const auto has = [&](std::string_view what) { return head.find(what) != std::string_view::npos; };
+  if (path.ends_with(".json") && has("\"data\"") && has("\"paragraphs\"")) return "squad";
+  if (path.ends_with(".jsonl") && has("\"task_id\"") && has("\"entry_point\"")) return "humaneval";
+  if (path.ends_with(".jsonl") && has("\"question\"") && has("#### ")) return "gsm8k";
+  return "";
+}
+
+}  // namespace
+
+const std::vector<std::string>& dataset_formats() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"auto"};
+    for (const auto& format : kDatasetFormats) all.emplace_back(format.id);
+    return all;
+  }();
+  return names;
+}
+
+Result<std::vector<Record>> parse_dataset(std::string_view bytes, const std::string& path, const std::string& format,
+                                          const FieldNames& names) {
+  const std::string wanted = format == "auto" ? told_format(bytes, path) : format;
+  if (wanted.empty()) return parse_records(bytes, path, Side::reference, names);
+  for (const auto& known : kDatasetFormats) {
+    if (wanted != known.id) continue;
+    if (!is_utf8(bytes)) return data_error(path + " is no UTF-8", "convert it: iconv -t utf-8");
+    return known.parse(bytes, path);
+  }
+  const auto meant = nearest(wanted, dataset_formats());
+  return usage_error("there is no data format '" + wanted + "'",
+                     meant.empty() ? "formats: " + join(dataset_formats(), ", ") : "did you mean '" + meant + "'?");
+}
+
+}  // namespace warpmark::accuracy

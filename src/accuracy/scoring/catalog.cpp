@@ -1,0 +1,112 @@
+// All metrics, and the names of several at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "accuracy/scoring/metric.h"
+#include "accuracy/scoring/metric_lists.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+constexpr const char* kPassAt = "pass@";
+
+std::vector<const ScoreMetric*> pointers_to_metrics() {
+  std::vector<const ScoreMetric*> all;
+  for (const auto part : {text_metrics(), class_metrics(), choice_metrics(), rating_metrics(), embedding_metrics()}) {
+    for (const auto& metric : part) all.push_back(&metric);
+  }
+  return all;
+}
+
+const OfficialTask* official_task(const std::string& name) {
+  for (const auto& task : official_tasks()) {
+    if (task.id == name) return &task;
+  }
+  return nullptr;
+}
+
+Error unknown_metric(const std::string& name) {
+  auto known = ids_of(score_metrics());
+  for (const auto& task : official_tasks()) known.emplace_back(task.id);
+  const auto meant = nearest(name, known);
+  return usage_error("there is no metric '" + name + "'",
+                     meant.empty() ? "metrics: " + join(known, ", ") : "did you mean '" + meant + "'?");
+}
+
+}  // namespace
+
+Catalog<ScoreMetric> score_metrics() {
+  static const std::vector<const ScoreMetric*> all = pointers_to_metrics();
+  return all;
+}
+
+const std::vector<OfficialTask>& official_tasks() {
+  static const std::vector<OfficialTask> tasks{
+      {"glue/cola", {"mcc"}},
+      {"glue/sst2", {"accuracy"}},
+      {"glue/mrpc", {"accuracy", "f1_binary"}},
+      {"glue/stsb", {"pearson", "spearman"}},
+      {"glue/qqp", {"accuracy", "f1_binary"}},
+      {"glue/mnli", {"accuracy"}},
+      {"glue/qnli", {"accuracy"}},
+      {"glue/rte", {"accuracy"}},
+      {"glue/wnli", {"accuracy"}},
+      {"glue/ax", {"mcc"}},
+      {"superglue/boolq", {"accuracy"}},
+      {"superglue/cb", {"accuracy", "f1_macro"}},
+      {"superglue/copa", {"accuracy"}},
+      {"superglue/multirc", {"f1_binary", "group_accuracy"}},
+      {"superglue/record", {"f1", "exact_match"}},
+      {"superglue/rte", {"accuracy"}},
+      {"superglue/wic", {"accuracy"}},
+      {"superglue/wsc", {"accuracy"}},
+      {"superglue/axb", {"mcc"}},
+      {"superglue/axg", {"accuracy", "group_parity"}},
+  };
+  return tasks;
+}
+
+Result<std::vector<NamedMetric>> metrics_named(const std::vector<std::string>& names, const ScoreSettings& settings) {
+  std::vector<NamedMetric> result;
+  const auto add = [&](const std::string& id, const ScoreSettings& with) -> Status {
+    const std::string looked_up = id.starts_with(kPassAt) ? "pass@k" : id;
+    const ScoreMetric* metric = find_in(score_metrics(), looked_up);
+    if (metric == nullptr) return unknown_metric(id);
+    const bool there = std::any_of(result.begin(), result.end(), [&](const auto& one) { return one.name == id; });
+    if (!there) result.push_back({id, metric, with});
+    return {};
+  };
+  for (const auto& name : names) {
+    if (const OfficialTask* task = official_task(name); task != nullptr) {
+      for (const char* id : task->metrics) WM_TRY(add(id, settings));
+    } else if (name.starts_with(kPassAt) && name != "pass@k") {
+      ScoreSettings with = settings;
+      const auto k = parse_integer(name.substr(std::string_view(kPassAt).size()));
+      if (!k.ok() || *k < 1) return usage_error("'" + name + "' is no pass@k", "pass@1, pass@10, ...");
+      with.k = *k;
+      WM_TRY(add(name, with));
+    } else if (name == "pass@k") {
+      WM_TRY(add(fmt::format("pass@{}", settings.k), settings));
+    } else {
+      WM_TRY(add(name, settings));
+    }
+  }
+  return result;
+}
+
+Result<Measured> measure(const NamedMetric& metric, const Examples& examples) {
+  for (std::size_t s = 0; s < examples.systems.size() && !metric.metric->takes_samples; ++s) {
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+      if (examples.answer(s, i).samples.empty()) continue;
+      return data_error(fmt::format("{} has {} answers to '{}', and {} takes one", examples.systems[s],
+                                    examples.answer(s, i).samples.size(), examples.examples[i].id, metric.name),
+                        "keep one answer an example, or take pass@k or best_of_n");
+    }
+  }
+  return metric.metric->measure(examples, metric.settings);
+}
+
+}  // namespace warpmark::accuracy

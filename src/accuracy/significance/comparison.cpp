@@ -1,0 +1,205 @@
+#include "accuracy/significance/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "accuracy/scoring/scores.h"
+#include "stats/compare.h"
+#include "stats/distributions.h"
+#include "stats/rank_tests.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+std::string name_of_example(const Examples& examples, std::size_t i) {
+  const auto& id = examples.examples[i].id;
+  return id.empty() ? std::to_string(i + 1) : id;
+}
+
+/// Few enough exchanges that a corpus of 50,000 takes seconds; never fewer than the resamples asked for.
+std::int64_t randomizations_for(const Measured& measured, const ResampleOptions& options) {
+  constexpr std::int64_t kMost = 10'000, kRowsInAll = 100'000'000;
+  const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(measured.examples, 1));
+  return std::max(options.resamples, std::min(kMost, kRowsInAll / rows));
+}
+
+void find_flips(const Examples& examples, const Measured& measured, std::size_t second, SystemComparison& comparison) {
+  const auto a = each_of(measured, 0), b = each_of(measured, second);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 1 && b[i] == 0) comparison.broken.push_back(name_of_example(examples, i));
+    if (a[i] == 0 && b[i] == 1) comparison.mended.push_back(name_of_example(examples, i));
+  }
+}
+
+void run_tests(const Measured& measured, std::size_t second, const Groups& groups, const CompareSystemsOptions& options,
+               SystemComparison& comparison) {
+  const double confidence = 1 - options.alpha;
+  ResampleOptions resample = options.resample;
+  resample.confidence = confidence;
+  comparison.bootstrap = paired_bootstrap(measured, 0, second, groups, resample);
+  resample.resamples = comparison.randomizations = randomizations_for(measured, resample);
+  comparison.randomization_p = approximate_randomization(measured, 0, second, groups, resample);
+  if (measured.is_mean) comparison.means = paired_means(measured, 0, second, groups, confidence);
+  if (measured.is_share) {
+    comparison.mcnemar = mcnemar(static_cast<std::int64_t>(comparison.broken.size()),
+                                 static_cast<std::int64_t>(comparison.mended.size()));
+  } else if (measured.is_mean && groups.are_single()) {
+    std::vector<double> differences;
+    const auto a = each_of(measured, 0), b = each_of(measured, second);
+    for (std::size_t i = 0; i < a.size(); ++i) differences.push_back(b[i] - a[i]);
+    comparison.wilcoxon_p = stats::wilcoxon_signed_rank(differences).p;
+  }
+}
+
+/// Which test decides is told by the metric and the groups alone.
+double choose_test(const Measured& measured, const Groups& groups, SystemComparison& comparison) {
+  if (measured.is_share && groups.are_single()) {
+    comparison.test = "McNemar, exact";
+    comparison.p = comparison.mcnemar->p;
+  } else if (comparison.means) {
+    comparison.test = groups.are_single() ? "paired t" : "paired t, clustered";
+    comparison.p = comparison.means->p;
+  } else {
+    comparison.test = "approximate randomization";
+    comparison.p = comparison.randomization_p;
+  }
+  if (comparison.means) {
+    comparison.interval = comparison.means->interval;
+    comparison.interval_method = groups.are_single() ? "t" : "t, clustered";
+    return comparison.means->standard_error;
+  }
+  comparison.interval = comparison.bootstrap.interval;
+  comparison.interval_method = "paired bootstrap";
+  return comparison.bootstrap.standard_error;
+}
+
+/// The interval whose one end bounds a loss with error alpha.
+Interval one_sided(const SystemComparison& comparison, double alpha) {
+  if (!comparison.means) return comparison.bootstrap.narrower;
+  const auto& means = *comparison.means;
+  const double half = means.standard_error * stats::t_quantile_of_tail(alpha, means.degrees);
+  return {means.estimate - half, means.estimate + half, 1 - 2 * alpha};
+}
+
+SystemVerdict verdict_of(const SystemComparison& comparison, const CompareSystemsOptions& options) {
+  const double direction = comparison.better == Better::lower ? -1 : 1;
+  const Interval bound = one_sided(comparison, options.alpha);
+  const double low = direction > 0 ? bound.low : -bound.high, high = direction > 0 ? bound.high : -bound.low;
+  const bool real = comparison.adjusted_p <= options.alpha;
+  if (options.equivalence) {
+    const double margin = *options.equivalence;
+    if (low > -margin && high < margin) return SystemVerdict::equivalent;
+    if (high < -margin) return SystemVerdict::worse;
+    return low > margin ? SystemVerdict::better : SystemVerdict::undecided;
+  }
+  if (options.margin) {
+    if (high < -*options.margin) return SystemVerdict::worse;
+    if (!(low > -*options.margin)) return SystemVerdict::undecided;
+    return real && comparison.difference * direction > 0 ? SystemVerdict::better : SystemVerdict::not_worse;
+  }
+  if (!real) return SystemVerdict::no_difference;
+  return comparison.difference * direction < 0 ? SystemVerdict::worse : SystemVerdict::better;
+}
+
+std::vector<SubjectDifference> differences_by_subject(const Examples& examples, const Measured& measured,
+                                                      std::size_t second, const CompareSystemsOptions& options) {
+  std::map<std::string, std::vector<std::uint32_t>> subjects;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    const auto& subject = examples.examples[i].subject;
+    if (!subject.empty()) subjects[subject].push_back(static_cast<std::uint32_t>(i));
+  }
+  std::vector<SubjectDifference> result;
+  const auto offset = static_cast<std::uint32_t>(second * measured.examples);
+  for (const auto& [subject, members] : subjects) {
+    const auto value_at = [&](const std::vector<std::uint32_t>& chosen, std::uint32_t plus) {
+      std::vector<std::uint32_t> rows = chosen;
+      for (auto& row : rows) row += plus;
+      return measured.value(rows);
+    };
+    SubjectDifference part{.subject = subject,
+                           .first = value_at(members, 0),
+                           .second = value_at(members, offset),
+                           .interval = {},
+                           .n = static_cast<std::int64_t>(members.size())};
+    std::vector<std::string> names;
+    for (const auto i : members) names.push_back(examples.examples[i].group);
+    const Groups groups(names);
+    std::vector<double> resampled;
+    std::vector<std::uint32_t> drawn, rows;
+    for (std::int64_t r = 0; r < options.resample.resamples; ++r) {
+      groups.draw(options.resample.seed, static_cast<std::uint64_t>(r), drawn);
+      rows.clear();
+      for (const auto i : drawn) rows.push_back(members[i]);
+      resampled.push_back(value_at(rows, offset) - value_at(rows, 0));
+    }
+    part.interval = percentile_interval(resampled, groups.count(), 1 - options.alpha);
+    result.push_back(std::move(part));
+  }
+  return result;
+}
+
+SystemComparison compare_two(const Examples& examples, const NamedMetric& metric, const Measured& measured,
+                             std::size_t second, const Groups& groups, const CompareSystemsOptions& options) {
+  SystemComparison comparison{.metric = metric.name,
+                              .better = metric.metric->better,
+                              .full = metric.metric->full,
+                              .first = examples.systems[0],
+                              .second = examples.systems[second]};
+  comparison.first_value = value_of(measured, 0);
+  comparison.second_value = value_of(measured, second);
+  comparison.difference = comparison.second_value - comparison.first_value;
+  comparison.n = static_cast<std::int64_t>(measured.examples);
+  if (!groups.are_single()) comparison.groups = static_cast<std::int64_t>(groups.count());
+  if (measured.is_share) find_flips(examples, measured, second, comparison);
+  run_tests(measured, second, groups, options, comparison);
+  const double standard_error = choose_test(measured, groups, comparison);
+  comparison.examples_needed = examples_for_power(comparison.difference, standard_error, comparison.n, options.alpha);
+  constexpr double kPower = 0.8;
+  comparison.detectable =
+      standard_error * (stats::normal_quantile(1 - options.alpha / 2) + stats::normal_quantile(kPower));
+  comparison.margin = options.equivalence ? options.equivalence : options.margin;
+  if (options.by_subject) comparison.by = differences_by_subject(examples, measured, second, options);
+  return comparison;
+}
+
+}  // namespace
+
+const char* name_of(SystemVerdict verdict) {
+  switch (verdict) {
+    case SystemVerdict::better: return "better";
+    case SystemVerdict::worse: return "worse";
+    case SystemVerdict::no_difference: return "no difference found";
+    case SystemVerdict::not_worse: return "not worse";
+    case SystemVerdict::equivalent: return "equivalent";
+    case SystemVerdict::undecided: return "undecided";
+  }
+  return "";
+}
+
+Result<std::vector<SystemComparison>> compare_systems(const Examples& examples, const std::vector<NamedMetric>& metrics,
+                                                      const CompareSystemsOptions& options) {
+  if (examples.systems.size() < 2) return usage_error("one system is nothing to compare", "name two files or more");
+  const Groups groups = groups_of(examples);
+  if (groups.count() < 2) return data_error("there is one example, or one group of them", "a comparison needs more");
+  std::vector<SystemComparison> comparisons;
+  for (const auto& metric : metrics) {
+    WM_ASSIGN(const Measured measured, measure(metric, examples));
+    if (!measured.names.empty()) {
+      return usage_error(metric.name + " rates the players of one file", "warpmark eval score " + metric.name);
+    }
+    for (std::size_t second = 1; second < examples.systems.size(); ++second) {
+      comparisons.push_back(compare_two(examples, metric, measured, second, groups, options));
+    }
+  }
+  std::vector<double> p;
+  for (const auto& comparison : comparisons) p.push_back(comparison.p);
+  const auto adjusted = stats::holm(p, options.alpha).adjusted;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    comparisons[i].adjusted_p = adjusted[i];
+    comparisons[i].verdict = verdict_of(comparisons[i], options);
+  }
+  return comparisons;
+}
+
+}  // namespace warpmark::accuracy

@@ -1,0 +1,188 @@
+#include "accuracy/text/tokenizers.h"
+
+#include <utility>
+
+#include "accuracy/text/unicode.h"
+#include "base/text.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+/// The ASCII symbols that mteval always splits off: all but the apostrophe, the hyphen, the comma and the period.
+constexpr bool is_split_symbol(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (!is_ascii_punctuation(byte) && c != ' ') return false;
+  return c != '\'' && c != '-' && c != ',' && c != '.';
+}
+
+std::string with_symbols_split(std::string_view text) {
+  std::string split;
+  split.reserve(text.size() * 2);
+  for (const char c : text) {
+    if (is_split_symbol(c)) {
+      split += ' ';
+      split += c;
+      split += ' ';
+    } else {
+      split += c;
+    }
+  }
+  return split;
+}
+
+/// A substitution of two neighbours, from the left, none of them twice: what `first` and `second` accept is replaced by
+/// itself with spaces before (if `before`), between, and after (if `after`). On bytes, as all that is tested is ASCII.
+template <typename First, typename Second>
+std::string pairs_spaced(std::string_view text, First first, Second second, bool before, bool after) {
+  std::string result;
+  result.reserve(text.size() + text.size() / 4);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i + 1 < text.size() && first(text[i]) && second(text[i + 1])) {
+      if (before) result += ' ';
+      result += text[i];
+      result += ' ';
+      result += text[++i];
+      if (after) result += ' ';
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+constexpr bool is_no_digit(char c) { return !is_digit(c); }
+constexpr bool is_stop(char c) { return c == '.' || c == ','; }
+constexpr bool is_hyphen(char c) { return c == '-'; }
+
+/// Periods and commas unless between digits, and hyphens after digits.
+std::string with_stops_split(std::string_view text) {
+  std::string result = pairs_spaced(text, is_no_digit, is_stop, false, true);
+  result = pairs_spaced(result, is_stop, is_no_digit, true, false);
+  return pairs_spaced(result, is_digit, is_hyphen, false, true);
+}
+
+void unescape_entities(std::string& text) {
+  replace_all(text, "&quot;", "\"");
+  replace_all(text, "&amp;", "&");
+  replace_all(text, "&lt;", "<");
+  replace_all(text, "&gt;", ">");
+}
+
+std::string mteval_13a(std::string_view line) {
+  std::string text(line);
+  replace_all(text, "<skipped>", "");
+  replace_all(text, "-\n", "");
+  replace_all(text, "\n", " ");
+  if (text.find('&') != std::string::npos) unescape_entities(text);
+  return single_spaced(with_stops_split(with_symbols_split(" " + text + " ")));
+}
+
+/// Of code points, as what is tested is not ASCII alone; otherwise as pairs_spaced.
+template <typename First, typename Second>
+std::u32string points_spaced(std::u32string_view text, First first, Second second, bool before) {
+  std::u32string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i + 1 < text.size() && first(text[i]) && second(text[i + 1])) {
+      if (before) result += U' ';
+      result += text[i];
+      result += U' ';
+      result += text[++i];
+      if (!before) result += U' ';
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+std::string mteval_intl(std::string_view line) {
+  const auto is_no_numeral = [](char32_t c) { return !is_numeral(c); };
+  std::u32string text = points_spaced(code_points(line), is_no_numeral, is_punctuation, false);
+  text = points_spaced(text, is_punctuation, is_no_numeral, true);
+  std::string result;
+  for (const char32_t c : text) {
+    const bool symbol = is_symbol(c);
+    if (symbol) result += ' ';
+    append_utf8(result, c);
+    if (symbol) result += ' ';
+  }
+  return single_spaced(result);
+}
+
+std::string each_character(std::string_view line) {
+  std::string result;
+  for (const char32_t c : code_points(line)) {
+    if (!result.empty()) result += ' ';
+    append_utf8(result, c);
+  }
+  return result;
+}
+
+/// The ranges of sacreBLEU as they act: its two above U+FFFF are written with five digits after \u, which takes four,
+/// so that they compare as texts of two characters and hold U+2001 to U+2A6D and U+2F81 to U+2FA1.
+bool is_chinese(char32_t c) {
+  static constexpr std::pair<char32_t, char32_t> kRanges[] = {
+      {0x3400, 0x4DB5}, {0x4E00, 0x9FA5}, {0x9FA6, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
+      {0x2001, 0x2A6D}, {0x2F81, 0x2FA1}, {0xFF00, 0xFFEF}, {0x2E80, 0x2EFF}, {0x3000, 0x303F}, {0x31C0, 0x31EF},
+      {0x2F00, 0x2FDF}, {0x2FF0, 0x2FFF}, {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F},
+      {0x2600, 0x26FF}, {0x2700, 0x27BF}, {0x3200, 0x32FF}, {0x3300, 0x33FF}};
+  for (const auto& [low, high] : kRanges) {
+    if (c >= low && c <= high) return true;
+  }
+  return false;
+}
+
+std::string mteval_zh(std::string_view line) {
+  std::string text;
+  for (const char32_t c : code_points(stripped(line))) {
+    const bool chinese = is_chinese(c);
+    if (chinese) text += ' ';
+    append_utf8(text, c);
+    if (chinese) text += ' ';
+  }
+  return single_spaced(with_stops_split(with_symbols_split(text)));
+}
+
+std::string as_it_is(std::string_view line) { return std::string(line); }
+
+}  // namespace
+
+const std::vector<NamedTokenizer>& bleu_tokenizers() {
+  static const std::vector<NamedTokenizer> tokenizers{
+      {"13a", mteval_13a}, {"intl", mteval_intl}, {"zh", mteval_zh}, {"char", each_character}, {"none", as_it_is}};
+  return tokenizers;
+}
+
+Result<NamedTokenizer> bleu_tokenizer(std::string_view id) {
+  std::vector<std::string> names;
+  for (const auto& tokenizer : bleu_tokenizers()) {
+    if (id == tokenizer.id) return tokenizer;
+    names.emplace_back(tokenizer.id);
+  }
+  return usage_error("there is no tokenizer '" + std::string(id) + "'", "tokenizers: " + join(names, ", "));
+}
+
+std::string tercom_tokenized(std::string_view line, const TercomOptions& options) {
+  std::string text = options.case_sensitive ? std::string(line) : lower_case(line);
+  if (options.normalized) {
+    replace_all(text, "\n-", "");
+    replace_all(text, "\n", " ");
+    unescape_entities(text);
+    text = with_symbols_split(" " + text + " ");
+    replace_all(text, "'s ", " 's ");
+    if (text.ends_with("'s")) text.insert(text.size() - 2, " ");
+    text = with_stops_split(text);
+  }
+  if (!options.punctuation) {
+    std::erase_if(text, [](char c) { return std::string_view(".,?:;!\"()").find(c) != std::string_view::npos; });
+  }
+  return single_spaced(text);
+}
+
+}  // namespace warpmark::accuracy

@@ -1,0 +1,245 @@
+#include "evaluate/items.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "accuracy/choice/choice.h"
+#include "accuracy/text/unicode.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "stats/random.h"
+
+namespace warpmark::evaluate {
+namespace {
+
+using accuracy::Record;
+
+std::string lettered(const std::vector<std::string>& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    text += fmt::format("{}{}. {}", i == 0 ? "" : "\n", static_cast<char>('A' + static_cast<char>(i)), choices[i]);
+  }
+  return text;
+}
+
+std::string upper_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return result;
+}
+
+/// What a variant changes: the texts of the question, never the choices' letters or the reference.
+Record varied(const Record& record, const std::string& variant, std::uint64_t seed, std::vector<std::size_t>& order) {
+  Record result = record;
+  if (variant == "choice_order") {
+    auto choices = choices_of(record);
+    order.resize(choices.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    stats::Random random(seed);
+    std::shuffle(order.begin(), order.end(), random);
+    Json shuffled = Json::array();
+    for (const auto i : order) shuffled.push_back(choices[i]);
+    for (const char* name : {"choices", "options", "endings"}) {
+      if (result.fields.is_object() && result.fields.contains(name)) result.fields[name] = shuffled;
+    }
+    return result;
+  }
+  if (!result.fields.is_object()) return result;
+  constexpr const char* kQuestions[] = {"question",   "context", "sentence", "sentence1", "sentence2", "premise",
+                                        "hypothesis", "passage", "prompt",   "text",      "input"};
+  for (const char* name : kQuestions) {
+    if (!result.fields.contains(name) || !result.fields[name].is_string()) continue;
+    const auto text = result.fields[name].get<std::string>();
+    if (variant == "typos") result.fields[name] = with_typos(text, seed);
+    if (variant == "upper_case") result.fields[name] = upper_case(text);
+    if (variant == "lower_case") result.fields[name] = accuracy::lower_case(text);
+  }
+  return result;
+}
+
+Json request_of(const Task& task, const std::string& prompt, std::uint64_t seed, std::int64_t sample) {
+  Json request = Json::object();
+  if (task.generation.chat) {
+    request["messages"] = Json::array();
+    if (!task.system.empty()) request["messages"].push_back({{"role", "system"}, {"content", task.system}});
+    request["messages"].push_back({{"role", "user"}, {"content", prompt}});
+  } else {
+    request["prompt"] = task.system.empty() ? prompt : task.system + "\n\n" + prompt;
+  }
+  request["max_tokens"] = task.generation.max_tokens;
+  request["temperature"] = task.generation.temperature;
+  if (!task.generation.stop.empty()) request["stop"] = task.generation.stop;
+  if (task.generation.logprobs) request["logprobs"] = task.generation.chat ? Json(true) : Json(1);
+  // Samples of one item must differ, and be the same when asked for again.
+  constexpr std::uint64_t kSeedMask = 0x7FFFFFFF;
+  if (task.generation.temperature > 0) {
+    request["seed"] = stats::derive_seed(seed, static_cast<std::uint64_t>(sample)) & kSeedMask;
+  }
+  return request;
+}
+
+Result<std::string> shots_text(const Task& task, const std::vector<Record>& shots) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shots.size(), static_cast<std::size_t>(task.shots)); ++i) {
+    WM_ASSIGN(const auto question, filled_template(task.prompt, shots[i]));
+    WM_ASSIGN(const auto answer, filled_template(task.answer, shots[i]));
+    text += question + " " + answer + "\n\n";
+  }
+  return text;
+}
+
+std::string code_of(const std::string& answer) {
+  const auto fence = answer.find("```");
+  if (fence == std::string::npos) return answer;
+  const auto line = answer.find('\n', fence);
+  if (line == std::string::npos) return "";
+  const auto end = answer.find("```", line);
+  return answer.substr(line + 1, end == std::string::npos ? end : end - line - 1);
+}
+
+}  // namespace
+
+const std::vector<std::string>& variant_names() {
+  static const std::vector<std::string> names{"typos", "upper_case", "lower_case", "choice_order"};
+  return names;
+}
+
+std::vector<std::string> choices_of(const Record& record) {
+  std::vector<std::string> texts;
+  if (!record.fields.is_object()) return texts;
+  for (const char* name : {"choices", "options", "endings"}) {
+    if (!record.fields.contains(name)) continue;
+    const Json* list = &record.fields[name];
+    if (list->is_object() && list->contains("text")) list = &(*list)["text"];
+    if (!list->is_array()) continue;
+    for (const auto& item : *list) texts.push_back(accuracy::field_text(item));
+    break;
+  }
+  return texts;
+}
+
+Result<std::string> filled_template(std::string_view text, const Record& record) {
+  std::string filled;
+  for (;;) {
+    const auto open = text.find("{{");
+    filled += text.substr(0, open);
+    if (open == std::string_view::npos) return filled;
+    const auto close = text.find("}}", open);
+    if (close == std::string_view::npos) return data_error("the template has '{{' without '}}'");
+    const std::string name(trim(text.substr(open + 2, close - open - 2)));
+    text.remove_prefix(close + 2);
+    if (name == "reference") {
+      filled += record.text;
+    } else if (name == "choices") {
+      filled += lettered(choices_of(record));
+    } else if (record.fields.is_object() && record.fields.contains(name)) {
+      filled += accuracy::field_text(record.fields[name]);
+    } else {
+      return data_error(fmt::format("the template names '{}', which example '{}' does not have", name, record.id),
+                        "its fields are those of the data file, and 'reference', 'choices'");
+    }
+  }
+}
+
+std::string with_typos(std::string_view text, std::uint64_t seed) {
+  constexpr std::uint64_t kOneWordIn = 10;
+  constexpr std::size_t kShortest = 4;
+  stats::Random random(seed);
+  std::string result(text);
+  std::size_t begin = 0;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (std::size_t i = 0; i <= result.size(); ++i) {
+    if (i < result.size() && is_letter(result[i])) continue;
+    const std::size_t length = i - begin;
+    if (length >= kShortest && random() % kOneWordIn == 0) {
+      const std::size_t at = begin + 1 + random() % (length - 2);
+      switch (random() % 4) {
+        case 0: std::swap(result[at], result[at + 1]); break;
+        case 1: result[at] = static_cast<char>('a' + random() % 26); break;
+        case 2:
+          result.erase(at, 1);
+          --i;
+          break;
+        default:
+          result.insert(at, 1, result[at]);
+          ++i;
+          break;
+      }
+    }
+    begin = i + 1;
+  }
+  return result;
+}
+
+Result<std::vector<Item>> items_of(const Task& task, const std::vector<Record>& data, const std::vector<Record>& shots,
+                                   const std::string& model, std::uint64_t seed) {
+  std::vector<Item> items;
+  WM_ASSIGN(const auto before, shots_text(task, shots));
+  std::vector<std::string> variants{""};
+  variants.insert(variants.end(), task.variants.begin(), task.variants.end());
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      std::vector<std::size_t> order;
+      const Record record = varied(data[i], variants[v], stats::derive_seed(seed, i), order);
+      WM_ASSIGN(const auto prompt, filled_template(task.prompt, record));
+      for (std::int64_t sample = 0; sample < task.generation.samples; ++sample) {
+        Item item{.example = i, .variant = variants[v], .sample = sample, .choice_order = order};
+        item.request = request_of(task, before + prompt, stats::derive_seed(seed, i), sample);
+        item.hash = sha256_hex(fmt::format("{}\n{}\n{}", dump_json(item.request, -1), model, sample));
+        items.push_back(std::move(item));
+      }
+    }
+  }
+  return items;
+}
+
+std::string extracted(const Task& task, const std::string& answer, std::size_t choices,
+                      const std::vector<std::size_t>& choice_order) {
+  const std::string whole(accuracy::stripped(answer));
+  switch (task.extraction) {
+    case Extraction::all: return whole;
+    case Extraction::code: return code_of(answer);
+    case Extraction::first_line: return whole.substr(0, whole.find('\n'));
+    case Extraction::after: {
+      const auto at = answer.rfind(task.pattern);
+      return at == std::string::npos ? "" : std::string(accuracy::stripped(answer.substr(at + task.pattern.size())));
+    }
+    case Extraction::regex: {
+      const RE2 pattern(task.pattern, RE2::Quiet);
+      re2::StringPiece rest(answer);
+      std::string found, last;
+      const bool has_group = pattern.NumberOfCapturingGroups() > 0;
+      const std::string with_group = has_group ? task.pattern : "(" + task.pattern + ")";
+      const RE2 grouped(with_group, RE2::Quiet);
+      while (RE2::FindAndConsume(&rest, grouped, &found)) {
+        last = found;
+        if (rest.empty()) break;
+        if (found.empty()) rest.remove_prefix(1);  // an empty match must not be found for ever
+      }
+      return last;
+    }
+    case Extraction::letter: {
+      constexpr std::size_t kAnyLetter = 26;
+      const auto letter = accuracy::choice_letter(answer, choices == 0 ? kAnyLetter : choices);
+      if (!letter) return "";
+      const std::size_t original = *letter < choice_order.size() ? choice_order[*letter] : *letter;
+      return std::string(1, static_cast<char>('A' + static_cast<char>(original)));
+    }
+  }
+  return whole;
+}
+
+std::string program_of(const Record& record, const std::string& completion) {
+  const auto field = [&](const char* name) {
+    return record.fields.is_object() && record.fields.contains(name) ? accuracy::field_text(record.fields[name]) : "";
+  };
+  // A chat model repeats the function's head, a completion goes on after it.
+  const bool whole = completion.find("def " + field("entry_point")) != std::string::npos;
+  return (whole ? "" : field("prompt")) + completion + "\n" + field("test") + "\n" + "check(" + field("entry_point") +
+         ")\n";
+}
+
+}  // namespace warpmark::evaluate

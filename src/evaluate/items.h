@@ -1,0 +1,47 @@
+// From a task and its data to requests, and from answers to what is scored. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "evaluate/task.h"
+
+namespace warpmark::evaluate {
+
+/// One question in one variant, once for each sample.
+struct Item {
+  std::size_t example = 0;  ///< place in the data
+  std::string variant;      ///< empty for the plain one
+  std::int64_t sample = 0;
+  Json request;                           ///< body of an OpenAI-compatible request, without the model's name
+  std::string hash;                       ///< SHA-256 of what decides the answer: request, model, sample
+  std::vector<std::size_t> choice_order;  ///< of variant choice_order: the original place of each choice shown
+};
+
+[[nodiscard]] const std::vector<std::string>& variant_names();
+
+/// All items, variant by variant. Data error where a template names a field that an example lacks.
+[[nodiscard]] Result<std::vector<Item>> items_of(const Task& task, const std::vector<accuracy::Record>& data,
+                                                 const std::vector<accuracy::Record>& shots, const std::string& model,
+                                                 std::uint64_t seed);
+
+/// The template with the example's fields.
+[[nodiscard]] Result<std::string> filled_template(std::string_view text, const accuracy::Record& record);
+
+/// Single letters exchanged, doubled, left out or swapped with their neighbours, one word in ten; numbers stay.
+[[nodiscard]] std::string with_typos(std::string_view text, std::uint64_t seed);
+
+/// What of an answer counts. Empty where nothing of it does.
+[[nodiscard]] std::string extracted(const Task& task, const std::string& answer, std::size_t choices,
+                                    const std::vector<std::size_t>& choice_order);
+
+/// HumanEval's program: the prompt's code, the completion, the tests and their call.
+[[nodiscard]] std::string program_of(const accuracy::Record& record, const std::string& completion);
+
+/// The choices of a record, as lists or SQuAD-like objects name them.
+[[nodiscard]] std::vector<std::string> choices_of(const accuracy::Record& record);
+
+}  // namespace warpmark::evaluate

@@ -1,0 +1,55 @@
+// Whoever answers: a server, or a command. An edge; tests have scripted ones.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace warpmark::evaluate {
+
+struct Reply {
+  std::string text;
+  std::string finish_reason;  ///< "stop", "length", ...; empty where it is not told
+  std::optional<std::int64_t> prompt_tokens;
+  std::optional<std::int64_t> output_tokens;
+  std::vector<std::string> tokens;
+  std::vector<double> token_logprobs;
+  Json extra;            ///< further fields of a command's reply, such as log_likelihoods; null without
+  double latency_s = 0;  ///< from sending to the last byte
+};
+
+/// Why there is no reply, and whether asking again may help.
+struct AskFailure {
+  std::string what;
+  bool may_pass = false;  ///< 429, 5xx, a lost connection, a deadline
+  double wait_s = 0;      ///< as the server asked for; 0 where it did not
+  bool is_ours = false;   ///< the endpoint or command cannot work at all: a wrong path, no such program
+};
+
+struct AskResult {
+  std::optional<Reply> reply;
+  AskFailure failure;
+};
+
+/// One conversation partner of one thread.
+class Model {
+ public:
+  virtual ~Model() = default;
+  /// `request` is the body of an OpenAI-compatible request. Comes back within the deadline.
+  virtual AskResult ask(const Json& request, double deadline_s, const std::atomic<bool>* interrupted) = 0;
+};
+
+/// Makes one for a thread.
+using MakeModel = std::function<Result<std::unique_ptr<Model>>()>;
+
+/// A reply out of what an OpenAI-compatible server answers (chat or completions), or a command: {"text": ...}. A data
+/// error says what is missing.
+[[nodiscard]] Result<Reply> reply_of(const Json& body);
+
+}  // namespace warpmark::evaluate

@@ -1,0 +1,137 @@
+#include "evaluate/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace warpmark::evaluate {
+namespace {
+
+constexpr double kLongestWait_s = 30;
+constexpr auto kLook = std::chrono::milliseconds(100);
+
+class Runner {
+ public:
+  Runner(const std::vector<Item>& items, Journal& journal, const MakeModel& make, const RunnerOptions& options)
+      : items_(items), journal_(journal), make_(make), options_(options) {
+    result_.failures.resize(items.size());
+    result_.progress.of = items.size();
+  }
+
+  Result<RunnerResult> run(const std::function<void(const RunnerProgress&)>& progress) {
+    std::vector<std::thread> threads;
+    const auto wanted = static_cast<std::size_t>(std::max(1, options_.concurrency));
+    running_ = std::min(wanted, std::max<std::size_t>(1, items_.size()));
+    for (std::size_t i = running_.load(); i > 0; --i) {
+      threads.emplace_back([this] {
+        work();
+        --running_;
+      });
+    }
+    while (running_ > 0) {
+      std::this_thread::sleep_for(kLook);
+      progress(seen());
+    }
+    for (auto& thread : threads) thread.join();
+    if (fatal_) return *fatal_;
+    result_.interrupted = is_interrupted();
+    return result_;
+  }
+
+ private:
+  [[nodiscard]] bool is_interrupted() const { return options_.interrupted != nullptr && options_.interrupted->load(); }
+  [[nodiscard]] bool ends() const { return is_interrupted() || stop_.load(); }
+
+  RunnerProgress seen() {
+    const std::lock_guard lock(mutex_);
+    return result_.progress;
+  }
+
+  void work() {
+    auto model = make_();
+    if (!model.ok()) {
+      end_with(model.error());
+      return;
+    }
+    for (std::size_t i = next_++; i < items_.size() && !ends(); i = next_++) answer(**model, i);
+  }
+
+  void end_with(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!fatal_) fatal_ = error;
+    stop_ = true;
+  }
+
+  void answer(Model& model, std::size_t i) {
+    const Item& item = items_[i];
+    if (const Reply* known = journal_.find(item.hash); known != nullptr) {
+      count(*known, true);
+      return;
+    }
+    double wait_s = options_.first_wait_s;
+    for (int attempt = 0; !ends(); ++attempt) {
+      const AskResult asked = model.ask(item.request, options_.deadline_s, options_.interrupted);
+      if (asked.reply) {
+        if (const Status kept = journal_.append(item.hash, *asked.reply); !kept.ok()) end_with(kept.error());
+        count(*asked.reply, false);
+        return;
+      }
+      if (ends()) return;
+      if (asked.failure.is_ours) {
+        end_with(environment_error(asked.failure.what, "check the address or the command"));
+        return;
+      }
+      if (!asked.failure.may_pass || attempt >= options_.retries) {
+        fail(i, asked.failure.what);
+        return;
+      }
+      pause(std::max(wait_s, std::min(asked.failure.wait_s, kLongestWait_s)));
+      wait_s = std::min(2 * wait_s, kLongestWait_s);
+    }
+  }
+
+  void pause(double seconds) const {
+    const std::int64_t until = monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
+    while (monotonic_ns() < until && !ends()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+
+  void count(const Reply& reply, bool cached) {
+    const std::lock_guard lock(mutex_);
+    auto& progress = result_.progress;
+    ++progress.done;
+    progress.cached += cached ? 1 : 0;
+    progress.prompt_tokens += reply.prompt_tokens.value_or(0);
+    progress.output_tokens += reply.output_tokens.value_or(0);
+  }
+
+  void fail(std::size_t i, const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    result_.failures[i] = what;
+    ++result_.progress.done;
+    ++result_.progress.failed;
+  }
+
+  const std::vector<Item>& items_;
+  Journal& journal_;
+  const MakeModel& make_;
+  const RunnerOptions& options_;
+  RunnerResult result_;
+  std::optional<Error> fatal_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> running_{0};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace
+
+Result<RunnerResult> ask_all(const std::vector<Item>& items, Journal& journal, const MakeModel& make,
+                             const RunnerOptions& options, const std::function<void(const RunnerProgress&)>& progress) {
+  return Runner(items, journal, make, options).run(progress);
+}
+
+}  // namespace warpmark::evaluate

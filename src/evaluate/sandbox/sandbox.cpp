@@ -1,0 +1,136 @@
+#include "evaluate/sandbox/sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/subprocess.h"
+
+namespace warpmark::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = "sandbox-started";  // on stderr, before the program: what comes earlier is the sandbox's
+
+constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
+
+/// A folder for one program, gone afterwards.
+class ProgramFolder {
+ public:
+  [[nodiscard]] Status make(const std::string& program) {
+    std::error_code ignored;
+    std::string name = (fs::temp_directory_path(ignored) / "warpmark-sandbox-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      return environment_error("cannot create " + name + ": " + std::strerror(errno),
+                               "name a folder that you can write in TMPDIR");
+    }
+    path_ = name;
+    ::chmod(name.c_str(), 0755);  // read by the user that the sandbox becomes
+    WM_TRY(write_file(path_ / "lock", ""));
+    return write_file(path_ / "program", program);
+  }
+  /// All processes of the sandbox hold the lock until they end; killing them takes the kernel a moment.
+  void wait_until_empty() const {
+    const int lock = ::open((path_ / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+    const std::int64_t until = monotonic_ns() + kLongestEnd_ns;
+    while (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && monotonic_ns() < until) {
+      const timespec pause{0, 5'000'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    if (lock >= 0) ::close(lock);
+  }
+  ~ProgramFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  ProgramFolder() = default;
+  ProgramFolder(const ProgramFolder&) = delete;
+  ProgramFolder& operator=(const ProgramFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
+  words.insert(words.end(), more);
+}
+
+std::vector<std::string> sandboxed(const std::vector<std::string>& words, const fs::path& folder,
+                                   const SandboxLimits& limits) {
+  std::vector<std::string> all;
+  // Limits on processes do not hold for root, so root becomes nobody first.
+  if (::geteuid() == 0) append(all, {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"});
+  append(all, {"flock", "--no-fork", (folder / "lock").string()});
+  append(all, {"prlimit", fmt::format("--nproc={}", limits.processes), fmt::format("--as={}", limits.memory_bytes),
+               fmt::format("--cpu={}", limits.cpu_s), fmt::format("--fsize={}", limits.file_bytes), "--nofile=64",
+               "--core=0", "--"});
+  append(all,
+         {"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH",
+          "/usr/bin:/bin", "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8", "--ro-bind", "/usr", "/usr"});
+  for (const char* name : {"bin", "lib", "lib64"}) {
+    append(all, {"--symlink", fmt::format("usr/{}", name), fmt::format("/{}", name)});
+  }
+  append(all, {"--proc", "/proc", "--dev", "/dev", "--ro-bind", folder.string(), "/sandbox"});
+  for (const char* writable : {"/tmp", "/dev/shm"}) {
+    append(all, {"--size", std::to_string(limits.file_bytes), "--tmpfs", writable});
+  }
+  // What is left of the root and of /dev is memory as well.
+  append(all, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"});
+  append(all, {"/bin/sh", "-c", fmt::format("echo {} >&2; exec \"$@\"", kMark), "sh"});
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+constexpr const char* kHint =
+    "install bubblewrap (apt install bubblewrap), and allow user namespaces: "
+    "sysctl kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0";
+
+bool was_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
+
+}  // namespace
+
+Result<SandboxOutcome> run_in_sandbox(const std::vector<std::string>& words, const std::string& program,
+                                      const SandboxLimits& limits, const std::atomic<bool>* interrupted) {
+  ProgramFolder folder;
+  WM_TRY(folder.make(program));
+  const auto output = run_process(sandboxed(words, folder.path(), limits), {.deadline_s = limits.deadline_s,
+                                                                            .output_cap_bytes = limits.output_bytes,
+                                                                            .directory = "/",
+                                                                            .environment = {},
+                                                                            .own_group = true,
+                                                                            .interrupted = interrupted});
+  folder.wait_until_empty();
+  if (!output.ok()) {
+    if (interrupted != nullptr && interrupted->load()) return output.error();
+    if (was_deadline(output.error())) return SandboxOutcome{.timed_out = true, .exit_code = 124};
+    return Error{output.error().kind, "the sandbox cannot start: " + output.error().what, kHint};
+  }
+  const auto mark = output->err.find(kMark);
+  if (mark == std::string::npos) {
+    return environment_error("the sandbox cannot start: " + output->err.substr(0, output->err.find('\n')), kHint);
+  }
+  return SandboxOutcome{.exit_code = output->exit_code,
+                        .out = output->out,
+                        .err = output->err.substr(std::min(output->err.size(), mark + std::strlen(kMark) + 1))};
+}
+
+Status sandbox_works() {
+  const auto outcome = run_in_sandbox({"/bin/true"}, "", {.deadline_s = 20});
+  if (!outcome.ok()) return outcome.error();
+  if (outcome->exit_code == 0 && !outcome->timed_out) return {};
+  return environment_error(fmt::format("a program that does nothing ends with {} in the sandbox", outcome->exit_code),
+                           kHint);
+}
+
+}  // namespace warpmark::evaluate

@@ -1,0 +1,41 @@
+// Texts of a wanted number of tokens, made of common English words, most of which are one token in the vocabularies of
+// today's models. How many tokens a server counts for a number of words is measured by asking it (TokenFit). Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace warpmark::serving {
+
+/// `words` words; the same seed gives the same text.
+[[nodiscard]] std::string words_text(std::int64_t words, std::uint64_t seed);
+
+/// What a server counts for prompts of our words: tokens = fixed + per_word x words. The fixed part is the chat
+/// template.
+struct TokenFit {
+  double fixed = 0;
+  double per_word = 1;
+  bool measured = false;
+  /// Words of a prompt with that many tokens, at least 1.
+  [[nodiscard]] std::int64_t words_for(std::int64_t tokens) const;
+};
+
+struct TokenProbe {
+  double words = 0;
+  double tokens = 0;
+};
+
+/// Least squares. At least two probes of different lengths; else the fit that was not measured.
+[[nodiscard]] TokenFit fit_tokens(std::span<const TokenProbe> probes);
+
+/// Eight digits that stand at the beginning of a prompt and are overwritten each time it is sent, so that no request
+/// finds its own prompt in the server's prefix cache.
+inline constexpr std::string_view kSerialMark = "90000000";
+/// Where it stands in a body; npos if nowhere.
+[[nodiscard]] std::size_t find_serial(std::string_view body);
+/// Overwrites it with `serial` modulo 10^8.
+void write_serial(std::string& body, std::size_t at, std::uint64_t serial);
+
+}  // namespace warpmark::serving

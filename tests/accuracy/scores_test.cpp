@@ -1,0 +1,244 @@
+#include "accuracy/scoring/scores.h"
+
+#include <gtest/gtest.h>
+
+#include "accuracy/choice/choice.h"
+#include "accuracy/datasets/datasets.h"
+#include "accuracy/embeddings/similarity.h"
+#include "accuracy/goldens.h"
+#include "accuracy/ratings/agreement.h"
+#include "accuracy/ratings/correlation.h"
+#include "accuracy/ratings/pairwise.h"
+#include "accuracy/significance/comparison.h"
+#include "base/text.h"
+
+namespace warpmark::accuracy {
+namespace {
+
+Examples examples_from(const std::string& references, const std::vector<std::string>& outputs,
+                       const FieldNames& names = {}) {
+  std::vector<SystemRecords> systems;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    auto records = parse_records(outputs[i], "out.jsonl", Side::output, names);
+    EXPECT_TRUE(records.ok()) << records.error().what;
+    systems.push_back({"s" + std::to_string(i), "out.jsonl", *records});
+  }
+  auto gold = parse_records(references, "ref.jsonl", Side::reference, names);
+  EXPECT_TRUE(gold.ok()) << gold.error().what;
+  auto joined = join_examples({*gold}, std::move(systems), names);
+  EXPECT_TRUE(joined.ok()) << joined.error().what;
+  return joined.ok() ? *joined : Examples{};
+}
+
+double scored(const std::string& metric, const Examples& examples, const ScoreSettings& settings = {}) {
+  const auto named = metrics_named({metric}, settings);
+  EXPECT_TRUE(named.ok()) << named.error().what;
+  const auto measured = measure(named->front(), examples);
+  EXPECT_TRUE(measured.ok()) << metric << ": " << measured.error().what;
+  return measured.ok() ? value_of(*measured, 0) : -1;
+}
+
+std::string said_of(const std::string& metric, const Examples& examples) {
+  const auto named = metrics_named({metric}, {});
+  const auto measured = measure(named->front(), examples);
+  return measured.ok() ? "" : measured.error().what;
+}
+
+TEST(Examples, are_joined_by_id_and_keep_what_is_missing) {
+  const auto examples =
+      examples_from("{\"id\":1,\"answers\":[\"a\",\"b\"]}\n{\"id\":2,\"answers\":{\"text\":[\"c\"]}}\n",
+                    {"{\"id\":2,\"output\":\"c\"}\n"});
+  EXPECT_EQ(examples.examples[0].references, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(examples.examples[1].references, (std::vector<std::string>{"c"}));
+  EXPECT_EQ(examples.answer(0, 0).problem, "there is no answer");
+  EXPECT_EQ(examples.answer(0, 1).text, "c");
+}
+
+TEST(Metrics, of_choices_take_letters_likelihoods_and_norms) {
+  EXPECT_EQ(choice_letter("The answer is (B).", 4), 1U);
+  EXPECT_EQ(choice_letter("A. because of a dog", 4), 0U);
+  EXPECT_EQ(choice_letter("a dog is an animal", 4), std::nullopt);
+  EXPECT_EQ(choice_letter("I think it is either A or B", 4), std::nullopt);
+  EXPECT_EQ(choice_letter("Not A. The answer is therefore **D**", 4), 3U);
+  EXPECT_EQ(choice_letter("C", 2), std::nullopt);
+  const std::string gold = "{\"id\":1,\"answer\":1,\"choices\":[\"yes\",\"certainly not\"]}\n";
+  const auto examples = examples_from(gold, {"{\"id\":1,\"log_likelihoods\":[-2.0,-3.0]}\n"});
+  EXPECT_EQ(scored("acc", examples), 0);
+  EXPECT_EQ(scored("acc_norm", examples), 1);
+  EXPECT_EQ(scored("acc_bytes", examples), 1);
+  EXPECT_EQ(scored("mmlu", examples), 0);
+  EXPECT_EQ(mmlu_subjects().size(), 57U);
+  EXPECT_EQ(mmlu_category("high school us history"), "humanities");
+}
+
+TEST(Metrics, of_subjects_weigh_by_size_or_not) {
+  const auto examples = examples_from(
+      "{\"id\":1,\"answer\":\"A\",\"subject\":\"x\"}\n{\"id\":2,\"answer\":\"A\",\"subject\":\"x\"}\n"
+      "{\"id\":3,\"answer\":\"A\",\"subject\":\"x\"}\n{\"id\":4,\"answer\":\"B\",\"subject\":\"y\"}\n",
+      {"{\"id\":1,\"output\":\"A\"}\n{\"id\":2,\"output\":\"A\"}\n{\"id\":3,\"output\":\"A\"}\n{\"id\":4,\"output\":"
+       "\"A\"}\n"});
+  EXPECT_NEAR(scored("mmlu", examples), 0.75, 1e-12);
+  EXPECT_NEAR(scored("mmlu_macro", examples), 0.5, 1e-12);
+}
+
+TEST(Metrics, of_samples_estimate_pass_at_k_and_refuse_too_few) {
+  const auto examples = examples_from("{\"task_id\":\"a\",\"answer\":\"\"}\n{\"task_id\":\"b\",\"answer\":\"\"}\n",
+                                      {"{\"task_id\":\"a\",\"passed\":true}\n{\"task_id\":\"a\",\"passed\":false}\n"
+                                       "{\"task_id\":\"b\",\"passed\":false}\n{\"task_id\":\"b\",\"passed\":false}\n"});
+  EXPECT_NEAR(scored("pass@1", examples), 0.25, 1e-12);
+  EXPECT_NEAR(scored("pass@2", examples), 0.5, 1e-12);
+  EXPECT_NE(said_of("pass@3", examples).find("pass@3 needs as many samples"), std::string::npos);
+  EXPECT_NE(said_of("exact_match", examples).find("has 2 answers to 'a'"), std::string::npos);
+}
+
+TEST(Metrics, of_numbers_compare_texts_as_the_harness_or_values) {
+  const auto examples = examples_from("{\"id\":1,\"answer\":\"72\"}\n{\"id\":2,\"answer\":\"1000\"}\n",
+                                      {"{\"id\":1,\"output\":\"so 72.00\"}\n{\"id\":2,\"output\":\"#### 1,000.\"}\n"});
+  EXPECT_EQ(scored("gsm8k_strict", examples), 0.5);
+  EXPECT_EQ(scored("gsm8k_flexible", examples), 0.5);
+  EXPECT_EQ(scored("numeric", examples), 1);
+}
+
+TEST(Metrics, of_groups_are_those_of_superglue) {
+  const auto examples = examples_from(
+      "{\"id\":1,\"label\":1,\"group\":\"q1\"}\n{\"id\":2,\"label\":0,\"group\":\"q1\"}\n{\"id\":3,\"label\":1,"
+      "\"group\":\"q2\"}\n",
+      {"{\"id\":1,\"output\":1}\n{\"id\":2,\"output\":1}\n{\"id\":3,\"output\":1}\n"});
+  EXPECT_EQ(scored("group_accuracy", examples), 0.5);
+  EXPECT_EQ(scored("group_parity", examples), 1);
+  EXPECT_NEAR(scored("f1_binary", examples), 0.8, 1e-12);
+  for (const auto& task : official_tasks()) {
+    EXPECT_TRUE(metrics_named({task.id}, {}).ok()) << task.id;
+  }
+}
+
+TEST(Metrics, of_people_are_the_published_examples) {
+  // Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers, missing data.
+  constexpr double kNone = -1;
+  const std::vector<std::vector<double>> observers{{1, 2, 3, 3, 2, 1, 4, 1, 2, kNone, kNone, kNone},
+                                                   {1, 2, 3, 3, 2, 2, 4, 1, 2, 5, kNone, 3},
+                                                   {kNone, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, kNone},
+                                                   {1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, kNone}};
+  std::vector<ItemRatings> items(12);
+  for (const auto& observer : observers) {
+    for (std::size_t i = 0; i < observer.size(); ++i) {
+      if (observer[i] != kNone) items[i].push_back(observer[i]);
+    }
+  }
+  EXPECT_NEAR(krippendorff_alpha(items, Measurement::nominal), 0.743, 0.0005);
+  EXPECT_NEAR(krippendorff_alpha(items, Measurement::ordinal), 0.815, 0.0005);
+  EXPECT_NEAR(krippendorff_alpha(items, Measurement::interval), 0.849, 0.0005);
+  EXPECT_NEAR(krippendorff_alpha(items, Measurement::ratio), 0.797, 0.0005);
+  // Two players: 3 wins to 1 are odds of 3, 400 log10(3) points apart.
+  const std::vector<Duel> duels{{0, 1, 1}, {0, 1, 1}, {1, 0, 0}, {0, 1, 0}};
+  const auto strengths = bradley_terry(duels, 2);
+  EXPECT_NEAR(strengths[0] - strengths[1], 400 * std::log10(3.0), 1e-6);
+  EXPECT_NEAR(elo(std::vector<Duel>{{0, 1, 1}}, 2)[0], 1016, 1e-9);
+  EXPECT_TRUE(is_connected_by_wins(duels, 2));
+  EXPECT_FALSE(is_connected_by_wins(std::vector<Duel>{{0, 1, 1}}, 2));
+}
+
+TEST(Metrics, of_pairs_calibrate_ties) {
+  const std::vector<double> human{1, 1, 2, 3}, metric{0.10, 0.12, 0.50, 0.90};
+  const auto calibrated = pairwise_accuracy(metric, human);
+  EXPECT_EQ(calibrated.accuracy, 1);
+  EXPECT_NEAR(calibrated.epsilon, 0.02, 1e-12);
+  EXPECT_NEAR(pairwise_accuracy(metric, std::vector<double>{4, 3, 2, 1}).accuracy, 0, 1e-12);
+}
+
+TEST(Metrics, of_embeddings_are_cosines) {
+  const std::string gold = "{\"id\":1,\"answer\":\"\",\"embedding\":[1,0]}\n", out = "{\"id\":1,\"embedding\":[1,1]}\n";
+  const auto examples = examples_from(gold, {out});
+  EXPECT_NEAR(scored("clipscore", examples), 2.5 / std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(scored("pickscore", examples), 100 / std::sqrt(2.0), 1e-12);
+  const std::vector<double> reference{1, 0, 0, 1}, candidate{1, 0};
+  const auto score = bert_score({reference, 2}, {candidate, 2});
+  EXPECT_NEAR(score.precision, 1, 1e-12);
+  EXPECT_NEAR(score.recall, 0.5, 1e-12);
+  EXPECT_NEAR(yes_mass(std::vector<double>{std::log(0.5), std::log(0.25)}), 0.75, 1e-12);
+}
+
+TEST(Datasets, are_read_in_their_publishers_formats) {
+  const FieldNames names;
+  const auto squad = parse_dataset(
+      R"({"version":"v2.0","data":[{"title":"T","paragraphs":[{"context":"C","qas":[
+            {"id":"q1","question":"Q?","answers":[{"text":"x","answer_start":0},{"text":"y","answer_start":2}]},
+            {"id":"q2","question":"R?","answers":[],"is_impossible":true}]}]}]})",
+      "dev.json", "auto", names);
+  ASSERT_TRUE(squad.ok()) << squad.error().what;
+  ASSERT_EQ(squad->size(), 2U);
+  EXPECT_EQ((*squad)[0].fields["references"].size(), 2U);
+  EXPECT_EQ((*squad)[1].text, "");
+  EXPECT_EQ((*squad)[0].fields["group"], (*squad)[1].fields["group"]);
+  const auto mmlu =
+      parse_dataset("\"What, \"\"this\"\"?\",1,2,3,4,C\n", "data/test/college_physics_test.csv", "mmlu", names);
+  ASSERT_TRUE(mmlu.ok()) << mmlu.error().what;
+  EXPECT_EQ((*mmlu)[0].fields["subject"], "college_physics");
+  EXPECT_EQ((*mmlu)[0].text, "C");
+  const auto gsm =
+      parse_dataset("{\"question\":\"How many?\",\"answer\":\"1+1\\n#### 1,002\"}\n", "test.jsonl", "auto", names);
+  ASSERT_TRUE(gsm.ok()) << gsm.error().what;
+  EXPECT_EQ((*gsm)[0].text, "1002");
+  const auto human = parse_dataset(
+      "{\"task_id\":\"HumanEval/0\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\",\"canonical_solution\":\" "
+      "pass\",\"test\":\"def check(c): pass\"}\n",
+      "HumanEval.jsonl", "auto", names);
+  ASSERT_TRUE(human.ok()) << human.error().what;
+  EXPECT_EQ((*human)[0].id, "HumanEval/0");
+  const auto glue = parse_dataset("sentence\tlabel\nit \"is good\t1\nbad\t0\n", "dev.tsv", "glue", names);
+  ASSERT_TRUE(glue.ok()) << glue.error().what;
+  EXPECT_EQ((*glue)[0].fields["sentence"], "it \"is good");
+  const auto cola = parse_dataset("gj04\t1\t\tFine.\nbc81\t0\t*\tBad am.\n", "dev.tsv", "glue", names);
+  ASSERT_TRUE(cola.ok()) << cola.error().what;
+  EXPECT_EQ((*cola)[1].text, "0");
+  const auto genai =
+      parse_dataset(R"({"00000":{"prompt":"two cats","tags":{"basic":["object"],"advanced":["counting"]}}})",
+                    "prompts.json", "genai-bench", names);
+  ASSERT_TRUE(genai.ok()) << genai.error().what;
+  EXPECT_EQ((*genai)[0].fields["subject"], "counting");
+  for (const char* format : {"squad", "mmlu", "gsm8k", "humaneval", "glue", "genai-bench"}) {
+    EXPECT_FALSE(parse_dataset("[1, 2]\n", "x.json", format, names).ok()) << format;
+  }
+  EXPECT_FALSE(parse_dataset("", "x", "squd", names).ok());
+}
+
+TEST(Scores, keep_clusters_together_and_become_runs) {
+  std::string gold, out;
+  for (int i = 0; i < 100; ++i) {
+    gold += "{\"id\":" + std::to_string(i) + ",\"label\":1,\"group\":\"g" + std::to_string(i / 10) + "\"}\n";
+    out += "{\"id\":" + std::to_string(i) + ",\"output\":" + std::to_string(i / 10 % 2) + "}\n";
+  }
+  const auto clustered = examples_from(gold, {out});
+  FieldNames alone;
+  alone.group = "no such field";
+  const auto single = examples_from(gold, {out}, alone);
+  const auto metrics = metrics_named({"accuracy"}, {});
+  const auto wide = score_systems(clustered, *metrics, {}), narrow = score_systems(single, *metrics, {});
+  ASSERT_TRUE(wide.ok() && narrow.ok());
+  EXPECT_EQ(wide->front().interval.method, "clustered bootstrap");
+  EXPECT_EQ(narrow->front().interval.method, "wilson");
+  EXPECT_EQ(wide->front().groups, 10);
+  EXPECT_GT(wide->front().interval.high - wide->front().interval.low,
+            2 * (narrow->front().interval.high - narrow->front().interval.low));
+  const ::warpmark::Run run = run_of(wide->front());
+  EXPECT_EQ(run.workload, "eval");
+  EXPECT_EQ(run.metrics.front().summary.median, 0.5);
+}
+
+TEST(Divergence, finds_the_first_different_token_and_the_change_of_log_probabilities) {
+  const auto examples =
+      examples_from("{\"id\":1,\"answer\":\"x\"}\n{\"id\":2,\"answer\":\"x\"}\n",
+                    {"{\"id\":1,\"output\":\"a b\",\"tokens\":[\"a\",\" b\"],\"token_logprobs\":[-0.1,-0.2]}\n"
+                     "{\"id\":2,\"output\":\"c\",\"tokens\":[\"c\"],\"token_logprobs\":[-1]}\n",
+                     "{\"id\":1,\"output\":\"a d\",\"tokens\":[\"a\",\" d\"],\"token_logprobs\":[-0.3,-0.2]}\n"
+                     "{\"id\":2,\"output\":\"c\",\"tokens\":[\"c\"],\"token_logprobs\":[-1]}\n"});
+  const auto found = divergence_of(examples, 0, 1);
+  EXPECT_TRUE(found.in_tokens);
+  EXPECT_EQ(found.equal, 1);
+  EXPECT_EQ(found.first_difference, 1);
+  EXPECT_NEAR(*found.mean_logprob_change, 0.1, 1e-12);
+  EXPECT_NEAR(*found.most_logprob_change, 0.2, 1e-12);
+}
+
+}  // namespace
+}  // namespace warpmark::accuracy

@@ -1,0 +1,344 @@
+// `warpmark eval` as a person uses it.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "apps/cli_fixture.h"
+#include "support/schema_check.h"
+
+extern char** environ;
+
+namespace warpmark::apps {
+namespace {
+
+using testing_support::schema_errors;
+
+std::string lines_of(const std::string& begin, int count, const std::string& end) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += begin + std::to_string(i) + end + "\n";
+  return text;
+}
+
+TEST_F(Cli, eval_score_prints_what_sacrebleu_prints_and_stores_it) {
+  write("ref.txt", "The cat is sitting on the mat.\n");
+  write("out.txt", "The cat sat on the mat.\n");
+  const auto done = warpmark({"eval", "score", "bleu,chrf", "--ref", path("ref.txt"), "--out", path("out.txt"),
+                              "--json", path("s.json"), "--dataset", "cats", "--split", "test", "--model", "m"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.out.find("42.3837"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"), std::string::npos) << done.out;
+  const Json scores = json("s.json");
+  EXPECT_EQ(schema_errors(scores, "scores.schema.json"), "");
+  EXPECT_NEAR(scores["scores"][0]["value"].get<double>(), 42.3836562828, 1e-9);
+  EXPECT_NEAR(scores["scores"][1]["value"].get<double>(), 49.648517, 1e-6);
+  EXPECT_EQ(scores["scores"][0]["dataset"]["split"], "test");
+  EXPECT_FALSE(scores["scores"][0].contains("ci_low")) << "one example has no interval";
+  const auto stored = warpmark({"report", "last"});
+  EXPECT_EQ(stored.exit_code, 0) << stored.err;
+  EXPECT_NE(stored.out.find("bleu"), std::string::npos) << stored.out;
+  const auto trend = warpmark({"history", "series", "--limit", "3"});
+  EXPECT_EQ(trend.exit_code, 0) << trend.err;
+}
+
+TEST_F(Cli, eval_score_counts_what_is_missing_or_damaged_as_wrong) {
+  write("ref.jsonl",
+        "{\"id\":\"a\",\"answer\":\"x\"}\n{\"id\":\"b\",\"answer\":\"\"}\n{\"id\":\"c\",\"answer\":\"y\"}\n{\"id\":"
+        "\"d\",\"answer\":\"z\"}\n");
+  write("out.jsonl",
+        "{\"id\":\"c\",\"output\":\"y\"}\n{\"id\":\"a\",\"output\":\"x\xFF\"}\n{\"id\":\"d\",\"output\":\"z\"}\n");
+  const auto done = warpmark({"eval", "score", "exact_match", "--ref", path("ref.jsonl"), "--out", path("out.jsonl"),
+                              "--json", path("s.json"), "--no-store"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json score = json("s.json")["scores"][0];
+  EXPECT_EQ(score["value"].get<double>(), 0.5) << "neither the missing b, whose gold answer is none, nor the damaged a";
+  EXPECT_EQ(score["unanswered"].get<int>(), 2);
+  EXPECT_NE(done.out.find("is no UTF-8 (1)"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("there is no answer (1)"), std::string::npos) << done.out;
+}
+
+TEST_F(Cli, eval_score_says_what_does_not_fit) {
+  write("ref.txt", "a\nb\n");
+  write("one.txt", "a\n");
+  const auto refused = [&](std::vector<std::string> words, const std::string& said) {
+    const auto done = warpmark(std::move(words));
+    EXPECT_EQ(done.exit_code, 2) << done.out;
+    EXPECT_NE(done.err.find(said), std::string::npos) << done.err;
+  };
+  refused({"eval"}, "eval what?");
+  refused({"eval", "scor"}, "did you mean 'eval score'?");
+  refused({"eval", "score", "blue", "--ref", path("ref.txt"), "--out", path("ref.txt")}, "did you mean 'bleu'?");
+  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--out", path("one.txt")},
+          "has 1 answers, the reference 2 examples");
+  refused({"eval", "score", "bleu", "--ref", path("none.txt"), "--out", path("one.txt")}, "cannot read");
+  refused({"eval", "score", "auc", "--ref", path("ref.txt"), "--out", path("ref.txt")}, "there are no probabilities");
+  refused({"eval", "score", "bleu", "--tokenize", "13b", "--ref", path("ref.txt"), "--out", path("ref.txt")},
+          "there is no tokenizer '13b'");
+  refused({"eval", "score", "bleu", "--margin", "1", "--ref", path("ref.txt"), "--out", path("ref.txt")},
+          "--margin is for eval compare");
+  write("bad.jsonl", "{\"id\":1,\"output\":\n");
+  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--out", path("bad.jsonl")}, "bad.jsonl line 1");
+}
+
+TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
+  write("ref.jsonl", lines_of("{\"id\":\"q", 200, "\",\"label\":\"A\",\"subject\":\"s\"}"));
+  std::string good, bad;
+  for (int i = 0; i < 200; ++i) {
+    good += "{\"id\":\"q" + std::to_string(i) + "\",\"output\":\"" + (i % 10 == 0 ? "B" : "A") + "\"}\n";
+    bad += "{\"id\":\"q" + std::to_string(i) + "\",\"output\":\"" + (i % 4 == 0 ? "B" : "A") + "\"}\n";
+  }
+  write("good.jsonl", good);
+  write("bad.jsonl", bad);
+  const std::vector<std::string> rest{"--ref", path("ref.jsonl"), "--metric", "accuracy", "--by", "subject"};
+  const auto worse = warpmark(with({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--json", path("c.json"),
+                                    "--again", path("good.jsonl")},
+                                   rest));
+  EXPECT_EQ(worse.exit_code, 4) << worse.out << worse.err;
+  EXPECT_NE(worse.out.find("40 right became wrong: q4, "), std::string::npos) << worse.out;
+  EXPECT_NE(worse.out.find("noise floor of accuracy: good"), std::string::npos) << worse.out;
+  const Json document = json("c.json");
+  EXPECT_EQ(schema_errors(document, "eval-compare.schema.json"), "");
+  EXPECT_NEAR(document["comparisons"][0]["difference"].get<double>(), -0.15, 1e-12);
+  EXPECT_EQ(document["comparisons"][0]["broken"].size(), 40U);
+  EXPECT_EQ(document["comparisons"][0]["mended"].size(), 10U);
+  EXPECT_EQ(warpmark(with({"eval", "compare", path("bad.jsonl"), path("good.jsonl")}, rest)).exit_code, 0);
+  EXPECT_EQ(
+      warpmark(with({"eval", "compare", path("good.jsonl"), path("good.jsonl"), "--margin", "0.01"}, rest)).exit_code,
+      0);
+  EXPECT_EQ(
+      warpmark(with({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--margin", "0.15"}, rest)).exit_code,
+      3);
+  EXPECT_EQ(
+      warpmark(with({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--margin", "0.3"}, rest)).exit_code, 0);
+}
+
+/// A program that adds, and that misbehaves for some questions.
+constexpr const char* kAdder = R"py(import sys, json, re, os
+log = os.environ.get("ADDER_LOG")
+for line in sys.stdin:
+    r = json.loads(line)
+    a, b = [int(x) for x in re.findall(r"(\d+) and (\d+)", r["messages"][-1]["content"])[-1]]
+    if log: open(log, "a").write(str(a) + "\n")
+    if a == 3: print("no json", flush=True);
+continue if a == 4 : print(json.dumps({"text" : " "}), flush = True);
+continue if a == 5 : print(json.dumps({"text" : str(a + b), "finish_reason" : "length"}), flush = True);
+continue if a == 6 : sys.exit(1) if a == 7 : sys.stdout.buffer.write(b '{"text": "\xff\xfe"}\n');
+sys.stdout.flush();
+continue if os.environ.get("ADDER_SLOW") : import time; time.sleep(0.2)
+    print(json.dumps({"text": str(a + b), "usage": {"prompt_tokens": 10, "completion_tokens": 2}}), flush=True)
+)py";
+
+constexpr const char* kTask = R"(schema: warpmark.task/1
+name: adding
+data: {file: adding.jsonl, split: test}
+prompt: "What is {{a}} and {{b}}?"
+metrics: [numeric]
+cost: {per_million_input: 1000000, per_million_output: 0}
+)";
+
+class EvalRun : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write("adder.py", kAdder);
+    write("task.yaml", kTask);
+    std::string data;
+    for (int i = 0; i < 20; ++i) {
+      data += "{\"id\":\"n" + std::to_string(i) + "\",\"a\":" + std::to_string(i) +
+              ",\"b\":2,\"answer\":" + std::to_string(i + 2) + "}\n";
+    }
+    write("adding.jsonl", data);
+  }
+  std::vector<std::string> command(const std::string& environment = "") {
+    return {"eval",
+            "run",
+            path("task.yaml"),
+            "--command",
+            environment + " python3 '" + path("adder.py") + "'",
+            "--run-dir",
+            path("run"),
+            "--json",
+            path("s.json"),
+            "--retries",
+            "1"};
+  }
+};
+
+TEST_F(EvalRun, scores_a_commands_answers_and_names_what_went_wrong) {
+  const auto done = warpmark(command());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json score = json("s.json")["scores"][0];
+  EXPECT_EQ(schema_errors(json("s.json"), "scores.schema.json"), "");
+  EXPECT_EQ(score["value"].get<double>(), 0.75) << done.out;
+  EXPECT_EQ(score["unanswered"].get<int>(), 5) << done.out;
+  for (const char* said : {"is empty (1)", "was cut off at the limit of tokens (1)",
+                           "the command ended before it answered (1)", "not valid JSON", "cost 150.0000 USD"}) {
+    EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
+  }
+  const auto again =
+      warpmark({"eval", "compare", path("run/answers.jsonl"), path("run/answers.jsonl"), "--metric", "numeric"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+}
+
+TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
+  const std::string log = path("asked.log");
+  std::vector<std::string> words = command("ADDER_SLOW=1 ADDER_LOG='" + log + "'");
+  words.insert(words.begin(), kExecutable);
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  pid_t pid = 0;
+  ASSERT_EQ(posix_spawn(&pid, pointers[0], nullptr, nullptr, pointers.data(), environ), 0);
+  const auto answered = [&] {
+    const auto text = read_file(path("run/journal.jsonl"));
+    return text.ok() ? std::count(text->begin(), text->end(), '\n') : 0;
+  };
+  for (int i = 0; i < 600 && answered() < 4; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  const auto kept = answered();
+  ASSERT_GE(kept, 4);
+  std::filesystem::remove(log);
+  const auto done = warpmark(command("ADDER_SLOW=1 ADDER_LOG='" + log + "'"));
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.75);
+  const auto asked = read_file(log);
+  ASSERT_TRUE(asked.ok());
+  // 20 items, of which `kept` are known; the command that ends is asked twice.
+  EXPECT_LE(std::count(asked->begin(), asked->end(), '\n'), 20 - kept + 1) << *asked;
+}
+
+/// An OpenAI-compatible server that adds, and misbehaves for some questions; prints its port.
+constexpr const char* kServer = R"py(import http.server, json, re, sys, threading
+asked = {}
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def answer(self, status, body, headers={}):
+        self.send_response(status)
+        for name, value in headers.items(): self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_POST(self):
+        r = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/v1/chat/completions" or r.get("model") != "adder":
+            return self.answer(404, b"no such path or model")
+        a, b = [int(x) for x in re.findall(r"(\d+) and (\d+)", r["messages"][-1]["content"])[-1]]
+        asked[a] = asked.get(a, 0) + 1
+        say = lambda text, reason="stop": json.dumps({
+            "choices": [{"message": {"content": text}, "finish_reason": reason}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 2}}).encode()
+        if a == 1 and asked[a] == 1: return self.answer(429, b"slow down", {"Retry-After": "0"})
+        if a == 2 and asked[a] == 1: self.close_connection = True; self.connection.close(); return
+        if a == 3: return self.answer(200, b"{no json")
+        if a == 4: return self.answer(200, say(""))
+        if a == 5: return self.answer(200, say(str(a + b), "length"))
+        if a == 6: return self.answer(500, b"broken")
+        if a == 7: return self.answer(200, b'{"choices": [{"message": {"content": "\xff"}}]}')
+        if a == 8: return self.answer(400, b"bad request")
+        self.answer(200, say(str(a + b)))
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_address[1], flush=True)
+threading.Timer(280, lambda: __import__("os")._exit(0)).start()
+server.serve_forever()
+)py";
+
+TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
+  write("server.py", kServer);
+  FILE* server = popen(("exec python3 '" + path("server.py") + "' & echo $!; wait").c_str(), "r");
+  ASSERT_NE(server, nullptr);
+  int pid = 0, port = 0;
+  ASSERT_EQ(fscanf(server, "%d %d", &pid, &port), 2);
+  const auto done = warpmark({"eval", "run", path("task.yaml"), "--endpoint",
+                              "http://127.0.0.1:" + std::to_string(port) + "/v1", "--model", "adder", "--run-dir",
+                              path("run"), "--json", path("s.json"), "--retries", "2", "--concurrency", "3"});
+  kill(pid, SIGKILL);
+  pclose(server);
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json score = json("s.json")["scores"][0];
+  EXPECT_EQ(score["value"].get<double>(), 0.7) << done.out;
+  EXPECT_EQ(score["unanswered"].get<int>(), 6) << done.out;
+  for (const char* said : {"status 500: broken (1)", "status 400: bad request (1)", "not valid JSON", "no UTF-8",
+                           "is empty (1)", "was cut off"}) {
+    EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
+  }
+  const auto gone =
+      warpmark({"eval", "run", path("task.yaml"), "--endpoint", "http://127.0.0.1:" + std::to_string(port) + "/v1",
+                "--model", "other", "--run-dir", path("run2"), "--retries", "0"});
+  EXPECT_EQ(gone.exit_code, 5) << gone.out;
+}
+
+TEST_F(Cli, eval_pareto_marks_what_nothing_beats) {
+  const auto scores = [&](const std::string& name, double value) {
+    write(name, "{\"schema\":\"warpmark.scores/1\",\"scores\":[{\"metric\":\"accuracy\",\"value\":" +
+                    std::to_string(value) + ",\"better\":\"higher\"}]}");
+    return path(name);
+  };
+  const auto done = warpmark({"eval", "pareto", scores("slow.json", 0.9) + "=100", scores("fast.json", 0.88) + "=200",
+                              scores("bad.json", 0.8) + "=150", "--metric", "accuracy", "--plot", path("p.html")});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.out.find("best"), std::string::npos);
+  const auto bad =
+      done.out.substr(done.out.find("bad"), done.out.find('\n', done.out.find("bad")) - done.out.find("bad"));
+  EXPECT_EQ(bad.find("best"), std::string::npos) << done.out;
+  EXPECT_NE((*read_file(path("p.html"))).find("<svg"), std::string::npos);
+  EXPECT_EQ(warpmark({"eval", "pareto", "a.json", "b.json"}).exit_code, 2);
+}
+
+TEST_F(Cli, compare_takes_answers_as_a_gate) {
+  std::string good, bad;
+  for (int i = 0; i < 200; ++i) {
+    const std::string begin = "{\"id\":" + std::to_string(i) + ",\"references\":[\"A\"],\"output\":\"";
+    good += begin + "A\"}\n";
+    bad += begin + (i % 5 == 0 ? "B" : "A") + "\"}\n";
+  }
+  write("good.jsonl", good);
+  write("bad.jsonl", bad);
+  const auto gated = [&](const std::string& answers, const std::string& gate) {
+    return warpmark({"compare", "--rounds", "4", "--effect", "50%", "--no-store", "--eval", gate, "--eval-answers",
+                     answers, "--", "true", "--", "true"});
+  };
+  const auto worse = gated(path("good.jsonl") + "," + path("bad.jsonl"), "accuracy=0.01");
+  EXPECT_EQ(worse.exit_code, 4) << worse.out << worse.err;
+  EXPECT_NE(worse.err.find("accuracy: accuracy 0.8000, was 1.0000"), std::string::npos) << worse.err;
+  EXPECT_NE(gated(path("good.jsonl") + "," + path("good.jsonl"), "accuracy=0.01").exit_code, 4);
+  EXPECT_EQ(gated(path("good.jsonl"), "accuracy=0.01").exit_code, 2);
+  EXPECT_EQ(gated(path("good.jsonl") + "," + path("bad.jsonl"), "accuracy").exit_code, 2);
+}
+
+TEST_F(Cli, generate_makes_the_same_bytes_again_and_refuses_nonsense) {
+  const auto first = warpmark({"generate", "fasta", "--n", "3", "--length", "20"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, warpmark({"generate", "fasta", "--n", "3", "--length", "20"}).out);
+  EXPECT_TRUE(first.out.starts_with(">synthetic_000000\n"));
+  EXPECT_EQ(warpmark({"generate", "embeddings", "--n", "4", "--width", "8", "--out", path("e.npy")}).exit_code, 0);
+  EXPECT_EQ(std::filesystem::file_size(path("e.npy")), 128 + 4 * 8 * 4);
+  EXPECT_EQ(warpmark({"generate", "images", "--n", "2", "--size", "16x8", "--out", path("pictures")}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(path("pictures/synthetic_000001.png")));
+  EXPECT_EQ(warpmark({"generate", "fast"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"generate", "fasta", "--tokens", "3"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"generate", "fasta", "--length", "3", "--motif", "ACGT"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"generate", "tabular", "--kind", "ids", "--n", "5", "--out", path("no/such/folder/x")}).exit_code,
+            5);
+}
+
+TEST_F(EvalRun, refuses_what_cannot_work) {
+  auto words = command();
+  words[4] = "exit 3";
+  const auto nobody = warpmark(words);
+  EXPECT_EQ(nobody.exit_code, 5) << nobody.out;
+  EXPECT_NE(nobody.err.find("no item was answered"), std::string::npos) << nobody.err;
+  write("task.yaml", "name: x\ndata: adding.jsonl\nprompt: '{{c}}'\nmetrics: [numeric]\n");
+  const auto field = warpmark(command());
+  EXPECT_EQ(field.exit_code, 2);
+  EXPECT_NE(field.err.find("the template names 'c', which example 'n0' does not have"), std::string::npos) << field.err;
+  write("task.yaml", "name: x\ndata: adding.jsonl\nprompt: y\nmetric: [numeric]\n");
+  const auto key = warpmark(command());
+  EXPECT_EQ(key.exit_code, 2);
+  EXPECT_NE(key.err.find("metric"), std::string::npos) << key.err;
+}
+
+}  // namespace
+}  // namespace warpmark::apps

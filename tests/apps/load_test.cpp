@@ -1,0 +1,164 @@
+// `warpmark load` as it is used: a server, a run against it, its files, and what goes wrong.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apps/cli_fixture.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "serving/reference_server.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_support::schema_errors;
+
+class LoadCli : public Cli {
+ protected:
+  void start(serving::ReferenceScript script = {.ttft_s = 0.004, .itl_s = 0.001}) {
+    auto server = serving::ReferenceServer::start({.script = script});
+    ASSERT_TRUE(server.ok()) << server.error().what;
+    server_ = std::move(*server);
+  }
+  std::vector<std::string> run(const std::vector<std::string>& more) {
+    return with({"load", "run", "--api-base", server_->url(), "--api-model-name", "reference", "--traffic-scenario",
+                 "D(20,10)"},
+                more);
+  }
+  std::unique_ptr<serving::ReferenceServer> server_;
+};
+
+TEST_F(LoadCli, measures_a_server_and_writes_what_the_schema_says) {
+  start();
+  const auto output =
+      warpmark(run({"--num-concurrency", "1,4", "--max-requests-per-run", "40", "--json", path("load.json"), "--slo",
+                    "ttft:p50<10s,errors<1%", "--experiment-folder-name", path("experiment")}));
+  // 5 where the machine was too busy for the client: the numbers are there all the same.
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("D(20,10), 4 users"));
+  EXPECT_THAT(output.out, HasSubstr("TTFT"));
+  const Json report = json("load.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  ASSERT_EQ(report["scenarios"].size(), 2U);
+  EXPECT_EQ(report["scenarios"][1]["concurrency"], 4);
+  EXPECT_EQ(report["scenarios"][1]["requests"]["completed"], 40);
+  EXPECT_EQ(report["scenarios"][0]["slo"][0]["verdict"], "met");
+  const Json metadata = json("experiment/experiment_metadata.json");
+  EXPECT_EQ(metadata["num_concurrency"], Json({1, 4}));
+  std::size_t runs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("experiment"))) {
+    if (!entry.path().filename().string().starts_with("D20_10_text-to-text_concurrency_")) continue;
+    ++runs;
+    const Json run_file = json("experiment/" + entry.path().filename().string());
+    EXPECT_EQ(run_file["individual_request_metrics"].size(), 40U);
+    EXPECT_EQ(run_file["aggregated_metrics"]["stats"]["num_output_tokens"]["p50"], 10);
+  }
+  EXPECT_EQ(runs, 2U);
+  EXPECT_EQ(warpmark({"report", "last"}).exit_code, 0);
+}
+
+TEST_F(LoadCli, sends_at_a_rate_and_fails_the_gate_of_a_missed_objective) {
+  start({.ttft_s = 0.05, .itl_s = 0.001});
+  const auto output = warpmark(run({"--request-rate", "40", "--arrivals", "constant", "--max-time-per-run", "2s",
+                                    "--slo", "ttft:p50<20ms", "--no-store"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(1, 5)) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("objective ttft:p50<20ms: missed"));
+  EXPECT_THAT(output.out, HasSubstr("40 requests/s, constant"));
+}
+
+TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
+  start();
+  const auto expect = [&](const std::vector<std::string>& words, int code, const std::string& text) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, code) << output.err;
+    EXPECT_THAT(output.err, HasSubstr(text));
+  };
+  expect({"load"}, 2, "load what?");
+  expect({"load", "rum"}, 2, "did you mean 'run'");
+  expect({"load", "run"}, 2, "--api-base");
+  expect({"load", "run", "--api-base", server_->url()}, 2, "--api-model-name");
+  expect(run({"--traffic-scenario", "D(1 2)"}), 2, "no traffic scenario");
+  expect(run({"--num-concurrency", "2", "--request-rate", "3"}), 2, "not both");
+  expect(run({"--task", "text-to-embeddings"}), 2, "does not fit");
+  expect(run({"--dataset-path", path("none.txt")}), 2, "none.txt");
+  expect(run({"--slo", "ttft"}), 2, "no objective");
+  expect(run({"--json", path("no/folder.json")}), 5, "no/folder.json");
+  expect({"load", "run", "--api-base", "http://127.0.0.1:1", "--api-model-name", "m"}, 5, "refused");
+  expect(
+      {"load", "run", "--api-base", server_->url() + "/nowhere/at/all", "--api-model-name", "m", "--endpoint", "nope"},
+      2, "no endpoint");
+}
+
+TEST_F(LoadCli, keeps_the_key_out_of_everything) {
+  serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};
+  script.key = "sk-very-secret";
+  start(script);
+  write("key", "sk-very-secret\n");
+  EXPECT_EQ(warpmark(run({"--max-requests-per-run", "3", "--no-store"})).exit_code, 5) << "without a key it is refused";
+  const auto by_file =
+      warpmark(run({"--api-key-file", path("key"), "--max-requests-per-run", "3", "--json", path("a.json")}));
+  EXPECT_THAT(by_file.exit_code, ::testing::AnyOf(0, 5)) << by_file.err;
+  const auto by_word =
+      warpmark(run({"--api-key", "sk-very-secret", "--max-requests-per-run", "3", "--json", path("b.json")}));
+  EXPECT_THAT(by_word.err, HasSubstr("can be seen by others"));
+  for (const char* name : {"a.json", "b.json", "test.db"}) {
+    EXPECT_THAT(*read_file(path(name)), Not(HasSubstr("very-secret"))) << name;
+  }
+  EXPECT_EQ(json("b.json")["scenarios"][0]["requests"]["completed"], 3);
+}
+
+TEST_F(LoadCli, replays_a_trace_and_a_data_set) {
+  start();
+  write("trace.jsonl",
+        "{\"timestamp\": 0, \"input_length\": 20, \"output_length\": 4, \"hash_ids\": [1]}\n"
+        "{\"timestamp\": 50, \"input_length\": 30, \"output_length\": 5, \"hash_ids\": [1, 2]}\n");
+  const auto traced = warpmark(run({"--trace", path("trace.jsonl"), "--json", path("t.json"), "--no-store"}));
+  EXPECT_THAT(traced.exit_code, ::testing::AnyOf(0, 5)) << traced.err;
+  EXPECT_EQ(json("t.json")["scenarios"][0]["requests"]["completed"], 2);
+  write("prompts.txt", "what is a warp?\nand a mark?\n");
+  const auto asked =
+      warpmark({"load", "run", "--api-base", server_->url(), "--api-model-name", "m", "--dataset-path",
+                path("prompts.txt"), "--max-requests-per-run", "4", "--json", path("d.json"), "--no-store"});
+  EXPECT_THAT(asked.exit_code, ::testing::AnyOf(0, 5)) << asked.err;
+  EXPECT_EQ(json("d.json")["scenarios"][0]["requests"]["completed"], 4);
+}
+
+TEST_F(LoadCli, keeps_what_was_measured_at_ctrl_c) {
+  start();
+  const auto words = run({"--max-time-per-run", "60s", "--json", path("c.json"), "--no-store"});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> arguments{const_cast<char*>(kExecutable.c_str())};
+    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execv(kExecutable.c_str(), arguments.data());
+    _exit(99);
+  }
+  for (int i = 0; i < 600 && server_->counts().answered.load() < 20; ++i) usleep(50'000);
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  const Json report = json("c.json");
+  EXPECT_EQ(report["complete"], false);
+  EXPECT_GE(report["scenarios"][0]["requests"]["completed"].get<int>(), 10);
+}
+
+TEST_F(LoadCli, tests_itself_and_writes_what_the_schema_says) {
+  const auto output =
+      warpmark({"load", "selftest", "--streams", "20", "--duration", "1s", "--json", path("self.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  const Json report = json("self.json");
+  EXPECT_EQ(schema_errors(report, "load_selftest.schema.json"), "");
+  EXPECT_EQ(report["points"][0]["failed"], 0);
+  EXPECT_GT(report["points"][0]["first_token_error"]["n"].get<int>(), 0);
+}
+
+}  // namespace
+}  // namespace warpmark::apps
