@@ -5,52 +5,33 @@ namespace warpmark::apps {
 
 // clang-format off
 #define WARPMARK_VERBS(X)       \
-  X("measure",      run)        \
-  X("find out why", profile)    \
-  X("find out why", analyze)    \
-  X("find out why", monitor)    \
-  X("prove",        compare)    \
-  X("prove",        matrix)     \
-  X("prove",        allclose)   \
-  X("guard",        check)      \
-  X("guard",        trend)      \
-  X("guard",        bisect)     \
-  X("guard",        accept)     \
-  X("share",        report)     \
-  X("share",        history)    \
-  X("share",        convert)    \
-  X("look up",      doctor)     \
-  X("look up",      list)       \
-  X("look up",      completion) \
-  X("look up",      help)
-#define WARPMARK_VERBS(X) \
-  X(run)                  \
-  X(compare)              \
-  X(optimize)             \
-  X(check)                \
-  X(matrix)               \
-  X(trend)                \
-  X(bisect)               \
-  X(accept)               \
-  X(allclose)             \
-  X(analyze)              \
-  X(profile)              \
-  X(convert)              \
-  X(collective)           \
-  X(scale)                \
-  X(links)                \
-  X(net)                  \
-  X(plan)                 \
-  X(eval)                 \
-  X(generate)             \
-  X(monitor)              \
-  X(load)                 \
-  X(list)                 \
-  X(doctor)               \
-  X(report)               \
-  X(history)              \
-  X(completion)           \
-  X(help)
+  X("measure",       run)       \
+  X("measure",       collective)\
+  X("measure",       links)     \
+  X("measure",       net)       \
+  X("measure",       load)      \
+  X("find out why",  profile)   \
+  X("find out why",  analyze)   \
+  X("find out why",  monitor)   \
+  X("make faster",   optimize)  \
+  X("make faster",   scale)     \
+  X("make faster",   plan)      \
+  X("prove",         compare)   \
+  X("prove",         matrix)    \
+  X("prove",         eval)      \
+  X("prove",         allclose)  \
+  X("guard",         check)     \
+  X("guard",         trend)     \
+  X("guard",         bisect)    \
+  X("guard",         accept)    \
+  X("share",         report)    \
+  X("share",         history)   \
+  X("share",         convert)   \
+  X("share",         generate)  \
+  X("look up",       doctor)    \
+  X("look up",       list)      \
+  X("look up",       completion)\
+  X("look up",       help)
 // clang-format on
 
 #define WARPMARK_DECLARE(wish, name) extern const Command name##_command;
