@@ -10,10 +10,10 @@
 #include <tuple>
 
 #include "analyze/cautions.h"
-#include "analyze/collective_traffic.h"
-#include "analyze/evidence.h"
+#include "analyze/evidence/evidence.h"
 #include "analyze/missing.h"
-#include "analyze/rule.h"
+#include "analyze/recorded/collective_benchmarks.h"
+#include "analyze/rules/rules.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
@@ -236,10 +236,21 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
   analysis.verdict = verdict_of(analysis, session);
   analysis.cautions = cautions_of(evidence);
-  if (options.tables) analysis.tables = all_tables(evidence, options);
+  if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
   analysis.missing = missing_data(evidence);
   merge_quality(session, analysis);
   return analysis;
+}
+
+std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
+                                const AnalyzeOptions& options) {
+  const Evidence first = gather_evidence(before);
+  const Evidence second = gather_evidence(after);
+  std::vector<AnalysisTable> tables = diff_tables(first, second, options.table_rows);
+  for (const std::string& caution : cautions_of(first))
+    tables[0].note += " Caution, of the earlier profile: " + caution;
+  for (const std::string& caution : cautions_of(second)) tables[0].note += " Caution, of the later profile: " + caution;
+  return tables;
 }
 
 }  // namespace warpmark::analyze

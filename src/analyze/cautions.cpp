@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "analyze/host_activity.h"
+#include "analyze/names/api_calls.h"
 #include "base/quantity.h"
 #include "base/text.h"
 
@@ -50,7 +50,7 @@ WhatWasRead what_was_read(const Timeline& timeline) {
     }
   }
   for (EventIndex i = 0; i < events.size(); ++i) {
-    const bool call = events.kind[i] == EventKind::runtime_api || events.kind[i] == EventKind::driver_api;
+    const bool call = is_api_call(events.kind[i]);
     if (!call || events.correlation[i] == 0 || !is_launch_call(timeline.name_of(i))) continue;
     ++read.launches;
     if (!worked.contains(events.correlation[i])) ++read.without_work;

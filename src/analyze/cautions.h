@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/evidence.h"
+#include "analyze/evidence/evidence.h"
 #include "model/profile_session.h"
 
 namespace warpmark::analyze {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "analyze/cautions.h"
-#include "analyze/other_processes.h"
-#include "analyze/rule.h"
+#include "analyze/evidence/other_processes.h"
+#include "analyze/names/recorders.h"
+#include "base/quantity.h"
 
 namespace warpmark::analyze {
 
@@ -75,7 +76,7 @@ bool is_of_xla(const Timeline& timeline) { return timeline.format == "xla_trace"
 
 Recorder recorder_of(const Timeline& timeline, Framework framework) {
   constexpr const char* kNcu = "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv";
-  if (timeline.format.starts_with("nsys")) {
+  if (is_of_nsight(timeline.format)) {
     return {"nsys profile --duration 30 <command>", "nsys profile --trace cuda,nvtx,osrt <command>", kNcu,
             marked_steps(framework)};
   }

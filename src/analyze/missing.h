@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analyze/evidence.h"
+#include "analyze/evidence/evidence.h"
 #include "model/analysis.h"
 
 namespace warpmark::analyze {

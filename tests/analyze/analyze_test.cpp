@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "analyze/replay.h"
+#include "analyze/replay/replay.h"
 #include "base/json.h"
 #include "model/json/json_analysis.h"
 #include "support/analyzed.h"

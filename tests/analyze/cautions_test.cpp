@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "analyze/analyze.h"
-#include "analyze/evidence.h"
+#include "analyze/evidence/evidence.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {

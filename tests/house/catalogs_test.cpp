@@ -17,8 +17,13 @@ struct CatalogFolder {
 };
 
 constexpr CatalogFolder kCatalogs[] = {
-    {"src/device", "Backend"},      {"src/workloads", "Workload"}, {"src/report/formats", "Reporter"},
-    {"src/profile", "TraceReader"}, {"src/profile", "Writer"},     {"apps/warpmark", "Command", "_command"},
+    {"src/device", "Backend"},
+    {"src/workloads", "Workload"},
+    {"src/report/formats", "Reporter"},
+    {"src/profile", "TraceReader"},
+    {"src/profile", "Writer"},
+    {"src/analyze/rules", "Rule"},
+    {"apps/warpmark", "Command", "_command"},
 };
 
 /// Names of the constants of this type that a text defines.

@@ -31,6 +31,19 @@ using Layers = std::map<std::string, int>;
 
 [[nodiscard]] Violations check_layers(const SourceFile& file, const Layers& layers);
 
+/// The rooms of a folder of src/: the same table within the folder, room -> row.
+using Rooms = std::map<std::string, Layers>;
+
+/// Reads the rows under each heading "### analyze" that follows the heading "## Rooms".
+[[nodiscard]] Rooms parse_rooms(std::string_view markdown);
+
+/// A room includes rooms of lower rows and itself. What stands in the folder and in no room may include every room, and
+/// no room includes it. Of folders without rooms nothing is asked.
+[[nodiscard]] Violations check_rooms(const SourceFile& file, const Rooms& rooms);
+
+/// In the analysis one room alone tells what a name means: the others call its functions.
+[[nodiscard]] Violations check_text_matching(const SourceFile& file);
+
 /// One warpmark_folder(...) call of CMakeLists.txt: name -> FOLDERS.
 [[nodiscard]] std::map<std::string, std::set<std::string>> parse_link_lines(std::string_view cmake);
 

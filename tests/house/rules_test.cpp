@@ -44,6 +44,41 @@ TEST(Layers, hold_for_the_cuda_module_of_a_folder) {
               ElementsAre(HasSubstr("device must not include measure")));
 }
 
+TEST(Rooms, are_read_from_their_tables) {
+  EXPECT_EQ(parse_rooms("## Layers\n    1  no\n## Rooms\nwords\n### analyze\n\n    1  host  replay -- what it did\n"
+                        "    0  names\n### report\n    0  draw\n## Other\n    2  no\n"),
+            (Rooms{{"analyze", {{"host", 1}, {"replay", 1}, {"names", 0}}}, {"report", {{"draw", 0}}}}));
+}
+
+TEST(Rooms, forbid_looking_up_sideways_and_out_of_the_room) {
+  const Rooms rooms{{"analyze", {{"rules", 2}, {"host", 1}, {"replay", 1}, {"names", 0}}}};
+  EXPECT_THAT(check_rooms({"src/analyze/host/a.h",
+                           "#include \"analyze/names/x.h\"\n#include \"analyze/host/y.h\"\n"
+                           "#include \"base/z.h\"\n"},
+                          rooms),
+              IsEmpty());
+  EXPECT_THAT(check_rooms({"src/analyze/a.cpp", "#include \"analyze/rules/x.h\"\n"}, rooms), IsEmpty());
+  EXPECT_THAT(check_rooms({"src/report/draw/a.cpp", "#include \"report/b.h\"\n"}, rooms), IsEmpty());
+  EXPECT_THAT(check_rooms({"src/analyze/host/a.h", "\n#include \"analyze/rules/x.h\"\n"}, rooms),
+              ElementsAre(HasSubstr("src/analyze/host/a.h:2: host must not include rules")));
+  EXPECT_THAT(check_rooms({"src/analyze/host/a.h", "#include \"analyze/replay/x.h\"\n"}, rooms),
+              ElementsAre(HasSubstr("host must not include replay")));
+  EXPECT_THAT(check_rooms({"src/analyze/names/a.h", "#include \"analyze/analyze.h\"\n"}, rooms),
+              ElementsAre(HasSubstr("names must not include analyze/analyze.h")));
+  EXPECT_THAT(check_rooms({"src/analyze/attic/a.h", ""}, rooms), ElementsAre(HasSubstr("room 'attic'")));
+}
+
+TEST(TextMatching, is_left_to_the_room_of_names) {
+  const std::string code =
+      "if (contains_any(name, {\"copy\"})) return;  // of \"aten::x\"\nreturn op == \"aten::cat\";\n";
+  EXPECT_THAT(check_text_matching({"src/analyze/needless/a.cpp", code}),
+              ElementsAre(HasSubstr("needless/a.cpp:1: matches text"), HasSubstr("needless/a.cpp:2:")));
+  EXPECT_THAT(check_text_matching({"src/analyze/names/a.cpp", code}), IsEmpty());
+  EXPECT_THAT(check_text_matching({"src/report/a.cpp", code}), IsEmpty());
+  EXPECT_THAT(check_text_matching({"src/analyze/host/a.cpp", "// \"aten::item\" reads\nreads_value(op);\n"}),
+              IsEmpty());
+}
+
 TEST(LinkLines, are_read_from_cmake) {
   const auto links =
       parse_link_lines("warpmark_folder(base LIBRARIES fmt::fmt)\nwarpmark_folder(model FOLDERS base\n  stats)");

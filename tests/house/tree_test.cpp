@@ -1,7 +1,9 @@
 // The whole tree obeys the rules.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <regex>
+#include <set>
 
 #include "house/rules.h"
 
@@ -33,6 +35,28 @@ TEST(Tree, includes_only_downwards) {
     if (!file.path.starts_with("include/")) files.push_back(std::move(file));
   }
   expect_obeyed(files, [table = layers()](const auto& file) { return check_layers(file, table); });
+}
+
+TEST(Tree, includes_only_rooms_below) {
+  const auto rooms = parse_rooms(file_at("docs/ARCHITECTURE.md").text);
+  ASSERT_FALSE(rooms.empty());
+  for (const auto& [folder, table] : rooms) {
+    for (const auto& [room, row] : table) {
+      EXPECT_TRUE(exists("src/" + folder + "/" + room)) << room << " is a room of " << folder << " and not in src/";
+    }
+  }
+  expect_obeyed(product_sources(), [&rooms](const auto& file) { return check_rooms(file, rooms); });
+}
+
+TEST(Tree, tells_what_names_mean_in_one_room) { expect_obeyed(product_sources(), check_text_matching); }
+
+TEST(Tree, keeps_no_folder_crowded) {
+  constexpr std::size_t kMost = 30;
+  std::map<std::string, std::size_t> files;
+  for (const auto& file : product_sources()) ++files[file.path.substr(0, file.path.rfind('/'))];
+  for (const auto& [folder, count] : files) {
+    EXPECT_LE(count, kMost) << folder << ": sort its files into rooms";
+  }
 }
 
 TEST(Tree, links_what_it_includes_and_nothing_beside_or_above) {

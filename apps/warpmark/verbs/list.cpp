@@ -3,7 +3,7 @@
 #include <array>
 #include <ostream>
 
-#include "analyze/rule.h"
+#include "analyze/rules/rules.h"
 #include "device/device.h"
 #include "profile/catalog.h"
 #include "report/draw/format.h"

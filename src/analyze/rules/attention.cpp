@@ -10,30 +10,30 @@ constexpr double kLeastByOrder = 0.02;
 
 // Native: the graph API of cuDNN's frontend ("Scaled Dot Product Attention" of its developer guide).
 constexpr Advice kFuseAttention = {
-    AdviceKind::code,
-    "Use a fused attention: it never writes the scores.",
-    "auto [y, statistics] = graph->sdpa(q, k, v, cudnn_frontend::graph::SDPA_attributes().set_name(\"attention\"));",
-    "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # False in an encoder",
-    "y = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation='cudnn')  # False in an encoder",
+    .kind = AdviceKind::code,
+    .text = "Use a fused attention: it never writes the scores.",
+    .native =
+        "auto [y, statistics] = graph->sdpa(q, k, v, "
+        "cudnn_frontend::graph::SDPA_attributes().set_name(\"attention\"));",
+    .pytorch = "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # False in an encoder",
+    .jax = "y = jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation='cudnn')  # False in an encoder",
 };
 constexpr Advice kCheckFusedAttention = {
-    AdviceKind::code,
-    "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
-    nullptr,
-    "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION): y = model(x)",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = "Make sure that a fused backend is taken: 16-bit inputs, a head size it supports, no custom mask.",
+    .pytorch = "with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION): y = model(x)",
 };
 
 // What cuDNN's and JAX's attention does anyway.
 constexpr Advice kShareHeads = {
-    AdviceKind::code, "Do not repeat keys and values for every head: a fused kernel shares them.",
-    nullptr,          "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = "Do not repeat keys and values for every head: a fused kernel shares them.",
+    .pytorch = "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
 };
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = avoidable_ns(rank, Owner::attention);
+  const double lost = evidence.attribution.lost_ns(Claimant::attention);
   const double step = rank.undisturbed_step_ns();
   // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
   if (lost <= (rank.blame.attention_by_shape ? 0.0 : kLeastByOrder * step)) return {};

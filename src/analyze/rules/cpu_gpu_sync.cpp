@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyze/imbalance.h"
-#include "analyze/lead.h"
+#include "analyze/evidence/host_lead.h"
+#include "analyze/names/api_calls.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -24,54 +24,58 @@ constexpr const char* kReadRarely =
     "Keep values on the GPU and read them rarely, many with one copy: .item(), .cpu(), torch.cuda.synchronize(), "
     "printing a tensor, nonzero() and boolean indexing wait.";
 constexpr Advice kReadLossRarely = {
-    AdviceKind::code, kReadRarely, nullptr, "running_loss += loss.detach()  # read with .item() every 100 steps",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = kReadRarely,
+    .pytorch = "running_loss += loss.detach()  # read with .item() every 100 steps",
 };
 constexpr Advice kReadResultsRarely = {
-    AdviceKind::code, kReadRarely, nullptr, "results.append(y)  # tensors; one torch.stack(results).cpu() at the end",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = kReadRarely,
+    .pytorch = "results.append(y)  # tensors; one torch.stack(results).cpu() at the end",
 };
 constexpr Advice kReadArraysRarely = {
-    AdviceKind::code,
-    "Keep values on the GPU and read them rarely: float(), np.asarray(), printing and block_until_ready() wait.",
-    nullptr,
-    nullptr,
-    "metrics.append(loss)  # a jax.Array; np.asarray(jnp.stack(metrics)) every 100 steps",
+    .kind = AdviceKind::code,
+    .text =
+        "Keep values on the GPU and read them rarely: float(), np.asarray(), printing and block_until_ready() wait.",
+    .jax = "metrics.append(loss)  # a jax.Array; np.asarray(jnp.stack(metrics)) every 100 steps",
 };
 // "Streams" and "Events" of the CUDA C++ Programming Guide; which calls wait: "API synchronization behavior" of the
 // CUDA Runtime API (copies between the device and pageable memory do).
 constexpr Advice kOrderByEvents = {
-    AdviceKind::code,
-    "Order streams by events, so that the host need not wait in between: cudaDeviceSynchronize, cudaStreamSynchronize "
-    "and cudaMemcpy stop it until the GPU is done.",
-    "cudaEventRecord(ready, stream);\n"
-    "cudaStreamWaitEvent(other_stream, ready, 0);  // instead of cudaDeviceSynchronize()",
+    .kind = AdviceKind::code,
+    .text =
+        "Order streams by events, so that the host need not wait in between: cudaDeviceSynchronize, "
+        "cudaStreamSynchronize "
+        "and cudaMemcpy stop it until the GPU is done.",
+    .native =
+        "cudaEventRecord(ready, stream);\n"
+        "cudaStreamWaitEvent(other_stream, ready, 0);  // instead of cudaDeviceSynchronize()",
 };
 constexpr Advice kReadLater = {
-    AdviceKind::code,
-    "Read results late: copy them into pinned memory, launch the next step, and only then look.",
-    "cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream);\n"
-    "cudaEventRecord(copied, stream);  // cudaEventSynchronize(copied) after the launches of the next step",
-    nullptr,
-    nullptr,
-    "changes.append(change)  # 0-d arrays; float() and .get() wait: cupy.stack(changes).get() every 20 rounds",
+    .kind = AdviceKind::code,
+    .text = "Read results late: copy them into pinned memory, launch the next step, and only then look.",
+    .native =
+        "cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream);\n"
+        "cudaEventRecord(copied, stream);  // cudaEventSynchronize(copied) after the launches of the next step",
+    .cupy = "changes.append(change)  # 0-d arrays; float() and .get() wait: cupy.stack(changes).get() every 20 rounds",
 };
 constexpr Advice kFindWaits = {
-    AdviceKind::command,
-    "Find every place that waits.",
-    "nsys profile --trace=cuda --sample=process-tree --cudabacktrace=sync:1000 <command>",
-    "torch.cuda.set_sync_debug_mode('warn')",
-    "with jax.transfer_guard('log'): state = step(state, batch)",
-    "with cupyx.allow_synchronize(False): step()  # raises where it waits",
+    .kind = AdviceKind::command,
+    .text = "Find every place that waits.",
+    .native = "nsys profile --trace=cuda --sample=process-tree --cudabacktrace=sync:1000 <command>",
+    .pytorch = "torch.cuda.set_sync_debug_mode('warn')",
+    .jax = "with jax.transfer_guard('log'): state = step(state, batch)",
+    .cupy = "with cupyx.allow_synchronize(False): step()  # raises where it waits",
 };
 
 constexpr Advice kAllAtOnce = {
-    AdviceKind::code,
-    "Work on all values at once instead of one in each round of a loop: then none has to be read.",
-    "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, not a loop over keys",
-    "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort",
-    "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
-    "cupyx.scatter_add(sums, key, x)  # or cupy.where with a mask, cupy.bincount",
+    .kind = AdviceKind::code,
+    .text = "Work on all values at once instead of one in each round of a loop: then none has to be read.",
+    .native =
+        "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, not a loop over keys",
+    .pytorch = "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort",
+    .jax = "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
+    .cupy = "cupyx.scatter_add(sums, key, x)  # or cupy.where with a mask, cupy.bincount",
 };
 
 struct Waits {
@@ -135,8 +139,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
-  const double lead = evidence.lost_lead_ns;
-  const double lost = idle + lead - late_excess_ns(evidence, {Part::idle_sync});
+  const double lead = evidence.attribution.lead.by_waits;
+  const double lost = evidence.attribution.lost_ns(Claimant::cpu_gpu_sync);
   if (lost <= 0) return {};
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {
@@ -155,7 +159,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
     const auto most = std::max_element(waits.from.begin(), waits.from.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     finding.evidence.push_back({"Most often from: " + most->first, "sync_origin", std::nullopt, ""});
-    advise(evidence, {trains(rank) ? kReadLossRarely : kReadResultsRarely}, finding);
+    advise(evidence, {rank.trains() ? kReadLossRarely : kReadResultsRarely}, finding);
     advise(evidence, {kReadArraysRarely, kOrderByEvents, kReadLater, kFindWaits}, finding);
   }
   show_idle(rank, {Part::idle_sync}, finding);
@@ -164,26 +168,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const RankEvidence& rank = evidence.ranks[r];
-    WhatIf& one = change.ranks[r];
-    for (const HostCause cause : {HostCause::sync, HostCause::reading}) {
-      one.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
-    }
-    if (success >= 0.5) {
-      for (const HostCause cause : {HostCause::sync, HostCause::dispatch}) {
-        one.drop_wait[static_cast<std::size_t>(cause)] = true;
-      }
-    }
-    open_columns(rank, one);
-    for (const std::size_t i : rank.value_reads.works) one.duration_scale[i] *= static_cast<float>(1 - success);
-  }
+  kWithoutWaits.remove(evidence, success, change);
 }
 
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
-    change,         {1.0, 0.02}};
+    "cpu_gpu_sync", "cpu_gpu_sync",           "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
+    change,         {1.0, kWithoutWaits.bias}};
 
 }  // namespace warpmark::analyze

@@ -2,8 +2,8 @@
 // long host work that ends with an upload.
 #include <algorithm>
 
-#include "analyze/imbalance.h"
-#include "analyze/main_thread.h"
+#include "analyze/cures/fitted.h"
+#include "analyze/evidence/main_thread.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -11,16 +11,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr auto kLoading = static_cast<std::size_t>(HostCause::data_loading);
-/// Workers load ahead side by side, but each on one thread (torch.utils.data.DataLoader), where loading in the
-/// program's own process takes all threads of PyTorch's pool: twelve workers were seen to deliver about four times as
-/// fast as the process itself.
-constexpr double kLeftWithWorkers = 0.25;
-/// Where workers load already, more of them gain no more than they are more: two were seen to become 12 or 14.
-constexpr double kMostMoreWorkers = 7;
-/// Of seven programs to which workers were added one reached what the wait foretells, the others 0.5 to 0.8 of it: what
-/// the loop itself does for each batch stays.
-constexpr double kWorkersReach = 0.86;
-constexpr double kWorkersReachOfRanks = 0.77;  // which share the processors; middle of six programs on two GPUs
 
 /// The recorded idle time alone: where the cost of recording is overestimated, the replay has the host ahead of the GPU
 /// and loading hidden, though the GPU was seen to wait for it.
@@ -77,48 +67,51 @@ constexpr const char* kWorkers =
 constexpr const char* kPrefetch =
     "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=12))";
 constexpr Advice kLoadAhead = {
-    AdviceKind::code,
-    "Load batches in worker processes, ahead of the GPU; as many workers as the host has cores for each GPU.",
-    nullptr,
-    kWorkers,
-    kPrefetch,
+    .kind = AdviceKind::code,
+    .text = "Load batches in worker processes, ahead of the GPU; as many workers as the host has cores for each GPU.",
+    .pytorch = kWorkers,
+    .jax = kPrefetch,
 };
 constexpr Advice kMoreWorkers = {
-    AdviceKind::code,
-    "The worker processes do not keep up: as many as cores a GPU has, loading further ahead, and less work a sample.",
-    nullptr,
-    kWorkers,
-    kPrefetch,
+    .kind = AdviceKind::code,
+    .text =
+        "The worker processes do not keep up: as many as cores a GPU has, loading further ahead, and less work a "
+        "sample.",
+    .pytorch = kWorkers,
+    .jax = kPrefetch,
 };
 constexpr Advice kReadAhead = {
-    AdviceKind::code,
-    "Read the next batch on a thread of its own while the GPU works on this one, into pinned memory.",
-    "auto next = std::async(std::launch::async, read_batch, pinned[(i + 1) % 2]);  // both from cudaHostAlloc",
-    nullptr,
-    nullptr,
-    "batch = executor.submit(read_batch, pinned[(i + 1) % 2])  # both from cupyx.empty_pinned",
+    .kind = AdviceKind::code,
+    .text = "Read the next batch on a thread of its own while the GPU works on this one, into pinned memory.",
+    .native =
+        "auto next = std::async(std::launch::async, read_batch, pinned[(i + 1) % 2]);  // both from cudaHostAlloc",
+    .cupy = "batch = executor.submit(read_batch, pinned[(i + 1) % 2])  # both from cupyx.empty_pinned",
 };
 constexpr Advice kDecodeOnGpu = {
-    AdviceKind::code,
-    "Move decoding and augmentation to the GPU (NVIDIA DALI), or store the data decoded.",
-    nullptr,
-    "batch = transforms(batch.to('cuda', non_blocking=True))  # torchvision.transforms.v2 takes CUDA tensors",
-    "from nvidia.dali.plugin.jax import DALIGenericIterator",
+    .kind = AdviceKind::code,
+    .text = "Move decoding and augmentation to the GPU (NVIDIA DALI), or store the data decoded.",
+    .pytorch =
+        "batch = transforms(batch.to('cuda', non_blocking=True))  # torchvision.transforms.v2 takes CUDA tensors",
+    .jax = "from nvidia.dali.plugin.jax import DALIGenericIterator",
 };
 // GPUDirect Storage ("cuFile API Reference Guide").
 constexpr Advice kReadPastHost = {
-    AdviceKind::code,
-    "Decode on the GPU (nvJPEG, nvCOMP) and read files into its memory directly, or store the data decoded.",
-    "cuFileRead(file, device_pointer, bytes, file_offset, 0);",
+    .kind = AdviceKind::code,
+    .text = "Decode on the GPU (nvJPEG, nvCOMP) and read files into its memory directly, or store the data decoded.",
+    .native = "cuFileRead(file, device_pointer, bytes, file_offset, 0);",
 };
 constexpr const char* kWatch = "iostat -x 1 & mpstat -P ALL 1";
 constexpr Advice kWatchHost = {
-    AdviceKind::command, "See whether the storage or the processors limit it.", kWatch, kWatch, kWatch,
+    .kind = AdviceKind::command,
+    .text = "See whether the storage or the processors limit it.",
+    .native = kWatch,
+    .pytorch = kWatch,
+    .jax = kWatch,
 };
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = rank.part_ns(Part::idle_data_loading) - late_excess_ns(evidence, {Part::idle_data_loading});
+  const double lost = evidence.attribution.lost_ns(Claimant::data_loading);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding =

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analyze/rules/larger_batch.h"
+#include "analyze/cures/larger_batch.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -21,12 +21,18 @@ constexpr const char* kTrainLarger =
     "Raise the batch size as far as memory allows, and scale the learning rate with it.";
 constexpr const char* kLarger = "Give each launch more to do: a larger batch, as far as memory and latency allow.";
 constexpr Advice kSideBySide = {
-    AdviceKind::code,
-    "Or let independent kernels run side by side, on streams of their own.",
-    "cudaStreamCreateWithFlags(&other_stream, cudaStreamNonBlocking);",
+    .kind = AdviceKind::code,
+    .text = "Or let independent kernels run side by side, on streams of their own.",
+    .native = "cudaStreamCreateWithFlags(&other_stream, cudaStreamNonBlocking);",
 };
 constexpr const char* kMemory = "nvidia-smi --query-gpu=memory.used,memory.total --format=csv";
-constexpr Advice kSeeMemory = {AdviceKind::measure, "See how much memory is left.", kMemory, kMemory, kMemory};
+constexpr Advice kSeeMemory = {
+    .kind = AdviceKind::measure,
+    .text = "See how much memory is left.",
+    .native = kMemory,
+    .pytorch = kMemory,
+    .jax = kMemory,
+};
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
@@ -71,7 +77,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
            : fmt::format("A batch {} times as large does not fill the GPU yet", larger.times),
        "batch_that_fills", static_cast<double>(larger.times), ""});
   finding.recommendations = {
-      {AdviceKind::config, trains(rank) ? kTrainLarger : kLarger,
+      {AdviceKind::config, rank.trains() ? kTrainLarger : kLarger,
        batch_snippet(evidence, larger.times, "or as far as memory allows")},
   };
   advise(evidence, {kSideBySide, kSeeMemory}, finding);

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyze/imbalance.h"
-#include "analyze/rules/counters.h"
+#include "analyze/cures/counters.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -17,41 +16,44 @@ namespace {
 // "Page-Locked Host Memory" and "Overlap of Data Transfer and Kernel Execution" of the CUDA C++ Programming Guide: only
 // copies from and to page-locked memory run beside kernels and without the host.
 constexpr Advice kPinInputs = {
-    AdviceKind::code,
-    "Pin the host memory and copy asynchronously, so that the copy overlaps computation.",
-    "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once, or cudaHostRegister what is there\n"
-    "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_stream);",
-    "loader = DataLoader(dataset, batch_size=B, pin_memory=True); x = x.to('cuda', non_blocking=True)",
-    nullptr,
-    "host = cupyx.empty_pinned(shape, dtype)  # once; filled in place, then x.set(host, stream=copy_stream)",
+    .kind = AdviceKind::code,
+    .text = "Pin the host memory and copy asynchronously, so that the copy overlaps computation.",
+    .native =
+        "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once, or cudaHostRegister what is there\n"
+        "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_stream);",
+    .pytorch = "loader = DataLoader(dataset, batch_size=B, pin_memory=True); x = x.to('cuda', non_blocking=True)",
+    .cupy = "host = cupyx.empty_pinned(shape, dtype)  # once; filled in place, then x.set(host, stream=copy_stream)",
 };
 constexpr Advice kCopyAhead = {
-    AdviceKind::code,
-    "Copy what the next step needs on a stream of its own while this one computes.",
-    "cudaMemcpyAsync(next, host, bytes, cudaMemcpyHostToDevice, copy_stream);\n"
-    "cudaEventRecord(copied, copy_stream);\n"
-    "cudaStreamWaitEvent(stream, copied, 0);  // before the kernels that read it",
-    "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)",
-    "next_x = jax.device_put(next_x)  # returns at once: call it before the step that does not need it",
-    "next_x.set(pinned, stream=copy_stream); stream.wait_event(copy_stream.record())  # before what reads it",
+    .kind = AdviceKind::code,
+    .text = "Copy what the next step needs on a stream of its own while this one computes.",
+    .native =
+        "cudaMemcpyAsync(next, host, bytes, cudaMemcpyHostToDevice, copy_stream);\n"
+        "cudaEventRecord(copied, copy_stream);\n"
+        "cudaStreamWaitEvent(stream, copied, 0);  // before the kernels that read it",
+    .pytorch = "with torch.cuda.stream(copy_stream): next_x = next_x.to('cuda', non_blocking=True)",
+    .jax = "next_x = jax.device_put(next_x)  # returns at once: call it before the step that does not need it",
+    .cupy = "next_x.set(pinned, stream=copy_stream); stream.wait_event(copy_stream.record())  # before what reads it",
 };
 constexpr Advice kPinResults = {
-    AdviceKind::code,
-    "Copy results into pinned memory without waiting, and read them after the next step was launched.",
-    "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once\n"
-    "cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, copy_stream);",
-    "host = torch.empty(y.shape, dtype=y.dtype, pin_memory=True)  # once\n"
-    "host.copy_(y, non_blocking=True)  # read it after torch.cuda.current_stream().synchronize()",
-    "y.copy_to_host_async()  # np.asarray(y) after the next step was called",
-    "y.get(stream=copy_stream, out=pinned, blocking=False)  # pinned: cupyx.empty_pinned, once",
+    .kind = AdviceKind::code,
+    .text = "Copy results into pinned memory without waiting, and read them after the next step was launched.",
+    .native =
+        "cudaHostAlloc(&host, bytes, cudaHostAllocDefault);  // once\n"
+        "cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, copy_stream);",
+    .pytorch =
+        "host = torch.empty(y.shape, dtype=y.dtype, pin_memory=True)  # once\n"
+        "host.copy_(y, non_blocking=True)  # read it after torch.cuda.current_stream().synchronize()",
+    .jax = "y.copy_to_host_async()  # np.asarray(y) after the next step was called",
+    .cupy = "y.get(stream=copy_stream, out=pinned, blocking=False)  # pinned: cupyx.empty_pinned, once",
 };
 constexpr Advice kCopyLessBack = {
-    AdviceKind::code,
-    "Copy less back: reduce on the GPU first (a maximum's index, the few best, bytes instead of floats).",
-    "reduce<<<blocks, 256, 0, stream>>>(scores, result, count);  // then copy the result alone",
-    "result = y.argmax(dim=1).to(torch.uint8).cpu()  # instead of y.cpu()",
-    "result = jnp.argmax(y, axis=1).astype(jnp.uint8)  # instead of y",
-    "result = y.argmax(axis=1).astype(cupy.uint8).get()  # instead of y.get()",
+    .kind = AdviceKind::code,
+    .text = "Copy less back: reduce on the GPU first (a maximum's index, the few best, bytes instead of floats).",
+    .native = "reduce<<<blocks, 256, 0, stream>>>(scores, result, count);  // then copy the result alone",
+    .pytorch = "result = y.argmax(dim=1).to(torch.uint8).cpu()  # instead of y.cpu()",
+    .jax = "result = jnp.argmax(y, axis=1).astype(jnp.uint8)  # instead of y",
+    .cupy = "result = y.argmax(axis=1).astype(cupy.uint8).get()  # instead of y.get()",
 };
 
 struct Copies {
@@ -62,8 +64,6 @@ struct Copies {
   double to_host = 0;  ///< bytes
   double time_ns = 0;
 };
-
-bool moves_data(const GpuWork& work) { return work.category == Category::copy_to_device || work.downloads; }
 
 Copies copies_in_steps(const RankEvidence& rank) {
   Copies sum;
@@ -144,10 +144,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const Copies copies = copies_in_steps(rank);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
-  const double late =
-      late_excess_ns(evidence, {Part::idle_host_transfer}) +
-      (copies.count > 0 ? late_excess_ns(evidence, {Part::exposed_copy_to_device, Part::exposed_copy_to_host}) : 0);
-  const double lost = (copies.count > 0 ? exposed : 0) + blocked - late;
+  const double lost = evidence.attribution.lost_ns(Claimant::host_transfer);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kHostTransferRule, lost, step,

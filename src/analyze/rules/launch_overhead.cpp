@@ -6,24 +6,21 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/imbalance.h"
-#include "analyze/lead.h"
-#include "analyze/main_thread.h"
-#include "analyze/other_processes.h"
-#include "analyze/rules/recurrent_cells.h"
-#include "analyze/rules/repeating_steps.h"
+#include "analyze/cures/fitted.h"
+#include "analyze/cures/recurrent_cells.h"
+#include "analyze/cures/repeating_steps.h"
+#include "analyze/evidence/main_thread.h"
+#include "analyze/evidence/other_processes.h"
+#include "analyze/needless/xla_kernels.h"
 #include "analyze/rules/rules.h"
-#include "analyze/xla_kernels.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-// Compiling removes Python and operators of what it fuses, but adds guards and calls of its own: 11 to 34 % of the step
-// went away in five programs. A graph is one call: the replay without dispatch foretold eight programs within 0.11 and
+// A graph is one call: the replay without dispatch foretold eight programs within 0.11 and
 // a tenth too much (kernels of a graph do not follow one another at once); such replays of 22 programs were off by more
 // than a tenth in four.
-constexpr double kCompiledAway = 0.25;
 constexpr Calibration kCompiled = {1.0, 0.0};
 constexpr Calibration kGraph = {1.0, -0.1};
 constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
@@ -47,75 +44,77 @@ constexpr const char* kCaptureCupy =
     "graph.launch(stream)  # in place of every further step";
 constexpr const char* kReduceOverhead = "model = torch.compile(model, mode='reduce-overhead')";
 constexpr Advice kCaptureTraining = {
-    AdviceKind::code,
-    "",
-    kCaptureStream,
-    "graph = torch.cuda.CUDAGraph()\n"
-    "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
-    kCommandBuffers,
-    kCaptureCupy,
+    .kind = AdviceKind::code,
+    .text = "",
+    .native = kCaptureStream,
+    .pytorch =
+        "graph = torch.cuda.CUDAGraph()\n"
+        "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
+    .jax = kCommandBuffers,
+    .cupy = kCaptureCupy,
 };
 constexpr Advice kCapture = {
-    AdviceKind::code,
-    "",
-    kCaptureStream,
-    "graph = torch.cuda.CUDAGraph()\n"
-    "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
-    kCommandBuffers,
-    kCaptureCupy,
+    .kind = AdviceKind::code,
+    .text = "",
+    .native = kCaptureStream,
+    .pytorch =
+        "graph = torch.cuda.CUDAGraph()\n"
+        "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
+    .jax = kCommandBuffers,
+    .cupy = kCaptureCupy,
 };
 constexpr Advice kCaptureStatic = {
-    AdviceKind::code, "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
-    kCaptureStream,   kReduceOverhead,
-    kCommandBuffers,  kCaptureCupy,
+    .kind = AdviceKind::code,
+    .text = "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
+    .native = kCaptureStream,
+    .pytorch = kReduceOverhead,
+    .jax = kCommandBuffers,
+    .cupy = kCaptureCupy,
 };
 constexpr Advice kCaptureTrainingByCompiler = {
-    AdviceKind::code, "Or let the compiler capture it: forward and backward pass each become a graph.",
-    nullptr,          kReduceOverhead,
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = "Or let the compiler capture it: forward and backward pass each become a graph.",
+    .pytorch = kReduceOverhead,
 };
 constexpr Advice kCaptureByCompiler = {
-    AdviceKind::code, "Or let the compiler capture it.", nullptr, kReduceOverhead, nullptr,
+    .kind = AdviceKind::code,
+    .text = "Or let the compiler capture it.",
+    .pytorch = kReduceOverhead,
 };
 constexpr Advice kCompile = {
-    AdviceKind::code,
-    "Compile the model: fewer, larger kernels and less Python between them.",
-    nullptr,
-    "model = torch.compile(model)",
-    "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
+    .kind = AdviceKind::code,
+    .text = "Compile the model: fewer, larger kernels and less Python between them.",
+    .pytorch = "model = torch.compile(model)",
+    .jax = "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
 };
 // PyTorch: nn.GRU, nn.LSTM and nn.RNN give the sequence to cuDNN.
 constexpr Advice kRunSequence = {
-    AdviceKind::code,
-    "Run the sequence by one call, not cell by cell, where no input depends on an earlier output.",
-    nullptr,
-    "outputs, state = torch.nn.GRU(features, hidden, batch_first=True)(inputs)  # not nn.GRUCell in a loop",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = "Run the sequence by one call, not cell by cell, where no input depends on an earlier output.",
+    .pytorch = "outputs, state = torch.nn.GRU(features, hidden, batch_first=True)(inputs)  # not nn.GRUCell in a loop",
 };
 constexpr Advice kLoopWithin = {
-    AdviceKind::code,
-    "Put the loop into the compiled function: one execution instead of one a round (over what is independent "
-    "jax.vmap).",
-    nullptr,
-    nullptr,
-    "state = jax.lax.fori_loop(0, rounds, lambda i, state: step(state), state)  # jax.lax.scan to collect results",
+    .kind = AdviceKind::code,
+    .text =
+        "Put the loop into the compiled function: one execution instead of one a round (over what is independent "
+        "jax.vmap).",
+    .jax =
+        "state = jax.lax.fori_loop(0, rounds, lambda i, state: step(state), state)  # jax.lax.scan to collect results",
 };
 // jax.lax: "scan" (unroll), "associative_scan".
 constexpr Advice kUnroll = {
-    AdviceKind::code,
-    "Each round of a loop launches its kernels anew: unroll it, or go through it in parallel where rounds can be "
-    "combined.",
-    nullptr,
-    nullptr,
-    "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
+    .kind = AdviceKind::code,
+    .text =
+        "Each round of a loop launches its kernels anew: unroll it, or go through it in parallel where rounds can be "
+        "combined.",
+    .jax = "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
 };
 constexpr Advice kFuseKernels = {
-    AdviceKind::code,
-    "Launch fewer, larger kernels: one for a chain of small ones, one for many items.",
-    "for (int i = blockIdx.x; i < items; i += gridDim.x) update(item[i]);  // in one kernel, not a launch an item",
-    nullptr,
-    nullptr,
-    "y = cupy.einsum('bij,bjk->bik', a, b)  # all items in arrays with one more axis; cupy.fuse for chains",
+    .kind = AdviceKind::code,
+    .text = "Launch fewer, larger kernels: one for a chain of small ones, one for many items.",
+    .native =
+        "for (int i = blockIdx.x; i < items; i += gridDim.x) update(item[i]);  // in one kernel, not a launch an item",
+    .cupy = "y = cupy.einsum('bij,bjk->bik', a, b)  # all items in arrays with one more axis; cupy.fuse for chains",
 };
 
 struct Launches {
@@ -144,22 +143,7 @@ Launches launches_in_steps(const RankEvidence& rank) {
 bool repeats_exactly(const Evidence& evidence) {
   const bool alone = evidence.ranks.size() == 1;
   return std::ranges::all_of(
-      evidence.ranks, [alone](const RankEvidence& rank) { return (alone || !trains(rank)) && repeats_exactly(rank); });
-}
-
-void drop_dispatch(double share, Change& change) {
-  for (WhatIf& one : change.ranks) {
-    for (const HostCause cause : {HostCause::dispatch, HostCause::other, HostCause::none}) {
-      one.host_scale[static_cast<std::size_t>(cause)] *= 1 - share;
-    }
-    if (share >= 1) one.drop_wait[static_cast<std::size_t>(HostCause::dispatch)] = true;  // one launch, one wait
-  }
-}
-
-double without_dispatch(const Evidence& evidence) {
-  Change change(evidence);
-  drop_dispatch(1.0, change);
-  return speedup_of(evidence, change);
+      evidence.ranks, [alone](const RankEvidence& rank) { return (alone || !rank.trains()) && repeats_exactly(rank); });
 }
 
 /// Executions of XLA programs a step; 0 if the program is none of JAX, or nothing tells.
@@ -238,7 +222,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
       gain_around(when_compiled(evidence), kCompiled,
                   fmt::format("replay of the recorded steps with {} of dispatching gone{}", format_percent(away),
                               away > kCompiledAway ? ", one execution in place of all" : ", as compiling did"));
-  const bool training = trains(evidence.rank());
+  const bool training = evidence.rank().trains();
   const auto give = [&](const Advice& advice, const char* id, const std::optional<Gain>& gain) {
     for (Recommendation& one : advice_for(evidence, {advice})) {
       one.id = id;
@@ -287,22 +271,10 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
                                      batch_snippet(evidence, 2, "as many launches for twice the samples")});
 }
 
-/// Idle time that dispatching explains, a step: as recorded, but no more than `limit` says would go without it, and
-/// none in which the GPU worked for others.
-double lost_ns(const Evidence& evidence, double limit) {
-  const RankEvidence& rank = evidence.rank();
-  const double others = used_by_others(*evidence.session, rank).value_or(0) * rank.step_ns();
-  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) - evidence.lost_lead_ns -
-                      late_updates_ns(evidence) - late_by_allocations_ns(evidence) - rank.between_collectives_ns() -
-                      late_excess_ns(evidence, {Part::idle_host, Part::idle_launch}) - others;
-  if (!rank.replay.knows_host()) return idle;
-  return std::min(idle, rank.undisturbed_step_ns() * (1 - 1 / std::max(limit, 1.0)));
-}
-
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double limit = without_dispatch(evidence);
-  const double lost = lost_ns(evidence, limit);
+  const double limit = evidence.attribution.without_dispatch;
+  const double lost = evidence.attribution.lost_ns(Claimant::launch_overhead);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);
@@ -335,7 +307,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  if (graph_first(evidence, without_dispatch(evidence))) {
+  if (graph_first(evidence, evidence.attribution.without_dispatch)) {
     drop_dispatch(success, change);
   } else if (with_cells_at_once(evidence)) {
     run_cells_at_once(evidence, success, change);

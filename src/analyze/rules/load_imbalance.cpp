@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/imbalance.h"
+#include "analyze/evidence/imbalance.h"
+#include "analyze/names/kernel_names.h"
+#include "analyze/names/ranges.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -21,29 +23,32 @@ constexpr double kWiderElsewhere = 0.1;  // of the late rank's products outside 
 constexpr double kNextToNothing = 0.05;  // of the late rank's own work: it does the program's, which cannot go
 
 constexpr Advice kSameWork = {
-    AdviceKind::code,
-    "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
-    nullptr,
-    "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)",
-    "items = sorted(items, key=cost)[rank::ranks]",
+    .kind = AdviceKind::code,
+    .text = "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
+    .pytorch = "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)",
+    .jax = "items = sorted(items, key=cost)[rank::ranks]",
 };
 constexpr Advice kDealOut = {
-    AdviceKind::code,
-    "Give all ranks the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
-    "std::ranges::sort(items, by_cost);  // rank r takes items r, r + ranks, r + 2 * ranks, ...",
+    .kind = AdviceKind::code,
+    .text =
+        "Give all ranks the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
+    .native = "std::ranges::sort(items, by_cost);  // rank r takes items r, r + ranks, r + 2 * ranks, ...",
 };
 constexpr Advice kSameSettings = {
-    AdviceKind::code,
-    "Compute with the same settings on all ranks: this one multiplies in a wider type than the others.",
-    "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // on every rank, and NVIDIA_TF32_OVERRIDE the same",
-    "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
-    "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')  # in every process",
+    .kind = AdviceKind::code,
+    .text = "Compute with the same settings on all ranks: this one multiplies in a wider type than the others.",
+    .native =
+        "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // on every rank, and NVIDIA_TF32_OVERRIDE the same",
+    .pytorch = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
+    .jax = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')  # in every process",
 };
 constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
 constexpr Advice kCompareMachines = {
-    AdviceKind::command, "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
-    kMachines,           kMachines,
-    kMachines,
+    .kind = AdviceKind::command,
+    .text = "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
+    .native = kMachines,
+    .pytorch = kMachines,
+    .jax = kMachines,
 };
 
 struct Computing {
@@ -114,7 +119,7 @@ bool wait_for_results(const RankEvidence& rank) {
     if (rank.alignment.wait_until[i] <= work.start || !rank.in_steps(work)) continue;
     const auto waited = static_cast<double>(rank.alignment.wait_until[i] - work.start);
     all += waited;
-    const bool sent = contains_any(timeline.name_of(work.event), {"broadcast", "sendrecv"});
+    const bool sent = sends_results(timeline.name_of(work.event));
     if (sent && !(forward && within_forward(work.launch))) results += waited;
   }
   return results > all / 2;
@@ -222,9 +227,9 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, bool wid
 
 /// Now one rank has more to compute, now another: steps of different sizes, drawn by each rank on its own.
 Finding of_turns(const Evidence& evidence) {
-  const Imbalance& imbalance = evidence.imbalance;
+  const Imbalance& imbalance = evidence.attribution.imbalance;
   const double step = evidence.rank().undisturbed_step_ns();
-  const double most = std::min(std::ranges::max(imbalance.in_turns_ns), step);
+  const double most = evidence.attribution.lost_ns(Claimant::load_imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, most, step,
                                  "Ranks have more work in turns: one waits " + time_text(most) + " a step (" +
                                      format_percent(most / step) + ") for others");
@@ -243,11 +248,11 @@ Finding of_turns(const Evidence& evidence) {
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const Imbalance& imbalance = evidence.imbalance;
+  const Imbalance& imbalance = evidence.attribution.imbalance;
   if (!imbalance.in_turns_ns.empty()) return {of_turns(evidence)};
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
-  const double lost = std::min(imbalance.explained_ns(), step);
+  const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
   if (lost <= 0.001 * step) return {};
   const bool wider = multiplies_in_wider_type(evidence, imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,

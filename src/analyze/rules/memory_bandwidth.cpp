@@ -8,94 +8,72 @@ namespace warpmark::analyze {
 
 namespace {
 
-/// Of what fusing could save, what is blamed: passes over memory are part of every program, and how far a compiler gets
-/// is not known beforehand, where a wait or a copy was recorded as it is. The gain has an interval for that.
-constexpr double kSurelyReached = 0.5;
 constexpr double kOwnPassesAtMost = 0.35;
 
 constexpr Advice kGrowInPlace = {
-    AdviceKind::code,
-    "Write new rows into a tensor that is long enough from the start: torch.cat copies all that was there.",
-    nullptr,
-    "cache[:, :, position] = k  # for language models: generate(..., cache_implementation='static')",
-    nullptr,
+    .kind = AdviceKind::code,
+    .text = "Write new rows into a tensor that is long enough from the start: torch.cat copies all that was there.",
+    .pytorch = "cache[:, :, position] = k  # for language models: generate(..., cache_implementation='static')",
 };
 constexpr Advice kIndexRows = {
-    AdviceKind::code,
-    "Pick or add rows by their number: a one-hot row is written and read whole for the one number it holds.",
-    nullptr,
-    "rows = table[number]  # for one_hot(number) @ table\n"
-    "sums = torch.zeros(classes, x.shape[1], device=x.device).index_add_(0, number, x)  # for one_hot(number).T @ x\n"
-    "loss = F.cross_entropy(scores, number, label_smoothing=0.1)  # takes numbers, too",
+    .kind = AdviceKind::code,
+    .text = "Pick or add rows by their number: a one-hot row is written and read whole for the one number it holds.",
+    .pytorch =
+        "rows = table[number]  # for one_hot(number) @ table\n"
+        "sums = torch.zeros(classes, x.shape[1], device=x.device).index_add_(0, number, x)  # for one_hot(number).T @ "
+        "x\n"
+        "loss = F.cross_entropy(scores, number, label_smoothing=0.1)  # takes numbers, too",
 };
 constexpr Advice kFuseChains = {
-    AdviceKind::code,
-    "Let a compiler fuse elementwise chains into single passes over memory.",
-    nullptr,
-    "model = torch.compile(model)",
-    "step = jax.jit(step)",
+    .kind = AdviceKind::code,
+    .text = "Let a compiler fuse elementwise chains into single passes over memory.",
+    .pytorch = "model = torch.compile(model)",
+    .jax = "step = jax.jit(step)",
 };
 // "CUBLASLT_MATMUL_DESC_EPILOGUE" of the cuBLASLt API.
 constexpr Advice kFuseChainsByHand = {
-    AdviceKind::code,
-    "Fuse elementwise chains into single passes over memory: one kernel for a chain, or the epilogue of the matrix "
-    "product before it.",
-    "cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;\n"
-    "cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);",
-    nullptr,
-    nullptr,
-    "@cupy.fuse()  # or cupy.ElementwiseKernel with the expression in CUDA C++\n"
-    "def scale(x, mean, deviation): return (x - mean) / deviation",
+    .kind = AdviceKind::code,
+    .text =
+        "Fuse elementwise chains into single passes over memory: one kernel for a chain, or the epilogue of the matrix "
+        "product before it.",
+    .native =
+        "cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;\n"
+        "cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);",
+    .cupy =
+        "@cupy.fuse()  # or cupy.ElementwiseKernel with the expression in CUDA C++\n"
+        "def scale(x, mean, deviation): return (x - mean) / deviation",
 };
 constexpr Advice kFuseOwnKernels = {
-    AdviceKind::code,
-    "Do in one kernel what several do to the same elements: what is between stays in registers. What one needs of "
-    "neighbours it computes again, or shares within its block.",
-    "out[i] = gamma_curve(contrast(exposure(in[i])));  // one kernel: every element is read and written once",
+    .kind = AdviceKind::code,
+    .text =
+        "Do in one kernel what several do to the same elements: what is between stays in registers. What one needs of "
+        "neighbours it computes again, or shares within its block.",
+    .native = "out[i] = gamma_curve(contrast(exposure(in[i])));  // one kernel: every element is read and written once",
 };
 constexpr Advice kKeepLayout = {
-    AdviceKind::code,
-    "Keep one layout throughout, so that nothing has to be converted.",
-    "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
-    "model = model.to(memory_format=torch.channels_last)",
-    "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+    .kind = AdviceKind::code,
+    .text = "Keep one layout throughout, so that nothing has to be converted.",
+    .native = "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
+    .pytorch = "model = model.to(memory_format=torch.channels_last)",
+    .jax = "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
 };
 constexpr Advice kFuseGathers = {
-    AdviceKind::code,
-    "Fuse each gather with what reads its rows, so that they are not written in between.",
-    "sum += table[static_cast<std::size_t>(index[i]) * width + column];  // in the kernel that adds up the rows",
-    "model = torch.compile(model)  # for embeddings that are added up: torch.nn.EmbeddingBag",
-    "step = jax.jit(step)",
+    .kind = AdviceKind::code,
+    .text = "Fuse each gather with what reads its rows, so that they are not written in between.",
+    .native =
+        "sum += table[static_cast<std::size_t>(index[i]) * width + column];  // in the kernel that adds up the rows",
+    .pytorch = "model = torch.compile(model)  # for embeddings that are added up: torch.nn.EmbeddingBag",
+    .jax = "step = jax.jit(step)",
 };
 constexpr Advice kGatherInOrder = {
-    AdviceKind::code,
-    "Gather once, in the order in memory (sort the indices), and in 16 bits.",
-    "cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, index, sorted_index, position, sorted_position, count);",
-    "index, order = torch.sort(index)",
-    "index = jnp.sort(index)",
+    .kind = AdviceKind::code,
+    .text = "Gather once, in the order in memory (sort the indices), and in 16 bits.",
+    .native =
+        "cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, index, sorted_index, position, sorted_position, "
+        "count);",
+    .pytorch = "index, order = torch.sort(index)",
+    .jax = "index = jnp.sort(index)",
 };
-
-/// Time a step of these works that need not be at all.
-double needless_ns(const RankEvidence& rank, std::span<const std::size_t> works) {
-  double sum = 0;
-  for (const std::size_t i : works) {
-    const GpuWork& work = rank.list.works[i];
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
-  }
-  return sum / rank.step_count();
-}
-
-/// Avoidable time of kernels of the program's own, a step. Whether one needs what another thread of the one before it
-/// wrote, as in a stencil, is not recorded: a note.
-double own_passes_ns(const RankEvidence& rank) {
-  double sum = 0;
-  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-    const GpuWork& work = rank.list.works[i];
-    if (rank.blame.owner[i] != Owner::memory_bandwidth || work.category != Category::other) continue;
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.keep[i]);
-  }
-  return sum / rank.step_count();
-}
 
 /// What there is none of is no evidence.
 void add_kinds(const KernelBlame& blame, Finding& finding) {
@@ -118,24 +96,20 @@ void add_kinds(const KernelBlame& blame, Finding& finding) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double appending = needless_ns(rank, rank.blame.appends);
-  const double one_hot = needless_ns(rank, rank.blame.one_hots);
-  const double needless = appending + one_hot;  // nothing of it takes a compiler
-  const double by_fusing = std::max(0.0, avoidable_ns(rank, Owner::memory_bandwidth) - needless) * kSurelyReached;
-  const double lost = by_fusing + needless;
+  const auto& [appending, one_hot, by_fusing, own] = evidence.attribution.movement;
+  const double lost = evidence.attribution.lost_ns(Claimant::memory_bandwidth);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const KernelBlame& blame = rank.blame;
   Finding finding =
       make_finding(kMemoryBandwidthRule, lost, step,
-                   "Kernels that only move data take " + time_text(owned_ns(rank, Owner::memory_bandwidth)) +
+                   "Kernels that only move data take " + time_text(rank.owned_ns(Owner::memory_bandwidth)) +
                        " a step, about " + time_text(lost) + " (" + format_percent(lost / step) + ") of it avoidable");
   finding.evidence = {
       time_fact("data_movement_per_step",
                 "Elementwise chains, gathers, layout conversions, appending and one-hot rows, per step",
-                owned_ns(rank, Owner::memory_bandwidth)),
+                rank.owned_ns(Owner::memory_bandwidth)),
   };
-  const double own = own_passes_ns(rank) * kSurelyReached;
   finding.severity = std::min(finding.severity, std::max(severity_of(lost - own, step), kOwnPassesAtMost));
   if (one_hot > 0) {
     finding.evidence.push_back(

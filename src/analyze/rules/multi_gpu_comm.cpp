@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
-#include "analyze/collective_traffic.h"
-#include "analyze/imbalance.h"
-#include "analyze/meetings.h"
-#include "analyze/over_host.h"
-#include "analyze/rules/comm_cures.h"
-#include "analyze/rules/micro_batches.h"
+#include "analyze/cures/comm_cures.h"
+#include "analyze/cures/micro_batches.h"
+#include "analyze/evidence/collective_traffic.h"
+#include "analyze/host/over_host.h"
+#include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -57,38 +56,8 @@ void add_bandwidth(const Evidence& evidence, const RankEvidence& rank, Finding& 
   }
 }
 
-/// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer. Of the
-/// rank that the others wait for; what only that one copies is load_imbalance.
-double lost_over_host_ns(const Evidence& evidence) {
-  const RankEvidence& rank = evidence.rank();
-  if (rank.over_host == OverHost::nothing) return 0;
-  double sum = rank.over_host == OverHost::gradients ? rank.part_ns(Part::idle_optimizer) : 0;
-  for (const Part part : {Part::exposed_copy_to_device, Part::exposed_copy_to_host, Part::idle_host_transfer}) {
-    sum += rank.part_ns(part) - late_excess_ns(evidence, {part});
-  }
-  return std::max(0.0, sum);
-}
-
-/// Of a step, ns: what nothing hides, and waiting for ranks that are not later by work of their own or by their hosts.
-struct Exposed {
-  double collectives = 0;
-  double between = 0;  ///< the host dispatches one collective after another
-  double waiting = 0;
-  double over_host = 0;
-  [[nodiscard]] double all() const { return collectives + between + waiting + over_host; }
-};
-
 double waiting_ns(const Evidence& evidence, std::size_t r) {
   return evidence.ranks[r].part_ns(Part::idle_waiting_for_rank);
-}
-
-Exposed exposed_on(const Evidence& evidence, std::size_t r, double for_host_ns, double over_host_ns) {
-  const RankEvidence& rank = evidence.ranks[r];
-  const Imbalance& imbalance = evidence.imbalance;
-  const double for_host = std::max(0.0, for_host_ns - imbalance.blamed_host_ns());
-  const double waiting = waiting_ns(evidence, r) - imbalance.explained_ns(r) - for_host;
-  return {rank.part_ns(Part::exposed_communication), rank.between_collectives_ns(), std::max(0.0, waiting),
-          over_host_ns};
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
@@ -116,7 +85,7 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
     finding.evidence.push_back(count_fact("elements_per_collective", "Elements per collective, mean",
                                           traffic.elements / std::max(1.0, traffic.collectives)));
   }
-  if (const double collectives = host_collectives(rank); collectives > 0) {
+  if (const double collectives = host_collectives(*rank.timeline, rank.steps); collectives > 0) {
     finding.evidence.push_back(
         count_fact("host_collectives_per_step", "Collectives on the host per step", collectives));
   }
@@ -133,18 +102,11 @@ bool communicates(const RankEvidence& rank, const GpuWork& work) {
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const std::vector<double> for_host = waiting_for_host_ns(evidence);
-  const double over_host_ns = lost_over_host_ns(evidence);
-  Exposed exposed;
-  std::size_t worst = 0;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const Exposed one = exposed_on(evidence, r, for_host[r], over_host_ns);
-    if (one.all() > exposed.all()) exposed = one, worst = r;
-  }
-  const double step = evidence.rank().undisturbed_step_ns();
-  const double lost = std::min(exposed.all(), step);
+  const Exposed& exposed = evidence.attribution.exposed;
+  const double lost = evidence.attribution.lost_ns(Claimant::multi_gpu_comm);
   if (lost <= 0) return {};
-  const RankEvidence& rank = evidence.ranks[worst];
+  const double step = evidence.rank().undisturbed_step_ns();
+  const RankEvidence& rank = evidence.ranks[evidence.attribution.most_exposed];
   const Traffic traffic = traffic_in_steps(rank);
   Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, lost, step));
   add_evidence(rank, exposed, traffic, finding);
@@ -212,7 +174,7 @@ bool waits_for_late_ranks(const Evidence& evidence) {
   for (std::size_t r = 1; r < evidence.ranks.size(); ++r) {
     if (waiting_ns(evidence, r) > waiting_ns(evidence, most)) most = r;
   }
-  return evidence.imbalance.explained_ns(most) > waiting_ns(evidence, most) / 2;
+  return evidence.attribution.imbalance.explained_ns(most) > waiting_ns(evidence, most) / 2;
 }
 
 /// What every micro-batch reduces need be reduced once, and no more of it goes.
@@ -221,17 +183,13 @@ void change(const Evidence& evidence, double success, Change& change) {
   hide_communication(evidence, times > 1 ? success * (1 - 1.0 / times) : success, change);
   if (times > 1) reduce_once(evidence, times, success, change);
   if (!waits_for_late_ranks(evidence)) return;
-  for (WhatIf& one : change.ranks) one.keeps_meetings = true;
+  for (WhatIf& one : change.ranks) one.keeps_rendezvous = true;
 }
 
 }  // namespace
 
-constinit const Rule kMultiGpuCommRule = {"multi_gpu_comm",
-                                          "multi_gpu_comm",
-                                          "Is communication exposed?",
-                                          Need::gpu_work,
-                                          apply,
-                                          change,
-                                          {.bias = -0.03, .small = kSmallOfRanks}};
+constinit const Rule kMultiGpuCommRule = {
+    "multi_gpu_comm", "multi_gpu_comm",     "Is communication exposed?", Need::gpu_work, apply,
+    change,           kWithoutCommunication};
 
 }  // namespace warpmark::analyze

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analyze/rules/counters.h"
+#include "analyze/cures/counters.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

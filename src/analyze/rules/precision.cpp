@@ -3,22 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/cures/fitted.h"
+#include "analyze/recorded/order_statistics.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-bool has_tensor_cores(const RankEvidence& rank) {
-  for (const GpuInfo& gpu : rank.timeline->gpus) {
-    if (gpu.compute_major > 0 && gpu.compute_major < 7) return false;
-  }
-  return true;
-}
-
-constexpr double kTf32Forgiven = 0.13;  // of its time: the step may be slower by as much for the casts
-// FP32 units to tensor cores on TF32: 67 to 495 TFLOP/s dense (NVIDIA H100 data sheet), and FP32's bytes.
-constexpr float kSimtToTf32 = 0.22F;
 constexpr Calibration kTf32Calibration = {1.0, 0.0};
 
 /// TF32 alone: what surrounds the matrix work stays as it is.
@@ -46,14 +38,6 @@ bool tf32_is_nearer(const Evidence& evidence, double simt, double tf32, double w
   return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt;
 }
 
-double math_ns(const RankEvidence& rank, MatrixMath math) {
-  double sum = 0;
-  for (const GpuWork& work : rank.list.works) {
-    if (work.math == math && rank.in_steps(work)) sum += static_cast<double>(work.end - work.start);
-  }
-  return sum / rank.step_count();
-}
-
 // cuBLAS library: "cublasMath_t" and "cublasComputeType_t"; cuDNN: "cudnnMathType_t". Double precision in TF32 is
 // another result: 10 bits of mantissa instead of 52.
 constexpr const char* kTorchTf32 = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True";
@@ -62,44 +46,49 @@ constexpr const char* kCupyTf32 = "os.environ['CUPY_TF32'] = '1'  # before impor
 constexpr const char* kAllowTf32 = "At least allow TF32, which needs no other change.";
 constexpr const char* kAllowTf32First = "Allow TF32, which needs no other change.";
 constexpr Advice kTf32Products = {
-    AdviceKind::code,
-    kAllowTf32,
-    "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // cublasLt: CUBLAS_COMPUTE_32F_FAST_TF32",
-    kTorchTf32,
-    kJaxTf32,
-    kCupyTf32,
+    .kind = AdviceKind::code,
+    .text = kAllowTf32,
+    .native = "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // cublasLt: CUBLAS_COMPUTE_32F_FAST_TF32",
+    .pytorch = kTorchTf32,
+    .jax = kJaxTf32,
+    .cupy = kCupyTf32,
 };
 constexpr Advice kTf32Convolutions = {
-    AdviceKind::code,
-    kAllowTf32,
-    "cudnnSetConvolutionMathType(convolution, CUDNN_DEFAULT_MATH);  // and NVIDIA_TF32_OVERRIDE unset",
-    kTorchTf32,
-    kJaxTf32,
+    .kind = AdviceKind::code,
+    .text = kAllowTf32,
+    .native = "cudnnSetConvolutionMathType(convolution, CUDNN_DEFAULT_MATH);  // and NVIDIA_TF32_OVERRIDE unset",
+    .pytorch = kTorchTf32,
+    .jax = kJaxTf32,
 };
 constexpr Advice kLeaveDoubles = {
-    AdviceKind::code,
-    "If the result allows it, multiply in single precision on the tensor cores (TF32), or in doubles only where they "
-    "matter.",
-    "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_32F, lda, b, CUDA_R_32F, ldb, &beta, "
-    "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT);",
-    "model = model.float(); x = x.float(); torch.set_float32_matmul_precision('high')",
-    "jax.config.update('jax_enable_x64', False)",
-    "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
+    .kind = AdviceKind::code,
+    .text =
+        "If the result allows it, multiply in single precision on the tensor cores (TF32), or in doubles only where "
+        "they "
+        "matter.",
+    .native =
+        "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_32F, lda, b, CUDA_R_32F, ldb, "
+        "&beta, "
+        "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT);",
+    .pytorch = "model = model.float(); x = x.float(); torch.set_float32_matmul_precision('high')",
+    .jax = "jax.config.update('jax_enable_x64', False)",
+    .cupy = "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
 };
 constexpr Advice kComputeInSingles = {
-    AdviceKind::code,
-    "If the result allows it, compute in single precision, or in doubles only where they matter.",
-    "using real = float;  // and 0.5F, sqrtf(x): one double literal makes the whole expression one of doubles",
-    "model = model.float(); x = x.float()",
-    "jax.config.update('jax_enable_x64', False)",
-    "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
+    .kind = AdviceKind::code,
+    .text = "If the result allows it, compute in single precision, or in doubles only where they matter.",
+    .native =
+        "using real = float;  // and 0.5F, sqrtf(x): one double literal makes the whole expression one of doubles",
+    .pytorch = "model = model.float(); x = x.float()",
+    .jax = "jax.config.update('jax_enable_x64', False)",
+    .cupy = "x = cupy.asarray(x, dtype=cupy.float32)  # NumPy's default is float64",
 };
 constexpr Advice kLayoutOfTensorCores = {
-    AdviceKind::code,
-    "For convolutions keep tensors in the layout of the tensor cores.",
-    "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
-    "model = model.to(memory_format=torch.channels_last)",
-    "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+    .kind = AdviceKind::code,
+    .text = "For convolutions keep tensors in the layout of the tensor cores.",
+    .native = "cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, n, c, h, w);",
+    .pytorch = "model = model.to(memory_format=torch.channels_last)",
+    .jax = "y = jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
 };
 
 /// Whether works of the category are among those to be computed more narrowly.
@@ -138,10 +127,6 @@ void add_times(std::initializer_list<NamedTime> times, Finding& finding) {
   }
 }
 
-/// What the host does for a product under autocast, to what it does without: forward two casts a layer (input and
-/// weight) and backward two, which are four operators more for three products. Programs that were limited by the host
-/// once their products had 16 bits took 1.37 times as long as the host had for the step in FP32 (middle of eleven).
-constexpr double kDispatchUnderAutocast = 2.5;
 constexpr double kUsualAtMost = 2;  // times the median: what the host does beside, after a product, is no cast
 
 /// All that WhatIf::dispatch_scale scales.
@@ -171,10 +156,9 @@ void add_casts(const RankEvidence& rank, double success, WhatIf& change) {
   if (after.empty()) return;
   std::vector<double> sorted;
   for (const auto& [work, ns] : after) sorted.push_back(ns);
-  const auto middle = sorted.begin() + std::ssize(sorted) / 2;
-  std::ranges::nth_element(sorted, middle);
+  const double middle = upper_median(std::move(sorted));
   for (const auto& [work, ns] : after) {
-    const double grows = (kDispatchUnderAutocast - 1) * std::min(1.0, kUsualAtMost * *middle / ns);
+    const double grows = (kDispatchUnderAutocast - 1) * std::min(1.0, kUsualAtMost * middle / ns);
     change.dispatch_scale[work] *= static_cast<float>(1 + success * grows);
   }
 }
@@ -187,7 +171,7 @@ void narrow_to_16_bits(const Evidence& evidence, double success, Change& change)
     std::vector<float>& scale = change.ranks[r].duration_scale;
     const KernelBlame& blame = evidence.ranks[r].blame;
     for (std::size_t i = 0; i < scale.size(); ++i) {
-      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.narrow[i]), success));
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.share_left_in_16_bits[i]), success));
     }
     if (casts) add_casts(evidence.ranks[r], success, change.ranks[r]);
   }
@@ -206,68 +190,45 @@ void put_tf32_first(const Evidence& evidence, Finding& finding) {
       gain_around(speedup_of(evidence, change), kPrecisionRule.calibration, "replay with matrix work in 16 bits");
 }
 
-// FP64 to FP32 outside of tensor cores on data centre GPUs: 34 to 67 TFLOP/s (NVIDIA H100 data sheet), and half of the
-// bytes. Others have far fewer units for FP64.
-constexpr double kSinglesLeft = 0.5;
-constexpr double kLeastInDoubles = 0.02;  // of the step
-constexpr double kNoteAtMost = 0.35;      // much is computed in doubles or in TF32 because it has to be
-
-std::vector<bool> works_in_doubles(const RankEvidence& rank) {
-  const NameTable& names = rank.timeline->names;
-  std::vector<bool> by_name;
-  for (NameId i = 0; i < names.size(); ++i) by_name.push_back(is_in_doubles(names.at(i)));
-  std::vector<bool> found;
-  for (const GpuWork& work : rank.list.works) {
-    found.push_back(by_name[rank.timeline->events.name[work.event]] && is_compute(work.category) &&
-                    work.math == MatrixMath::none);
-  }
-  return found;
-}
-
 /// Kernels of the program's own, which no tensor core would compute.
-std::vector<Finding> apply_to_doubles(const Evidence& evidence) {
+Finding of_doubles(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const std::vector<bool> doubles = works_in_doubles(rank);
   Change change(evidence);
   open_columns(rank, change.ranks[evidence.critical]);
-  double sum = 0;
   for (std::size_t i = 0; i < doubles.size(); ++i) {
-    if (!doubles[i]) continue;
-    change.ranks[evidence.critical].duration_scale[i] = kSinglesLeft;
-    const GpuWork& work = rank.list.works[i];
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count();
+    if (doubles[i]) change.ranks[evidence.critical].duration_scale[i] = kLeftInSingles;
   }
   const double step = rank.undisturbed_step_ns();
-  if (sum < kLeastInDoubles * step) return {};
+  const double sum = evidence.attribution.precision.in_doubles_ns;
   Finding finding = make_finding(
-      kPrecisionRule, sum * (1 - kSinglesLeft), step,
+      kPrecisionRule, evidence.attribution.lost_ns(Claimant::precision), step,
       "Kernels compute in double precision for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")");
-  finding.severity = std::min(finding.severity, kNoteAtMost);
+  finding.severity = std::min(finding.severity, kPrecisionNoteAtMost);
   finding.evidence = {time_fact("fp64_per_step", "Kernels whose data is in double precision, per step", sum)};
   advise(evidence, {kComputeInSingles}, finding);
   finding.gain = gain_around(speedup_of(evidence, change), kPrecisionRule.calibration,
                              "replay with half the time for what is computed in doubles");
   show_works(
       rank, [&doubles](std::size_t i) { return doubles[i]; }, finding);
-  return {finding};
+  return finding;
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
-  // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
-  const double avoidable = avoidable_ns(rank, Owner::precision);
-  const double lost = std::max(avoidable - kTf32Forgiven * tf32, 0.0);
+  const PrecisionLoss& loss = evidence.attribution.precision;
+  if (loss.of_doubles) return {of_doubles(evidence)};
+  const double lost = evidence.attribution.lost_ns(Claimant::precision);
+  if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  const bool products = lost > 0 && has_tensor_cores(rank);
-  std::vector<Finding> others = apply_to_doubles(evidence);
-  if (!products || (!others.empty() && others.front().severity > severity_of(lost, step))) return others;
+  const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
   const double simt =
       math_ns(rank, MatrixMath::simt_fp32) + (rank.blame.network ? math_ns(rank, MatrixMath::vector_fp32) : 0);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
-  if (simt + wide < tf32) finding.severity = std::min(finding.severity, kNoteAtMost);
+  // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
+  if (simt + wide < tf32) finding.severity = std::min(finding.severity, kPrecisionNoteAtMost);
   add_times({{"fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt},
              {"tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32},
              {"half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half},

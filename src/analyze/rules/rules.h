@@ -1,12 +1,15 @@
 // The rules of the catalog, one file each.
 #pragma once
 
-#include "analyze/rule.h"
+#include "analyze/cures/advice.h"
+#include "analyze/cures/findings.h"
+#include "analyze/cures/rule.h"
+#include "base/catalog.h"
 
 namespace warpmark::analyze {
 
-/// The range that PyTorch records of a forward pass of DistributedDataParallel.
-inline constexpr const char* kDdpForward = "DistributedDataParallel.forward";
+/// In the order of this list.
+[[nodiscard]] Catalog<Rule> rules();
 
 extern const Rule kDataLoadingRule;
 extern const Rule kHostTransferRule;

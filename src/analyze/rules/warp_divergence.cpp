@@ -1,7 +1,7 @@
 // Threads of a warp take different branches. Threshold as in Nsight Compute's rule: fewer than 24 of 32 threads active.
 #include <fmt/format.h>
 
-#include "analyze/rules/kernel_profiles.h"
+#include "analyze/cures/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

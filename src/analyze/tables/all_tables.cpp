@@ -4,26 +4,20 @@ namespace warpmark::analyze {
 
 namespace {
 
-std::vector<AnalysisTable> timeline_tables(const Evidence& evidence, const AnalyzeOptions& options) {
+std::vector<AnalysisTable> timeline_tables(const Evidence& evidence, std::size_t rows) {
   if (!evidence.has_timeline()) return {};
   return {
-      rank_table(evidence),
-      kernel_table(evidence, options.table_rows),
-      operator_table(evidence, options.table_rows),
-      launch_table(evidence),
-      queue_table(evidence),
-      copy_table(evidence),
-      idle_table(evidence),
-      overlap_table(evidence),
-      collective_table(evidence, options.table_rows),
+      rank_table(evidence),          kernel_table(evidence, rows), operator_table(evidence, rows),
+      launch_table(evidence),        queue_table(evidence),        copy_table(evidence),
+      idle_table(evidence),          overlap_table(evidence),      collective_table(evidence, rows),
       critical_path_table(evidence),
   };
 }
 
 }  // namespace
 
-std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOptions& options) {
-  std::vector<AnalysisTable> tables = timeline_tables(evidence, options);
+std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows) {
+  std::vector<AnalysisTable> tables = timeline_tables(evidence, rows);
   if (!evidence.session->collectives.empty()) tables.push_back(collective_benchmark_table(evidence));
   return tables;
 }

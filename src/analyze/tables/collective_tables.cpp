@@ -1,5 +1,6 @@
 // Collectives of the profile beside what a communication benchmark reached on the same links.
-#include "analyze/collective_traffic.h"
+#include "analyze/evidence/collective_traffic.h"
+#include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "analyze/analyze.h"
-#include "analyze/cautions.h"
-#include "analyze/evidence.h"
+#include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
 
@@ -101,28 +99,20 @@ std::map<std::string, Use> parts_of(const Evidence& evidence) {
 
 }  // namespace
 
-std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
-                                const AnalyzeOptions& options) {
-  const Evidence first = gather_evidence(before);
-  const Evidence second = gather_evidence(after);
-  const std::size_t rows = options.table_rows;
-  std::vector<AnalysisTable> tables = {
+std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& after, std::size_t rows) {
+  return {
       compare({.id = "diff_step",
                .title = "The step, before and after",
                .note = "Mean of the analyzed steps of the rank that the others wait for.",
                .counted = "Steps"},
-              step_of(first), step_of(second), rows),
-      compare({.id = "diff_breakdown", .title = "Breakdown, before and after", .counted = "Stretches"}, parts_of(first),
-              parts_of(second), rows),
+              step_of(before), step_of(after), rows),
+      compare({.id = "diff_breakdown", .title = "Breakdown, before and after", .counted = "Stretches"},
+              parts_of(before), parts_of(after), rows),
       compare({.id = "diff_operators", .title = "Operators by the GPU time they launch, before and after"},
-              uses_of(first, true), uses_of(second, true), rows),
-      compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(first, false),
-              uses_of(second, false), rows),
+              uses_of(before, true), uses_of(after, true), rows),
+      compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(before, false),
+              uses_of(after, false), rows),
   };
-  for (const std::string& caution : cautions_of(first))
-    tables[0].note += " Caution, of the earlier profile: " + caution;
-  for (const std::string& caution : cautions_of(second)) tables[0].note += " Caution, of the later profile: " + caution;
-  return tables;
 }
 
 }  // namespace warpmark::analyze

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analyze/main_thread.h"
+#include "analyze/evidence/main_thread.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {

@@ -1,10 +1,10 @@
 // The tables of an analysis, as HTA (Holistic Trace Analysis) has them; one function each.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
-#include "analyze/analyze.h"
-#include "analyze/evidence.h"
+#include "analyze/evidence/evidence.h"
 #include "model/analysis.h"
 
 namespace warpmark::analyze {
@@ -21,6 +21,9 @@ namespace warpmark::analyze {
 [[nodiscard]] AnalysisTable collective_benchmark_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable critical_path_table(const Evidence& evidence);
 
-[[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, const AnalyzeOptions& options);
+[[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows);
+
+/// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.
+[[nodiscard]] std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& after, std::size_t rows);
 
 }  // namespace warpmark::analyze

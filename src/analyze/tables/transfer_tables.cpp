@@ -96,7 +96,7 @@ AnalysisTable rank_table(const Evidence& evidence) {
        {"clock_offset", "Clock offset to the first", "s"},
        {"matched", "Collectives matched", ""}},
       {}};
-  const Imbalance& imbalance = evidence.imbalance;
+  const Imbalance& imbalance = evidence.attribution.imbalance;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const double own_work = imbalance.own_ns.empty() ? rank.own_work_ns() : imbalance.own_ns[r];

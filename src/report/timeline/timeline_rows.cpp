@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "analyze/kernel_category.h"
+#include "analyze/names/kernel_category.h"
 
 namespace warpmark::report {
 namespace {

@@ -1,0 +1,218 @@
+#include "analyze/evidence/attribution.h"
+
+#include <algorithm>
+
+#include "analyze/evidence/host_lead.h"
+#include "analyze/evidence/other_processes.h"
+#include "analyze/evidence/rendezvous.h"
+#include "analyze/evidence/updates.h"
+#include "analyze/evidence/what_ifs.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+/// What is lost: as computed, or what of it was given.
+double settled(double lost, double given) {
+  constexpr double kRounding = 1;  // ns
+  return lost - given > kRounding ? given : lost;
+}
+
+class Attributor {
+ public:
+  explicit Attributor(const Facts& facts) : facts_(facts), rank_(facts.rank()) {
+    for (const RankEvidence& rank : facts.ranks) result_.ranks.emplace_back(rank);
+  }
+
+  Attribution run() {
+    result_.lead.by_waits = lost_lead_ns(facts_);
+    result_.imbalance = imbalance_of(facts_, result_.lead.by_waits);
+    loading();
+    copies();
+    communication();
+    waits();
+    allocations();
+    updates();
+    kernels();
+    imbalance();
+    dispatching();
+    return std::move(result_);
+  }
+
+ private:
+  Claims& claims() { return result_.ranks[facts_.critical]; }
+  double& lost(Claimant by) { return result_.lost[static_cast<std::size_t>(by)]; }
+  [[nodiscard]] double late_ns(std::initializer_list<Part> parts) const {
+    return late_excess_ns(facts_, result_.imbalance, parts);
+  }
+
+  void loading() {
+    const double rest = rank_.part_ns(Part::idle_data_loading) - late_ns({Part::idle_data_loading});
+    lost(Claimant::data_loading) = claims().claim(Claimant::data_loading, {Part::idle_data_loading}, rest);
+  }
+
+  /// Between host and GPU; those that messages to other ranks make belong to communication.
+  void copies() {
+    if (rank_.over_host != OverHost::nothing) return over_host();
+    const bool any = std::ranges::any_of(
+        rank_.list.works, [this](const GpuWork& work) { return rank_.in_steps(work) && moves_data(work); });
+    const double exposed = rank_.part_ns(Part::exposed_copy_to_device) + rank_.part_ns(Part::exposed_copy_to_host);
+    const double late = late_ns({Part::idle_host_transfer}) +
+                        (any ? late_ns({Part::exposed_copy_to_device, Part::exposed_copy_to_host}) : 0);
+    const double rest = (any ? exposed : 0) + rank_.part_ns(Part::idle_host_transfer) - late;
+    lost(Claimant::host_transfer) = claims().claim(Claimant::host_transfer, kCopies, rest);
+  }
+
+  /// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer. Of
+  /// the rank that the others wait for; what only that one copies is load_imbalance.
+  void over_host() {
+    const double optimizer = rank_.over_host == OverHost::gradients ? rank_.part_ns(Part::idle_optimizer) : 0;
+    double sum = claims().claim(Claimant::multi_gpu_comm, {Part::idle_optimizer}, optimizer);
+    for (const Part part : kCopies) {
+      sum += claims().claim(Claimant::multi_gpu_comm, {part}, rank_.part_ns(part) - late_ns({part}));
+    }
+    over_host_ns_ = std::max(0.0, sum);
+  }
+
+  void waits() {
+    const double rest = rank_.part_ns(Part::idle_sync) + result_.lead.by_waits - late_ns({Part::idle_sync});
+    lost(Claimant::cpu_gpu_sync) = claims().claim(Claimant::cpu_gpu_sync, kWaits, rest);
+  }
+
+  void allocations() {
+    result_.lead.by_allocations = late_by_allocations_ns(facts_);
+    lost(Claimant::memory_allocation) = claims().claim(
+        Claimant::memory_allocation, {Part::idle_allocation, Part::idle_launch, Part::idle_host, Part::idle_profiler},
+        rank_.part_ns(Part::idle_allocation) + result_.lead.by_allocations);
+  }
+
+  void updates() {
+    result_.lead.by_updates = late_updates_ns(facts_);
+    const double kernels = rank_.avoidable_ns(Owner::optimizer);
+    const double recorded = recorded_update_loss_ns(rank_, updates_in_steps(rank_));
+    const double given = claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
+                         claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels) +
+                         claims().claim(Claimant::optimizer, {Part::idle_launch, Part::idle_host, Part::idle_profiler},
+                                        result_.lead.by_updates);
+    lost(Claimant::optimizer) = settled(recorded + result_.lead.by_updates, given);
+  }
+
+  void kernels() {
+    result_.movement = movement_of(rank_);
+    result_.precision = precision_loss_of(rank_);
+    lost(Claimant::attention) =
+        claim_kernels(Claimant::attention, Owner::attention, rank_.avoidable_ns(Owner::attention));
+    const PrecisionLoss& precision = result_.precision;
+    lost(Claimant::precision) = precision.of_doubles
+                                    ? claim_doubles(precision.in_doubles_ns * (1 - kLeftInSingles))
+                                    : claim_kernels(Claimant::precision, Owner::precision, precision.products_ns);
+    lost(Claimant::memory_bandwidth) =
+        claim_kernels(Claimant::memory_bandwidth, Owner::memory_bandwidth, result_.movement.all_ns());
+  }
+
+  double claim_kernels(Claimant by, Owner owner, double ns) {
+    return claim_works(by, ns, [this, owner](std::size_t i) {
+      return rank_.blame.owner[i] == owner ? 1.0 - static_cast<double>(rank_.blame.share_left[i]) : 0.0;
+    });
+  }
+
+  double claim_doubles(double ns) {
+    const std::vector<bool> doubles = works_in_doubles(rank_);
+    return claim_works(Claimant::precision, ns, [&doubles](std::size_t i) { return doubles[i] ? 1.0 : 0.0; });
+  }
+
+  /// Of the parts that the works belong to, in proportion to `share(work)` of their time.
+  template <typename Share>
+  double claim_works(Claimant by, double ns, Share share) {
+    if (ns <= 0) return ns;
+    std::array<double, kParts> avoidable{};
+    double all = 0;
+    for (std::size_t i = 0; i < rank_.list.works.size(); ++i) {
+      const GpuWork& work = rank_.list.works[i];
+      if (!rank_.in_steps(work)) continue;
+      const double time = static_cast<double>(work.end - work.start) * share(i);
+      avoidable[static_cast<std::size_t>(part_of(work.category))] += time;
+      all += time;
+    }
+    double given = 0;
+    for (std::size_t i = 0; i < kParts && all > 0; ++i) {
+      if (avoidable[i] > 0) given += claims().claim(by, {static_cast<Part>(i)}, ns * avoidable[i] / all);
+    }
+    return settled(ns, given);
+  }
+
+  void communication() {
+    const std::vector<double> for_host = waiting_for_host_ns(facts_);
+    for (std::size_t r = 0; r < facts_.ranks.size(); ++r) {
+      const RankEvidence& rank = facts_.ranks[r];
+      const double explained = result_.imbalance.explained_ns(r);
+      const double late_host = std::max(0.0, for_host[r] - result_.imbalance.blamed_host_ns());
+      const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - explained - late_host;
+      Claims& claims = result_.ranks[r];
+      claims.claim(Claimant::late_host, {Part::idle_waiting_for_rank}, late_host);
+      const auto given = [&claims](Part part, double ns) { return claims.claim(Claimant::multi_gpu_comm, {part}, ns); };
+      const Exposed exposed{given(Part::exposed_communication, rank.part_ns(Part::exposed_communication)),
+                            given(Part::idle_launch, rank.between_collectives_ns()),
+                            given(Part::idle_waiting_for_rank, std::max(0.0, waiting)), over_host_ns_};
+      if (exposed.all() > result_.exposed.all()) result_.exposed = exposed, result_.most_exposed = r;
+    }
+    lost(Claimant::multi_gpu_comm) = std::min(result_.exposed.all(), rank_.undisturbed_step_ns());
+  }
+
+  /// What only the late rank loses, and the rules for its causes left: they claimed what the other ranks lose, too.
+  /// What the rule reports is the waiting of the others.
+  void imbalance() {
+    const Imbalance& imbalance = result_.imbalance;
+    for (std::size_t i = 0; i < kParts; ++i) {
+      const auto part = static_cast<Part>(i);
+      if (part == Part::idle_sync) {
+        claims().claim(Claimant::load_imbalance, kWaits, late_ns({part}));
+      } else if (is_own_work(part) || part == Part::idle_data_loading || part == Part::idle_launch) {
+        claims().claim(Claimant::load_imbalance, {part}, late_ns({part}));
+      }
+    }
+    for (std::size_t r = 0; r < facts_.ranks.size(); ++r) {
+      if (r != facts_.critical || !imbalance.in_turns_ns.empty())
+        result_.ranks[r].claim(Claimant::load_imbalance, {Part::idle_waiting_for_rank}, imbalance.explained_ns(r));
+    }
+    if (imbalance.own_ns.empty()) return;
+    const bool in_turns = !imbalance.in_turns_ns.empty();
+    lost(Claimant::load_imbalance) =
+        in_turns ? std::min(std::ranges::max(imbalance.in_turns_ns), rank_.undisturbed_step_ns())
+                 : std::min(imbalance.explained_ns(), facts_.ranks[imbalance.latest].undisturbed_step_ns());
+  }
+
+  /// Idle time that dispatching explains: as recorded, but no more than would go without it, and none in which the GPU
+  /// worked for others.
+  void dispatching() {
+    const HostLead& lead = result_.lead;
+    result_.without_dispatch = without_dispatch(facts_);
+    const double others = used_by_others(*facts_.session, rank_).value_or(0) * rank_.step_ns();
+    claims().claim(Claimant::other_processes, {Part::idle_launch, Part::idle_host}, others);
+    double idle = rank_.part_ns(Part::idle_launch) + rank_.part_ns(Part::idle_host) - lead.by_waits - lead.by_updates -
+                  lead.by_allocations - rank_.between_collectives_ns() - late_ns({Part::idle_host, Part::idle_launch}) -
+                  others;
+    if (rank_.replay.knows_host()) {
+      idle = std::min(idle, rank_.undisturbed_step_ns() * (1 - 1 / std::max(result_.without_dispatch, 1.0)));
+    }
+    lost(Claimant::launch_overhead) =
+        claims().claim(Claimant::launch_overhead, {Part::idle_launch, Part::idle_host}, idle);
+  }
+
+  static constexpr std::initializer_list<Part> kCopies = {Part::exposed_copy_to_device, Part::exposed_copy_to_host,
+                                                          Part::idle_host_transfer};
+  /// Next to waits, and where the host would be ahead without them; recording hides some of it.
+  static constexpr std::initializer_list<Part> kWaits = {Part::idle_sync, Part::idle_launch, Part::idle_host,
+                                                         Part::idle_profiler};
+
+  const Facts& facts_;
+  const RankEvidence& rank_;  // the critical one
+  double over_host_ns_ = 0;
+  Attribution result_;
+};
+
+}  // namespace
+
+Attribution attribute(const Facts& facts) { return facts.has_timeline() ? Attributor(facts).run() : Attribution(); }
+
+}  // namespace warpmark::analyze

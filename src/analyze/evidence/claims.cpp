@@ -1,0 +1,33 @@
+#include "analyze/evidence/claims.h"
+
+#include <algorithm>
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kRounding = 1;  // ns: what is missing by no more is the rounding of differences
+
+}  // namespace
+
+Claims::Claims(const RankEvidence& rank) {
+  for (const GpuWork& work : rank.list.works) {
+    if (rank.in_steps(work))
+      whole_[index(part_of(work.category))] += static_cast<double>(work.end - work.start) / rank.step_count();
+  }
+  for (std::size_t i = 0; i < kParts; ++i) whole_[i] = std::max(whole_[i], rank.part_ns(static_cast<Part>(i)));
+  left_ = whole_;
+}
+
+double Claims::claim(Claimant by, std::initializer_list<Part> parts, double ns) {
+  double missing = ns;
+  for (const Part part : parts) {
+    const double given = std::clamp(missing, 0.0, left_[index(part)]);
+    left_[index(part)] -= given;
+    claimed_[index(by)][index(part)] += given;
+    missing -= given;
+  }
+  return missing > kRounding ? ns - missing : ns;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,55 @@
+// A ledger of what a rank loses: each part of its breakdown can be given away once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include "analyze/evidence/facts.h"
+
+namespace warpmark::analyze {
+
+/// Who may claim lost time: rules, and what no rule of this rank is to blame for.
+enum class Claimant : std::uint8_t {
+  data_loading,
+  host_transfer,
+  cpu_gpu_sync,
+  memory_allocation,
+  optimizer,
+  launch_overhead,
+  attention,
+  precision,
+  memory_bandwidth,
+  multi_gpu_comm,
+  load_imbalance,
+  late_host,        ///< what kept the host of the rank that is waited for: claimed there
+  other_processes,  ///< the GPU worked for somebody else
+  count,
+};
+inline constexpr std::size_t kClaimants = static_cast<std::size_t>(Claimant::count);
+
+/// Of one rank, ns a step.
+class Claims {
+ public:
+  explicit Claims(const RankEvidence& rank);
+
+  /// Gives `by` up to `ns` of these parts, of the first one first, and no more than they have left. Returns what was
+  /// given; what is given in full is exactly `ns`.
+  double claim(Claimant by, std::initializer_list<Part> parts, double ns);
+
+  /// The part as broken down; of kernels and copies all time of the works, also where others cover them.
+  [[nodiscard]] double whole_ns(Part part) const { return whole_[index(part)]; }
+  [[nodiscard]] double left_ns(Part part) const { return left_[index(part)]; }
+  [[nodiscard]] double claimed_ns(Claimant by, Part part) const { return claimed_[index(by)][index(part)]; }
+
+ private:
+  template <typename Enum>
+  static constexpr std::size_t index(Enum one) {
+    return static_cast<std::size_t>(one);
+  }
+  std::array<double, kParts> whole_{};
+  std::array<double, kParts> left_{};
+  std::array<std::array<double, kParts>, kClaimants> claimed_{};
+};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,38 @@
+// What of the kernels' time goes with a cure: products outside of tensor cores or in too wide a type, and kernels that
+// only move data. Of one rank, ns a step.
+#pragma once
+
+#include <vector>
+
+#include "analyze/evidence/facts.h"
+
+namespace warpmark::analyze {
+
+[[nodiscard]] double math_ns(const RankEvidence& rank, MatrixMath math);
+
+/// FP64 to FP32 outside of tensor cores on data centre GPUs: 34 to 67 TFLOP/s (NVIDIA H100 data sheet), and half of the
+/// bytes. Others have far fewer units for FP64.
+inline constexpr double kLeftInSingles = 0.5;
+inline constexpr double kPrecisionNoteAtMost = 0.35;  ///< much is computed in doubles or in TF32 because it has to be
+
+/// Per work: a kernel of the program's own whose data is in doubles, and no product.
+[[nodiscard]] std::vector<bool> works_in_doubles(const RankEvidence& rank);
+
+struct PrecisionLoss {
+  double products_ns = 0;    ///< of products and convolutions; 0 where the GPU has no tensor cores
+  double in_doubles_ns = 0;  ///< all time of other kernels in doubles; 0 if it is next to nothing
+  bool of_doubles = false;   ///< these lose more than the products do: of both the larger loss is told
+};
+[[nodiscard]] PrecisionLoss precision_loss_of(const RankEvidence& rank);
+
+struct Movement {
+  double appending_ns = 0;   ///< tensors copied whole to append to them
+  double one_hot_ns = 0;     ///< rows that hold one number
+  double by_fusing_ns = 0;   ///< counted of what fusing could save
+  double own_passes_ns = 0;  ///< of it, kernels of the program's own. Whether one needs what another thread wrote, as
+                             ///< in a stencil, is not recorded
+  [[nodiscard]] double all_ns() const { return by_fusing_ns + (appending_ns + one_hot_ns); }
+};
+[[nodiscard]] Movement movement_of(const RankEvidence& rank);
+
+}  // namespace warpmark::analyze

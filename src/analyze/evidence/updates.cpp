@@ -1,0 +1,33 @@
+#include "analyze/evidence/updates.h"
+
+#include "analyze/evidence/fitted.h"
+#include "analyze/names/kernel_category.h"
+#include "analyze/names/kernel_names.h"
+
+namespace warpmark::analyze {
+
+Updates updates_in_steps(const RankEvidence& rank) {
+  Updates sum;
+  for (const GpuWork& work : rank.list.works) {
+    if (work.category != Category::optimizer || !rank.in_steps(work)) continue;
+    sum.kernels += 1;
+    sum.multi_tensor += is_multi_tensor(rank.timeline->name_of(work.event));
+    const auto ns = static_cast<double>(work.end - work.start);
+    sum.gpu_ns += ns;
+    if (is_whole_update(rank.timeline->name_of(work.event))) sum.fused += ns;
+  }
+  return sum;
+}
+
+bool is_unfused(const RankEvidence& rank, const Updates& updates) {
+  return updates.kernels / rank.step_count() > kFewUpdateKernels && updates.multi_tensor * 2 < updates.kernels;
+}
+
+double recorded_update_loss_ns(const RankEvidence& rank, const Updates& updates) {
+  const double idle =
+      rank.over_host == OverHost::gradients ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
+  return rank.avoidable_ns(Owner::optimizer) +
+         idle * (is_unfused(rank, updates) ? 1 - kHostLeftOfUpdates : 1 - kHostLeftOfForeach);
+}
+
+}  // namespace warpmark::analyze

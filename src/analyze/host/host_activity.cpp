@@ -1,0 +1,297 @@
+#include "analyze/host/host_activity.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "analyze/host/hidden_waits.h"
+#include "analyze/host/staged_uploads.h"
+#include "analyze/names/api_calls.h"
+#include "analyze/names/operators.h"
+#include "analyze/names/ranges.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
+
+HostCause cause_of(const HiddenWait& wait) { return wait.moves_data ? HostCause::transfer : HostCause::sync; }
+
+}  // namespace
+
+struct HostActivity::Builder {
+  const Timeline& timeline;
+  const WorkList& list;
+  const Coverage& gpu_busy;
+  RecordingCost cost;
+  const DebugModes& modes;
+  std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
+  std::unordered_map<EventIndex, const GpuWork*> copies = {};
+  std::vector<EventIndex> release_waits = find_waits_for_release(timeline);
+  std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
+
+  struct Open {
+    std::int64_t end;
+    HostCause cause;
+    EventIndex event;
+  };
+
+  HostCause of_name(NameId name, EventKind kind) {
+    std::uint8_t& known = name_cause[name];
+    if (known != 0xFF) return static_cast<HostCause>(known);
+    const std::string_view text = timeline.names.at(name);
+    HostCause cause = HostCause::none;
+    if (is_api_call(kind)) {
+      cause = is_sync_call(text)         ? HostCause::sync
+              : is_allocation_call(text) ? HostCause::allocation
+              : is_copy_call(text)       ? HostCause::transfer
+                                         : HostCause::dispatch;
+    } else if (kind != EventKind::os_call) {
+      cause = names_data_loading(text)     ? HostCause::data_loading
+              : names_optimizer_step(text) ? HostCause::optimizer
+              : reads_value(text)          ? HostCause::reading
+              : waits_for_array(text)      ? HostCause::sync
+              : stages_upload(text)        ? HostCause::transfer
+              : is_host_collective(text)   ? HostCause::transfer
+              : kind == EventKind::op      ? HostCause::dispatch
+                                           : HostCause::none;
+    }
+    known = static_cast<std::uint8_t>(cause);
+    return cause;
+  }
+
+  /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
+  HostCause of_event(EventIndex i) {
+    const EventColumns& events = timeline.events;
+    if (modes.checks.contains(i)) return HostCause::reading;
+    const HostCause cause = of_name(events.name[i], events.kind[i]);
+    if (cause == HostCause::sync && std::ranges::binary_search(release_waits, i)) return HostCause::allocation;
+    if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
+    if (cause != HostCause::transfer || !is_api_call(events.kind[i])) return cause;
+    const auto copy = copies.find(i);
+    if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+    const EventIndex work = copy->second->event;
+    if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
+    const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
+    if (copy->second->category == Category::copy_to_device && !uploads(timeline, *copy->second)) {  // an argument, ...
+      const bool waits = pageable && events.duration[i] >= kLongCopyCallNs;  // ... but the call waits for the stream
+      return waits ? HostCause::sync : HostCause::dispatch;
+    }
+    if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
+    return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+  }
+
+  /// A call that copies from or to pinned memory and returns before the copy has ended did not wait for it.
+  [[nodiscard]] bool returns_early(EventIndex call) const {
+    const auto copy = copies.find(call);
+    if (copy == copies.end()) return false;
+    const HostMemory memory = host_memory(timeline.events.detail[copy->second->event]);
+    return memory == HostMemory::pinned && timeline.events.end(call) < copy->second->end;
+  }
+
+  /// A range that waits or copies by its name: what is called in it is part of it.
+  [[nodiscard]] bool is_wait_range(const Open& open) const {
+    const bool waits = open.cause == HostCause::sync || open.cause == HostCause::transfer;
+    return waits && !is_api_call(timeline.events.kind[open.event]);
+  }
+
+  static HostCause combined(HostCause around, HostCause own) {
+    if (around == HostCause::data_loading) return around;
+    switch (own) {
+      case HostCause::allocation:
+      case HostCause::transfer:
+      case HostCause::sync:
+      case HostCause::data_loading:
+      case HostCause::optimizer: return own;
+      case HostCause::reading: return around == HostCause::optimizer ? around : own;
+      case HostCause::dispatch: return around == HostCause::optimizer || around == HostCause::reading ? around : own;
+      default: return around == HostCause::none ? HostCause::other : around;
+    }
+  }
+
+  static void mark(Track& track, std::int64_t time, HostCause cause, EventIndex event) {
+    if (!track.time.empty() && track.time.back() == time) {
+      track.cause.back() = cause;
+      track.event.back() = event;
+    } else if (track.time.empty() || track.cause.back() != cause ||
+               (event != track.event.back() && cause != HostCause::dispatch)) {
+      track.time.push_back(time);
+      track.cause.push_back(cause);
+      track.event.push_back(event);
+    }
+  }
+
+  static void close_until(Track& track, std::vector<Open>& stack, std::int64_t time) {
+    while (!stack.empty() && stack.back().end <= time) {
+      const std::int64_t end = stack.back().end;
+      stack.pop_back();
+      if (stack.empty()) {
+        mark(track, end, HostCause::none, kNoEvent);
+      } else {
+        mark(track, end, stack.back().cause, stack.back().event);
+      }
+    }
+  }
+
+  void add(EventIndex i, Track& track, std::vector<Open>& stack, std::vector<BlockingCall>& blocking) {
+    const EventColumns& events = timeline.events;
+    const EventKind kind = events.kind[i];
+    close_until(track, stack, events.start[i]);
+    const std::int64_t cost_ns = kind == EventKind::op ? cost.op_ns : is_api_call(kind) ? cost.api_ns : 0;
+    if (cost_ns > 0) {
+      track.cost_time.push_back(events.start[i]);
+      track.cost_sum.push_back(track.cost);
+      track.cost += cost_ns;
+    }
+    std::int64_t end = events.end(i);
+    if (!stack.empty()) end = std::min(end, stack.back().end);  // overlapping ranges: the outer one ends both
+    if (end <= events.start[i]) return;
+    const bool in_wait = !stack.empty() && is_wait_range(stack.back());
+    const HostCause own = in_wait ? HostCause::none : of_event(i);
+    const HostCause cause = combined(stack.empty() ? HostCause::none : stack.back().cause, own);
+    const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own));
+    const Open open{end, cause, inherits ? stack.back().event : i};
+    const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
+    if (waits && !in_wait && (is_api_call(kind) || own == HostCause::sync))
+      blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
+    if (const auto saves = modes.stacks.find(i); saves != modes.stacks.end() && cause == HostCause::dispatch) {
+      mark(track, events.start[i], HostCause::reading, i);
+      mark(track, events.start[i] + saves->second, open.cause, open.event);
+    } else {
+      mark(track, events.start[i], open.cause, open.event);
+    }
+    stack.push_back(open);
+  }
+};
+
+HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
+    : tracks_(timeline.tracks.size()), modes_(find_debug_modes(timeline, list)) {
+  Builder builder{timeline, list, gpu_busy, recording_cost(timeline), modes_};
+  std::vector<bool> wanted(timeline.tracks.size(), false);
+  for (const GpuWork& work : list.works) {
+    if (work.launch == kNoEvent) continue;
+    wanted[timeline.events.track[work.launch]] = true;
+    if (is_copy(work.category)) builder.copies.emplace(work.launch, &work);
+    const EventIndex around = list.parent[work.launch];
+    const bool in_op = around != kNoEvent && timeline.events.kind[around] == EventKind::op;
+    if (in_op && is_host_copy(work.category) && timeline.events.value[work.event] > kValueBytes)
+      builder.moving_ops.insert(around);
+  }
+  const EventColumns& events = timeline.events;
+  std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    const bool waits = kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i));
+    const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api_call(kind) ||
+                       kind == EventKind::python || (kind == EventKind::os_call && !waits);
+    if (!range || !wanted[events.track[i]]) continue;
+    builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
+    const bool transfers = builder.of_event(i) == HostCause::transfer;
+    if (transfers && (!is_api_call(kind) || builder.returns_early(i))) staging_.insert(i);
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
+  }
+  add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
+  add_staged_uploads(timeline, list);
+  std::sort(blocking_.begin(), blocking_.end(),
+            [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
+}
+
+/// They take the place of what no operator or call explains; ranges need not enclose them.
+void HostActivity::add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
+                                    const Coverage& gpu_busy) {
+  std::vector<std::vector<const HiddenWait*>> of_track(tracks_.size());
+  for (const HiddenWait& wait : waits) {
+    if (!wanted[wait.track]) continue;
+    of_track[wait.track].push_back(&wait);
+    if (wait.reads) hidden_reads_.insert(wait.event);
+    blocking_.push_back({wait.start, wait.end, gpu_busy.covered(wait.start, wait.end), wait.event, cause_of(wait)});
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    if (!of_track[t].empty()) put_over(tracks_[t], of_track[t]);
+  }
+}
+
+void HostActivity::add_staged_uploads(const Timeline& timeline, const WorkList& list) {
+  std::vector<std::vector<HiddenWait>> of_track(tracks_.size());
+  for (const StagedUpload& one : find_staged_uploads(timeline, list)) {
+    of_track[one.track].push_back({one.start, one.end, one.copy, one.track, true});
+    staging_.insert(one.copy);
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    std::vector<const HiddenWait*> pieces;
+    for (const HiddenWait& one : of_track[t]) pieces.push_back(&one);
+    if (!pieces.empty()) put_over(tracks_[t], pieces);
+  }
+}
+
+void HostActivity::put_over(Track& track, const std::vector<const HiddenWait*>& waits) {
+  Track under;
+  std::swap(under.time, track.time);
+  std::swap(under.cause, track.cause);
+  std::swap(under.event, track.event);
+  std::size_t next = 0;
+  const auto add = [&track](std::int64_t time, HostCause cause, EventIndex event) {
+    if (!track.time.empty() && track.time.back() == time) {
+      track.cause.back() = cause;
+      track.event.back() = event;
+      return;
+    }
+    track.time.push_back(time);
+    track.cause.push_back(cause);
+    track.event.push_back(event);
+  };
+  HostCause cause = HostCause::none;
+  EventIndex event = kNoEvent;
+  const auto take_until = [&](std::int64_t time) {
+    for (; next < under.time.size() && under.time[next] <= time; ++next) {
+      cause = under.cause[next];
+      event = under.event[next];
+      add(under.time[next], cause, event);
+    }
+  };
+  for (const HiddenWait* wait : waits) {
+    take_until(wait->start);
+    std::int64_t at = wait->start;
+    while (at < wait->end) {  // piece by piece of what lies under it
+      const std::int64_t until = next < under.time.size() ? std::min(wait->end, under.time[next]) : wait->end;
+      const bool unexplained = is_unrecorded(cause);
+      if (unexplained) add(at, cause_of(*wait), wait->event);
+      take_until(until);
+      if (unexplained && until == wait->end) add(until, cause, event);
+      at = until;
+    }
+  }
+  take_until(INT64_MAX);
+}
+
+void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,
+                            std::vector<HostSegment>& out) const {
+  if (to <= from) return;
+  const Track& own = tracks_[track];
+  auto i = static_cast<std::size_t>(std::upper_bound(own.time.begin(), own.time.end(), from) - own.time.begin());
+  while (from < to) {
+    const std::int64_t until = i < own.time.size() ? std::min(to, own.time[i]) : to;
+    const HostCause cause = i == 0 ? HostCause::none : own.cause[i - 1];
+    if (cause == HostCause::none && fallback != track) {
+      segments(fallback, fallback, from, until, out);
+    } else if (until > from) {
+      out.push_back({from, until, cause, i == 0 ? kNoEvent : own.event[i - 1], cost_within(own, from, until)});
+    }
+    from = until;
+    ++i;
+  }
+}
+
+std::int64_t HostActivity::cost_within(const Track& track, std::int64_t from, std::int64_t to) const {
+  const auto sum_before = [&track](std::int64_t time) {
+    const auto at = std::lower_bound(track.cost_time.begin(), track.cost_time.end(), time) - track.cost_time.begin();
+    return static_cast<std::size_t>(at) < track.cost_sum.size() ? track.cost_sum[static_cast<std::size_t>(at)]
+                                                                : track.cost;
+  };
+  return sum_before(to) - sum_before(from);
+}
+
+}  // namespace warpmark::analyze

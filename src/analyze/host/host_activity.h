@@ -1,0 +1,103 @@
+// What a host thread does at every instant, as far as it explains why the GPU waits: loading data, allocating, copying,
+// waiting for the GPU, updating parameters, dispatching work, or something that was not recorded.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "analyze/host/debug_modes.h"
+#include "analyze/recorded/intervals.h"
+#include "analyze/recorded/recording_cost.h"
+#include "analyze/recorded/work_list.h"
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+enum class HostCause : std::uint8_t {
+  none,  ///< nothing recorded on this thread
+  data_loading,
+  allocation,
+  transfer,
+  sync,
+  optimizer,
+  dispatch,
+  other,  ///< inside a range or Python function, but in no operator or call
+  /// what is there for the host to see a value, beside the wait for it: operators that read one, those that only pick
+  /// the next of many to be read, anomaly mode's checks and stacks. Who does not look needs none of it
+  reading,
+  count,
+};
+inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);
+
+struct HiddenWait;
+
+/// A call that may have waited for the GPU.
+struct BlockingCall {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t waited_ns = 0;  ///< of it, time in which the GPU was busy
+  EventIndex event = kNoEvent;
+  HostCause cause = HostCause::sync;
+};
+
+struct HostSegment {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  HostCause cause = HostCause::none;
+  EventIndex event = kNoEvent;    ///< innermost event that gives the cause
+  std::int64_t recording_ns = 0;  ///< estimated cost of recording the events that begin in it
+};
+
+class HostActivity {
+ public:
+  HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy);
+
+  /// The segments of [from, to) on `track`; where it has nothing recorded, those of `fallback`. Appends to `out`.
+  void segments(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::int64_t to,
+                std::vector<HostSegment>& out) const;
+  /// All blocking calls outside of data loading, ascending by end.
+  [[nodiscard]] const std::vector<BlockingCall>& blocking_calls() const { return blocking_; }
+  [[nodiscard]] const DebugModes& debug_modes() const { return modes_; }
+  /// The segment copies in the host's memory, for which it need not wait for the GPU.
+  [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
+  /// The segment is a wait that no call tells for what was copied to the host.
+  [[nodiscard]] bool awaits_read(const HostSegment& segment) const { return hidden_reads_.contains(segment.event); }
+
+ private:
+  struct Track {
+    std::vector<std::int64_t> time;  // cause[i] and event[i] hold from time[i] to time[i + 1]
+    std::vector<HostCause> cause;
+    std::vector<EventIndex> event;
+    std::vector<std::int64_t> cost_time;
+    std::vector<std::int64_t> cost_sum;  // of all events before
+    std::int64_t cost = 0;
+  };
+  struct Builder;
+  void add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
+                        const Coverage& gpu_busy);
+  static void put_over(Track& track, const std::vector<const HiddenWait*>& waits);
+  void add_staged_uploads(const Timeline& timeline, const WorkList& list);
+  [[nodiscard]] std::int64_t cost_within(const Track& track, std::int64_t from, std::int64_t to) const;
+
+  std::vector<Track> tracks_;
+  std::vector<BlockingCall> blocking_;
+  std::unordered_set<EventIndex> staging_;
+  std::unordered_set<EventIndex> hidden_reads_;
+  DebugModes modes_;
+};
+
+/// Host time in no operator or call.
+[[nodiscard]] constexpr bool is_unrecorded(HostCause cause) {
+  return cause == HostCause::none || cause == HostCause::other;
+}
+/// Host time of the glue between operators: dispatching, or nothing that was recorded.
+[[nodiscard]] constexpr bool is_dispatching(HostCause cause) {
+  return cause == HostCause::dispatch || is_unrecorded(cause);
+}
+/// Also in an optimizer's step.
+[[nodiscard]] constexpr bool is_dispatching_anything(HostCause cause) {
+  return is_dispatching(cause) || cause == HostCause::optimizer;
+}
+}  // namespace warpmark::analyze

@@ -1,0 +1,43 @@
+#include "analyze/host/loading.h"
+
+#include <algorithm>
+
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
+#include "analyze/recorded/order_statistics.h"
+
+namespace warpmark::analyze {
+
+double Loading::mean_ns() const {
+  double sum = 0;
+  for (const double one : waits_ns) sum += one;
+  return waits_ns.empty() ? 0 : sum / static_cast<double>(waits_ns.size());
+}
+
+double Loading::median_ns() const { return upper_median(waits_ns); }
+
+Loading find_loading(const Timeline& timeline, const WorkList& list) {
+  Loading loading;
+  const EventColumns& events = timeline.events;
+  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
+  double in_single = 0, in_multi = 0;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    if (kind != EventKind::annotation && kind != EventKind::op) continue;
+    const Loader loader = loaders[events.name[i]];
+    const EventIndex parent = list.parent[i];
+    const bool within = parent != kNoEvent && loaders[events.name[parent]] != Loader::none;
+    if (within && kind == EventKind::op && loader == Loader::none) loading.in_process = true;
+    if (within || loader == Loader::none) continue;
+    const auto length = static_cast<double>(events.duration[i]);
+    loading.waits_ns.push_back(length);
+    if (loader == Loader::single) in_single += length;
+    if (loader == Loader::multi) in_multi += length;
+  }
+  // A loader for validation may work otherwise: the one that is waited for longer tells.
+  loading.in_process = loading.in_process || in_single > in_multi;
+  loading.multiprocess = in_multi > in_single;
+  return loading;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,17 @@
+// What the names of collectives and of the types they send tell.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace warpmark::analyze {
+
+/// "allreduce", "_allgather_base", "ncclAllReduce" as nccl-tests name it; empty if it is none of theirs.
+[[nodiscard]] std::string standard_collective(std::string_view name);
+
+/// Of 16 bits or fewer.
+[[nodiscard]] bool is_narrow_type(std::string_view type);
+/// Bytes of an element as torch and NCCL name its type; 0 if unknown.
+[[nodiscard]] double element_bytes(std::string_view type);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,206 @@
+#include "analyze/names/kernel_category.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
+
+#include "base/text.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+/// XLA names a fusion after its kind and its root ("loop_add_fusion_3", "input_reduce_fusion", "gemm_fusion_dot_7"), or
+/// with a number alone, and what it need not fuse "wrapped_add" (xla/service/gpu/transforms/fusion_wrapper.cc).
+bool is_fusion(std::string_view name) {
+  if (name.starts_with("wrapped_") || name.starts_with("fusion_") || name == "fusion") return true;
+  return (name.starts_with("loop_") || name.starts_with("input_")) && holds_any(name, {"fusion"});
+}
+
+Category of_fusion(std::string_view name) {
+  if (holds_any(name, {"gather", "scatter"})) return Category::gather;
+  return holds_any(name, {"reduce", "argmax", "sort"}) && !holds_any(name, {"reduce_window", "reduce_precision"})
+             ? Category::reduction
+             : Category::elementwise;
+}
+
+/// CuPy names a kernel after its function: a ufunc by its name and the types of what it reads and writes
+/// ("cupy_multiply__float32_float_float32", cupy/_core/_kernel.pyx), reductions and others by the name alone
+/// ("cupy_sum"). Those of cupyx are stencils, sparse matrices and the like, but for its ufuncs.
+Category of_cupy(std::string_view name) {
+  if (holds_any(name, {"__"})) return Category::elementwise;
+  if (!name.starts_with("cupy_")) return Category::other;
+  name.remove_prefix(std::string_view("cupy_").size());
+  if (name.starts_with("nan")) name.remove_prefix(std::string_view("nan").size());
+  const auto begins = [name](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(words, [name](std::string_view word) { return name.starts_with(word); });
+  };
+  if (begins({"take", "scatter", "getitem", "put", "choose", "flatiter"})) return Category::gather;
+  return begins({"sum", "prod", "mean", "max", "min", "arg", "all", "any", "count", "var_core", "scan", "bsum",
+                 "inclusive_", "add_scan", "histogram", "weighted_histogram", "bincount", "cub_"})
+             ? Category::reduction
+             : Category::elementwise;
+}
+
+/// "conv", but not "convert" or "conversion", which change a type or a layout, nor "convergence" or a "convex" hull.
+bool names_convolution(std::string_view name) {
+  for (auto at = name.find("conv"); at != std::string_view::npos; at = name.find("conv", at + 1)) {
+    const std::string_view word = name.substr(at);
+    if (!word.starts_with("conver") && !word.starts_with("convex")) return true;
+  }
+  return false;
+}
+
+/// Categories that a name states; `other` if it states none. The order matters: specific before general.
+Category by_name(std::string_view name) {
+  if (is_fusion(name)) return of_fusion(name);
+  if (name.starts_with("cupy_") || name.starts_with("cupyx_")) return of_cupy(name);
+  if (holds_any(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather",
+                       "all_gather", "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
+    return Category::communication;
+  }
+  // The backward pass of FlashAttention and cuDNN sums dO * O first, and rounds dQ last.
+  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "dot_do_o", "convert_dq"}))
+    return Category::attention;
+  if (holds_any(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
+  if (holds_any(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
+  if (holds_any(name, {"splitkreduce", "cublas", "nvjet"})) return Category::gemm;
+  if (holds_any(name, {"reduce_kernel", "triton_red"})) return Category::reduction;
+  if (holds_any(name, {"batch_norm", "batchnorm", "layer_norm", "layernorm", "rms_norm", "rmsnorm", "groupnorm",
+                       "group_norm", "instance_norm", "::bn_", "bn_fw", "bn_bw", "gammabeta", "rowwisemoments",
+                       "ln_fwd", "ln_bwd", "weight_norm", "computefusedparams", "computeinternalgradients"})) {
+    return Category::normalization;
+  }
+  if (holds_any(name, {"softmax"})) return Category::softmax;
+  if (holds_any(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
+  if (holds_any(name,
+                {"fprop", "dgrad", "wgrad", "winograd", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"}) ||
+      names_convolution(name)) {
+    return Category::convolution;
+  }
+  if (holds_any(name,
+                {"gemm", "gemv", "gemvx", "cutlass", "xmma", "wgmma", "matmul", "dot_kernel", "_mm_", "triton_tem"})) {
+    return Category::gemm;
+  }
+  if (holds_any(name, {"embedding", "indexselect", "index_select", "gather", "scatter", "indexing_backward",
+                       "gpu_index_kernel", "index_elementwise", "indexfunc", "index_put", "index_copy", "index_add",
+                       "take_kernel"})) {
+    return Category::gather;
+  }
+  if (holds_any(name, {"elementwise", "pointwise",      "triton_poi",     "catarray", "copy_kernel",  "fill",
+                       "dropout",     "transpose",      "upsample",       "masked",   "where_kernel", "tril",
+                       "triu",        "distribution_",  "relu",           "gelu",     "silu",         "roll_cuda",
+                       "flip_kernel", "reflection_pad", "replication_pad"})) {
+    return Category::elementwise;
+  }
+  if (holds_any(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"})) {
+    return Category::elementwise;
+  }
+  if (holds_any(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax",
+                       "cumsum", "scan", "sort", "topk", "histogram"})) {
+    return Category::reduction;
+  }
+  return holds_any(name, {"convert"}) ? Category::elementwise : Category::other;
+}
+
+Category by_operator(std::string_view op) {
+  if (holds_any(op, {"attention", "flash"})) return Category::attention;
+  if (holds_any(op, {"adam", "_foreach_", "_fused_sgd"})) return Category::optimizer;
+  if (holds_any(op, {"conv"})) return Category::convolution;
+  if (holds_any(op, {"::mm", "::bmm", "addmm", "matmul", "linear", "baddbmm", "einsum"})) return Category::gemm;
+  if (holds_any(op, {"norm"})) return Category::normalization;
+  if (holds_any(op, {"softmax"})) return Category::softmax;
+  if (holds_any(op, {"embedding", "index", "gather", "scatter"})) return Category::gather;
+  if (holds_any(op, {"::sum", "::mean", "::max", "::min", "::amax", "loss"})) return Category::reduction;
+  if (holds_any(op, {"::add", "::mul", "::sub", "::div", "::copy_", "::cat", "relu", "gelu", "dropout", "::fill_"})) {
+    return Category::elementwise;
+  }
+  return Category::other;
+}
+
+}  // namespace
+
+const char* category_id(Category category) {
+  static constexpr std::array<const char*, static_cast<std::size_t>(Category::count)> kIds = {
+      "gemm",           "convolution",  "attention",      "normalization", "softmax", "elementwise",
+      "reduction",      "gather",       "optimizer",      "graph",         "other",   "communication",
+      "copy_to_device", "copy_to_host", "copy_on_device", "memset"};
+  return kIds[static_cast<std::size_t>(category)];
+}
+
+Category kernel_category(std::string_view name, std::string_view op) {
+  const Category stated = by_name(lower_case(name));
+  return stated == Category::other && !op.empty() ? by_operator(lower_case(op)) : stated;
+}
+
+bool lays_out_windows(std::string_view op) { return op == "aten::im2col"; }
+
+bool adds_up_windows(std::string_view op) { return op == "aten::col2im"; }
+
+MatrixMath matrix_math(std::string_view name, Category category) {
+  if (category != Category::gemm && category != Category::convolution) return MatrixMath::none;
+  const std::string text = lower_case(name);
+  if (holds_any(text, {"cusparse::csr", "cusparse::coo"}))
+    return MatrixMath::none;  // gathers rows, which no tensor core does
+  if (holds_any(text, {"dgemm", "d884", "f64f64", "double", "_dd_", "cd_"}) && !holds_any(text, {"bf16", "f16f16"})) {
+    return MatrixMath::simt_fp64;
+  }
+  if (holds_any(text, {"tf32", "s1688", "nvjet_sm90_sss", "nvjet_sm100_sss"}) &&
+      !holds_any(text, {"bf16", "_f16", "half"})) {
+    return MatrixMath::tensor_tf32;
+  }
+  if (holds_any(text, {"bf16",  "bfloat16", "f16f16", "_f16", "half",  "hmma",  "imma",  "h884",
+                       "h1688", "s16816",   "i16832", "e4m3", "e5m2",  "fp8",   "nvjet", "wgmma",
+                       "gmma",  "hgemm",    "int8",   "i8i8", "_fp16", "h16816"})) {
+    return MatrixMath::tensor_half;
+  }
+  if (holds_any(text, {"tensorop", "triton"}))
+    return MatrixMath::tensor_half;  // no better is told: never accuse by guess
+  if (holds_any(text, {"gemv"}) && holds_any(text, {"float"}) && !holds_any(text, {"complex", "float2"}))
+    return MatrixMath::vector_fp32;
+  // A depthwise convolution multiplies every channel by itself: no matrix product for tensor cores.
+  if (holds_any(text, {"splitkreduce", "im2col", "col2im", "gemv", "computeoffsets", "dot_kernel", "gen_conv",
+                       "depthwise"})) {
+    return MatrixMath::none;
+  }
+  if (holds_any(text, {"sgemm", "ffma", "simt", "float", "f32f32", "scudnn", "cf32", "s32", "fp32", "_ss_"})) {
+    return MatrixMath::simt_fp32;
+  }
+  return MatrixMath::none;
+}
+
+bool is_layout_conversion(std::string_view kernel_name) {
+  return contains_any(kernel_name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"});
+}
+
+bool is_xla_fusion(std::string_view kernel_name) { return is_fusion(kernel_name); }
+
+bool is_of_framework(std::string_view kernel_name) {
+  return is_fusion(kernel_name) || contains_any(kernel_name, {"at::native", "at6native", "triton_", "cupy_", "thrust",
+                                                              "cub::", "tensorflow", "paddle"});
+}
+
+bool is_in_doubles(std::string_view kernel_name) {
+  if (kernel_name.starts_with("cupy")) return holds_any(kernel_name, {"float64", "complex128"});
+  if (!holds_any(kernel_name, {"double"}) || is_of_framework(kernel_name)) return false;
+  return holds_any(kernel_name, {"<double", ", double>", "double*", "double const*", "double2*", "double2 const*",
+                                 "double3*", "double3 const*", "double4*", "double4 const*"}) &&
+         !holds_any(kernel_name, {"float", "half", "bfloat"});
+}
+
+double elements_a_thread(std::string_view kernel) {
+  for (const std::string_view words : {"vectorized_elementwise_kernel<", "::elementwise_kernel<128, "}) {
+    const std::size_t at = kernel.find(words);
+    const std::size_t digit = at == std::string_view::npos ? at : at + words.size();
+    if (digit < kernel.size() && is_digit(kernel[digit])) return kernel[digit] - '0';
+  }
+  return contains_any(kernel, {"unrolled_elementwise_kernel"}) ? 4 : 1;
+}
+
+bool is_multi_tensor(std::string_view kernel_name) {
+  return contains_any(kernel_name,
+                      {"multi_tensor", "multitensor", "fusedoptimizer", "fusedadam", "fused_adam", "foreach"});
+}
+
+}  // namespace warpmark::analyze

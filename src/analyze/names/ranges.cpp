@@ -1,0 +1,61 @@
+#include "analyze/names/ranges.h"
+
+#include "analyze/names/words.h"
+
+namespace warpmark::analyze {
+
+bool names_data_loading(std::string_view range) {
+  return contains_any(range, {"dataloader", "data_loader", "data loader", "data_loading", "data loading", "dataloading",
+                              "load_data", "load_batch", "next_batch", "get_batch", "fetch_batch", "batch_fetch",
+                              "input_pipeline", "data_fetch", "fetch_data", "loader.__next__", "data_time"});
+}
+
+bool names_optimizer_step(std::string_view range) {
+  return contains_any(range, {"optimizer.step", "optimizer_step", "optimizer step", "optim.step", "optim_step",
+                              "opt.step", "_fused_adam", "_fused_sgd", "_foreach_addcdiv", "_foreach_lerp"}) &&
+         !contains_any(range, {"zero_grad"});
+}
+
+Loader loader_of(std::string_view range) {
+  if (!names_data_loading(range)) return Loader::none;
+  if (contains_any(range, {"_singleprocessdataloaderiter"})) return Loader::single;
+  return contains_any(range, {"_multiprocessingdataloaderiter"}) ? Loader::multi : Loader::some;
+}
+
+std::string optimizer_class(const NameTable& names) {
+  constexpr std::string_view kBefore = "Optimizer.step#";
+  for (NameId i = 0; i < names.size(); ++i) {
+    std::string_view name = names.at(i);
+    if (!name.starts_with(kBefore)) continue;
+    name.remove_prefix(kBefore.size());
+    return std::string(name.substr(0, name.find('.')));
+  }
+  return "";
+}
+
+bool names_profiler_step(std::string_view range) { return contains_any(range, {"profilerstep"}); }
+
+bool names_backward_pass(std::string_view range) { return contains_any(range, {"backward"}); }
+
+bool names_sharding(std::string_view range) {
+  return range.starts_with("FSDP::") || range.starts_with("FullyShardedDataParallel") ||
+         range.starts_with("RegisterPostBackwardFunction");
+}
+
+bool names_synchronized_norm(std::string_view range) { return holds_any(range, {"SyncBatchNorm"}); }
+
+bool names_profiled_step(std::string_view range) { return range.starts_with("ProfilerStep#"); }
+
+bool waits_for_array(std::string_view range) {
+  return contains_any(range, {"np.asarray(jax.array)", "blockhostuntilready", "block_until_ready"});
+}
+
+bool stages_upload(std::string_view range) { return contains_any(range, {"h2d dispatch"}); }
+
+bool names_xla_execution(std::string_view range) { return range.starts_with("XlaModule:"); }
+
+bool is_host_collective(std::string_view range) {
+  return (range.starts_with("gloo:") || range.starts_with("mpi:")) && !range.ends_with(":barrier");
+}
+
+}  // namespace warpmark::analyze

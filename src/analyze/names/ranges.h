@@ -1,0 +1,41 @@
+// What the names of ranges tell, which users and frameworks give to the same things.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+[[nodiscard]] bool names_data_loading(std::string_view range);
+[[nodiscard]] bool names_optimizer_step(std::string_view range);
+/// What a range's name tells of who loads: nothing, somebody, or one of PyTorch's two kinds.
+enum class Loader : std::uint8_t { none, some, single, multi };
+[[nodiscard]] Loader loader_of(std::string_view range);
+/// "RMSprop", from the range that PyTorch records around an update; empty if it did not.
+[[nodiscard]] std::string optimizer_class(const NameTable& names);
+/// Of PyTorch's profiler: of one step ("ProfilerStep#12"), or of all (without the number).
+[[nodiscard]] bool names_profiled_step(std::string_view range);
+[[nodiscard]] bool names_profiler_step(std::string_view range);
+[[nodiscard]] bool names_backward_pass(std::string_view range);
+/// As PyTorch's FSDP records them: gathering parameters and scattering gradients of sharded modules.
+[[nodiscard]] bool names_sharding(std::string_view range);
+/// A normalisation that all ranks do together, as PyTorch names it.
+[[nodiscard]] bool names_synchronized_norm(std::string_view range);
+
+/// Ranges of JAX that end once a value is there, which the GPU still works on: reading an array, block_until_ready().
+[[nodiscard]] bool waits_for_array(std::string_view range);
+/// XLA's ranges in which a thread of its own copies what the program gave into pinned memory.
+[[nodiscard]] bool stages_upload(std::string_view range);
+/// The execution of an XLA program.
+[[nodiscard]] bool names_xla_execution(std::string_view range);
+
+/// The range that PyTorch records of a forward pass of DistributedDataParallel.
+inline constexpr const char* kDdpForward = "DistributedDataParallel.forward";
+/// As torch.distributed names the ranges of its backends on the host, Gloo and MPI: sums between two copies, no
+/// barriers.
+[[nodiscard]] bool is_host_collective(std::string_view range);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,54 @@
+// Words in a text, and what the names of a timeline tell: names are few and events many, so each is looked at once.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "model/timeline.h"
+
+namespace warpmark::analyze {
+
+/// ASCII letters in lower case.
+[[nodiscard]] std::string lower_case(std::string_view text);
+/// True if `text` holds one of the tokens.
+[[nodiscard]] bool holds_any(std::string_view text, std::initializer_list<std::string_view> tokens);
+/// True if `text` holds one of the tokens, ignoring ASCII case. Tokens are lower case.
+[[nodiscard]] bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens);
+
+/// What `tell(name)` says of each name, by NameId.
+template <typename Tell>
+[[nodiscard]] auto told_by_names(const NameTable& names, Tell tell) {
+  std::vector<std::invoke_result_t<Tell, std::string_view>> told;
+  told.reserve(names.size());
+  for (NameId i = 0; i < names.size(); ++i) told.push_back(tell(names.at(i)));
+  return told;
+}
+
+/// The names of which `wanted(name)` holds.
+class NameSet {
+ public:
+  template <typename Wanted>
+  NameSet(const NameTable& names, Wanted wanted)
+      : contains_(told_by_names(names, wanted)), any_(std::ranges::find(contains_, true) != contains_.end()) {}
+  [[nodiscard]] bool contains(NameId name) const { return contains_[name]; }
+  [[nodiscard]] bool any() const { return any_; }
+
+ private:
+  std::vector<bool> contains_;
+  bool any_;
+};
+
+/// Whether `wanted(name)` holds of any name.
+template <typename Wanted>
+[[nodiscard]] bool any_name(const NameTable& names, Wanted wanted) {
+  for (NameId i = 0; i < names.size(); ++i) {
+    if (wanted(names.at(i))) return true;
+  }
+  return false;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,150 @@
+// Recordings of ranks begin at different collectives, and sequence numbers are rare: the shift between two lists of
+// collectives is the one under which the differences of their ends scatter least.
+#include "analyze/recorded/ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "analyze/recorded/order_statistics.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+// A rank may be a step ahead of another one: some programs have hundreds of collectives a step.
+constexpr int kMostShift = 2048;
+constexpr std::int64_t kProbes = 512;
+constexpr std::int64_t kLeastMatches = 3;
+constexpr std::int64_t kNoiseNs = 5'000;        // by which one collective's ends on two GPUs differ, ...
+constexpr std::int64_t kMostNoiseNs = 20'000;   // ... at most: some kinds of collectives by more than others
+constexpr std::int64_t kOneClockNs = 100'000;   // clocks that differ by less are one: ranks of a host
+constexpr std::int64_t kMostApartNs = 200'000;  // a message is sent some time before it is received, if it is small
+
+struct Shift {
+  bool found = false;
+  int by = 0;
+  std::int64_t offset = 0;
+  std::int64_t spread = std::numeric_limits<std::int64_t>::max();
+};
+
+/// other[i + by] is the same collective as first[i].
+Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
+  Shift best;
+  const std::int64_t least = std::max(kLeastMatches, std::min(std::ssize(first), std::ssize(other)) / 2);
+  const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kProbes);
+  std::vector<std::int64_t> differences;
+  std::int64_t least_spread = std::numeric_limits<std::int64_t>::max() / 2;
+  for (int n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
+    const int by = n % 2 == 1 ? n / 2 + 1 : -n / 2;
+    differences.clear();
+    const std::int64_t common = std::min(std::ssize(first), std::ssize(other) - by) - std::max<std::int64_t>(0, -by);
+    if (common < least) continue;
+    for (std::int64_t i = 0; i < std::ssize(first); i += stride) {
+      const std::int64_t at = i + by;
+      if (at < 0 || at >= std::ssize(other)) continue;
+      differences.push_back(first[static_cast<std::size_t>(i)] - other[static_cast<std::size_t>(at)]);
+    }
+    if (std::ssize(differences) < kLeastMatches) continue;
+    const std::int64_t offset = upper_median(differences);
+    for (std::int64_t& one : differences) one = std::abs(one - offset);
+    const std::int64_t spread = upper_median(differences);
+    // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
+    const bool closer =
+        best.found && spread <= least_spread + least_spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
+    least_spread = std::min(least_spread, spread);
+    const auto on_one_clock = [](std::int64_t apart, std::int64_t scatter) {
+      return std::abs(apart) < kOneClockNs && scatter <= kMostNoiseNs;
+    };
+    const bool settled = best.found && on_one_clock(best.offset, best.spread);
+    const bool better =
+        !best.found || (!settled && (spread * 5 + kNoiseNs < best.spread * 4 || on_one_clock(offset, spread)));
+    if (better || closer) best = {true, by, offset, spread};
+  }
+  return best;
+}
+
+/// Communication of one rank, ascending by end.
+struct OwnCollectives {
+  std::vector<std::size_t> works;  // indices into its list
+  std::vector<std::int64_t> ends;  // on its own clock, since the first rank's origin
+};
+
+OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
+  OwnCollectives all;
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    if (list.works[i].category == Category::communication) all.works.push_back(i);
+  }
+  std::sort(all.works.begin(), all.works.end(),
+            [&list](std::size_t a, std::size_t b) { return list.works[a].end < list.works[b].end; });
+  for (const std::size_t i : all.works) all.ends.push_back(list.works[i].end + origin_ns);
+  return all;
+}
+
+/// The ranks of one program against the first of them.
+void align(const ProfileSession& session, const std::vector<WorkList>& lists, const std::vector<std::size_t>& members,
+           std::int32_t& count, std::vector<RankAlignment>& result) {
+  if (members.size() < 2) return;
+  const std::size_t first = members[0];
+  const auto origin_of = [&](std::size_t r) { return session.ranks[r].origin_ns - session.ranks[first].origin_ns; };
+  std::vector<OwnCollectives> own(lists.size());
+  std::vector<Shift> shifts(lists.size());
+  for (const std::size_t r : members) {
+    own[r] = own_collectives(lists[r], origin_of(r));
+    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(own[first].ends, own[r].ends);
+    result[r].aligned = shifts[r].found;
+    result[r].clock_offset_ns = shifts[r].offset;
+    result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;
+    result[r].wait_until.assign(lists[r].works.size(), 0);
+    result[r].late_rank.assign(lists[r].works.size(), 0);
+    result[r].rendezvous.assign(lists[r].works.size(), -1);
+  }
+  for (std::size_t i = 0; i < own[first].ends.size(); ++i) {
+    std::int64_t last_start = std::numeric_limits<std::int64_t>::min();  // on the first rank's timeline
+    std::int64_t most_apart = 0;
+    std::size_t last = 0;
+    bool everywhere = true;
+    for (const std::size_t r : members) {
+      if (!shifts[r].found) continue;
+      const std::int64_t at = static_cast<std::int64_t>(i) + shifts[r].by;
+      everywhere = at >= 0 && at < std::ssize(own[r].ends);
+      if (!everywhere) break;
+      const GpuWork& work = lists[r].works[own[r].works[static_cast<std::size_t>(at)]];
+      const std::int64_t shift = origin_of(r) + shifts[r].offset;
+      if (work.start + shift > last_start) last_start = work.start + shift, last = r;
+      most_apart = std::max(most_apart, std::abs(work.end + origin_of(r) + shifts[r].offset - own[first].ends[i]));
+    }
+    if (!everywhere) continue;
+    const std::int32_t rendezvous = most_apart <= kMostApartNs ? count++ : -1;
+    for (const std::size_t r : members) {
+      if (!shifts[r].found) continue;
+      const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by);
+      const std::size_t index = own[r].works[at];
+      const GpuWork& work = lists[r].works[index];
+      const std::int64_t shift = origin_of(r) + shifts[r].offset;
+      result[r].matched += 1;
+      result[r].rendezvous[index] = rendezvous;
+      if (last_start - shift <= work.start) continue;
+      result[r].wait_until[index] = std::min(work.end, last_start - shift);
+      result[r].late_rank[index] = static_cast<std::uint32_t>(last);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
+                                       const std::vector<std::size_t>& programs) {
+  std::vector<RankAlignment> result(lists.size());
+  std::int32_t count = 0;
+  for (std::size_t program = 0; program < program_count(programs); ++program) {
+    std::vector<std::size_t> members;
+    for (std::size_t r = 0; r < lists.size(); ++r) {
+      if (programs[r] == program) members.push_back(r);
+    }
+    align(session, lists, members, count, result);
+  }
+  return result;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,338 @@
+// Method: one pass over the events in time order keeps a stack a host thread (as HTA's and Perfetto's importers do),
+// which gives every host event its parent. Correlations are joined by sorting, not hashing: they are dense in practice.
+#include "analyze/recorded/work_list.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyze/names/api_calls.h"
+#include "analyze/names/kernel_names.h"
+#include "analyze/names/ranges.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+bool is_host_range(EventKind kind) {
+  return is_api_call(kind) || kind == EventKind::op || kind == EventKind::annotation || kind == EventKind::python ||
+         kind == EventKind::os_call;
+}
+
+std::vector<EventIndex> parents_of(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  std::vector<EventIndex> parent(events.size(), kNoEvent);
+  std::vector<std::vector<EventIndex>> stacks(timeline.tracks.size());
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_host_range(events.kind[i])) continue;
+    std::vector<EventIndex>& stack = stacks[events.track[i]];
+    while (!stack.empty() && events.end(stack.back()) <= events.start[i]) stack.pop_back();
+    if (!stack.empty()) parent[i] = stack.back();
+    if (events.duration[i] > 0) stack.push_back(i);
+  }
+  return parent;
+}
+
+struct Key {
+  std::uint32_t id = 0;
+  EventIndex event = kNoEvent;
+};
+
+/// (id, event) sorted by id, then by event: the first of an id is the earliest.
+template <typename Wanted>
+std::vector<Key> sorted_keys(const EventColumns& events, const EventColumn<std::uint32_t>& ids, Wanted wanted) {
+  std::vector<Key> keys;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (ids[i] != 0 && wanted(events.kind[i])) keys.push_back({ids[i], i});
+  }
+  const auto order = [](const Key& a, const Key& b) { return a.id != b.id ? a.id < b.id : a.event < b.event; };
+  if (!std::is_sorted(keys.begin(), keys.end(), order)) std::sort(keys.begin(), keys.end(), order);
+  return keys;
+}
+
+EventIndex first_with(const std::vector<Key>& keys, std::uint32_t id) {
+  if (id == 0) return kNoEvent;
+  const auto found = std::partition_point(keys.begin(), keys.end(), [id](const Key& key) { return key.id < id; });
+  return found != keys.end() && found->id == id ? found->event : kNoEvent;
+}
+
+Category copy_category(std::uint32_t detail) {
+  switch (copy_kind(detail)) {
+    case CopyKind::host_to_device: return Category::copy_to_device;
+    case CopyKind::device_to_host: return Category::copy_to_host;
+    default: return Category::copy_on_device;
+  }
+}
+
+/// Names are few and events many: what a name tells is found out once.
+class NameFacts {
+ public:
+  explicit NameFacts(const Timeline& timeline) : timeline_(timeline), facts_(timeline.names.size()) {}
+  struct Fact {
+    bool known = false;
+    bool optimizer = false;
+    Category category = Category::other;
+    MatrixMath math = MatrixMath::none;
+  };
+  const Fact& of(NameId name) {
+    Fact& fact = facts_[name];
+    if (!fact.known) {
+      const std::string_view text = timeline_.names.at(name);
+      fact.known = true;
+      fact.category = kernel_category(text, "");
+      fact.math = matrix_math(text, fact.category);
+      fact.optimizer = names_optimizer_step(text);
+    }
+    return fact;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::vector<Fact> facts_;
+};
+
+/// What stands around each host event, itself included. Found from parents to children, so that deep nesting costs no
+/// more than flat events do.
+struct Surroundings {
+  std::vector<EventIndex> op;   ///< innermost operator; kNoEvent if none
+  std::vector<bool> optimizer;  ///< within an optimizer's step
+};
+
+Surroundings surroundings_of(const Timeline& timeline, const std::vector<EventIndex>& parent, NameFacts& facts) {
+  const EventColumns& events = timeline.events;
+  Surroundings around{std::vector<EventIndex>(events.size(), kNoEvent), std::vector<bool>(events.size(), false)};
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    const bool is_range = kind == EventKind::annotation || kind == EventKind::op;
+    const bool has_parent = parent[i] != kNoEvent;
+    around.op[i] = kind == EventKind::op ? i : has_parent ? around.op[parent[i]] : kNoEvent;
+    around.optimizer[i] =
+        (has_parent && around.optimizer[parent[i]]) || (is_range && facts.of(events.name[i]).optimizer);
+  }
+  return around;
+}
+
+void classify(const Timeline& timeline, const Surroundings& around, NameFacts& facts, GpuWork& work) {
+  const EventColumns& events = timeline.events;
+  const EventKind kind = events.kind[work.event];
+  if (kind == EventKind::memset) {
+    work.category = Category::memset;
+  } else if (kind == EventKind::memcpy) {
+    work.category = copy_category(events.detail[work.event]);
+  } else if (kind == EventKind::graph) {
+    work.category = Category::graph;
+  } else {
+    const NameFacts::Fact& fact = facts.of(events.name[work.event]);
+    work.category = fact.category;
+    work.math = fact.math;
+    if (fact.category == Category::other && work.op != kNoEvent) {
+      work.category = kernel_category("", timeline.name_of(work.op));
+      work.math = matrix_math(timeline.name_of(work.event), work.category);
+    }
+    if (fact.category == Category::convolution && work.op != kNoEvent &&
+        (lays_out_windows(timeline.name_of(work.op)) || adds_up_windows(timeline.name_of(work.op))))
+      work.category = Category::elementwise;
+  }
+  const EventIndex at = work.launch != kNoEvent ? work.launch : work.op;
+  work.in_optimizer = at != kNoEvent && around.optimizer[at];
+  if (work.in_optimizer && is_compute(work.category)) work.category = Category::optimizer;
+}
+
+std::uint32_t busiest_stream(const std::vector<GpuWork>& works) {
+  std::map<std::uint32_t, std::int64_t> busy;
+  for (const GpuWork& work : works) {
+    if (is_compute(work.category)) busy[work.track] += work.end - work.start;
+  }
+  std::uint32_t best = works.empty() ? 0 : works.front().track;
+  std::int64_t most = -1;
+  for (const auto& [track, time] : busy) {
+    if (time > most) most = time, best = track;
+  }
+  return best;
+}
+
+/// Of copies to the host that are launched together, before the one before has ended or by several threads of a
+/// runtime, and with no computation between, none is there for its own value.
+void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
+  const EventColumns& events = timeline.events;
+  std::vector<std::pair<std::int64_t, std::size_t>> launched;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const GpuWork& work = works[i];
+    const std::int64_t at = work.launch != kNoEvent ? events.start[work.launch] : work.start;
+    if (work.category == Category::copy_to_host || is_compute(work.category)) launched.emplace_back(at, i);
+  }
+  std::sort(launched.begin(), launched.end());
+  std::vector<std::size_t> together;
+  std::int64_t bytes = 0;
+  const auto close = [&] {
+    for (const std::size_t i : together) works[i].downloads = bytes > kValueBytes;
+    together.clear();
+    bytes = 0;
+  };
+  for (const auto& [at, i] : launched) {
+    const GpuWork& work = works[i];
+    if (work.category != Category::copy_to_host) {
+      close();
+      continue;
+    }
+    if (!together.empty()) {
+      const GpuWork& before = works[together.back()];
+      const bool known = work.launch != kNoEvent && before.launch != kNoEvent;
+      const bool after = !known || (at >= before.end && events.track[work.launch] == events.track[before.launch]);
+      if (after && bytes <= kValueBytes) close();  // a value read behind what was moved goes with it
+    }
+    together.push_back(i);
+    bytes += events.value[work.event];
+  }
+  close();
+}
+
+/// A batch is often made before the first launches of a step (zeroed gradients, draws on the GPU), and uploaded after
+/// them. A graph is one launch.
+void mark_leading_to_upload(const Timeline& timeline, std::vector<GpuWork>& works) {
+  constexpr int kMostLaunches = 8;
+  constexpr std::int64_t kMostBetweenNs = 1'000'000;
+  const EventColumns& events = timeline.events;
+  std::map<std::uint32_t, std::vector<std::size_t>> launched;  // by thread
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].launch != kNoEvent) launched[events.track[works[i].launch]].push_back(i);
+  }
+  const auto time = [&](std::size_t i) { return events.start[works[i].launch]; };
+  for (auto& [thread, order] : launched) {
+    std::ranges::stable_sort(order, {}, time);
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const GpuWork& upload = works[order[at]];
+      if (!uploads(timeline, upload) || events.value[upload.event] < kBatchBytes) continue;
+      EventIndex launch = upload.launch;
+      int launches = 0;
+      for (std::size_t back = at; back-- > 0;) {
+        GpuWork& before = works[order[back]];
+        launches += before.launch != launch;
+        launch = before.launch;
+        const bool far = launches > kMostLaunches || time(order[at]) - time(order[back]) > kMostBetweenNs;
+        if (far || is_host_copy(before.category) || launch == upload.launch) break;
+        before.leads_to_upload = true;
+      }
+    }
+  }
+}
+
+/// XLA's own products ("gemm_fusion_dot_7") tell no type: they compute in that of nearly all products of the program
+/// that do, as one setting (jax_default_matmul_precision) or the weights' type decides for all.
+void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) {
+  constexpr double kNearlyAll = 0.9;
+  std::map<MatrixMath, double> typed;
+  double all = 0, untyped = 0;
+  std::vector<std::size_t> fused;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].category != Category::gemm) continue;
+    if (is_xla_product(timeline.name_of(works[i].event))) {
+      if (works[i].math == MatrixMath::none) fused.push_back(i);
+      untyped += static_cast<double>(works[i].end - works[i].start);
+    } else if (works[i].math != MatrixMath::none) {
+      const auto length = static_cast<double>(works[i].end - works[i].start);
+      typed[works[i].math] += length;
+      all += length;
+    }
+  }
+  for (const auto& [math, length] : typed) {
+    // A small product (a loss, a router) tells nothing of the others.
+    if (length < kNearlyAll * all || all < untyped / 2 || math == MatrixMath::simt_fp64) continue;
+    for (const std::size_t i : fused) works[i].math = math;
+  }
+}
+
+/// Gradients that a hook of the optimizer averages one by one: the few works between two of its collectives are part of
+/// the exchange, unless they update many parameters at once or multiply matrices.
+void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
+  const EventColumns& events = timeline.events;
+  std::vector<std::size_t> launched;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (works[i].launch != kNoEvent) launched.push_back(i);
+  }
+  std::ranges::stable_sort(launched, {}, [&](std::size_t i) { return events.start[works[i].launch]; });
+  const auto is_collective = [&](std::size_t i) { return works[i].category == Category::communication; };
+  const auto in_optimizer = [&](std::size_t i) { return works[i].in_optimizer; };
+  const auto computes = [&](std::size_t i) {
+    if (works[i].category != Category::optimizer) return false;
+    const Category category = facts.of(events.name[works[i].event]).category;
+    return category == Category::gemm || category == Category::convolution || category == Category::attention ||
+           is_multi_tensor(timeline.name_of(works[i].event));
+  };
+  for (const std::size_t i : launched) works[i].exchanges = is_collective(i);
+  for (auto at = launched.begin(); at != launched.end();) {
+    const auto begin = std::find_if(at, launched.end(), in_optimizer);
+    at = std::find_if_not(begin, launched.end(), in_optimizer);
+    for (auto first = std::find_if(begin, at, is_collective); first != at;) {
+      const auto next = std::find_if(first + 1, at, is_collective);
+      const bool few = next != at && next - first <= kWorksOfAnExchange + 1 && std::none_of(first + 1, next, computes);
+      for (auto one = first; few && one <= next; ++one) {
+        GpuWork& work = works[*one];
+        work.in_optimizer = false;
+        work.exchanges = true;
+        if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
+      }
+      first = next;
+    }
+  }
+}
+
+}  // namespace
+
+bool uploads(const Timeline& timeline, const GpuWork& work) {
+  const std::int64_t bytes = timeline.events.value[work.event];
+  return work.category == Category::copy_to_device && (bytes <= 0 || bytes > kOneNumberBytes);
+}
+
+WorkList list_work(const Timeline& timeline) {
+  const EventColumns& events = timeline.events;
+  WorkList list;
+  list.parent = parents_of(timeline);
+  const auto api = sorted_keys(events, events.correlation, is_api_call);
+  const auto ops = sorted_keys(events, events.link, [](EventKind kind) { return kind == EventKind::op; });
+  NameFacts facts(timeline);
+  const Surroundings around = surroundings_of(timeline, list.parent, facts);
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_gpu_work(events.kind[i])) continue;
+    GpuWork work;
+    work.event = i;
+    work.start = events.start[i];
+    work.end = events.end(i);
+    work.track = events.track[i];
+    work.launch = first_with(api, events.correlation[i]);
+    if (work.launch != kNoEvent) work.op = around.op[work.launch];
+    if (work.op == kNoEvent) work.op = first_with(ops, events.link[i]);
+    classify(timeline, around, facts, work);
+    list.with_launch += work.launch != kNoEvent;
+    list.with_op += work.op != kNoEvent;
+    list.works.push_back(work);
+  }
+  mark_downloads(timeline, list.works);
+  mark_leading_to_upload(timeline, list.works);
+  type_fused_products(timeline, list.works);
+  give_back_exchange(timeline, facts, list.works);
+  list.main_stream = busiest_stream(list.works);
+  return list;
+}
+
+double threads_of(const Timeline& timeline, const GpuWork& work) {
+  if (timeline.events.kind[work.event] != EventKind::kernel) return 0;
+  const LaunchShape& shape = timeline.launch_shapes[timeline.events.detail[work.event]];
+  double threads = 1;
+  for (int i = 0; i < 3; ++i) threads *= static_cast<double>(shape.grid[i]) * shape.block[i];
+  return threads;
+}
+
+std::vector<std::size_t> works_of_main_stream(const WorkList& list) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    if (list.works[i].track == list.main_stream) order.push_back(i);
+  }
+  return order;
+}
+
+bool has_backward_pass(const Timeline& timeline, const WorkList& list) {
+  if (std::ranges::any_of(list.works, &GpuWork::in_optimizer)) return true;
+  return any_name(timeline.names, names_backward_pass);
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,136 @@
+// Modes for finding faults and ways of reading values that a recording shows by what the host waits for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/host/debug_modes.h"
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::find;
+using testing_support::kTensorGemm;
+using testing_support::of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+void expect_first(const Analysis& analysis, const char* rule, double gain) {
+  ASSERT_FALSE(analysis.findings.empty());
+  const Finding& first = analysis.findings.front();
+  EXPECT_EQ(first.rule, rule);
+  EXPECT_LE(first.gain.low, gain);
+  EXPECT_GE(first.gain.high, gain);
+}
+
+DebugModes modes_of(const Timeline& timeline) { return find_debug_modes(timeline, list_work(timeline)); }
+
+Timeline program_of_launches(bool blocking, std::int64_t dispatch_ns, std::int64_t kernel_ns) {
+  return stepped(6, [=](TimelineScene& scene) {
+    scene.launches_block = blocking;
+    scene.dispatch_ns = dispatch_ns;
+    for (int i = 0; i < 100; ++i) scene.launch(kTensorGemm, kernel_ns);
+  });
+}
+
+TEST(DebugModes, synchronous_launches_keep_host_and_gpu_from_overlapping) {
+  const Analysis analysis = of(program_of_launches(true, 8'000, 20'000));
+  expect_first(analysis, "cpu_gpu_sync", (4.0 + 20 + 4 + 6) / 20);  // the GPU's pace without
+  EXPECT_GT(analysis.findings.front().severity, 0.7);
+  EXPECT_THAT(analysis.findings.front().title, HasSubstr("launch"));
+  EXPECT_EQ(analysis.findings.front().recommendations.front().kind, AdviceKind::environment);
+  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, HasSubstr("CUDA_LAUNCH_BLOCKING"));
+}
+
+TEST(DebugModes, without_synchronous_launches_the_host_sets_the_pace_if_it_is_slower) {
+  const Analysis analysis = of(program_of_launches(true, 24'000, 20'000));
+  const Finding* waits = find(analysis, "cpu_gpu_sync");
+  ASSERT_NE(waits, nullptr);
+  const double gain = (4.0 + 20 + 4 + 22) / 24;
+  EXPECT_LE(waits->gain.low, gain);
+  EXPECT_GE(waits->gain.high, gain);
+}
+
+TEST(DebugModes, launches_that_return_at_once_are_not_blamed) {
+  EXPECT_TRUE(modes_of(program_of_launches(true, 8'000, 20'000)).launches_block);
+  EXPECT_FALSE(modes_of(program_of_launches(false, 8'000, 2'000)).launches_block);
+  const Analysis analysis = of(program_of_launches(false, 8'000, 20'000));
+  EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
+}
+
+TEST(DebugModes, clocks_that_disagree_tell_nothing_of_launches) {
+  Timeline timeline = program_of_launches(false, 8'000, 2'000);
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    if (timeline.events.kind[i] == EventKind::kernel) timeline.events.start[i] -= 20'000;
+  }
+  EXPECT_FALSE(modes_of(timeline).launches_block);
+}
+
+/// 20 operators forward, which save a stack of `stack_ns`, and 20 functions backward; the first `checked` look for NaN.
+Timeline checked_training(std::int64_t stack_ns, int checked) {
+  return stepped(6, [=](TimelineScene& scene) {
+    for (int i = 0; i < 20; ++i) {
+      scene.within("aten::linear", EventKind::op, [&] {
+        scene.idle_host(stack_ns);
+        scene.launch(kTensorGemm, 20'000);
+      });
+    }
+    for (int i = 0; i < 20; ++i) {
+      scene.within("autograd::engine::evaluate_function: AddmmBackward0", EventKind::op, [&] {
+        scene.within("aten::mm", EventKind::op, [&] {
+          scene.idle_host(3'000);
+          scene.launch(kTensorGemm, 20'000);
+        });
+        if (i >= checked) return;
+        scene.within("aten::isnan", EventKind::op, [&] { scene.launch("CompareEqFunctor", 2'000); });
+        scene.within("aten::_is_any_true", EventKind::op, [&] { scene.launch("reduce_kernel", 2'000); });
+        scene.within("aten::item", EventKind::op, [&] {
+          scene.copy(CopyKind::device_to_host, HostMemory::pinned, 1, 1'000, false);
+          scene.synchronize();
+        });
+      });
+    }
+  });
+}
+
+TEST(DebugModes, anomaly_mode_is_told_from_a_check_after_every_function) {
+  EXPECT_TRUE(modes_of(checked_training(200'000, 20)).anomaly_mode);
+  EXPECT_EQ(modes_of(checked_training(200'000, 20)).stacks.size(), 6U * 20);
+  EXPECT_FALSE(modes_of(checked_training(200'000, 1)).anomaly_mode);  // a hook on one layer
+  EXPECT_TRUE(modes_of(checked_training(200'000, 1)).checks.empty());
+  EXPECT_FALSE(modes_of(checked_training(200'000, 0)).anomaly_mode);
+}
+
+TEST(DebugModes, anomaly_mode_takes_its_checks_and_its_stacks) {
+  const Timeline with = checked_training(200'000, 20);
+  const double step = static_cast<double>(with.events.duration[0]);  // the first annotation
+  const Analysis analysis = of(checked_training(200'000, 20));
+  expect_first(analysis, "cpu_gpu_sync", step / (40 * 20'000));
+  EXPECT_THAT(analysis.findings.front().title, HasSubstr("Anomaly mode"));
+  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, HasSubstr("set_detect_anomaly(False)"));
+}
+
+TEST(DebugModes, values_read_one_by_one_need_no_picking_if_read_at_once) {
+  const auto reading = [](bool one_by_one) {
+    return of(stepped(6, [one_by_one](TimelineScene& scene) {
+      for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
+      for (int i = 0; i < 200; ++i) {
+        if (!one_by_one) scene.launch(kTensorGemm, 2'000);
+        scene.within("aten::select", EventKind::op, [&] { scene.idle_host(10'000); });
+        scene.within("aten::item", EventKind::op, [&] {
+          scene.copy(CopyKind::device_to_host, HostMemory::pageable, 8, 1'000, false);
+          scene.synchronize();
+        });
+      }
+    }));
+  };
+  expect_first(reading(true), "cpu_gpu_sync", (1000.0 + 200 * 20) / 1000);
+  // with work between the reads the operators may be that work's
+  const Analysis between = reading(false);
+  const Analysis nothing_between = reading(true);
+  EXPECT_LT(find(between, "cpu_gpu_sync")->gain.high, find(nothing_between, "cpu_gpu_sync")->gain.low);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
