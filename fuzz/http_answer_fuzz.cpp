@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "serving/answer_reader.h"
+#include "serving/answers/answer_reader.h"
 
 namespace {
 

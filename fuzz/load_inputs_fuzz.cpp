@@ -3,10 +3,10 @@
 
 #include "http/message.h"
 #include "http/url.h"
-#include "serving/arrivals.h"
-#include "serving/chunk.h"
-#include "serving/scenario.h"
-#include "serving/slo.h"
+#include "serving/answers/chunk.h"
+#include "serving/results/slo.h"
+#include "serving/traffic/arrivals.h"
+#include "serving/traffic/scenario.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

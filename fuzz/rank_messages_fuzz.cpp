@@ -4,12 +4,12 @@
 
 #include "base/json.h"
 #include "collectives/alpha_beta.h"
-#include "collectives/launch.h"
-#include "collectives/nccl_table.h"
 #include "collectives/net/facts.h"
 #include "collectives/net/pairs.h"
 #include "collectives/net/socket.h"
-#include "collectives/row.h"
+#include "collectives/results/nccl_table.h"
+#include "collectives/results/row.h"
+#include "collectives/start/launch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace warpmark;

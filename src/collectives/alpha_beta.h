@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "collectives/operation.h"
-#include "collectives/row.h"
+#include "collectives/results/row.h"
 
 namespace warpmark::collectives {
 

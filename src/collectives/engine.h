@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collectives/bootstrap.h"
 #include "collectives/exact_values.h"
 #include "collectives/operation.h"
+#include "collectives/start/bootstrap.h"
 
 namespace warpmark::collectives {
 

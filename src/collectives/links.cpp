@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "collectives/nccl/nccl_engine.h"
-#include "collectives/verdict.h"
+#include "collectives/results/verdict.h"
 #include "device/cuda/backend.h"
 #include "device/nvml/nvml.h"
 #include "stats/summary.h"

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <string>
 
-#include "collectives/bootstrap.h"
 #include "collectives/engine.h"
 #include "collectives/plan.h"
-#include "collectives/row.h"
+#include "collectives/results/row.h"
+#include "collectives/start/bootstrap.h"
 
 namespace warpmark::collectives {
 

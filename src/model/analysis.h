@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/finding.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::profile {
 

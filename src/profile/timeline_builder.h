@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::profile {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::profile {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "profile/source.h"
 
 namespace warpmark::profile {

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "serving/evaluate_load.h"
-#include "serving/load_client.h"
-#include "serving/prepare_load.h"
-#include "serving/reference_server.h"
+#include "serving/client/load_client.h"
+#include "serving/client/prepare_load.h"
+#include "serving/reference/reference_server.h"
+#include "serving/results/evaluate_load.h"
 
 namespace warpmark::serving {
 namespace {

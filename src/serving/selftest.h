@@ -11,7 +11,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
-#include "serving/load_result.h"
+#include "serving/results/load_result.h"
 
 namespace warpmark::serving {
 

@@ -7,7 +7,7 @@
 #include "apps/cli_fixture.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "serving/reference_server.h"
+#include "serving/reference/reference_server.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {

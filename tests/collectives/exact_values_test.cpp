@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/float_types.h"
-#include "collectives/host_check.h"
+#include "collectives/start/host_check.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -1,13 +1,13 @@
-#include "collectives/verdict.h"
+#include "collectives/results/verdict.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "collectives/launch.h"
-#include "collectives/nccl_table.h"
-#include "collectives/stored.h"
+#include "collectives/results/nccl_table.h"
+#include "collectives/results/stored.h"
+#include "collectives/results/tuning.h"
+#include "collectives/start/launch.h"
 #include "collectives/sweep.h"
-#include "collectives/tuning.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::profile::test {
 

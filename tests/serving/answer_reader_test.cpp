@@ -1,5 +1,5 @@
 // Answers of servers as they are in the wild, one oddity a test: what a load client makes of each.
-#include "serving/answer_reader.h"
+#include "serving/answers/answer_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Data sets and traces as their makers write them.
-#include "serving/dataset.h"
+#include "serving/traffic/dataset.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

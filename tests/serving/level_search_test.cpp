@@ -1,5 +1,5 @@
 // The search for the highest load that meets its objectives.
-#include "serving/level_search.h"
+#include "serving/results/level_search.h"
 
 #include <gtest/gtest.h>
 

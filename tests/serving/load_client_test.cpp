@@ -1,5 +1,5 @@
 // The load client against the reference server over real sockets, and against a server that does as it likes.
-#include "serving/load_client.h"
+#include "serving/client/load_client.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -11,9 +11,9 @@
 
 #include "base/subprocess.h"
 #include "http/client.h"
-#include "serving/evaluate_load.h"
-#include "serving/prepare_load.h"
-#include "serving/reference_server.h"
+#include "serving/client/prepare_load.h"
+#include "serving/reference/reference_server.h"
+#include "serving/results/evaluate_load.h"
 
 namespace warpmark::serving {
 namespace {

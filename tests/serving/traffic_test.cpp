@@ -4,15 +4,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "serving/api.h"
-#include "serving/arrivals.h"
-#include "serving/draws.h"
-#include "serving/evaluate_load.h"
-#include "serving/histogram.h"
-#include "serving/images.h"
-#include "serving/prompts.h"
-#include "serving/scenario.h"
-#include "serving/slo.h"
+#include "serving/client/histogram.h"
+#include "serving/results/evaluate_load.h"
+#include "serving/results/slo.h"
+#include "serving/traffic/api.h"
+#include "serving/traffic/arrivals.h"
+#include "serving/traffic/draws.h"
+#include "serving/traffic/images.h"
+#include "serving/traffic/prompts.h"
+#include "serving/traffic/scenario.h"
 
 namespace warpmark::serving {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stats/change_point_simulation.h"
-#include "stats/t_tests.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::stats {
 namespace {

@@ -1,5 +1,5 @@
 // Goldens from SciPy 1.10: t = ttest_ind(log(b), log(a), equal_var=False); interval from t.ppf and Welch's degrees.
-#include "stats/compare.h"
+#include "stats/tests/compare.h"
 
 #include <gtest/gtest.h>
 

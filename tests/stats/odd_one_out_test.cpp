@@ -1,4 +1,4 @@
-#include "stats/odd_one_out.h"
+#include "stats/tests/odd_one_out.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stats/sample_size.h"
+#include "stats/tests/sample_size.h"
 
 #include <gtest/gtest.h>
 

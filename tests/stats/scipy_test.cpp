@@ -10,8 +10,8 @@
 #include "base/subprocess.h"
 #include "stats/distributions.h"
 #include "stats/random.h"
-#include "stats/rank_tests.h"
-#include "stats/t_tests.h"
+#include "stats/tests/rank_tests.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::stats {
 namespace {

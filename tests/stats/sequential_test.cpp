@@ -1,6 +1,6 @@
 // Seeded simulations: what the test promises is a frequency, so it is counted. Bounds leave three standard deviations
 // of the count.
-#include "stats/sequential.h"
+#include "stats/tests/sequential.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "stats/distributions.h"
 #include "stats/random.h"
-#include "stats/t_tests.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::stats {
 namespace {

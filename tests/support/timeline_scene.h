@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/profile_session.h"
-#include "model/timeline.h"
+#include "model/profile/profile_session.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::testing_support {
 

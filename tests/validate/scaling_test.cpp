@@ -1,4 +1,4 @@
-#include "validate/scaling.h"
+#include "validate/scaling/scaling.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "validate/host_energy.h"
+#include "validate/commands/host_energy.h"
 
 namespace warpmark::validate {
 namespace {

@@ -1,4 +1,4 @@
-#include "validate/training_plan.h"
+#include "validate/scaling/training_plan.h"
 
 #include <gtest/gtest.h>
 

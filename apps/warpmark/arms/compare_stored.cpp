@@ -14,7 +14,7 @@
 #include "model/run_query.h"
 #include "report/draw/table.h"
 #include "report/results/labels.h"
-#include "stats/compare.h"
+#include "stats/tests/compare.h"
 #include "validate/guard/series.h"
 #include "validate/judge/verdict.h"
 #include "warpmark/sessions/store_access.h"

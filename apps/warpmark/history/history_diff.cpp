@@ -11,7 +11,7 @@
 #include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "report/results/labels.h"
-#include "stats/compare.h"
+#include "stats/tests/compare.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {

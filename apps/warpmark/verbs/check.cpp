@@ -12,13 +12,13 @@
 #include "report/build/github.h"
 #include "validate/guard/check_history.h"
 #include "warpmark/command.h"
+#include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/eval_gate.h"
 
 namespace warpmark::apps {
 namespace {

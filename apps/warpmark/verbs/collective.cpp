@@ -9,17 +9,17 @@
 #include <ostream>
 
 #include "base/json.h"
-#include "collectives/nccl_table.h"
-#include "collectives/report.h"
-#include "collectives/stored.h"
-#include "collectives/worker.h"
+#include "collectives/results/nccl_table.h"
+#include "collectives/results/report.h"
+#include "collectives/results/stored.h"
+#include "collectives/start/worker.h"
+#include "warpmark/collective/collective_request.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/collective_request.h"
 
 namespace warpmark::apps {
 namespace {

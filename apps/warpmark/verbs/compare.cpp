@@ -20,12 +20,12 @@
 #include "warpmark/arms/compare_stored.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/eval_gate.h"
 
 namespace warpmark::apps {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "warpmark/command.h"
-#include "warpmark/verbs/eval_inputs.h"
-#include "warpmark/verbs/eval_parts.h"
+#include "warpmark/eval/eval_inputs.h"
+#include "warpmark/eval/eval_parts.h"
 
 namespace warpmark::apps {
 namespace {

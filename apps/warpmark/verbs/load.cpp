@@ -1,5 +1,5 @@
 // Load on inference servers, and the server to try it on.
-#include "warpmark/verbs/load.h"
+#include "warpmark/load/load.h"
 
 #include <algorithm>
 

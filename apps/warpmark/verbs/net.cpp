@@ -15,14 +15,14 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/launch.h"
 #include "collectives/net/pairs.h"
+#include "collectives/start/launch.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/net_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/net_report.h"
 
 namespace warpmark::apps {
 namespace {

@@ -16,18 +16,18 @@
 #include "optimize/job.h"
 #include "optimize/plan.h"
 #include "optimize/search.h"
+#include "report/build/journey.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
-#include "report/journey.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/optimize/optimize_calibration.h"
+#include "warpmark/optimize/optimize_plan.h"
+#include "warpmark/optimize/optimize_request.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/optimize_calibration.h"
-#include "warpmark/verbs/optimize_plan.h"
-#include "warpmark/verbs/optimize_request.h"
 
 namespace warpmark::apps {
 namespace {

@@ -14,12 +14,12 @@
 #include "base/units.h"
 #include "collectives/alpha_beta.h"
 #include "validate/accept/datasheet.h"
-#include "validate/training_plan.h"
+#include "validate/scaling/training_plan.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/plan_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/plan_report.h"
 
 namespace warpmark::apps {
 namespace {

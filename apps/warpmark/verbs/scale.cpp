@@ -11,12 +11,13 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "model/scaling.h"
-#include "report/scaling.h"
+#include "report/build/scaling.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/scale_runs.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
@@ -24,7 +25,6 @@
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
-#include "warpmark/verbs/scale_runs.h"
 
 namespace warpmark::apps {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "accuracy/scoring/scores.h"
-#include "stats/compare.h"
 #include "stats/distributions.h"
-#include "stats/rank_tests.h"
+#include "stats/tests/compare.h"
+#include "stats/tests/rank_tests.h"
 
 namespace warpmark::accuracy {
 namespace {

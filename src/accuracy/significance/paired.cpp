@@ -6,7 +6,7 @@
 #include "stats/distributions.h"
 #include "stats/moments.h"
 #include "stats/random.h"
-#include "stats/sample_size.h"
+#include "stats/tests/sample_size.h"
 
 namespace warpmark::accuracy {
 namespace {

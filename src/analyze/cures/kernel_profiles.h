@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyze/cures/rule.h"
-#include "model/kernel_profile.h"
+#include "model/profile/kernel_profile.h"
 
 namespace warpmark::analyze {
 

@@ -20,7 +20,7 @@
 #include "analyze/recorded/ranks.h"
 #include "analyze/replay/breakdown.h"
 #include "analyze/replay/replay.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
 

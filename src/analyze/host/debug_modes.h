@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "analyze/recorded/work_list.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

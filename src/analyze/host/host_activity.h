@@ -11,7 +11,7 @@
 #include "analyze/recorded/intervals.h"
 #include "analyze/recorded/recording_cost.h"
 #include "analyze/recorded/work_list.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

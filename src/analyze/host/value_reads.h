@@ -8,7 +8,7 @@
 
 #include "analyze/host/debug_modes.h"
 #include "analyze/recorded/work_list.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

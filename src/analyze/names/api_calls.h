@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

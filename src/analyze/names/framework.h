@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

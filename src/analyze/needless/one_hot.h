@@ -7,7 +7,7 @@
 
 #include "analyze/recorded/recorded_shapes.h"
 #include "analyze/recorded/work_list.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/kernel_profile.h"
+#include "model/profile/kernel_profile.h"
 
 namespace warpmark::analyze {
 

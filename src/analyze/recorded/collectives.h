@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "analyze/recorded/work_list.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyze/recorded/work_list.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
 

@@ -7,7 +7,7 @@
 
 #include "analyze/recorded/programs.h"
 #include "analyze/recorded/work_list.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analyze/names/operator_shapes.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyze/recorded/intervals.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

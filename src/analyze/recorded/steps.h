@@ -9,7 +9,7 @@
 
 #include "analyze/recorded/work_list.h"
 #include "model/analysis.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

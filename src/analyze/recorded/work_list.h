@@ -8,7 +8,7 @@
 
 #include "analyze/names/kernel_category.h"
 #include "analyze/recorded/intervals.h"
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 

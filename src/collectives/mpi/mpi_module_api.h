@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "collectives/bootstrap.h"
 #include "collectives/engine.h"
+#include "collectives/start/bootstrap.h"
 
 namespace warpmark::collectives {
 

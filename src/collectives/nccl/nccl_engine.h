@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/result.h"
-#include "collectives/bootstrap.h"
 #include "collectives/engine.h"
 #include "collectives/links.h"
+#include "collectives/start/bootstrap.h"
 
 namespace warpmark::collectives {
 

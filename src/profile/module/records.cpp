@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "model/event_kind.h"
+#include "model/profile/event_kind.h"
 
 namespace warpmark::profile::module {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/result.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "profile/writer.h"
 
 namespace warpmark::profile {

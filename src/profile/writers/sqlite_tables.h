@@ -1,7 +1,7 @@
 // A session as SQLite tables, for questions of one's own. docs/profile-sql.md describes them for users.
 #pragma once
 
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "profile/sqlite_database.h"
 
 namespace warpmark::profile {

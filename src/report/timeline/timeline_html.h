@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/analysis.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "report/timeline/timeline_view.h"
 
 namespace warpmark::report {

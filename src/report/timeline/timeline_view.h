@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/analysis.h"
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 
 namespace warpmark::report {
 

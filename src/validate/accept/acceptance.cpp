@@ -10,9 +10,9 @@
 #include "base/units.h"
 #include "model/names.h"
 #include "model/run_query.h"
-#include "stats/compare.h"
-#include "stats/log_ratio.h"
-#include "stats/t_tests.h"
+#include "stats/tests/compare.h"
+#include "stats/tests/log_ratio.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::validate {
 namespace {

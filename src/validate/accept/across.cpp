@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "model/run_query.h"
-#include "stats/compare.h"
-#include "stats/odd_one_out.h"
 #include "stats/summary.h"
+#include "stats/tests/compare.h"
+#include "stats/tests/odd_one_out.h"
 
 namespace warpmark::validate {
 namespace {

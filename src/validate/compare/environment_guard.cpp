@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "stats/moments.h"
-#include "stats/rank_tests.h"
 #include "stats/summary.h"
+#include "stats/tests/rank_tests.h"
 
 namespace warpmark::validate {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "model/run_query.h"
 #include "stats/distributions.h"
-#include "stats/log_ratio.h"
 #include "stats/random.h"
-#include "stats/sequential.h"
 #include "stats/summary.h"
+#include "stats/tests/log_ratio.h"
+#include "stats/tests/sequential.h"
 
 namespace warpmark::validate {
 namespace {

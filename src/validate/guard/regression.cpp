@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "stats/compare.h"
 #include "stats/distributions.h"
-#include "stats/log_ratio.h"
 #include "stats/moments.h"
 #include "stats/summary.h"
+#include "stats/tests/compare.h"
+#include "stats/tests/log_ratio.h"
 
 namespace warpmark::validate {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "stats/change_points.h"
 #include "stats/distributions.h"
-#include "stats/log_ratio.h"
+#include "stats/tests/log_ratio.h"
 #include "validate/guard/regression.h"
 
 namespace warpmark::validate {

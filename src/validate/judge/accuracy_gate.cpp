@@ -7,9 +7,9 @@
 
 #include "base/command_line.h"
 #include "stats/moments.h"
-#include "stats/sequential.h"
 #include "stats/summary.h"
-#include "stats/t_tests.h"
+#include "stats/tests/sequential.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::validate {
 namespace {

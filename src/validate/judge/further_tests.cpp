@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "stats/bootstrap.h"
-#include "stats/log_ratio.h"
-#include "stats/rank_tests.h"
-#include "stats/t_tests.h"
+#include "stats/tests/log_ratio.h"
+#include "stats/tests/rank_tests.h"
+#include "stats/tests/t_tests.h"
 #include "validate/judge/verdict.h"
 
 namespace warpmark::validate {

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "stats/distributions.h"
-#include "stats/sequential.h"
+#include "stats/tests/sequential.h"
 
 namespace warpmark::validate {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "stats/compare.h"
-#include "stats/log_ratio.h"
-#include "stats/sequential.h"
 #include "stats/summary.h"
-#include "stats/t_tests.h"
+#include "stats/tests/compare.h"
+#include "stats/tests/log_ratio.h"
+#include "stats/tests/sequential.h"
+#include "stats/tests/t_tests.h"
 #include "validate/judge/further_tests.h"
 #include "validate/judge/planning.h"
 

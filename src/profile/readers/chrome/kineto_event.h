@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/timeline.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::profile {
 

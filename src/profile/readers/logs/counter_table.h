@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "profile/trace_reader.h"
 
 namespace warpmark::profile {

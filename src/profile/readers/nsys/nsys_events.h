@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "model/profile_session.h"
+#include "model/profile/profile_session.h"
 #include "profile/readers/nsys/nsys_tables.h"
 #include "profile/timeline_builder.h"
 

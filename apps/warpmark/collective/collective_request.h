@@ -1,0 +1,28 @@
+// The command line of `warpmark collective`, checked: what to measure, how to start it, how to judge it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/plan.h"
+#include "collectives/results/tuning.h"
+#include "collectives/results/verdict.h"
+#include "collectives/start/launch.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+struct CollectiveRequest {
+  collectives::Plan plan;
+  collectives::LaunchOptions launch;
+  collectives::Expectation expectation;
+  std::vector<collectives::Settings> settings;  ///< to compare; empty: none
+  int rounds = 1;
+  std::string format;
+};
+
+[[nodiscard]] std::span<const OptionSpec> collective_options();
+[[nodiscard]] Result<CollectiveRequest> collective_request_of(const Context& context, const ParsedOptions& options);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,22 @@
+// The actions of `warpmark load`, a file each.
+#pragma once
+
+#include "base/options.h"
+#include "base/result.h"
+#include "serving/results/load_result.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+[[nodiscard]] Result<int> load_run(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_server(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_selftest(Context& context, const ParsedOptions& options);
+
+/// One scenario at one load: a line of what happened, and a table of its metrics.
+[[nodiscard]] std::string scenario_text(const Context& context, const serving::ScenarioResult& result);
+/// All of them side by side; empty for one.
+[[nodiscard]] std::string summary_text(const Context& context, const std::vector<serving::ScenarioResult>& results);
+/// "8 users", "25 requests/s".
+[[nodiscard]] std::string level_text(const serving::ScenarioResult& result);
+
+}  // namespace warpmark::apps

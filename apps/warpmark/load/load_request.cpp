@@ -1,0 +1,287 @@
+#include "warpmark/load/load_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "warpmark/terminal/option_values.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::ArrivalKind;
+using serving::Traffic;
+
+constexpr const char* kDefaultScenarios[][2] = {{"text-to-text", "D(100,100)"},
+                                                {"image-text-to-text", "I(512,512)"},
+                                                {"text-to-embeddings", "E(256)"},
+                                                {"text-to-rerank", "R(256,100)"}};
+
+/// Values of a repeatable option, each of which may hold several, separated by commas.
+std::vector<std::string> list_of(const ParsedOptions& options, const char* name) {
+  std::vector<std::string> values;
+  for (const auto& value : options.all(name)) {
+    for (const auto& part : split(value, ',')) values.push_back(std::string(trim(part)));
+  }
+  return values;
+}
+
+Result<double> duration_of(const ParsedOptions& options, const char* name, double otherwise) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const double seconds, parse_duration_s(options.get(name)));
+  if (!(seconds > 0)) return usage_error(std::string(name) + " must be above 0");
+  return seconds;
+}
+
+/// genai-bench counts in minutes; "30s" is taken as well.
+Result<double> run_time_of(const ParsedOptions& options) {
+  if (!options.has("--max-time-per-run")) return 0.0;
+  const std::string text = options.get("--max-time-per-run");
+  const auto minutes = parse_number(text);
+  WM_ASSIGN(const double seconds, minutes.ok() ? Result<double>(*minutes * 60) : parse_duration_s(text));
+  if (!(seconds > 0)) return usage_error("--max-time-per-run must be above 0", "minutes, or with a unit: 30s");
+  return seconds;
+}
+
+Result<const serving::Api*> api_of(const ParsedOptions& options) {
+  const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
+  const std::vector<std::string> backends{"openai",    "vllm",         "sglang",   "tensorrt-llm",
+                                          "anthropic", "azure-openai", "together", "gcp-vertex"};
+  if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
+    return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
+  }
+  std::string id = options.get("--endpoint", backend == "anthropic"      ? "messages"
+                                             : backend == "azure-openai" ? "azure-chat"
+                                                                         : "chat");
+  if (task != "text-to-text" && !options.has("--endpoint")) {
+    const auto found = std::find_if(serving::apis().begin(), serving::apis().end(),
+                                    [&](const auto* api) { return task == api->task; });
+    if (found == serving::apis().end()) {
+      return usage_error("there is no task '" + task + "'",
+                         "tasks: text-to-text, image-text-to-text, text-to-embeddings, text-to-rerank");
+    }
+    id = (*found)->id;
+  }
+  const serving::Api* api = find_in(serving::apis(), id);
+  if (api == nullptr)
+    return usage_error("there is no endpoint '" + id + "'", "endpoints: " + join(ids_of(serving::apis()), ", "));
+  return api;
+}
+
+Result<serving::Target> target_of(const Context& context, const ParsedOptions& options,
+                                  std::vector<std::string>& notes) {
+  serving::Target target;
+  for (const auto& text : options.all("--api-base")) {
+    WM_ASSIGN(auto url, http::parse_url(text));
+    if (options.get("--api-backend") == "azure-openai" && url.target == "/") {
+      const std::string deployment = options.get("--azure-deployment", options.get("--api-model-name"));
+      url.target = "/openai/deployments/" + http::percent_encode(deployment) +
+                   "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
+    }
+    target.bases.push_back(std::move(url));
+  }
+  if (target.bases.empty())
+    return usage_error("which server? --api-base URL", "such as --api-base http://localhost:8000");
+  WM_ASSIGN(target.api, api_of(options));
+  target.model = options.get("--api-model-name");
+  if (target.model.empty())
+    return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
+  WM_ASSIGN(target.key, api_key_of(context, options, notes));
+  for (const auto& line : options.all("--header")) {
+    WM_ASSIGN(auto header, http::parse_header(line));
+    target.headers.push_back(std::move(header));
+  }
+  if (options.has("--additional-request-params")) {
+    WM_ASSIGN(target.more, parse_json(options.get("--additional-request-params"), "--additional-request-params"));
+    if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
+  }
+  target.stream = !options.has("--no-stream");
+  const std::string backend = options.get("--api-backend", "openai");
+  target.exact_output = backend == "vllm" || backend == "sglang" || backend == "tensorrt-llm";
+  const bool secure =
+      std::any_of(target.bases.begin(), target.bases.end(), [](const auto& url) { return url.secure(); });
+  if (secure) {
+    WM_ASSIGN(target.tls, http::TlsContext::for_client(options.get("--ca-file")));
+  }
+  return target;
+}
+
+/// What all steps have in common.
+Result<Traffic> traffic_of(const ParsedOptions& options) {
+  Traffic traffic;
+  WM_ASSIGN(traffic.duration_s, run_time_of(options));
+  WM_ASSIGN(traffic.most_requests, count_of(options, "--max-requests-per-run", 0, 1, 100'000'000));
+  if (traffic.duration_s == 0 && traffic.most_requests == 0) traffic.duration_s = 60;
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  traffic.seed = static_cast<std::uint64_t>(seed);
+  WM_ASSIGN(traffic.batch, count_of(options, "--batch-size", 1, 1, 100'000));
+  WM_ASSIGN(traffic.prefix_ratio, ratio_of(options, "--prefix-ratio", 0));
+  WM_ASSIGN(traffic.prefix_tokens, count_of(options, "--prefix-len", 0, 1, 10'000'000));
+  WM_ASSIGN(traffic.conversations.turns, count_of(options, "--turns", 1, 1, 1000));
+  if (options.has("--think-time")) {
+    WM_ASSIGN(traffic.conversations.think_s, parse_duration_s(options.get("--think-time")));
+  }
+  if (options.has("--spawn-rate")) {
+    WM_ASSIGN(traffic.users_per_s, parse_number(options.get("--spawn-rate")));
+    if (!(traffic.users_per_s > 0)) return usage_error("--spawn-rate must be above 0");
+  }
+  if (options.has("--dataset-path")) {
+    WM_ASSIGN(traffic.dataset, serving::read_dataset(options.get("--dataset-path"),
+                                                     {.column = options.get("--dataset-prompt-column", "prompt")}));
+  }
+  if (!options.has("--trace")) return traffic;
+  WM_ASSIGN(traffic.trace, serving::read_trace(options.get("--trace")));
+  traffic.arrivals.kind = ArrivalKind::trace;
+  if (options.has("--trace-speed")) {
+    WM_ASSIGN(traffic.trace_speed, parse_number(options.get("--trace-speed")));
+    if (!(traffic.trace_speed > 0)) return usage_error("--trace-speed must be above 0");
+  }
+  return traffic;
+}
+
+Result<std::vector<serving::Scenario>> scenarios_of(const ParsedOptions& options, const Traffic& traffic,
+                                                    const char* task) {
+  auto texts = options.all("--traffic-scenario");
+  if (texts.empty() && !traffic.dataset.empty()) texts.push_back("dataset");
+  if (texts.empty()) {
+    for (const auto& row : kDefaultScenarios) {
+      if (std::string_view(row[0]) == task) texts.push_back(row[1]);
+    }
+  }
+  std::vector<serving::Scenario> scenarios;
+  for (const auto& text : texts) {
+    WM_ASSIGN(auto scenario, serving::parse_scenario(text));
+    scenarios.push_back(std::move(scenario));
+  }
+  return scenarios;
+}
+
+Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char* task) {
+  WM_ASSIGN(const Traffic base, traffic_of(options));
+  WM_ASSIGN(const auto scenarios, scenarios_of(options, base, task));
+  const auto rates = list_of(options, "--request-rate");
+  auto users = list_of(options, "--num-concurrency");
+  if (!rates.empty() && !users.empty()) {
+    return usage_error("give --num-concurrency or --request-rate, not both",
+                       "a closed loop of users, or an open one at a rate");
+  }
+  if (users.empty()) users.push_back("1");
+  std::vector<LoadStep> steps;
+  for (const auto& scenario : scenarios) {
+    LoadStep step{.traffic = base};
+    step.traffic.scenario = scenario;
+    if (base.arrivals.kind == ArrivalKind::trace) {
+      step.traffic.scenario.text = "trace " + base.trace.format;
+      step.traffic.users = 0;
+      steps.push_back(step);
+      continue;
+    }
+    for (const auto& text : rates) {
+      WM_ASSIGN(step.level, parse_number(text));
+      if (!(step.level > 0)) return usage_error("--request-rate must be above 0");
+      WM_ASSIGN(step.traffic.arrivals, serving::parse_arrivals(options.get("--arrivals", "poisson"), step.level));
+      step.traffic.users = 0;
+      steps.push_back(step);
+    }
+    for (const auto& text : rates.empty() ? users : std::vector<std::string>()) {
+      WM_ASSIGN(step.traffic.users, parse_integer(text));
+      if (step.traffic.users < 1 || step.traffic.users > 1'000'000)
+        return usage_error("--num-concurrency must be 1 to 1000000");
+      step.level = static_cast<double>(step.traffic.users);
+      steps.push_back(step);
+    }
+  }
+  return steps;
+}
+
+Status take_search(const ParsedOptions& options, LoadRequest& request) {
+  if (!options.has("--search")) return {};
+  if (request.evaluation.slo.empty()) return usage_error("--search needs objectives", "--slo 'ttft:p99<500ms'");
+  WM_ASSIGN(request.search_most, parse_number(options.get("--search")));
+  const LoadStep& first = request.steps.front();
+  if (first.traffic.arrivals.kind == ArrivalKind::trace)
+    return usage_error("a trace has its own rate: --search needs users or a rate");
+  if (request.search_most < first.level)
+    return usage_error("--search is below the first load", "the highest load to try");
+  return {};
+}
+
+Status take_precision(const ParsedOptions& options, LoadRequest& request) {
+  if (!options.has("--precision")) return {};
+  const std::string text = options.get("--precision");
+  const auto less = text.find('<');
+  const auto ratio = less == std::string::npos ? Result<double>(usage_error("")) : parse_ratio(text.substr(less + 1));
+  const std::string metric = text.substr(0, less);
+  const bool known = metric == "ttft:p50" || metric == "ttft:p99" || metric == "e2e:p50" || metric == "e2e:p99";
+  if (!ratio.ok() || !known || !(*ratio > 0) || !(*ratio < 1)) {
+    return usage_error("'" + text + "' is no precision",
+                       "such as ttft:p99<5%: half the interval of it; ttft or e2e, p50 or p99");
+  }
+  request.precision = *ratio;
+  request.precision_metric = metric;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> api_key_of(const Context& context, const ParsedOptions& options, std::vector<std::string>& notes) {
+  std::string key;
+  const std::string given = options.has("--api-key") ? options.get("--api-key") : options.get("--model-api-key");
+  const std::string file = given.starts_with("file:") ? given.substr(5) : options.get("--api-key-file");
+  if (!file.empty()) {
+    WM_ASSIGN(const std::string text, read_file(file, 1 << 20));
+    key = std::string(trim(text));
+    if (key.empty()) return data_error(file + " is empty", "it must hold the API key alone");
+  } else if (given.starts_with("env:")) {
+    const char* value = context.environment(given.substr(4).c_str());
+    if (value == nullptr || *value == '\0') return usage_error("the variable " + given.substr(4) + " is not set");
+    key = value;
+  } else if (!given.empty()) {
+    key = given;
+    notes.push_back(
+        "a key on the command line can be seen by others on this machine: --api-key env:NAME or file:PATH hides it");
+  } else if (const char* value = context.environment("MODEL_API_KEY"); value != nullptr) {
+    key = value;
+  }
+  if (key.find_first_of("\r\n \t") != std::string::npos) return usage_error("the API key holds a space or a line end");
+  return key;
+}
+
+Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
+  LoadRequest request;
+  WM_ASSIGN(request.target, target_of(context, options, request.notes));
+  WM_ASSIGN(request.steps, steps_of(options, request.target.api->task));
+  constexpr std::pair<const char*, const char*> kLabels[] = {{"--server-engine", "engine"},
+                                                             {"--server-version", "engine_version"},
+                                                             {"--server-gpu-type", "gpu_type"},
+                                                             {"--server-gpu-count", "gpu_count"}};
+  for (const auto& [option, label] : kLabels) {
+    if (options.has(option)) request.labels.emplace_back(label, options.get(option));
+  }
+  if (options.has("--slo")) {
+    WM_ASSIGN(request.evaluation.slo, serving::parse_slo(options.get("--slo")));
+  }
+  WM_ASSIGN(request.evaluation.warmup_ratio, ratio_of(options, "--warmup-ratio", 0));
+  WM_ASSIGN(request.evaluation.cooldown_ratio, ratio_of(options, "--cooldown-ratio", 0));
+  if (request.evaluation.warmup_ratio + request.evaluation.cooldown_ratio >= 1) {
+    return usage_error("--warmup-ratio and --cooldown-ratio leave nothing", "together below 1");
+  }
+  request.evaluation.secret = request.target.key;
+  request.calibrate = !options.has("--no-calibrate");
+  WM_ASSIGN(request.request_timeout_s, duration_of(options, "--request-timeout", 600));
+  WM_ASSIGN(request.stall_timeout_s, duration_of(options, "--stall-timeout", 120));
+  WM_ASSIGN(request.drain_s, duration_of(options, "--drain", 30));
+  request.keep_connections = !options.has("--new-connections");
+  WM_ASSIGN(request.most_in_flight, count_of(options, "--max-in-flight", 0, 1, 1'000'000));
+  WM_ASSIGN(const auto threads, count_of(options, "--threads", 1, 1, 64));
+  request.threads = static_cast<int>(threads);
+  WM_TRY(take_precision(options, request));
+  WM_TRY(take_search(options, request));
+  return request;
+}
+
+}  // namespace warpmark::apps

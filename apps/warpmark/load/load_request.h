@@ -1,0 +1,49 @@
+// What `warpmark load run` was asked to do, from its options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "serving/client/prepare_load.h"
+#include "serving/results/evaluate_load.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// One scenario at one concurrency or rate.
+struct LoadStep {
+  serving::Traffic traffic;
+  double level = 0;  ///< users or requests/s
+};
+
+struct LoadRequest {
+  serving::Target target;
+  std::vector<LoadStep> steps;
+  std::vector<std::pair<std::string, std::string>> labels;  ///< "engine", "gpu_type", ...
+  serving::EvaluationOptions evaluation;
+  bool calibrate = true;
+  double request_timeout_s = 600;
+  double stall_timeout_s = 120;
+  double drain_s = 30;
+  bool keep_connections = true;
+  std::int64_t most_in_flight = 0;  ///< open loop
+  int threads = 1;
+  /// Stop when the interval of this percentile of this metric is narrower than this share of it.
+  double precision = 0;
+  std::string precision_metric = "ttft";
+  /// Above 0: search for the highest load that meets the objectives, from that of the first step up to this.
+  double search_most = 0;
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options);
+
+/// The key of the API, from a file, a variable or, as a last resort, the command line; `note` warns of that.
+[[nodiscard]] Result<std::string> api_key_of(const Context& context, const ParsedOptions& options,
+                                             std::vector<std::string>& notes);
+
+}  // namespace warpmark::apps

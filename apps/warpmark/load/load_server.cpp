@@ -1,0 +1,155 @@
+// `warpmark load server` and `warpmark load selftest`.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "http/socket.h"
+#include "report/draw/table.h"
+#include "serving/reference/reference_server.h"
+#include "serving/selftest.h"
+#include "warpmark/load/load.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::ReferenceScript;
+using serving::SelftestResult;
+
+Status take_time(const ParsedOptions& options, const char* name, double& into) {
+  if (!options.has(name)) return {};
+  WM_ASSIGN(into, parse_duration_s(options.get(name)));
+  return into >= 0 ? Status() : usage_error(std::string(name) + " must not be negative");
+}
+
+Result<ReferenceScript> script_of(const ParsedOptions& options) {
+  ReferenceScript script;
+  WM_TRY(take_time(options, "--ttft", script.ttft_s));
+  WM_TRY(take_time(options, "--itl", script.itl_s));
+  WM_TRY(take_time(options, "--prefill", script.prefill_s_per_token));
+  if (options.has("--jitter")) {
+    WM_ASSIGN(script.jitter, parse_ratio(options.get("--jitter")));
+    if (script.jitter < 0 || script.jitter > 10) return usage_error("--jitter must be 0 to 10");
+  }
+  WM_ASSIGN(script.slots, count_of(options, "--slots", 0, 1, 1'000'000));
+  WM_ASSIGN(script.output_tokens, count_of(options, "--output-tokens", 128, 1, 1'000'000));
+  WM_ASSIGN(script.tokens_per_event, count_of(options, "--tokens-per-event", 1, 1, 10'000));
+  WM_ASSIGN(script.reasoning_tokens, count_of(options, "--reasoning-tokens", 0, 0, 1'000'000));
+  WM_ASSIGN(script.usage, serving::parse_usage_place(options.get("--usage", "last")));
+  for (const auto& fault : options.all("--fault")) WM_TRY(serving::add_fault(fault, script));
+  script.done_mark = !options.has("--no-done");
+  if (options.has("--require-key")) {
+    WM_ASSIGN(const std::string text, read_file(options.get("--require-key"), 1 << 20));
+    script.key = std::string(trim(text));
+  }
+  return script;
+}
+
+Json selftest_json(const Context& context, const std::vector<SelftestResult>& results) {
+  const Machine machine = device::machine_facts();
+  Json json{{"schema", serving::kSelftestSchema},
+            {"started", format_utc(wall_clock_s())},
+            {"command", command_line_of(context)},
+            {"version", build_info().version},
+            {"machine", {{"cpu", machine.cpu}, {"kernel", machine.kernel}, {"virtualization", machine.virtualization}}},
+            {"points", Json::array()}};
+  for (const auto& result : results) json["points"].push_back(to_json(result));
+  return json;
+}
+
+std::vector<Cell> selftest_row(const SelftestResult& result) {
+  const auto time = [](const serving::LoadMetric& metric, double p) {
+    const Percentile* percentile = serving::percentile_of(metric, p);
+    return percentile == nullptr || !percentile->value ? std::string("-") : format_seconds(*percentile->value);
+  };
+  return {{format_count(result.streams)},
+          {format_si(result.events_per_s, "/s")},
+          {time(result.first_token_error, 0.5)},
+          {time(result.first_token_error, 0.99)},
+          {time(result.event_error, 0.99)},
+          {format_seconds(result.client.receive_lag_p99_s)},
+          {format_percent(result.client.busy_share)},
+          {format_count(result.failed)},
+          {result.client.trusted ? "trusted" : "mistrusted", result.client.trusted ? Tone::good : Tone::warning}};
+}
+
+}  // namespace
+
+Result<int> load_server(Context& context, const ParsedOptions& options) {
+  serving::ReferenceServerOptions server{.host = options.get("--host", "127.0.0.1")};
+  WM_ASSIGN(const auto port, count_of(options, "--port", 8000, 0, 65535));
+  server.port = static_cast<std::uint16_t>(port);
+  server.certificate_file = options.get("--certificate");
+  server.key_file = options.get("--private-key");
+  if (server.certificate_file.empty() != server.key_file.empty()) {
+    return usage_error("--certificate and --private-key belong together");
+  }
+  WM_ASSIGN(server.script, script_of(options));
+  double duration_s = 0;
+  WM_TRY(take_time(options, "--duration", duration_s));
+  // What is not allowed shows when the connections come; most loads are smaller.
+  (void)http::allow_open_files(65'536);
+  WM_ASSIGN(const auto running, serving::ReferenceServer::start(server));
+  context.out << "listening on " << running->url() << ", model reference; Ctrl-C ends it\n" << std::flush;
+  const std::int64_t began_ns = monotonic_ns();
+  while (!context.interrupted.load()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (duration_s > 0 && static_cast<double>(monotonic_ns() - began_ns) * 1e-9 >= duration_s) break;
+  }
+  const auto& counts = running->counts();
+  context.out << fmt::format("{} requests over {} connections, {} events\n", format_count(counts.requests.load()),
+                             format_count(counts.connections.load()), format_count(counts.events.load()));
+  return kSuccess;
+}
+
+Result<int> load_selftest(Context& context, const ParsedOptions& options) {
+  WM_TRY(check_outputs(options));
+  serving::SelftestOptions test{.points = serving::selftest_points()};
+  WM_TRY(take_time(options, "--duration", test.seconds));
+  if (!(test.seconds >= 1)) return usage_error("--duration must be at least 1s");
+  if (options.has("--streams")) {
+    WM_ASSIGN(const auto streams, count_of(options, "--streams", 1, 1, 100'000));
+    WM_ASSIGN(const auto events, count_of(options, "--events-per-s", 50 * streams, 1, 100'000'000));
+    test.points = {{streams, static_cast<double>(events)}};
+  }
+  const serving::CpuPair cpus = serving::separate_cpus();
+  test.client_cpu = cpus.client;
+  test.server_cpu = cpus.server;
+  test.interrupted = &context.interrupted;
+  if (cpus.client < 0) context.err << "note: client and server share one processor\n";
+  Table table{{{"streams", Align::right},
+               {"events", Align::right},
+               {"TTFT error p50", Align::right},
+               {"p99", Align::right},
+               {"all events p99", Align::right, 3},
+               {"receive lag p99", Align::right, 2},
+               {"busy", Align::right, 4},
+               {"failed", Align::right, 5},
+               {"client", Align::left, 1}},
+              {}};
+  test.done = [&](const SelftestResult& result) {
+    if (context.err_is_terminal) context.err << fmt::format("{} streams measured\n", result.streams) << std::flush;
+  };
+  WM_ASSIGN(const auto results, serving::selftest(test));
+  for (const auto& result : results) table.rows.push_back(selftest_row(result));
+  context.out << report::render_table(table, render_options(context));
+  for (const auto& result : results) {
+    if (!result.note.empty()) context.out << result.note << '\n';
+  }
+  if (options.has("--json"))
+    WM_TRY(write_file(options.get("--json"), dump_json(selftest_json(context, results)) + "\n"));
+  return context.interrupted.load() ? kInterrupted : kSuccess;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,187 @@
+// What `warpmark load run` shows.
+#include <fmt/format.h>
+
+#include "base/quantity.h"
+#include "model/report.h"
+#include "report/draw/table.h"
+#include "warpmark/load/load.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::LoadMetric;
+using serving::ScenarioResult;
+
+struct Row {
+  const char* id;
+  const char* name;
+};
+
+constexpr Row kLatencies[] = {{"ttft", "TTFT"},
+                              {"ttft_any", "TTFT with reasoning"},
+                              {"ttft_from_due", "TTFT from due"},
+                              {"tpot", "TPOT"},
+                              {"itl", "ITL"},
+                              {"chunk_gap", "chunk gap"},
+                              {"e2e", "end to end"},
+                              {"e2e_from_due", "end to end, from due"},
+                              {"queue_delay", "queue delay"},
+                              {"connect", "connect"}};
+constexpr Row kRates[] = {{"request_throughput", "requests"},
+                          {"goodput", "goodput"},
+                          {"output_throughput", "output tokens"},
+                          {"input_throughput", "input tokens"}};
+
+std::string value_text(double value, const LoadMetric& metric) {
+  return metric.unit == "s" ? format_seconds(value) : format_significant(value, 4);
+}
+
+std::string with_interval(const Percentile* percentile, const LoadMetric& metric) {
+  if (percentile == nullptr || !percentile->value) return "too few";
+  std::string text = value_text(*percentile->value, metric);
+  if (!percentile->interval || *percentile->value == 0) return text;
+  const auto& [low, high, confidence] = *percentile->interval;
+  const double up = (high - *percentile->value) / *percentile->value,
+               down = (*percentile->value - low) / *percentile->value;
+  return text + fmt::format(" -{}/+{} %", format_significant(100 * down, 2), format_significant(100 * up, 2));
+}
+
+/// The same number from sending as from when it was due says nothing new.
+bool repeats(const ScenarioResult& result, const LoadMetric& metric) {
+  const auto same = [&](const char* id, const char* other) {
+    const LoadMetric* twin = serving::metric_of(result, other);
+    const auto *mine = serving::percentile_of(metric, 0.5),
+               *its = twin == nullptr ? nullptr : serving::percentile_of(*twin, 0.5);
+    return metric.id == id && its != nullptr && mine != nullptr && mine->value && its->value &&
+           std::abs(*mine->value - *its->value) <= 0.01 * *its->value;
+  };
+  return same("ttft_any", "ttft") || same("ttft_from_due", "ttft") || same("e2e_from_due", "e2e") ||
+         same("chunk_gap", "itl");
+}
+
+std::string latency_table(const Context& context, const ScenarioResult& result) {
+  Table table{{{"latency"},
+               {"n", Align::right, 1},
+               {"mean", Align::right, 2},
+               {"p50", Align::right},
+               {"p90", Align::right, 3},
+               {"p99", Align::right},
+               {"max", Align::right, 4}},
+              {}};
+  for (const auto& [id, name] : kLatencies) {
+    const LoadMetric* metric = serving::metric_of(result, id);
+    if (metric == nullptr || repeats(result, *metric)) continue;
+    const Percentile* p90 = serving::percentile_of(*metric, 0.9);
+    table.rows.push_back({{name},
+                          {format_count(metric->n)},
+                          {value_text(metric->mean, *metric)},
+                          {with_interval(serving::percentile_of(*metric, 0.5), *metric)},
+                          {p90 != nullptr && p90->value ? value_text(*p90->value, *metric) : "too few"},
+                          {with_interval(serving::percentile_of(*metric, 0.99), *metric)},
+                          {value_text(metric->max, *metric)}});
+  }
+  return table.rows.empty() ? "" : report::render_table(table, render_options(context));
+}
+
+std::string rate_lines(const ScenarioResult& result) {
+  std::string text;
+  for (const auto& [id, name] : kRates) {
+    const LoadMetric* metric = serving::metric_of(result, id);
+    if (metric == nullptr || metric->mean == 0) continue;
+    text += fmt::format("{}{}/s", text.empty() ? "" : ", ", format_significant(metric->mean, 4) + " " + name);
+    if (metric->mean_interval) {
+      text += fmt::format(" ±{} %",
+                          format_significant(100 * (metric->mean_interval->high - metric->mean) / metric->mean, 2));
+    }
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+std::string counts_line(const ScenarioResult& result) {
+  std::string text = fmt::format("{} requests in {}", format_count(result.sent), format_seconds(result.wall_s));
+  if (result.warmup > 0) text += fmt::format(", {} of warm-up left out", result.warmup);
+  if (result.failed > 0) {
+    text += fmt::format(", {} failed (", result.failed);
+    bool first = true;
+    for (const auto& [name, count] : result.errors) {
+      text += fmt::format("{}{} {}", first ? "" : ", ", name, count);
+      first = false;
+    }
+    text += ")";
+  }
+  if (result.censored > 0) text += fmt::format(", {} under way at the end", result.censored);
+  if (result.never_sent > 0) text += fmt::format(", {} due and never sent", result.never_sent);
+  return text + "; " + result.stopped_because + "\n";
+}
+
+}  // namespace
+
+std::string level_text(const ScenarioResult& result) {
+  if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
+  if (result.arrivals == "trace") return "as recorded";
+  return fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
+}
+
+std::string scenario_text(const Context& context, const ScenarioResult& result) {
+  std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
+  if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
+  text += rate_lines(result) + latency_table(context, result);
+  for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
+  if (result.tokens.source == "events" && result.completed > 0) {
+    text += "the server tells no token counts: events are counted instead\n";
+  }
+  for (const auto& outcome : result.slo) {
+    text += fmt::format("objective {}: {}", outcome.text, outcome.verdict);
+    if (outcome.value) {
+      text += " (" +
+              (outcome.text.starts_with("errors") ? format_percent(*outcome.value) : format_seconds(*outcome.value)) +
+              ")";
+    }
+    text += "\n";
+  }
+  const auto& client = result.client;
+  text += fmt::format("client: {}; p99 lag of sending {}, of receiving {}{}, busy {}\n", client.verdict(),
+                      format_seconds(client.send_lag_p99_s), format_seconds(client.receive_lag_p99_s),
+                      client.kernel_times ? "" : " (not known: no kernel times)", format_percent(client.busy_share));
+  for (const auto& reason : client.reasons) text += "  " + reason + "\n";
+  return text + "\n";
+}
+
+std::string summary_text(const Context& context, const std::vector<ScenarioResult>& results) {
+  if (results.size() < 2) return {};
+  Table table{{{"scenario"},
+               {"load"},
+               {"requests/s", Align::right},
+               {"output tokens/s", Align::right},
+               {"TTFT p50", Align::right},
+               {"TTFT p99", Align::right, 1},
+               {"TPOT p50", Align::right, 2},
+               {"errors", Align::right, 3},
+               {"client", Align::left, 4}},
+              {}};
+  for (const auto& result : results) {
+    const auto rate = [&](const char* id) {
+      const LoadMetric* metric = serving::metric_of(result, id);
+      return metric == nullptr ? std::string("-") : format_significant(metric->mean, 4);
+    };
+    const auto time = [&](const char* id, double p) {
+      const LoadMetric* metric = serving::metric_of(result, id);
+      const Percentile* percentile = metric == nullptr ? nullptr : serving::percentile_of(*metric, p);
+      return percentile == nullptr || !percentile->value ? std::string("-") : format_seconds(*percentile->value);
+    };
+    table.rows.push_back(
+        {{result.scenario},
+         {level_text(result)},
+         {rate("request_throughput")},
+         {rate("output_throughput")},
+         {time("ttft", 0.5)},
+         {time("ttft", 0.99)},
+         {time("tpot", 0.5)},
+         {format_count(result.failed), result.failed > 0 ? Tone::bad : Tone::plain},
+         {result.client.trusted ? "trusted" : "mistrusted", result.client.trusted ? Tone::plain : Tone::warning}});
+  }
+  return report::render_table(table, render_options(context));
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,139 @@
+#include "warpmark/optimize/optimize_plan.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "optimize/plan.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr std::int64_t kLargestPlan = 256 << 10;
+
+Result<optimize::Plan> load_plan(const std::string& path) {
+  WM_ASSIGN(const auto text, read_file(path, kLargestPlan));
+  WM_ASSIGN(auto plan, optimize::parse_plan(text, path));
+  for (const auto& knob : plan.user_knobs) {
+    if (knob.place == optimize::UserKnobPlace::file) {
+      return usage_error("the plan sets a value in the file " + knob.target, "set it there yourself, and leave it out");
+    }
+  }
+  return plan;
+}
+
+Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& look) {
+  const auto& report = look.facts.report;
+  Report shown{.title = "Knobs for " + join(request.program.words, " "), .subtitle = look.note, .sections = {}};
+  if (shown.subtitle.empty()) {
+    shown.subtitle = fmt::format("torch {}, {}, {} a step", report.torch, look.facts.on_gpu() ? "GPU" : "CPU",
+                                 format_seconds(look.facts.seconds_per_step));
+  }
+  Table could{{{"knob"}, {"values"}, {"foretold", Align::right}, {"answers", Align::left, 1}, {"by", Align::left, 2}},
+              {}};
+  Table not_now{{{"knob"}, {"why not"}}, {}};
+  for (const auto& row : optimize::offers(look.facts, request.options.proposals)) {
+    if (row.offer.candidates.empty()) {
+      not_now.rows.push_back({{row.id}, {row.offer.why_not, Tone::quiet}});
+      continue;
+    }
+    std::vector<std::string> values;
+    for (const auto& candidate : row.offer.candidates) values.push_back(candidate.value);
+    const auto& predicted = row.offer.candidates.front().predicted;
+    could.rows.push_back({{row.id},
+                          {join(values, ", ")},
+                          {fmt::format("{:.2f} to {:.2f}", predicted.low, predicted.high)},
+                          {row.numerics, Tone::quiet},
+                          {predicted.method, Tone::quiet}});
+  }
+  if (!could.rows.empty()) shown.sections.push_back({.heading = "Worth trying here", .blocks = {could}});
+  shown.sections.push_back({.heading = "Not here", .blocks = {not_now}});
+  return shown;
+}
+
+Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look) {
+  Json json{{"schema", "warpmark.knobs/1"}, {"torch", look.facts.report.torch}, {"knobs", Json::array()}};
+  for (const auto& row : optimize::offers(look.facts, request.options.proposals)) {
+    Json knob{{"id", row.id},
+              {"title", row.title},
+              {"answers", row.numerics},
+              {"breaks", row.breaks},
+              {"values", Json::array()}};
+    for (const auto& candidate : row.offer.candidates) {
+      knob["values"].push_back({{"value", candidate.value},
+                                {"low", candidate.predicted.low},
+                                {"high", candidate.predicted.high},
+                                {"method", candidate.predicted.method}});
+    }
+    if (row.offer.candidates.empty()) knob["why_not"] = row.offer.why_not;
+    json["knobs"].push_back(std::move(knob));
+  }
+  return json;
+}
+
+}  // namespace
+
+Result<int> apply_plan(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto plan, load_plan(options.get("--apply")));
+  const auto given = command_after_dashes(context.words);
+  if (given.empty())
+    return usage_error("there is no program to run", "warpmark optimize --apply plan.yaml -- python train.py");
+  WM_ASSIGN(auto words, words_of(options, given));
+  WM_ASSIGN(const auto hook, hook_folder(context, options));
+  optimize::Program program{
+      .words = std::move(words), .directory = {}, .environment = {}, .user_knobs = plan.user_knobs};
+  WM_ASSIGN(auto command, optimize::command_with(program, plan.settings));
+  command.plan.measure = false;
+  const auto text = workers::plan_text(command.plan);
+  const auto file = hook.parent_path() / ("apply-" + hash_of(text) + ".json");
+  WM_TRY(write_file(file, text));
+  auto variables = command.environment;
+  // No report: the folder is not there. What was measured is measured; this run is the program's.
+  for (auto& variable : workers::hook_variables(hook, file, hook / "no-report", context.environment("PYTHONPATH"))) {
+    variables.push_back(std::move(variable));
+  }
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> arguments;
+  for (auto& word : command.words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  context.out.flush();
+  ::execvp(arguments[0], arguments.data());
+  return environment_error(fmt::format("cannot start {}: {}", command.words.front(), std::strerror(errno)),
+                           "is it installed and on PATH?");
+}
+
+Result<Journey> prove_journey(const ParsedOptions& options, optimize::ProgramRuns& runs,
+                              const OptimizeRequest& request) {
+  WM_ASSIGN(const auto plan, load_plan(options.get("--prove")));
+  if (plan.settings.empty()) return usage_error("the plan " + options.get("--prove") + " has no settings");
+  return optimize::prove_plan(runs, plan.settings, request.options);
+}
+
+Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
+  const auto journal_path = request.places.scratch.string() + ".list.jsonl";
+  WM_ASSIGN(auto journal, optimize::TrialJournal::open(journal_path, request.identity, true));
+  optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
+  auto look = optimize::look_at(runs, request.options);
+  std::error_code ignored;
+  std::filesystem::remove(journal_path, ignored);
+  std::filesystem::remove_all(request.places.scratch, ignored);
+  if (!look.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return look.error();
+  }
+  const Shown shown{[&] { return offers_json(request, *look); }, offers_report(request, *look)};
+  context.out << rendered(shown, request.format, render_options(context));
+  WM_TRY(write_report(options, "knobs", shown));
+  return kSuccess;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,177 @@
+#include "warpmark/optimize/optimize_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/files.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "generated/python_hook.h"
+#include "validate/commands/command_experiment.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLargestScript = 16 << 20, kLargestYamlKnobs = 256 << 10;
+
+Result<double> time_option(const ParsedOptions& options, const char* name, double otherwise) {
+  if (!options.has(name)) return otherwise;
+  WM_ASSIGN(const double seconds, parse_duration_s(options.get(name)));
+  if (!(seconds > 0)) return usage_error(std::string(name) + " must be above 0");
+  return seconds;
+}
+
+Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wanted) {
+  WM_ASSIGN(wanted.effect, ratio_of(options, "--effect", 0.01));
+  WM_ASSIGN(wanted.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(wanted.loss_margin, ratio_of(options, "--loss-margin", 0.02));
+  WM_ASSIGN(wanted.rounds, count_of(options, "--rounds", 12, 2, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT32_MAX));
+  wanted.seed = static_cast<std::uint64_t>(seed);
+  WM_ASSIGN(wanted.window_steps, count_of(options, "--steps", 0, 0, 1'000'000));
+  WM_ASSIGN(const auto amortize, count_of(options, "--train-steps", 0, 0, INT64_MAX / 2));
+  wanted.amortize_steps = static_cast<double>(amortize);
+  WM_ASSIGN(wanted.window_s, time_option(options, "--window", 5));
+  WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
+  WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", 0));
+  if (options.has("--budget-money")) {
+    if (!options.has("--price"))
+      return usage_error("--budget-money needs --price", "what an hour of the machine costs");
+    WM_ASSIGN(const double money, parse_number(options.get("--budget-money")));
+    WM_ASSIGN(const double price, parse_number(options.get("--price")));
+    if (!(money > 0) || !(price > 0)) return usage_error("--budget-money and --price must be above 0");
+    const double seconds = money / price * 3600;
+    wanted.budget_s = wanted.budget_s > 0 ? std::min(wanted.budget_s, seconds) : seconds;
+  }
+  const double fewest = std::ceil(2 - std::log2(wanted.alpha));
+  if (static_cast<double>(wanted.rounds) < fewest) {
+    return usage_error(fmt::format("{} rounds can prove nothing at --alpha {:g}", wanted.rounds, wanted.alpha),
+                       fmt::format("--rounds {:.0f} or more", fewest));
+  }
+  return {};
+}
+
+Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wanted) {
+  auto& proposals = wanted.proposals;
+  for (const auto& text : options.all("--try")) {
+    WM_ASSIGN(auto setting, setting_of(text));
+    proposals.asked.push_back(std::move(setting));
+  }
+  for (const char* name : {"--only", "--skip"}) {
+    for (const auto& list : options.all(name)) {
+      for (const auto& id : split(list, ',')) {
+        (std::string_view(name) == "--only" ? proposals.only : proposals.skip).push_back(std::string(trim(id)));
+      }
+    }
+  }
+  if (options.has("--knobs")) {
+    WM_ASSIGN(const auto text, read_file(options.get("--knobs"), kLargestYamlKnobs));
+    WM_ASSIGN(proposals.own, optimize::parse_user_knobs(text, options.get("--knobs")));
+  }
+  for (const auto& text : options.all("--knob")) {
+    WM_ASSIGN(auto knob, optimize::parse_user_knob(text));
+    proposals.own.push_back(std::move(knob));
+  }
+  if (options.has("--try-patch")) {
+    std::error_code missing;
+    const auto path = fs::absolute(options.get("--try-patch"));
+    if (!fs::is_regular_file(path, missing)) return usage_error("there is no patch " + options.get("--try-patch"));
+    proposals.own.push_back({.name = "patch",
+                             .place = optimize::UserKnobPlace::patch,
+                             .target = path.string(),
+                             .pattern = {},
+                             .values = {path.filename().string()}});
+  }
+  proposals.asked_only = options.has("--asked-only");
+  if (proposals.asked_only && proposals.asked.empty() && proposals.own.empty()) {
+    return usage_error("--asked-only without a knob", "name one with --try, --knob, --knobs or --try-patch");
+  }
+  return optimize::check_names(proposals);
+}
+
+bool needs_copy(const std::vector<optimize::UserKnob>& own) {
+  return std::any_of(own.begin(), own.end(), [](const auto& knob) {
+    return knob.place == optimize::UserKnobPlace::file || knob.place == optimize::UserKnobPlace::patch;
+  });
+}
+
+/// Files that the command names, by their content: another script is another program.
+std::string scripts_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) {
+    std::error_code missing;
+    if (!fs::is_regular_file(word, missing)) continue;
+    const auto bytes = read_file(word, kLargestScript);
+    if (bytes.ok()) text += " " + sha256_hex(*bytes).substr(0, 16);
+  }
+  return text;
+}
+
+std::string identity_of_request(const OptimizeRequest& request) {
+  const auto& wanted = request.options;
+  std::string text = fmt::format(
+      "{}{} in {} effect {} alpha {} rounds {} seed {} margin {} window {} {} train {} machine {} hook {}",
+      validate::command_line(request.program.words), scripts_of(request.program.words), fs::current_path().string(),
+      wanted.effect, wanted.alpha, wanted.rounds, wanted.seed, wanted.loss_margin, wanted.window_s, wanted.window_steps,
+      wanted.amortize_steps, device::machine_facts().fingerprint, request.places.hook.filename().string());
+  for (const auto& setting : wanted.proposals.asked) text += " try " + setting.knob + "=" + setting.value;
+  for (const auto& id : wanted.proposals.only) text += " only " + id;
+  for (const auto& id : wanted.proposals.skip) text += " skip " + id;
+  for (const auto& knob : wanted.proposals.own) {
+    text += fmt::format(" own {} {} {} {}", knob.name, knob.target, knob.pattern, join(knob.values, ","));
+  }
+  return text + (wanted.proposals.asked_only ? " asked only" : "") + (request.places.original.empty() ? "" : " copy");
+}
+
+}  // namespace
+
+Result<optimize::Setting> setting_of(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return usage_error("--try " + text + " is not of the form KNOB=VALUE", "such as --try loader.workers=4");
+  }
+  return optimize::Setting{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<fs::path> hook_folder(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto beside, state_folder(context, options));
+  std::string all;
+  for (const auto& file : generated::kPythonHook) all += std::string(file.name) + "\n" + std::string(file.text);
+  const auto folder = fs::absolute(beside.parent_path() / "optimize" / ("hook-" + sha256_hex(all).substr(0, 12)));
+  WM_TRY(workers::write_hook(folder));
+  return folder;
+}
+
+Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOptions& options) {
+  OptimizeRequest request;
+  WM_TRY(read_numbers(options, request.options));
+  WM_TRY(read_knobs(options, request.options));
+  WM_ASSIGN(request.format, format_of(options));
+  const auto given = command_after_dashes(context.words);
+  if (given.empty()) {
+    return usage_error("there is no program to optimize", "warpmark optimize -- python train.py");
+  }
+  WM_ASSIGN(request.program.words, words_of(options, given));
+  request.program.user_knobs = request.options.proposals.own;
+  WM_ASSIGN(request.places.hook, hook_folder(context, options));
+  const auto state = request.places.hook.parent_path();
+  const bool copied = options.has("--copy") || needs_copy(request.program.user_knobs);
+  if (copied) request.places.original = fs::current_path();
+  request.identity = identity_of_request(request);
+  const auto name = hash_of(request.identity);
+  request.journal = state / (name + ".jsonl");
+  request.places.scratch = state / (name + ".run");
+  if (copied) request.program.directory = (state / (name + ".copy")).string();
+  return request;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,161 @@
+#include "warpmark/scaling/net_report.h"
+
+#include <fmt/format.h>
+
+#include "base/quantity.h"
+#include "stats/summary.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace net = warpmark::collectives::net;
+
+double rate_of(const net::Throughput& throughput) {
+  return throughput.seconds > 0 ? throughput.bytes / throughput.seconds : 0;
+}
+
+Summary interval_summary(const net::Throughput& throughput) {
+  std::vector<double> rates;
+  for (const auto& second : throughput.intervals) rates.push_back(second.bytes / (second.to_s - second.from_s));
+  return stats::summarize(rates);
+}
+
+std::string percentile_text(const Summary& summary, std::size_t which) {
+  const auto& percentile = summary.percentiles[which];
+  return percentile.value ? format_seconds(*percentile.value) : "-";
+}
+
+Section throughput_section(const NetResult& result) {
+  Table table;
+  table.columns = {{"streams", Align::right},     {"direction"},
+                   {"throughput", Align::right},  {"per second", Align::right, 1},
+                   {"retransmits", Align::right}, {"segment", Align::right, 2}};
+  for (const auto& item : result.throughputs) {
+    const auto summary = interval_summary(item);
+    table.rows.push_back({{std::to_string(item.streams)},
+                          {item.reverse ? "from server" : "to server"},
+                          {format_si(rate_of(item) * 8, "bit/s", 4)},
+                          {summary.n > 1 ? fmt::format("{} .. {}", format_si(summary.min * 8, "bit/s"),
+                                                       format_si(summary.max * 8, "bit/s"))
+                                         : "-"},
+                          {item.reverse ? "-" : std::to_string(item.retransmits)},
+                          {item.facts.segment_bytes > 0 ? fmt::format("{} B", item.facts.segment_bytes) : "-"}});
+  }
+  return {"TCP throughput", {std::move(table)}, false, false};
+}
+
+Section latency_section(const NetResult& result) {
+  Table table;
+  table.columns = {{"message", Align::right}, {"median", Align::right}, {"95 % interval", Align::right, 1},
+                   {"p90", Align::right},     {"p99", Align::right},    {"max", Align::right, 2},
+                   {"jitter", Align::right}};
+  for (const auto& item : result.latencies) {
+    const auto summary = stats::summarize(item.round_trips_s);
+    if (summary.n == 0) continue;
+    table.rows.push_back(
+        {{format_bytes(static_cast<double>(item.bytes))},
+         {format_seconds(summary.median)},
+         {summary.median_interval ? fmt::format("{} .. {}", format_seconds(summary.median_interval->low),
+                                                format_seconds(summary.median_interval->high))
+                                  : "-"},
+         {percentile_text(summary, 0)},
+         {percentile_text(summary, 2)},
+         {format_seconds(summary.max)},
+         {format_seconds(net::jitter(item.round_trips_s))}});
+  }
+  return {"TCP round trips", {std::move(table)}, false, false};
+}
+
+Section datagram_section(const net::Datagrams& datagrams) {
+  const auto summary = stats::summarize(datagrams.round_trips_s);
+  const int lost = datagrams.sent - static_cast<int>(summary.n);
+  const std::string text = fmt::format(
+      "{} sent, {} lost ({}), {} out of order; round trip min/median/max {} / {} / {}, jitter {}", datagrams.sent, lost,
+      format_percent(datagrams.sent > 0 ? static_cast<double>(lost) / datagrams.sent : 0), datagrams.out_of_order,
+      format_seconds(summary.min), format_seconds(summary.median), format_seconds(summary.max),
+      format_seconds(net::jitter(datagrams.round_trips_s)));
+  return {"UDP, as ping", {Paragraph{text, lost > 0 ? Tone::warning : Tone::plain}}, false, false};
+}
+
+Section path_section(const NetResult& result) {
+  Section section{"Path", {}, false, false};
+  if (!result.throughputs.empty()) {
+    section.blocks.push_back(Paragraph{result.throughputs.front().local + " to " + result.throughputs.front().peer});
+  }
+  if (result.interface) {
+    const auto& one = *result.interface;
+    section.blocks.push_back(
+        Paragraph{fmt::format("interface {}{}, MTU {}{}", one.name, one.driver.empty() ? "" : ", driver " + one.driver,
+                              one.mtu, one.speed > 0 ? ", " + format_si(one.speed * 8, "bit/s") : "")});
+  }
+  for (const auto& [name, value] : result.environment)
+    section.blocks.push_back(Paragraph{name + "=" + value, Tone::quiet});
+  return section;
+}
+
+}  // namespace
+
+std::string interval_line(const net::Second& second) {
+  const double rate = second.bytes * 8 / (second.to_s - second.from_s);
+  const std::string retransmits = second.retransmits < 0 ? "" : fmt::format("  {:4}", second.retransmits);
+  // iperf3's units: transfers in powers of 1024, rates in powers of 1000.
+  const double gib = second.bytes / (1 << 30);
+  const std::string transfer =
+      gib >= 1 ? fmt::format("{:5.2f} GBytes", gib) : fmt::format("{:5.1f} MBytes", gib * 1024);
+  const std::string speed =
+      rate >= 1e9 ? fmt::format("{:5.1f} Gbits/sec", rate * 1e-9) : fmt::format("{:5.1f} Mbits/sec", rate * 1e-6);
+  return fmt::format("[SUM] {:6.2f}-{:<6.2f} sec  {}  {}{}\n", second.from_s, second.to_s, transfer, speed,
+                     retransmits);
+}
+
+Report build_net_report(const NetResult& result) {
+  Report report;
+  report.title = "Network";
+  report.sections.push_back(path_section(result));
+  if (!result.throughputs.empty()) report.sections.push_back(throughput_section(result));
+  if (!result.latencies.empty()) report.sections.push_back(latency_section(result));
+  if (result.datagrams) report.sections.push_back(datagram_section(*result.datagrams));
+  return report;
+}
+
+Json net_json(const NetResult& result) {
+  Json json{{"schema", "warpmark.net/1"}, {"throughput", Json::array()}, {"latency", Json::array()}};
+  for (const auto& item : result.throughputs) {
+    Json one{{"streams", item.streams},   {"reverse", item.reverse},
+             {"bytes", item.bytes},       {"seconds", item.seconds},
+             {"rate", rate_of(item)},     {"local", item.local},
+             {"peer", item.peer},         {"stream_rates", item.stream_rates},
+             {"intervals", Json::array()}};
+    if (!item.reverse) one["retransmits"] = item.retransmits;
+    for (const auto& second : item.intervals) {
+      one["intervals"].push_back(
+          {{"from", second.from_s}, {"to", second.to_s}, {"bytes", second.bytes}, {"retransmits", second.retransmits}});
+    }
+    json["throughput"].push_back(std::move(one));
+  }
+  for (const auto& item : result.latencies) {
+    const auto summary = stats::summarize(item.round_trips_s);
+    Json one{{"bytes", item.bytes}, {"n", summary.n},     {"median", summary.median},
+             {"min", summary.min},  {"max", summary.max}, {"jitter", net::jitter(item.round_trips_s)}};
+    for (const auto& percentile : summary.percentiles) {
+      if (percentile.value) one[fmt::format("p{:.0f}", percentile.p * 100)] = *percentile.value;
+    }
+    json["latency"].push_back(std::move(one));
+  }
+  if (result.datagrams) {
+    json["udp"] = {{"sent", result.datagrams->sent},
+                   {"returned", result.datagrams->round_trips_s.size()},
+                   {"out_of_order", result.datagrams->out_of_order},
+                   {"jitter", net::jitter(result.datagrams->round_trips_s)}};
+  }
+  if (result.interface) {
+    json["interface"] = {{"name", result.interface->name},
+                         {"mtu", result.interface->mtu},
+                         {"driver", result.interface->driver},
+                         {"speed", result.interface->speed}};
+  }
+  for (const auto& [name, value] : result.environment) json["environment"][name] = value;
+  return json;
+}
+
+}  // namespace warpmark::apps

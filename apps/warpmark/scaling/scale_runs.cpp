@@ -1,0 +1,172 @@
+#include "warpmark/scaling/scale_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/commands/gpu_energy.h"
+#include "validate/commands/host_energy.h"
+
+namespace warpmark::apps {
+namespace {
+
+std::string replaced(std::string word, int workers) {
+  for (const char* name : {"{gpus}", "{ranks}", "{n}", "{workers}"}) {
+    for (auto at = word.find(name); at != std::string::npos; at = word.find(name)) {
+      word.replace(at, std::string_view(name).size(), std::to_string(workers));
+    }
+  }
+  return word;
+}
+
+/// Energy of what the workers run on.
+class Meter {
+ public:
+  explicit Meter(const ScaleRequest& request) : wanted_(request.energy), gpus_(!request.ranks) {}
+
+  [[nodiscard]] std::string method() const {
+    if (!wanted_) return {};
+    if (gpus_ && gpu_.available()) {
+      return "Energy: the GPUs' own counters (NVML, about ±5 %), of all GPUs of this machine, idle power included.";
+    }
+    if (!gpus_ && host_.available())
+      return "Energy: the processors' own counters (RAPL, about ±5 %), idle power included.";
+    return gpus_ ? "Energy is not known: no GPU here counts it."
+                 : "Energy is not known: RAPL counters are not there, or only root may read them.";
+  }
+  void begin() {
+    if (!wanted_) return;
+    if (gpus_) gpu_before_ = gpu_.joules();
+    if (!gpus_) host_before_ = host_.read();
+  }
+  std::optional<double> end() {
+    if (!wanted_) return std::nullopt;
+    if (gpus_) {
+      const auto after = gpu_.joules();
+      if (!gpu_before_ || !after || *after < *gpu_before_) return std::nullopt;
+      return *after - *gpu_before_;
+    }
+    const auto after = host_.read();
+    if (!host_before_ || !after) return std::nullopt;
+    return host_.joules(*host_before_, *after);
+  }
+
+ private:
+  bool wanted_;
+  bool gpus_;
+  validate::GpuEnergy gpu_;
+  validate::HostEnergy host_;
+  std::optional<double> gpu_before_;
+  std::optional<validate::HostEnergy::Reading> host_before_;
+};
+
+std::string last_line(const std::string& text) {
+  std::string last;
+  for (const auto& line : split(text, '\n')) {
+    if (!trim(line).empty()) last = trim(line);
+  }
+  return last;
+}
+
+Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, const std::vector<std::string>& words,
+                                      Meter& meter, const std::atomic<bool>& interrupted) {
+  std::vector<std::pair<std::string, std::string>> environment;
+  if (!request.ranks) {
+    std::vector<std::string> gpus;
+    for (int i = 0; i < workers; ++i) gpus.push_back(std::to_string(i));
+    environment.emplace_back("CUDA_VISIBLE_DEVICES", join(gpus, ","));
+  }
+  meter.begin();
+  WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
+                                                   .environment = environment,
+                                                   .own_group = true,
+                                                   .interrupted = &interrupted,
+                                                   .grace_s = 3}));
+  const auto joules = meter.end();
+  if (output.exit_code != 0) {
+    const std::string said = last_line(output.err.empty() ? output.out : output.err);
+    return data_error(fmt::format("exit code {}{}", output.exit_code, said.empty() ? "" : ": " + said),
+                      "run the command by itself to see why");
+  }
+  validate::ScalingRun run{.workers = workers, .seconds = output.wall_s};
+  run.work = request.mode == "weak" ? request.work * workers : request.work;
+  run.peak_memory_bytes = static_cast<double>(output.peak_memory_bytes);
+  run.joules = joules;
+  if (request.throughput) {
+    WM_ASSIGN(const double value, validate::read_metric(*request.throughput, output, ""));
+    if (!(value > 0)) return data_error(fmt::format("the throughput it tells is {}", value));
+    run.throughput = value;
+  }
+  for (const auto& part : request.parts) {
+    WM_ASSIGN(const double value, validate::read_metric(part, output, ""));
+    run.parts.emplace_back(part.name, value);
+  }
+  return run;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
+                                           const collectives::LaunchPlace& place) {
+  std::vector<std::string> words;
+  if (request.ranks) {
+    collectives::LaunchOptions launch = request.launch;
+    launch.ranks = workers;
+    WM_ASSIGN(words, collectives::launcher_words(launch, place));
+  }
+  for (const auto& word : request.words) words.push_back(replaced(word, workers));
+  return words;
+}
+
+Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::LaunchPlace& place,
+                              const std::atomic<bool>& interrupted,
+                              const std::function<void(const std::string&)>& progress) {
+  std::map<int, std::vector<std::string>> words;
+  for (const int workers : request.workers) {
+    WM_ASSIGN(words[workers], words_for(request, workers, place));
+  }
+  Meter meter(request);
+  ScaleRuns result;
+  result.energy_method = meter.method();
+  std::map<int, ScalingPoint> failures;
+  const std::int64_t begin = monotonic_ns();
+  const int rounds = request.rounds + request.warmup_runs;
+  const auto order = validate::scaling_order(request.workers, rounds, request.seed);
+  for (int round = 0; round < rounds; ++round) {
+    const double elapsed = static_cast<double>(monotonic_ns() - begin) * 1e-9;
+    if (round > request.warmup_runs && request.budget_s > 0 && elapsed > request.budget_s) break;
+    for (const int workers : order[static_cast<std::size_t>(round)]) {
+      if (interrupted.load()) break;
+      const bool warms_up = round < request.warmup_runs;
+      progress(warms_up
+                   ? fmt::format("warm-up with {}", workers)
+                   : fmt::format("round {} of {} with {}", round - request.warmup_runs + 1, request.rounds, workers));
+      auto run = run_once(request, workers, words[workers], meter, interrupted);
+      if (interrupted.load()) break;
+      if (run.ok() && !warms_up) {
+        run->round = round;
+        result.runs.push_back(std::move(*run));
+      } else if (!run.ok()) {
+        auto& failed = failures[workers];
+        failed.workers = workers;
+        ++failed.failures;
+        failed.reason = run.error().what;
+      }
+    }
+    if (interrupted.load()) break;
+    result.complete = round + 1 == rounds;
+  }
+  for (auto& [workers, point] : failures) result.failures.push_back(std::move(point));
+  if (result.runs.empty() && !interrupted.load()) {
+    return data_error("no run ended well: " + (result.failures.empty() ? "" : result.failures.front().reason),
+                      "run the command by itself to see why");
+  }
+  return result;
+}
+
+}  // namespace warpmark::apps

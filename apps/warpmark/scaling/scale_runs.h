@@ -1,0 +1,51 @@
+// Runs a command with several numbers of workers, in rounds of random order, and reads what each run did.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/start/launch.h"
+#include "validate/commands/command_spec.h"
+#include "validate/scaling/scaling.h"
+
+namespace warpmark::apps {
+
+struct ScaleRequest {
+  std::vector<int> workers;
+  bool ranks = false;  ///< MPI ranks that are started here; else GPUs that the command takes
+  std::string mode = "strong";
+  std::string unit = "runs";
+  double work = 1;                                 ///< units a run does; in weak mode those of one worker
+  std::optional<validate::MetricSpec> throughput;  ///< read from the output
+  std::vector<validate::MetricSpec> parts;         ///< "loading", "communication", "step", "utilization"
+  int rounds = 5;
+  int warmup_runs = 1;
+  double budget_s = 0;
+  double timeout_s = 600;
+  std::uint64_t seed = 1;
+  bool energy = true;
+  std::vector<std::string> words;
+  collectives::LaunchOptions launch;
+};
+
+/// The words with {gpus}, {ranks}, {n} and {workers} replaced; started by mpirun or srun where ranks are meant.
+[[nodiscard]] Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
+                                                         const collectives::LaunchPlace& place);
+
+struct ScaleRuns {
+  std::vector<validate::ScalingRun> runs;
+  std::vector<ScalingPoint> failures;  ///< by workers: how many runs failed, and why
+  std::string energy_method;
+  bool complete = false;
+};
+
+/// Usage or data error where nothing could be run at all.
+[[nodiscard]] Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::LaunchPlace& place,
+                                            const std::atomic<bool>& interrupted,
+                                            const std::function<void(const std::string&)>& progress);
+
+}  // namespace warpmark::apps

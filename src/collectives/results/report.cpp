@@ -1,0 +1,201 @@
+#include "collectives/results/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "collectives/results/nccl_table.h"
+#include "stats/order_statistics.h"
+#include "stats/summary.h"
+
+namespace warpmark::collectives {
+namespace {
+
+constexpr Tone tone_of(SizeVerdict verdict) {
+  switch (verdict) {
+    case SizeVerdict::good: return Tone::good;
+    case SizeVerdict::below:
+    case SizeVerdict::wrong: return Tone::bad;
+    case SizeVerdict::not_judged: break;
+  }
+  return Tone::quiet;
+}
+
+const Judged* judged_of(const Judgement& judgement, std::int64_t bytes, bool in_place) {
+  const auto found = std::find_if(judgement.sizes.begin(), judgement.sizes.end(),
+                                  [&](const auto& item) { return item.bytes == bytes && item.in_place == in_place; });
+  return found == judgement.sizes.end() ? nullptr : &*found;
+}
+
+Table spread_table(const Sweep& sweep, const Judgement& judgement) {
+  Table table;
+  table.columns = {{"size", Align::right},
+                   {"place"},
+                   {"median", Align::right},
+                   {"95 % interval", Align::right},
+                   {"p99", Align::right, 2},
+                   {"skew", Align::right},
+                   {"last", Align::right, 1},
+                   {"of copies", Align::right, 3},
+                   {"verdict"}};
+  const double copy = sweep.head ? sweep.head->copy_rate : 0;
+  for (const auto& row : sweep.rows) {
+    for (const bool in_place : {false, true}) {
+      const auto& place = in_place ? row.in_place : row.out_of_place;
+      if (!place || place->samples_s.empty()) continue;
+      const Summary summary = stats::summarize(place->samples_s);
+      const auto* p99 = summary.percentiles.empty() ? nullptr : &summary.percentiles.back();
+      const Judged* judged = judged_of(judgement, row.counts.bytes, in_place);
+      const SizeVerdict verdict = judged != nullptr ? judged->verdict : SizeVerdict::not_judged;
+      table.rows.push_back(
+          {{format_bytes(static_cast<double>(row.counts.bytes))},
+           {in_place ? "in" : "out"},
+           {format_seconds(summary.median)},
+           {summary.median_interval ? fmt::format("{} .. {}", format_seconds(summary.median_interval->low),
+                                                  format_seconds(summary.median_interval->high))
+                                    : "-"},
+           {p99 != nullptr && p99->value ? format_seconds(*p99->value) : "-"},
+           {place->late_rank < 0 ? "-" : format_seconds(place->skew_s)},
+           {place->late_rank < 0 ? "-" : fmt::format("{} ({:.0f} %)", place->late_rank, place->late_share * 100)},
+           {copy > 0 ? format_percent(bus_bandwidth(row, *place) / copy) : "-"},
+           {judged != nullptr && judged->expected > 0
+                ? fmt::format("{}, {} expected", name_of(verdict), format_si(judged->expected, "B/s"))
+                : name_of(verdict),
+            tone_of(verdict)}});
+    }
+  }
+  return table;
+}
+
+Plot bandwidth_plot(const Sweep& sweep, const Judgement& judgement) {
+  Plot plot{"bus bandwidth", {"size (B)", "B", true}, {"bus bandwidth (B/s)", "B/s", false}, {}};
+  for (const bool in_place : {false, true}) {
+    Series series{in_place ? "in place" : "out of place", {}, true, false};
+    for (const auto& row : sweep.rows) {
+      const auto& place = in_place ? row.in_place : row.out_of_place;
+      if (place && row.counts.bytes > 0) {
+        series.points.emplace_back(static_cast<double>(row.counts.bytes), bus_bandwidth(row, *place));
+      }
+    }
+    if (!series.points.empty()) plot.series.push_back(std::move(series));
+  }
+  Series expected{"expected", {}, true, true};
+  for (const auto& judged : judgement.sizes) {
+    if (judged.expected > 0 && !judged.in_place) {
+      expected.points.emplace_back(static_cast<double>(judged.bytes), judged.expected);
+    }
+  }
+  if (expected.points.size() > 1) plot.series.push_back(std::move(expected));
+  return plot;
+}
+
+}  // namespace
+
+Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
+  Report report;
+  const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
+  report.title = fmt::format("{} over {} ranks", info_of(plan.kind).id, ranks);
+  if (sweep.head) report.subtitle = sweep.head->version;
+  Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
+  for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
+  if (sweep.head) {
+    for (const auto& note : sweep.head->notes) verdict.blocks.push_back(Paragraph{note, Tone::quiet});
+  }
+  report.sections.push_back(std::move(verdict));
+  if (with_table && sweep.head) {
+    std::string table = nccl_table_head(plan, *sweep.head);
+    for (const auto& row : sweep.rows) table += nccl_table_row(row);
+    report.sections.push_back(
+        {"Table", {Paragraph{table + nccl_table_foot(plan, sweep), Tone::plain, true}}, false, false});
+  }
+  Section spread{"By size", {spread_table(sweep, judgement)}, false, false};
+  const bool no_p99 = plan.iterations < stats::samples_needed(0.99, 0.95);
+  if (no_p99) spread.blocks.push_back(Paragraph{"p99 needs 299 iterations: -n 300", Tone::quiet});
+  if (sweep.rows.size() > 1) spread.blocks.push_back(bandwidth_plot(sweep, judgement));
+  report.sections.push_back(std::move(spread));
+  return report;
+}
+
+Report build_report(const Plan& plan, const Tuning& tuning) {
+  Report report;
+  report.title = fmt::format("{}: settings compared", info_of(plan.kind).id);
+  Table sizes;
+  sizes.columns = {{"size", Align::right}, {"default", Align::right},     {"best", Align::right},
+                   {"gain", Align::right}, {"interval", Align::right, 1}, {"setting"}};
+  for (const auto& size : tuning.sizes) {
+    const std::string setting = to_text(tuning.measured[size.best].settings);
+    sizes.rows.push_back({{format_bytes(static_cast<double>(size.bytes))},
+                          {format_seconds(size.default_s)},
+                          {format_seconds(size.best_s)},
+                          {format_times(size.gain), size.certain ? Tone::good : Tone::plain},
+                          {size.gain_interval ? fmt::format("{} .. {}", format_times(size.gain_interval->low),
+                                                            format_times(size.gain_interval->high))
+                                              : "-"},
+                          {size.certain || size.best == 0 ? setting : setting + " (not certain)"}});
+  }
+  report.sections.push_back({"Best by size", {std::move(sizes)}, false, false});
+  Section faults{"Settings that did not run", {}, true, false};
+  for (const auto& measured : tuning.measured) {
+    if (!measured.fault.empty()) faults.blocks.push_back(Paragraph{to_text(measured.settings) + ": " + measured.fault});
+  }
+  if (!faults.blocks.empty()) report.sections.push_back(std::move(faults));
+  return report;
+}
+
+Json to_json(const Plan& plan, const Sweep& sweep, const Judgement& judgement) {
+  Json json{{"schema", "warpmark.collective/1"}, {"plan", to_json(plan)}, {"complete", sweep.complete}};
+  if (sweep.head) json["head"] = to_json(*sweep.head);
+  json["rows"] = Json::array();
+  for (const auto& row : sweep.rows) json["rows"].push_back(to_json(row));
+  json["passed"] = judgement.passed;
+  json["summary"] = judgement.summary;
+  json["causes"] = judgement.causes;
+  json["wrong_ranks"] = judgement.wrong_ranks;
+  json["slow_ranks"] = Json::array();
+  for (const auto& slow : judgement.slow) {
+    json["slow_ranks"].push_back({{"rank", slow.rank}, {"skew", slow.skew_s}, {"share", slow.share}});
+  }
+  json["verdicts"] = Json::array();
+  for (const auto& size : judgement.sizes) {
+    Json item{
+        {"size", size.bytes}, {"in_place", size.in_place}, {"verdict", name_of(size.verdict)}, {"busbw", size.busbw}};
+    if (size.expected > 0) item["expected"] = size.expected;
+    if (!size.reason.empty()) item["reason"] = size.reason;
+    json["verdicts"].push_back(std::move(item));
+  }
+  return json;
+}
+
+Json to_json(const Plan& plan, const Tuning& tuning) {
+  Json json{{"schema", "warpmark.collective_tuning/1"},
+            {"plan", to_json(plan)},
+            {"sizes", Json::array()},
+            {"settings", Json::array()}};
+  for (const auto& measured : tuning.measured) {
+    Json rounds = Json::array();
+    for (const auto& sweep : measured.rounds) {
+      Json rows = Json::array();
+      for (const auto& row : sweep.rows) rows.push_back(to_json(row));
+      rounds.push_back(std::move(rows));
+    }
+    Json item{{"setting", to_text(measured.settings)}, {"rounds", std::move(rounds)}};
+    if (!measured.fault.empty()) item["fault"] = measured.fault;
+    json["settings"].push_back(std::move(item));
+  }
+  for (const auto& size : tuning.sizes) {
+    Json item{{"size", size.bytes},
+              {"default", size.default_s},
+              {"best", size.best_s},
+              {"gain", size.gain},
+              {"setting", to_text(tuning.measured[size.best].settings)},
+              {"certain", size.certain}};
+    if (size.gain_interval) item["gain_interval"] = {size.gain_interval->low, size.gain_interval->high};
+    json["sizes"].push_back(std::move(item));
+  }
+  return json;
+}
+
+}  // namespace warpmark::collectives

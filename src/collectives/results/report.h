@@ -1,0 +1,25 @@
+// What a person reads of a sweep beside the table of nccl-tests. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/plan.h"
+#include "collectives/results/row.h"
+#include "collectives/results/tuning.h"
+#include "collectives/results/verdict.h"
+#include "model/report.h"
+
+namespace warpmark::collectives {
+
+/// Verdict, likely causes, spread and skew by size, bus bandwidth over size. `with_table` puts the table of nccl-tests
+/// first, for formats that do not print it as it comes.
+[[nodiscard]] Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table);
+
+/// Settings side by side.
+[[nodiscard]] Report build_report(const Plan& plan, const Tuning& tuning);
+
+[[nodiscard]] Json to_json(const Plan& plan, const Sweep& sweep, const Judgement& judgement);
+[[nodiscard]] Json to_json(const Plan& plan, const Tuning& tuning);
+
+}  // namespace warpmark::collectives

@@ -1,0 +1,176 @@
+#include "collectives/results/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/quantity.h"
+
+namespace warpmark::collectives {
+namespace {
+
+/// Beside whom nobody is late: broadcasts and gathers let their ranks run ahead of each other.
+bool synchronizes(Collective kind) {
+  return kind == Collective::all_reduce || kind == Collective::all_gather || kind == Collective::reduce_scatter ||
+         kind == Collective::alltoall;
+}
+
+Judged judge_one(const Row& row, const Placement& place, bool in_place, const Expectation& expectation) {
+  Judged judged{row.counts.bytes, in_place, SizeVerdict::not_judged, bus_bandwidth(row, place), 0, {}};
+  if (place.wrong.value_or(0) > 0) {
+    judged.verdict = SizeVerdict::wrong;
+    judged.reason = fmt::format("{} wrong elements", *place.wrong);
+    return judged;
+  }
+  const auto known = expectation.baseline.find({row.counts.bytes, in_place});
+  if (known != expectation.baseline.end()) {
+    judged.expected = known->second * (1 - expectation.tolerance);
+    judged.reason = fmt::format("baseline {}", format_si(known->second, "B/s"));
+  } else if (expectation.fabric > 0 && row.counts.bytes >= expectation.large_bytes && row.ranks > 1) {
+    judged.expected = expectation.fabric * expectation.reach * expectation.share;
+    judged.reason = fmt::format("{} of {} ({})", format_percent(expectation.share),
+                                format_si(expectation.fabric * expectation.reach, "B/s"), expectation.source);
+  } else {
+    return judged;
+  }
+  judged.verdict = judged.busbw < judged.expected ? SizeVerdict::below : SizeVerdict::good;
+  return judged;
+}
+
+/// The same rank last in most iterations of most sizes, by more than calls of MPI and CUDA differ. On a busy machine
+/// ranks are late by turns.
+std::optional<SlowRank> slow_rank(const Sweep& sweep) {
+  constexpr double kLeastSkew = 50e-6, kLeastShare = 0.8, kLeastPart = 0.02;
+  std::map<int, int> votes;
+  std::optional<SlowRank> worst;
+  double worst_part = 0;
+  int places = 0;
+  for (const auto& row : sweep.rows) {
+    if (!synchronizes(row.kind) || row.counts.bytes == 0) continue;
+    for (const auto* place : {&row.out_of_place, &row.in_place}) {
+      if (!*place || (*place)->samples_s.size() < 5) continue;
+      ++places;
+      const auto& seen = **place;
+      const double part = seen.time_s > 0 ? seen.skew_s / seen.time_s : 0;
+      if (seen.skew_s < kLeastSkew || seen.late_share < kLeastShare || part < kLeastPart) continue;
+      ++votes[seen.late_rank];
+      if (part <= worst_part) continue;
+      worst_part = part;
+      worst = SlowRank{seen.late_rank, seen.skew_s, seen.late_share, row.counts.bytes};
+    }
+  }
+  // One size may be unlucky; a slow rank is slow at most of them.
+  if (!worst || 2 * votes[worst->rank] < places) return std::nullopt;
+  return worst;
+}
+
+std::string set_or_not(const std::map<std::string, std::string>& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? name + " is not set" : name + "=" + found->second;
+}
+
+void add_causes(const Sweep& sweep, const std::map<std::string, std::string>& environment, Judgement& judgement) {
+  auto& causes = judgement.causes;
+  for (const int rank : judgement.wrong_ranks) {
+    const std::string host = sweep.head && static_cast<std::size_t>(rank) < sweep.head->hosts.size()
+                                 ? sweep.head->hosts[static_cast<std::size_t>(rank)]
+                                 : "";
+    causes.push_back(fmt::format("rank {}{} received wrong data: memory or link of that rank, or of who sent it", rank,
+                                 host.empty() ? "" : " on " + host));
+  }
+  for (const auto& slow : judgement.slow) {
+    causes.push_back(fmt::format("rank {} is slow: it calls {} after the first one, last in {} of the iterations",
+                                 slow.rank, format_seconds(slow.skew_s), format_percent(slow.share)));
+  }
+  const bool below = std::any_of(judgement.sizes.begin(), judgement.sizes.end(),
+                                 [](const auto& size) { return size.verdict == SizeVerdict::below; });
+  if (!below) return;
+  if (!sweep.head || sweep.head->engine != "nccl") {
+    causes.push_back("ranks on one host go through memory: are they bound to cores of one socket, and is it idle?");
+    return;
+  }
+  causes.push_back(set_or_not(environment, "NCCL_DEBUG") +
+                   ": with NCCL_DEBUG=INFO, lines with \"via\" tell which path each pair takes (P2P, SHM, NET)");
+  causes.push_back("topology: `warpmark links` tells which pair has no NVLink, or a slow link");
+  causes.push_back(set_or_not(environment, "NCCL_IB_DISABLE") +
+                   ": 1 sends what goes between hosts over TCP instead of InfiniBand or RoCE");
+  causes.push_back(set_or_not(environment, "NCCL_NET_GDR_LEVEL") +
+                   ": a low level keeps the network card from reading GPU memory directly");
+}
+
+}  // namespace
+
+Judgement judge(const Sweep& sweep, const Expectation& expectation,
+                const std::map<std::string, std::string>& environment) {
+  Judgement judgement;
+  std::set<int> wrong;
+  for (const auto& row : sweep.rows) {
+    for (const bool in_place : {false, true}) {
+      const auto& place = in_place ? row.in_place : row.out_of_place;
+      if (!place) continue;
+      judgement.sizes.push_back(judge_one(row, *place, in_place, expectation));
+      for (std::size_t rank = 0; rank < place->wrong_ranks.size(); ++rank) {
+        if (place->wrong_ranks[rank] > 0) wrong.insert(static_cast<int>(rank));
+      }
+    }
+  }
+  judgement.wrong_ranks.assign(wrong.begin(), wrong.end());
+  if (const auto slow = slow_rank(sweep)) judgement.slow.push_back(*slow);
+  const auto count = [&](SizeVerdict verdict) {
+    return std::count_if(judgement.sizes.begin(), judgement.sizes.end(),
+                         [&](const auto& size) { return size.verdict == verdict; });
+  };
+  const auto below = count(SizeVerdict::below), bad = count(SizeVerdict::wrong), good = count(SizeVerdict::good);
+  judgement.passed = below == 0 && bad == 0 && judgement.slow.empty();
+  if (bad > 0) {
+    judgement.summary = fmt::format("Wrong data at {} of {} measurements.", bad, judgement.sizes.size());
+  } else if (below > 0) {
+    judgement.summary = fmt::format("Slower than expected at {} of {} judged measurements.", below, below + good);
+  } else if (!judgement.slow.empty()) {
+    judgement.summary = fmt::format("Rank {} makes the others wait.", judgement.slow.front().rank);
+  } else if (good > 0) {
+    judgement.summary = fmt::format("As fast as expected at all {} judged measurements.", good);
+  } else {
+    judgement.summary = "Speed is not judged: give --fabric or --baseline.";
+  }
+  add_causes(sweep, environment, judgement);
+  return judgement;
+}
+
+const char* name_of(SizeVerdict verdict) {
+  switch (verdict) {
+    case SizeVerdict::good: return "good";
+    case SizeVerdict::below: return "below";
+    case SizeVerdict::wrong: return "wrong";
+    case SizeVerdict::not_judged: break;
+  }
+  return "-";
+}
+
+double nvlink_fabric(int nvlink_version, int links) {
+  // By NVML's numbers: 1 is NVLink 1, 2 and 3 are NVLink 2, 4 and 5 NVLink 3, 6 NVLink 4, 7 NVLink 5. Data sheets: 300,
+  // 600, 900 and 1800 GB/s of NVLink 2 to 5 with 6, 12, 18 and 18 links, both directions together.
+  if (nvlink_version < 1 || nvlink_version > 7) return 0;
+  const double rate = nvlink_version == 7 ? 50e9 : nvlink_version == 1 ? 20e9 : 25e9;
+  return rate * links * 8 / 9;
+}
+
+double usual_reach(Collective kind, int ranks) {
+  // nccl-tests 2.19.6 with NCCL 2.28 on two H200 with 18 links: 329, 271, 272, 332 and 361 GB/s at 1 GiB, of 400.
+  if (ranks != 2) return 1;
+  switch (kind) {
+    case Collective::all_reduce: return 0.82;
+    case Collective::all_gather:
+    case Collective::reduce_scatter: return 0.68;
+    case Collective::alltoall: return 0.83;
+    case Collective::sendrecv: return 0.90;
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::gather:
+    case Collective::scatter: return 0.68;
+  }
+  return 1;
+}
+
+}  // namespace warpmark::collectives

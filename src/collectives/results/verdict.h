@@ -1,0 +1,66 @@
+// Is a sweep as fast as it should be, and right? Size by size, never by an average over sizes. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/results/row.h"
+
+namespace warpmark::collectives {
+
+/// What a sweep is judged by. Without a fabric and a baseline, only its data and its ranks are.
+struct Expectation {
+  double fabric = 0;    ///< B/s that the link between ranks carries in use; 0: unknown
+  std::string source;   ///< "given", "NVLink 4, 18 links", ...
+  double reach = 1;     ///< share of it that this collective usually reaches
+  double share = 0.92;  ///< of that, which large sizes must reach
+  std::int64_t large_bytes = 64 << 20;
+  /// Bus bandwidth of an earlier sweep by size and placement (in place is true), B/s.
+  std::map<std::pair<std::int64_t, bool>, double> baseline;
+  double tolerance = 0.05;  ///< below the baseline
+};
+
+enum class SizeVerdict { good, below, wrong, not_judged };
+
+struct Judged {
+  std::int64_t bytes = 0;
+  bool in_place = false;
+  SizeVerdict verdict = SizeVerdict::not_judged;
+  double busbw = 0;     ///< B/s
+  double expected = 0;  ///< B/s; 0 where nothing is expected
+  std::string reason;   ///< what it was judged by
+};
+
+/// A rank that calls later than the others, in sweeps that make them wait for it.
+struct SlowRank {
+  int rank = 0;
+  double skew_s = 0;  ///< median, at the size where it is largest against the call's time
+  double share = 0;   ///< of the iterations
+  std::int64_t bytes = 0;
+};
+
+struct Judgement {
+  std::vector<Judged> sizes;
+  std::vector<SlowRank> slow;  ///< at most one
+  std::vector<int> wrong_ranks;
+  bool passed = true;
+  std::string summary;              ///< one sentence
+  std::vector<std::string> causes;  ///< likely ones, what to look at first
+};
+
+/// `environment` is looked at for the settings of NCCL that slow it down.
+[[nodiscard]] Judgement judge(const Sweep& sweep, const Expectation& expectation,
+                              const std::map<std::string, std::string>& environment);
+
+[[nodiscard]] const char* name_of(SizeVerdict verdict);
+
+/// What an NVLink of this generation carries in use a second and direction, all links of a GPU together: 8/9 of its
+/// signalling rate, which is what the largest copies reach. 0 for what is not known.
+[[nodiscard]] double nvlink_fabric(int nvlink_version, int links);
+/// Share of that fabric which a healthy machine reaches with NCCL and so many ranks; 1 where it is not known.
+[[nodiscard]] double usual_reach(Collective kind, int ranks);
+
+}  // namespace warpmark::collectives

@@ -1,0 +1,127 @@
+#include "collectives/start/worker.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "collectives/mpi/mpi_module_api.h"
+#include "collectives/nccl/nccl_engine.h"
+
+namespace warpmark::collectives {
+namespace {
+
+/// Seconds that the others get to say where they are, before this process ends itself.
+constexpr unsigned kLastSeconds = 10;
+
+std::string own_host() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
+class Watch {
+ public:
+  Watch(const Progress& progress, const Plan& plan, const std::function<void(const Json&)>& tell, int process)
+      : progress_(progress), timeout_s_(plan.timeout_s), tell_(tell), process_(process) {
+    // A process of that number must have been there: it may be out of sight in a container.
+    if (plan.launcher > 0 && plan.launcher_host == own_host() && ::kill(plan.launcher, 0) == 0)
+      launcher_ = plan.launcher;
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Watch() {
+    done_.store(true);
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  void watch() {
+    std::int64_t steps = -1, since = monotonic_ns(), told = 0;
+    while (!done_.load()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      // Who started the ranks was killed: mpirun does not see that, and would go on for nobody.
+      if (launcher_ > 0 && ::kill(launcher_, 0) != 0) ::kill(::getpid(), SIGKILL);
+      if (process_ == 0 && monotonic_ns() - told > 1'000'000'000) {
+        told = monotonic_ns();
+        if (tell_) tell_(Json{{"alive", true}});
+      }
+      if (progress_.steps() != steps) {
+        steps = progress_.steps();
+        since = monotonic_ns();
+      }
+      if (static_cast<double>(monotonic_ns() - since) * 1e-9 < timeout_s_) continue;
+      if (tell_) tell_(Json{{"process", process_}, {"host", own_host()}, {"doing", progress_.doing()}});
+      ::alarm(kLastSeconds);  // nothing that waits for another rank can be called off: the signal ends the process
+      return;
+    }
+  }
+
+  const Progress& progress_;
+  double timeout_s_;
+  const std::function<void(const Json&)>& tell_;
+  int process_;
+  int launcher_ = 0;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<Engine>> engine_for(const Plan& plan, Bootstrap& bootstrap) {
+  if (plan.engine == "nccl") return nccl_engine(bootstrap, {.gpus = plan.gpus});
+  return mpi_engine(bootstrap);
+}
+
+}  // namespace
+
+Status run_worker(const Plan& plan, const WorkerOptions& options) {
+  if (options.started_by_us) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Progress progress;
+  std::unique_ptr<Bootstrap> bootstrap = solo_bootstrap();
+  const int known_rank =
+      placed_by([](const char* name) -> const char* { return ::getenv(name); }).value_or(Placed{}).rank;
+  const Watch watch(progress, plan, options.tell_state, known_rank);
+  if (!options.alone) {
+    progress.step("MPI_Init");
+    WM_ASSIGN(bootstrap, mpi_bootstrap());
+  }
+  progress.step("making the communicator");
+  WM_ASSIGN(const auto engine, engine_for(plan, *bootstrap));
+  const SweepEvents events{.head = [&](const Head& head) { options.tell("head", to_json(head)); },
+                           .row = [&](const Row& row) { options.tell("row", to_json(row)); },
+                           .die = [](int) { ::kill(::getpid(), SIGKILL); },
+                           .stop = [](int) { ::kill(::getpid(), SIGSTOP); }};
+  WM_TRY(run_sweep(plan, *engine, *bootstrap, progress, events));
+  if (bootstrap->process() == 0) options.tell("done", Json::object());
+  progress.step("ending");
+  return {};
+}
+
+std::optional<Placed> placed_by(const char* (*environment)(const char* name)) {
+  struct Names {
+    const char* rank;
+    const char* ranks;
+  };
+  // Open MPI's mpirun, MPICH's and Intel's, Slurm's srun.
+  for (const Names names : {Names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, Names{"PMI_RANK", "PMI_SIZE"},
+                            Names{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}}) {
+    const char* rank = environment(names.rank);
+    const char* ranks = environment(names.ranks);
+    if (rank == nullptr || ranks == nullptr) continue;
+    const auto rank_number = parse_integer(rank), rank_count = parse_integer(ranks);
+    if (!rank_number.ok() || !rank_count.ok()) continue;
+    return Placed{static_cast<int>(*rank_number), static_cast<int>(*rank_count)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace warpmark::collectives

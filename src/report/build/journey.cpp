@@ -1,0 +1,204 @@
+#include "report/build/journey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "report/draw/format.h"
+#include "stats/summary.h"
+
+namespace warpmark::report {
+namespace {
+
+std::string factor_text(const std::optional<SpeedUp>& speedup) {
+  if (!speedup) return "";
+  return fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup->ratio, speedup->low, speedup->high);
+}
+
+Tone outcome_tone(TrialOutcome outcome) {
+  switch (outcome) {
+    case TrialOutcome::kept: return Tone::good;
+    case TrialOutcome::rejected:
+    case TrialOutcome::failed: return Tone::bad;
+    case TrialOutcome::undecided: return Tone::warning;
+    case TrialOutcome::slower: return Tone::quiet;
+  }
+  return Tone::plain;
+}
+
+Table steps_of(const Journey& journey) {
+  Table table{{{"knob"},
+               {"outcome"},
+               {"foretold", Align::right, 2},
+               {"measured", Align::right},
+               {"together", Align::right, 1},
+               {"memory", Align::right, 4},
+               {"cost", Align::right, 3}},
+              {}};
+  table.tells_left_out = true;
+  for (const auto& step : journey.steps) {
+    std::vector<Cell> row{{step.knob + "=" + step.value}, {name_of(step.outcome), outcome_tone(step.outcome)}};
+    row.push_back({step.predicted ? fmt::format("{:.2f} to {:.2f}", step.predicted->low, step.predicted->high) : "",
+                   Tone::quiet});
+    row.push_back({factor_text(step.measured ? step.measured : step.found)});
+    row.push_back({step.cumulative ? fmt::format("{:.3g}x", step.cumulative->ratio) : ""});
+    row.push_back({step.memory_bytes ? format_bytes(*step.memory_bytes) : "", Tone::quiet});
+    row.push_back({format_duration(step.cost_s), Tone::quiet});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table reasons_of(const Journey& journey) {
+  Table table{{{"knob"}, {"why"}, {"answers", Align::left, 1}}, {}};
+  for (const auto& step : journey.steps) {
+    table.rows.push_back({{step.knob}, {step.reason}, {step.answers.text, Tone::quiet}});
+  }
+  return table;
+}
+
+Table state_table(const Journey& journey) {
+  Table table{{{""}, {"original", Align::right}, {"optimized", Align::right}}, {}};
+  const auto row = [&](const std::string& name, const std::string& before, const std::string& after) {
+    table.rows.push_back({{name, Tone::quiet}, {before}, {after}});
+  };
+  const auto& a = journey.baseline;
+  const auto* b = journey.optimized ? &*journey.optimized : nullptr;
+  const auto of = [](const JourneyState* state, auto&& text) {
+    return state != nullptr ? text(*state) : std::string();
+  };
+  const auto step = [](const JourneyState& s) { return format_seconds(s.seconds_per_step); };
+  row(journey.unit == "run" ? "time of the run" : "time of a step", step(a), of(b, step));
+  if (a.samples_per_s) {
+    const auto rate = [](const JourneyState& s) {
+      return s.samples_per_s ? format_significant(*s.samples_per_s, 4) + " /s" : std::string();
+    };
+    row("samples", rate(a), of(b, rate));
+  }
+  if (a.memory_bytes) {
+    const auto memory = [](const JourneyState& s) { return s.memory_bytes ? format_bytes(*s.memory_bytes) : ""; };
+    row("most memory", memory(a), of(b, memory));
+  }
+  if (journey.unit != "run") {
+    const auto start = [](const JourneyState& s) { return format_seconds(s.start_s); };
+    row("start, warm-up and compiling", start(a), of(b, start));
+    for (std::size_t i = 0; i < a.phases.size(); ++i) {
+      const auto share = [&](const JourneyState& s) {
+        return i < s.phases.size() ? format_percent(s.phases[i].second) : std::string();
+      };
+      row("share of " + a.phases[i].first, share(a), of(b, share));
+    }
+  }
+  return table;
+}
+
+Section advice_section(const Journey& journey) {
+  Section section{.heading = "Lines for the program"};
+  for (const auto& advice : journey.advice) {
+    std::string text = (advice.where.empty() ? "" : advice.where + ": ") + advice.text;
+    if (advice.predicted) {
+      text += fmt::format(" Foretold, not proven: {:.2f} to {:.2f} times as fast.", advice.predicted->low,
+                          advice.predicted->high);
+    }
+    section.blocks.push_back(Paragraph{std::move(text)});
+    if (!advice.code.empty()) section.blocks.push_back(Paragraph{.text = advice.code, .code = true});
+  }
+  return section;
+}
+
+std::string cost_text(const Journey& journey) {
+  std::string text = fmt::format("{} runs of the program took {}", journey.runs, format_duration(journey.spent_s));
+  if (journey.price_per_hour) {
+    text += fmt::format(", at {:.4g} an hour {:.3g}", *journey.price_per_hour,
+                        *journey.price_per_hour * journey.spent_s / 3600);
+  }
+  if (journey.optimized && journey.measured_speedup && journey.measured_speedup->ratio > 1) {
+    const double share = 1 - 1 / journey.measured_speedup->ratio;
+    text += fmt::format("; that is won back after {} of what the original would have run",
+                        format_duration(journey.spent_s / share));
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+Waterfall waterfall_of(const Journey& journey) {
+  Waterfall waterfall{.title = "Time of a " + journey.unit, .unit = "s", .bars = {}};
+  double time_s =
+      journey.times_original_s.empty() ? journey.baseline.seconds_per_step : stats::median(journey.times_original_s);
+  waterfall.bars.push_back({"original", 0, time_s, format_seconds(time_s), Tone::plain});
+  for (const auto& step : journey.steps) {
+    if (step.outcome != TrialOutcome::kept || !step.found) continue;
+    const double next_s = time_s / step.found->ratio;
+    waterfall.bars.push_back({step.knob + "=" + step.value, time_s, next_s,
+                              fmt::format("{:.3g}x, now {}", step.found->ratio, format_seconds(next_s)), Tone::good});
+    time_s = next_s;
+  }
+  if (!journey.times_optimized_s.empty()) {
+    const double end_s = stats::median(journey.times_optimized_s);
+    waterfall.bars.push_back({"measured together", 0, end_s, format_seconds(end_s), Tone::plain});
+  }
+  return waterfall;
+}
+
+Report build_report(const Journey& journey) {
+  Report report{.title = "Optimization of " + journey.program, .subtitle = journey.verdict, .sections = {}};
+  Section outcome{.heading = "Outcome"};
+  outcome.blocks.push_back(state_table(journey));
+  if (journey.interaction) {
+    outcome.blocks.push_back(
+        Paragraph{fmt::format("Together they are {:.2f} times what the product of the single gains would be.",
+                              *journey.interaction),
+                  Tone::quiet});
+  }
+  outcome.blocks.push_back(Paragraph{cost_text(journey), Tone::quiet});
+  report.sections.push_back(std::move(outcome));
+  const auto waterfall = waterfall_of(journey);
+  if (waterfall.bars.size() > 1) report.sections.push_back({.heading = "The way", .blocks = {waterfall}});
+  if (!journey.steps.empty()) {
+    report.sections.push_back({.heading = "What was tried", .blocks = {steps_of(journey), reasons_of(journey)}});
+  }
+  if (!journey.advice.empty()) report.sections.push_back(advice_section(journey));
+  Section log{.heading = "Decisions", .blocks = {}, .detail = true};
+  for (const auto& decision : journey.decisions) log.blocks.push_back(Paragraph{decision});
+  if (!log.blocks.empty()) report.sections.push_back(std::move(log));
+  return report;
+}
+
+Report build_calibration_report(const std::vector<CalibrationRow>& rows) {
+  Report report{.title = "Foretold and measured gains", .subtitle = "", .sections = {}};
+  Table table{{{"knob"},
+               {"times", Align::right},
+               {"foretold", Align::right},
+               {"measured, median", Align::right},
+               {"within", Align::right}},
+              {}};
+  std::map<std::string, std::vector<const CalibrationRow*>> by_knob;
+  for (const auto& row : rows) by_knob[row.knob].push_back(&row);
+  std::size_t within_all = 0;
+  for (const auto& [knob, group] : by_knob) {
+    std::vector<double> low, high, measured;
+    std::size_t within = 0;
+    for (const auto* row : group) {
+      low.push_back(row->predicted_low);
+      high.push_back(row->predicted_high);
+      measured.push_back(row->measured);
+      within += row->measured >= row->predicted_low && row->measured <= row->predicted_high ? 1 : 0;
+    }
+    within_all += within;
+    table.rows.push_back({{knob},
+                          {std::to_string(group.size())},
+                          {fmt::format("{:.2f} to {:.2f}", stats::median(low), stats::median(high)), Tone::quiet},
+                          {fmt::format("{:.3g}x", stats::median(measured))},
+                          {fmt::format("{} of {}", within, group.size())}});
+  }
+  report.subtitle = rows.empty()
+                        ? "no journey is stored here yet: warpmark optimize -- CMD makes one"
+                        : fmt::format("{} of {} measured gains were within what was foretold", within_all, rows.size());
+  if (!table.rows.empty()) report.sections.push_back({.heading = "By knob", .blocks = {table}});
+  return report;
+}
+
+}  // namespace warpmark::report

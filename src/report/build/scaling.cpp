@@ -1,0 +1,157 @@
+#include "report/build/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/draw/format.h"
+
+namespace warpmark::report {
+namespace {
+
+std::string range_text(const Ranged& ranged, const std::string& value) {
+  if (!ranged.interval) return value;
+  const double half = (ranged.interval->high - ranged.interval->low) / 2;
+  return value + (ranged.value > 0 ? fmt::format(" ± {:.2g}", half) : "");
+}
+
+Tone tone_of_grade(const std::string& grade) {
+  if (grade == "excellent" || grade == "good") return Tone::good;
+  return grade == "moderate" ? Tone::warning : Tone::bad;
+}
+
+Table points_table(const Scaling& scaling) {
+  Table table;
+  table.columns = {{scaling.worker + "s", Align::right},
+                   {scaling.unit + "/s", Align::right},
+                   {"speed-up", Align::right},
+                   {"efficiency", Align::right},
+                   {"95 % interval", Align::right},
+                   {"grade"},
+                   {"usual band", Align::left, 2},
+                   {"memory", Align::right, 3},
+                   {"J/" + scaling.unit, Align::right, 1}};
+  for (const auto& point : scaling.points) {
+    if (point.throughput.empty()) {
+      table.rows.push_back({{std::to_string(point.workers)},
+                            {"-"},
+                            {"-"},
+                            {"-"},
+                            {"-"},
+                            {"failed: " + point.reason, Tone::bad},
+                            {""},
+                            {""},
+                            {""}});
+      continue;
+    }
+    const auto& interval = point.efficiency.interval;
+    table.rows.push_back(
+        {{std::to_string(point.workers)},
+         {format_si(point.median, "", 4)},
+         {range_text(point.speed_up, format_significant(point.speed_up.value, 3))},
+         {format_percent(point.efficiency.value)},
+         {interval ? fmt::format("{} .. {}", format_percent(interval->low), format_percent(interval->high)) : "-"},
+         {point.grade, tone_of_grade(point.grade)},
+         {point.usual},
+         {point.peak_memory_bytes ? format_bytes(*point.peak_memory_bytes) : "-"},
+         {point.energy_per_work_j ? format_si(point.energy_per_work_j->value, "J") : "-"}});
+  }
+  return table;
+}
+
+Section laws_section(const Scaling& scaling) {
+  Section section{"Laws", {}, false, false};
+  Table table;
+  table.columns = {{"law"}, {"parameter"}, {"value", Align::right}, {"95 % interval", Align::right}};
+  for (const auto& fit : scaling.fits) {
+    if (!fit.reason.empty()) table.rows.push_back({{fit.law}, {fit.reason, Tone::quiet}, {""}, {""}});
+    for (const auto& [name, value] : fit.parameters) {
+      table.rows.push_back({{fit.law},
+                            {name},
+                            {format_significant(value.value, 3)},
+                            {value.interval ? fmt::format("{} .. {}", format_significant(value.interval->low, 3),
+                                                          format_significant(value.interval->high, 3))
+                                            : "-"}});
+    }
+  }
+  section.blocks.push_back(std::move(table));
+  if (scaling.peak_workers) {
+    section.blocks.push_back(Paragraph{fmt::format(
+        "By the USL, throughput is largest with {:.0f} {}s and falls beyond.", *scaling.peak_workers, scaling.worker)});
+  }
+  return section;
+}
+
+Section forecast_section(const Scaling& scaling) {
+  Section section{"Foretold, if the law goes on to hold", {}, false, false};
+  Table table;
+  table.columns = {{scaling.worker + "s", Align::right},
+                   {"law"},
+                   {"speed-up", Align::right},
+                   {"95 % interval", Align::right},
+                   {"efficiency", Align::right}};
+  for (const auto& told : scaling.forecasts) {
+    table.rows.push_back(
+        {{std::to_string(told.workers)},
+         {told.law},
+         {format_significant(told.speed_up.value, 3)},
+         {told.speed_up.interval ? fmt::format("{} .. {}", format_significant(told.speed_up.interval->low, 3),
+                                               format_significant(told.speed_up.interval->high, 3))
+                                 : "-"},
+         {format_percent(told.efficiency)}});
+  }
+  section.blocks.push_back(std::move(table));
+  return section;
+}
+
+Plot scaling_plot(const Scaling& scaling) {
+  Plot plot{"speed-up", {scaling.worker + "s", "", true}, {"speed-up", "", true}, {}};
+  Series measured{"measured", {}, true, false}, ideal{"ideal", {}, true, true};
+  for (const auto& point : scaling.points) {
+    if (point.throughput.empty()) continue;
+    measured.points.emplace_back(point.workers, point.speed_up.value);
+    ideal.points.emplace_back(point.workers, point.workers);
+  }
+  plot.series = {std::move(measured)};
+  for (const auto& fit : scaling.fits) {
+    Series law{fit.law, {}, true, false};
+    for (const auto& told : scaling.forecasts) {
+      if (told.law == fit.law) law.points.emplace_back(told.workers, told.speed_up.value);
+    }
+    if (!law.points.empty()) {
+      ideal.points.emplace_back(law.points.back().first, law.points.back().first);
+      plot.series.push_back(std::move(law));
+    }
+  }
+  plot.series.push_back(std::move(ideal));
+  return plot;
+}
+
+}  // namespace
+
+Report build_report(const Scaling& scaling) {
+  Report report;
+  report.title = fmt::format("{} scaling", scaling.mode == "weak" ? "Weak" : "Strong");
+  report.subtitle = scaling.command;
+  Section measured{"Measured", {points_table(scaling)}, false, false};
+  for (const auto& point : scaling.points) {
+    if (point.failures > 0) {
+      measured.blocks.push_back(Paragraph{fmt::format("{} of the runs with {} {}s failed: {}", point.failures,
+                                                      point.workers, scaling.worker, point.reason),
+                                          Tone::warning});
+    }
+  }
+  if (!scaling.energy_method.empty()) measured.blocks.push_back(Paragraph{scaling.energy_method, Tone::quiet});
+  if (scaling.points.size() > 1) measured.blocks.push_back(scaling_plot(scaling));
+  report.sections.push_back(std::move(measured));
+  if (!scaling.causes.empty()) {
+    Section causes{"Where it is lost", {}, false, false};
+    for (const auto& cause : scaling.causes) causes.blocks.push_back(Paragraph{"- " + cause, Tone::warning});
+    report.sections.push_back(std::move(causes));
+  }
+  report.sections.push_back(laws_section(scaling));
+  if (!scaling.forecasts.empty()) report.sections.push_back(forecast_section(scaling));
+  return report;
+}
+
+}  // namespace warpmark::report

@@ -1,0 +1,183 @@
+#include "serving/answers/answer_reader.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr std::size_t kMostMessage = 200;
+
+/// What a person can read of a body that is an error.
+std::string message_of(std::string_view body) {
+  ChunkFacts facts;
+  if (scan_chunk(body, facts) && !facts.error_message.empty()) body = facts.error_message;
+  std::string text(body.substr(0, kMostMessage));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+void AnswerReader::begin(RequestRecord& record) {
+  record_ = &record;
+  parser_.begin();
+  events_.begin();
+  body_.clear();
+  gaps_s_.clear();
+  gap_tokens_.clear();
+  tokens_told_ = 0;
+  last_server_ns_ = -1;
+  head_taken_ = is_stream_ = done_seen_ = finish_seen_ = ended_ = false;
+}
+
+void AnswerReader::take(std::string_view bytes, std::int64_t now_ns) {
+  if (record_->first_byte_ns == 0 && !bytes.empty()) record_->first_byte_ns = now_ns;
+  last_server_ns_ = -1;
+  while (!bytes.empty() && !ended_) {
+    const http::Decoded piece = parser_.take(bytes);
+    bytes.remove_prefix(piece.consumed);
+    if (parser_.failed()) return fail(Fault::bad_http, parser_.problem(), now_ns);
+    if (parser_.has_head() && !head_taken_) take_head(now_ns);
+    if (!piece.body.empty()) take_body(piece.body, now_ns);
+    if (!ended_ && parser_.done()) end_of_answer(now_ns);
+    if (piece.consumed == 0) break;
+  }
+}
+
+void AnswerReader::take_head(std::int64_t) {
+  head_taken_ = true;
+  const auto& head = parser_.head();
+  record_->status = static_cast<std::int16_t>(head.status);
+  const std::string* type = http::find_header(head.headers, "content-type");
+  const bool json = type != nullptr && type->find("json") != std::string::npos;
+  const bool events = type != nullptr && type->find("event-stream") != std::string::npos;
+  is_stream_ = head.status == 200 && (events || (format_->streams && !json));
+  if (const std::string* wait = http::find_header(head.headers, "retry-after")) {
+    if (const auto seconds = parse_integer(*wait); seconds.ok() && *seconds >= 0) record_->retry_after_s = *seconds;
+  }
+}
+
+void AnswerReader::take_body(std::string_view body, std::int64_t now_ns) {
+  record_->bytes += static_cast<std::int64_t>(body.size());
+  if (!is_stream_) {
+    if (body_.size() + body.size() > format_->most_body) {
+      return fail(Fault::bad_stream, "the answer is larger than allowed", now_ns);
+    }
+    body_.append(body);
+    return;
+  }
+  while (!ended_) {
+    const auto event = events_.next(body);
+    if (events_.failed()) return fail(Fault::bad_stream, events_.problem(), now_ns);
+    if (!event) return;
+    take_event(event->data, now_ns);
+  }
+}
+
+void AnswerReader::take_event(std::string_view data, std::int64_t now_ns) {
+  if (!format_->done_mark.empty() && data == format_->done_mark) {
+    done_seen_ = true;
+    return;
+  }
+  ChunkFacts facts;
+  if (!scan_chunk(data, facts)) {
+    return fail(Fault::bad_stream, "an event is no JSON: " + std::string(data.substr(0, 60)), now_ns);
+  }
+  take_facts(facts, now_ns);
+}
+
+void AnswerReader::take_facts(const ChunkFacts& facts, std::int64_t now_ns) {
+  if (facts.error) {
+    record_->message = std::string(facts.error_message.substr(0, kMostMessage));
+    if (facts.error_code >= 100 && facts.error_code < 600)
+      record_->status = static_cast<std::int16_t>(facts.error_code);
+    return fail(Fault::stream_error, record_->message, now_ns);
+  }
+  if (facts.has_token()) take_token(facts, now_ns);
+  if (facts.prompt_tokens >= 0) record_->prompt_tokens = facts.prompt_tokens;
+  if (facts.output_tokens >= 0) record_->output_tokens = facts.output_tokens;
+  if (facts.reasoning_tokens >= 0) record_->reasoning_tokens = facts.reasoning_tokens;
+  if (facts.cached_tokens >= 0) record_->cached_tokens = facts.cached_tokens;
+  finish_seen_ = finish_seen_ || facts.finished || facts.answers;
+}
+
+void AnswerReader::take_token(const ChunkFacts& facts, std::int64_t now_ns) {
+  auto& record = *record_;
+  last_server_ns_ = facts.sent_ns;
+  const std::int64_t told = facts.output_tokens >= 0 ? facts.output_tokens - tokens_told_ : 0;
+  if (facts.output_tokens >= 0) tokens_told_ = facts.output_tokens;
+  if (record.first_token_ns == 0) {
+    record.first_token_ns = now_ns;
+    record.server_first_token_ns = std::max<std::int64_t>(facts.sent_ns, 0);
+  } else {
+    const std::int64_t gap_ns = now_ns - record.last_token_ns;
+    gaps_s_.push_back(static_cast<float>(static_cast<double>(gap_ns) * 1e-9));
+    gap_tokens_.push_back(static_cast<std::uint16_t>(std::clamp<std::int64_t>(told, 0, 65535)));
+    record.longest_gap_ns = std::max(record.longest_gap_ns, gap_ns);
+  }
+  if (record.first_visible_ns == 0 && (facts.content || facts.tool_call)) record.first_visible_ns = now_ns;
+  record.last_token_ns = now_ns;
+  ++record.events;
+}
+
+void AnswerReader::end_of_answer(std::int64_t now_ns) {
+  if (record_->status >= 300 && record_->status < 400) {
+    const std::string* target = http::find_header(parser_.head().headers, "location");
+    return fail(Fault::redirect, target == nullptr ? "without a target" : "to " + *target, now_ns);
+  }
+  if (record_->status != 200) return fail(Fault::http_status, message_of(body_), now_ns);
+  if (!is_stream_) return take_whole_body(now_ns);
+  if (!done_seen_) {
+    if (const auto last = events_.unfinished()) take_event(last->data, now_ns);
+    if (ended_) return;
+  }
+  if (!done_seen_ && !format_->done_mark.empty()) {
+    if (!finish_seen_) return fail(Fault::truncated, "the stream ended without saying that it was finished", now_ns);
+    record_->without_done = true;
+  } else if (!done_seen_ && !finish_seen_) {
+    return fail(Fault::truncated, "the stream ended without saying that it was finished", now_ns);
+  }
+  if (record_->events == 0) return fail(Fault::empty, "the answer holds no token", now_ns);
+  end(now_ns);
+}
+
+void AnswerReader::take_whole_body(std::int64_t now_ns) {
+  ChunkFacts facts;
+  if (!scan_chunk(body_, facts)) return fail(Fault::bad_stream, "the answer is no JSON: " + message_of(body_), now_ns);
+  take_facts(facts, now_ns);
+  if (ended_) return;
+  if (record_->events == 0 && !facts.answers) return fail(Fault::empty, "the answer holds no token", now_ns);
+  end(now_ns);
+}
+
+void AnswerReader::end_of_connection(std::int64_t now_ns) {
+  if (ended_) return;
+  if (done_seen_) return close_after_done(now_ns);
+  const bool had_head = parser_.has_head();
+  parser_.end_of_connection();
+  if (parser_.done()) return end_of_answer(now_ns);
+  fail(had_head || record_->first_byte_ns != 0 ? Fault::truncated : Fault::reset, parser_.problem(), now_ns);
+}
+
+void AnswerReader::close_after_done(std::int64_t now_ns) {
+  if (record_->events == 0) return fail(Fault::empty, "the answer holds no token", now_ns);
+  end(now_ns);
+}
+
+void AnswerReader::fail(Fault fault, std::string_view message, std::int64_t now_ns) {
+  record_->fault = fault;
+  record_->message = std::string(message.substr(0, kMostMessage));
+  end(now_ns);
+}
+
+void AnswerReader::end(std::int64_t now_ns) {
+  ended_ = true;
+  record_->ended_ns = now_ns;
+  record_->gaps_s.assign(gaps_s_.begin(), gaps_s_.end());
+  if (tokens_told_ > 0) record_->gap_tokens.assign(gap_tokens_.begin(), gap_tokens_.end());
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,74 @@
+// Reads one answer as its bytes arrive and writes into a record what happened when: the state between the connection,
+// which moves bytes, and the record. Pure but for the times it is given, so that every odd stream can be tested and
+// fuzzed without a server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/parser.h"
+#include "http/sse.h"
+#include "serving/answers/chunk.h"
+#include "serving/answers/record.h"
+
+namespace warpmark::serving {
+
+struct AnswerFormat {
+  bool streams = true;               ///< a stream of events was asked for
+  std::string done_mark;             ///< data of its last event; empty if there is none
+  std::size_t most_body = 64 << 20;  ///< of an answer that is no stream
+  http::SseLimits stream_limits;
+};
+
+class AnswerReader {
+ public:
+  explicit AnswerReader(const AnswerFormat& format) : format_(&format), events_(format.stream_limits) {}
+
+  /// For the next answer, which is told in `record`.
+  void begin(RequestRecord& record);
+  /// Bytes that arrived at `now_ns`.
+  void take(std::string_view bytes, std::int64_t now_ns);
+  void end_of_connection(std::int64_t now_ns);
+
+  /// The answer has ended, or a fault has ended it: record.fault and the times are final.
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// The stream's end mark was seen: nothing of the answer is missing but, perhaps, the end of the message.
+  [[nodiscard]] bool done_seen() const { return done_seen_; }
+  /// Whether the connection can take another request. After ended().
+  [[nodiscard]] bool reusable() const { return ended_ && parser_.reusable(); }
+  /// Ends what said all but the end of its message, such as a server that keeps the connection open after its end mark.
+  void close_after_done(std::int64_t now_ns);
+  /// Sets the fault and ends the answer.
+  void fail(Fault fault, std::string_view message, std::int64_t now_ns);
+  /// The event with a token seen last was sent by the reference server at this time; -1 else.
+  [[nodiscard]] std::int64_t last_server_ns() const { return last_server_ns_; }
+
+ private:
+  void take_head(std::int64_t now_ns);
+  void take_body(std::string_view body, std::int64_t now_ns);
+  void take_event(std::string_view data, std::int64_t now_ns);
+  void take_facts(const ChunkFacts& facts, std::int64_t now_ns);
+  void take_token(const ChunkFacts& facts, std::int64_t now_ns);
+  void take_whole_body(std::int64_t now_ns);
+  void end_of_answer(std::int64_t now_ns);
+  void end(std::int64_t now_ns);
+
+  const AnswerFormat* format_;
+  RequestRecord* record_ = nullptr;
+  http::ResponseParser parser_;
+  http::SseParser events_;
+  std::string body_;  ///< of an answer that is no stream
+  std::vector<float> gaps_s_;
+  std::vector<std::uint16_t> gap_tokens_;
+  std::int64_t tokens_told_ = 0;  ///< by usage in every piece
+  std::int64_t last_server_ns_ = -1;
+  bool head_taken_ = false;
+  bool is_stream_ = false;
+  bool done_seen_ = false;
+  bool finish_seen_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace warpmark::serving

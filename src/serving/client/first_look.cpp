@@ -1,0 +1,72 @@
+// The first requests to a server, before the load. See prepare_load.h.
+#include <fmt/format.h>
+
+#include "http/client.h"
+#include "serving/answers/chunk.h"
+#include "serving/client/prepare_load.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr std::int64_t kProbeWords[] = {16, 200, 1000};
+
+std::string said(const http::Response& response) {
+  ChunkFacts facts;
+  const bool json = scan_chunk(response.body, facts) && !facts.error_message.empty();
+  return json ? std::string(facts.error_message.substr(0, 200)) : response.body.substr(0, 200);
+}
+
+std::string hint_for(int status, const Target& target) {
+  if (status == 401 || status == 403) return "is the key right? --api-key-file FILE, or the variable MODEL_API_KEY";
+  if (status == 404) return "is the address right? asked for " + api_url(target).text() + ", model " + target.model;
+  if (status >= 300 && status < 400) return "give the address it redirects to";
+  return "";
+}
+
+std::string without_key(std::string text, const std::string& key) {
+  for (auto at = text.find(key); !key.empty() && at != std::string::npos; at = text.find(key, at + 3)) {
+    text.replace(at, key.size(), "***");
+  }
+  return text;
+}
+
+Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t words, std::uint64_t seed) {
+  http::Request request{.method = "POST", .url = api_url(target), .headers = api_headers(target)};
+  request.headers.push_back({"Content-Type", "application/json"});
+  request.body = body_of(target, words, 1, false, seed);
+  WM_ASSIGN(const auto response, client.send(request));
+  if (response.status != 200) {
+    return environment_error(without_key(fmt::format("{} answers {} {}: {}", request.url.text(), response.status,
+                                                     response.reason, said(response)),
+                                         target.key),
+                             hint_for(response.status, target));
+  }
+  ChunkFacts facts;
+  if (!scan_chunk(response.body, facts)) {
+    return data_error(fmt::format("{} does not answer with JSON: {}", request.url.text(), response.body.substr(0, 80)),
+                      "is this the address of an inference server?");
+  }
+  facts.error_message = {};  // pointed into the response
+  return facts;
+}
+
+}  // namespace
+
+Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
+                                 const std::atomic<bool>* interrupted) {
+  http::Client client({.deadline_s = deadline_s, .tls = target.tls, .interrupted = interrupted});
+  FirstLook look;
+  std::vector<TokenProbe> probes;
+  for (const std::int64_t words : kProbeWords) {
+    const auto facts = ask(client, target, words, static_cast<std::uint64_t>(words));
+    if (!facts.ok() && probes.empty()) return facts.error();
+    if (!facts.ok() || facts->prompt_tokens < 0) break;
+    probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
+    if (!calibrate) return look;
+  }
+  look.fit = fit_tokens(probes);
+  if (calibrate && !look.fit.measured) look.note = "the server does not tell token counts: a word is taken for a token";
+  return look;
+}
+
+}  // namespace warpmark::serving

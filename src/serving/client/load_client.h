@@ -1,0 +1,19 @@
+// The load client: one thread, one epoll, any number of connections. Requests go out at absolute times (waiting by
+// epoll_pwait2, the last 60 us by spinning), answers are read as they arrive with the kernel's receive times, so that a
+// client that was busy does not take its own lateness for the server's; that lateness is measured all the same.
+#pragma once
+
+#include "base/result.h"
+#include "serving/client/load_plan.h"
+
+namespace warpmark::serving {
+
+/// Runs the plan on the calling thread until it is done. Environment error if nothing could be sent at all: no epoll,
+/// too few open files, or no connection to the server. The plan's bodies get new serial numbers as they are sent.
+[[nodiscard]] Result<LoadOutcome> run_load(LoadPlan& plan);
+
+/// The same on `threads` threads, the plan being split among them; outcomes are merged exactly. `cpus` as
+/// LoadPlan::cpu, one a thread, or empty.
+[[nodiscard]] Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<int>& cpus);
+
+}  // namespace warpmark::serving

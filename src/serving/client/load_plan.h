@@ -1,0 +1,92 @@
+// Everything a load needs to know before it starts, and what it hands back: plain data. Bodies are ready to be sent,
+// and times are decided, so that nothing is left to make while the load runs.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/connection.h"
+#include "serving/answers/answer_reader.h"
+#include "serving/answers/record.h"
+#include "serving/client/histogram.h"
+
+namespace warpmark::serving {
+
+struct Endpoint {
+  http::Address address;
+  std::string host;  ///< that the certificate is for; empty for plain HTTP
+};
+
+inline constexpr std::size_t kNoSerial = std::string::npos;
+inline constexpr std::uint32_t kNoNext = std::numeric_limits<std::uint32_t>::max();
+
+struct PreparedRequest {
+  std::string bytes;                  ///< head and body
+  std::size_t serial_at = kNoSerial;  ///< see prompts.h
+  std::int64_t input_tokens = 0;      ///< asked for; 0 unknown
+  std::int64_t output_tokens = 0;
+  std::uint32_t endpoint = 0;
+  std::uint32_t next = kNoNext;  ///< the next turn of its conversation
+  std::int64_t pause_ns = 0;     ///< before it: thinking, or a tool at work
+  std::int32_t turn = 0;
+};
+
+/// What may be watched while the load runs. Each load thread writes its own; anybody reads.
+struct LiveCounters {
+  std::atomic<std::int64_t> sent{0}, completed{0}, failed{0}, in_flight{0}, events{0}, output_tokens{0},
+      input_tokens{0};
+  std::array<std::atomic<std::uint32_t>, Histogram::kBuckets> ttft{}, gaps{}, e2e{};
+};
+
+struct LoadPlan {
+  std::vector<Endpoint> endpoints;
+  std::shared_ptr<const http::TlsContext> tls;
+  AnswerFormat format;
+  std::vector<PreparedRequest> requests;  ///< used again from the first where the load needs more
+  std::vector<std::uint32_t> heads;       ///< those that begin a conversation, in order
+
+  bool closed = true;
+  std::int64_t users = 1;            ///< closed loop: how many; open loop: most requests in flight, 0 without limit
+  double users_per_s = 0;            ///< closed loop: how fast they start; 0 all at once
+  std::vector<std::int64_t> due_ns;  ///< open loop: after the start, ascending, one a head
+
+  std::int64_t most_requests = 0;  ///< 0 without limit
+  double duration_s = 0;           ///< 0 without limit
+  double drain_s = 30;             ///< for what is under way when no more are sent
+  double request_timeout_s = 600;
+  double stall_timeout_s = 120;
+  double connect_timeout_s = 10;
+  bool keep_connections = true;
+  std::int64_t connect_ahead = 0;  ///< connections made before the start
+  int cpu = -1;                    ///< the load thread runs there alone; -1 anywhere
+  bool kernel_times = true;
+  std::uint64_t first_serial = 0;
+
+  const std::atomic<bool>* interrupted = nullptr;  ///< ends the load at once
+  const std::atomic<bool>* enough = nullptr;       ///< no more requests; those under way are waited for
+  LiveCounters* live = nullptr;
+};
+
+struct LoadOutcome {
+  std::vector<RequestRecord> records;  ///< in the order in which they ended
+  std::int64_t began_ns = 0;
+  std::int64_t stopped_ns = 0;  ///< no request was begun after
+  std::int64_t ended_ns = 0;
+  std::int64_t never_sent = 0;  ///< due, but no connection was free or allowed
+  bool interrupted = false;
+  std::string stopped_because;
+
+  bool kernel_times = false;
+  Histogram send_lag;      ///< from when a request was due and could be sent to when sending began
+  Histogram receive_lag;   ///< from the kernel's receive time to when we read
+  Histogram server_delay;  ///< reference server only: from its send to our receive time, of every event
+  double busy_share = 0;   ///< of the load thread's time, not waiting
+  double cpu_s = 0;        ///< of the load thread
+};
+
+}  // namespace warpmark::serving

@@ -1,0 +1,76 @@
+// One load on several threads: each has its own connections and its own part of the schedule, and nothing is shared but
+// the flags that end it.
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "serving/client/load_client.h"
+
+namespace warpmark::serving {
+namespace {
+
+/// Part `index` of `parts`: every parts-th request, user and due time.
+LoadPlan part_of(const LoadPlan& plan, int index, int parts) {
+  LoadPlan part = plan;
+  const auto share = [&](std::int64_t count) { return count / parts + (index < count % parts ? 1 : 0); };
+  part.users = share(plan.users);
+  part.connect_ahead = share(plan.connect_ahead);
+  part.most_requests = share(plan.most_requests);
+  part.users_per_s = plan.users_per_s / parts;
+  part.due_ns.clear();
+  part.heads.clear();
+  const auto first = static_cast<std::size_t>(index), step = static_cast<std::size_t>(parts);
+  for (std::size_t i = first; i < plan.due_ns.size(); i += step) part.due_ns.push_back(plan.due_ns[i]);
+  for (std::size_t i = first; i < plan.heads.size(); i += step) part.heads.push_back(plan.heads[i]);
+  if (part.heads.empty()) part.heads = plan.heads;
+  part.first_serial = plan.first_serial + static_cast<std::uint64_t>(index) * 10'000'000;
+  return part;
+}
+
+LoadOutcome merge(std::vector<LoadOutcome> parts) {
+  LoadOutcome all = std::move(parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    LoadOutcome& part = parts[i];
+    std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
+    all.began_ns = std::min(all.began_ns, part.began_ns);
+    all.stopped_ns = std::max(all.stopped_ns, part.stopped_ns);
+    all.ended_ns = std::max(all.ended_ns, part.ended_ns);
+    all.never_sent += part.never_sent;
+    all.interrupted = all.interrupted || part.interrupted;
+    all.kernel_times = all.kernel_times && part.kernel_times;
+    all.send_lag.merge(part.send_lag);
+    all.receive_lag.merge(part.receive_lag);
+    all.server_delay.merge(part.server_delay);
+    all.busy_share = std::max(all.busy_share, part.busy_share);
+    all.cpu_s += part.cpu_s;
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<int>& cpus) {
+  const auto cpu_of = [&](int index) {
+    return cpus.empty() ? -1 : cpus[static_cast<std::size_t>(index) % cpus.size()];
+  };
+  if (plan.closed) threads = static_cast<int>(std::clamp<std::int64_t>(plan.users, 1, threads));
+  std::vector<LoadPlan> plans;
+  for (int i = 0; i < threads; ++i) {
+    plans.push_back(threads == 1 ? std::move(plan) : part_of(plan, i, threads));
+    plans.back().cpu = cpu_of(i);
+  }
+  std::vector<std::optional<Result<LoadOutcome>>> results(plans.size());
+  std::vector<std::thread> workers;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    workers.emplace_back([&, i] { results[i] = run_load(plans[i]); });
+  }
+  for (auto& worker : workers) worker.join();
+  std::vector<LoadOutcome> outcomes;
+  for (auto& result : results) {
+    if (!result->ok()) return result->error();
+    outcomes.push_back(std::move(**result));
+  }
+  return merge(std::move(outcomes));
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,78 @@
+// Everything a load sends, made before it starts: bodies, heads, conversations and their schedule.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "http/url.h"
+#include "serving/client/load_plan.h"
+#include "serving/traffic/api.h"
+#include "serving/traffic/arrivals.h"
+#include "serving/traffic/dataset.h"
+#include "serving/traffic/prompts.h"
+#include "serving/traffic/scenario.h"
+
+namespace warpmark::serving {
+
+struct Target {
+  std::vector<http::Url> bases;
+  const Api* api = nullptr;
+  std::string model;
+  std::string key;
+  http::Headers headers;       ///< of the user
+  Json more = Json::object();  ///< keys set in every body
+  bool stream = true;
+  bool exact_output = false;  ///< the server understands ignore_eos
+  std::shared_ptr<const http::TlsContext> tls;
+};
+
+/// Conversations: several turns, each with the ones before it.
+struct Conversations {
+  std::int64_t turns = 1;
+  double think_s = 0;        ///< mean pause before a turn
+  bool think_varies = true;  ///< exponential, else always the same
+};
+
+struct Traffic {
+  Scenario scenario;
+  std::int64_t batch = 1;   ///< documents a request: embeddings, reranking
+  double prefix_ratio = 0;  ///< of the prompt that all requests share
+  std::int64_t prefix_tokens = 0;
+  Conversations conversations;
+  std::vector<DatasetRow> dataset;
+  Trace trace;
+  double trace_speed = 1;  ///< 2 replays in half the time
+  Arrivals arrivals;
+  std::int64_t users = 1;
+  double users_per_s = 0;
+  std::int64_t most_requests = 0;
+  double duration_s = 0;
+  std::uint64_t seed = 1;
+};
+
+/// Resolves the hosts and makes bodies and schedule. Usage error where the scenario does not fit the API.
+[[nodiscard]] Result<LoadPlan> prepare_load(const Target& target, const Traffic& traffic, const TokenFit& fit);
+
+/// One body as text, as prepare_load makes them: for a first look at the server, and for probing its token counts.
+[[nodiscard]] std::string body_of(const Target& target, std::int64_t words, std::int64_t output_tokens, bool stream,
+                                  std::uint64_t seed);
+
+/// The address of the API on the first server.
+[[nodiscard]] http::Url api_url(const Target& target, std::size_t base = 0);
+[[nodiscard]] http::Headers api_headers(const Target& target);
+
+/// Asks the server once: that it answers, with the right key and model, before a load of thousands. Then, if
+/// `calibrate`, with prompts of different lengths, to learn how many tokens it counts for our words. The error says
+/// what it answered.
+struct FirstLook {
+  TokenFit fit;
+  std::string note;  ///< what could not be learned, or empty
+};
+[[nodiscard]] Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
+                                               const std::atomic<bool>* interrupted);
+
+}  // namespace warpmark::serving

@@ -1,0 +1,272 @@
+#include "serving/results/evaluate_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "base/quantity.h"
+#include "serving/results/verdicts.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr std::size_t kRateParts = 20;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+struct Window {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  [[nodiscard]] bool holds(std::int64_t ns) const { return ns >= begin_ns && ns < end_ns; }
+  [[nodiscard]] double length_s() const { return seconds(end_ns - begin_ns); }
+};
+
+std::int64_t answer_end(const RequestRecord& record) {
+  return record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
+}
+
+/// What the server counted, else what arrived.
+double output_tokens(const RequestRecord& record) {
+  return static_cast<double>(record.output_tokens >= 0 ? record.output_tokens : record.events);
+}
+
+Window whole_window(const LoadOutcome& outcome) {
+  Window window{outcome.began_ns, outcome.stopped_ns};
+  // Where all were sent within the beginning there is no time at which the load was full.
+  const std::int64_t wall = outcome.ended_ns - outcome.began_ns;
+  if (outcome.stopped_ns - outcome.began_ns < wall / 5) window.end_ns = outcome.ended_ns;
+  return window;
+}
+
+/// Leaves out the beginning (and, if asked, the end) of the window.
+Window steady_window(const LoadOutcome& outcome, const EvaluationOptions& options) {
+  Window window = whole_window(outcome);
+  const auto length = static_cast<double>(window.end_ns - window.begin_ns);
+  if (options.warmup_ratio > 0 || options.cooldown_ratio > 0) {
+    window.begin_ns += static_cast<std::int64_t>(options.warmup_ratio * length);
+    window.end_ns -= static_cast<std::int64_t>(options.cooldown_ratio * length);
+    return window;
+  }
+  if (!options.find_warmup) return window;
+  std::vector<double> series;
+  std::vector<std::int64_t> sent;
+  for (const auto& record : outcome.records) {
+    if (record.fault != Fault::none) continue;
+    series.push_back(seconds(answer_end(record) - record.sent_ns));
+    sent.push_back(record.intended_ns);
+  }
+  const std::size_t left_out = warmup_length(series);
+  if (left_out > 0 && sent[left_out] < window.end_ns) window.begin_ns = std::max(window.begin_ns, sent[left_out]);
+  return window;
+}
+
+using Value = std::function<std::optional<double>(const RequestRecord&)>;
+
+std::optional<double> between(std::int64_t from_ns, std::int64_t to_ns) {
+  if (from_ns == 0 || to_ns == 0) return std::nullopt;
+  return seconds(to_ns - from_ns);
+}
+
+std::optional<double> tpot_of(const RequestRecord& record) {
+  const double tokens = output_tokens(record);
+  if (tokens < 2 || record.events < 2) return std::nullopt;  // undefined, and not 0
+  return seconds(record.last_token_ns - record.first_token_ns) / (tokens - 1);
+}
+
+struct RequestMetric {
+  const char* id;
+  const char* unit;
+  Better better;
+  Value value;
+};
+
+std::vector<RequestMetric> request_metrics() {
+  using R = const RequestRecord&;
+  const auto count = [](std::int64_t n) {
+    return n >= 0 ? std::optional<double>(static_cast<double>(n)) : std::nullopt;
+  };
+  const auto streamed = [](R r, std::int64_t ns) { return r.events > 1 ? ns : 0; };
+  return {
+      {"ttft", "s", Better::lower, [=](R r) { return between(r.sent_ns, streamed(r, r.first_visible_ns)); }},
+      {"ttft_any", "s", Better::lower, [=](R r) { return between(r.sent_ns, streamed(r, r.first_token_ns)); }},
+      {"ttft_from_due", "s", Better::lower,
+       [=](R r) { return between(r.intended_ns, streamed(r, r.first_visible_ns)); }},
+      {"tpot", "s", Better::lower, tpot_of},
+      {"e2e", "s", Better::lower, [](R r) { return between(r.sent_ns, answer_end(r)); }},
+      {"e2e_from_due", "s", Better::lower, [](R r) { return between(r.intended_ns, answer_end(r)); }},
+      {"ttfb", "s", Better::lower, [](R r) { return between(r.sent_ns, r.first_byte_ns); }},
+      {"queue_delay", "s", Better::lower, [](R r) { return between(r.intended_ns, r.sent_ns); }},
+      {"connect", "s", Better::lower,
+       [](R r) { return r.connect_ns > 0 ? std::optional(seconds(r.connect_ns)) : std::nullopt; }},
+      {"longest_gap", "s", Better::lower,
+       [](R r) { return r.events > 1 ? std::optional(seconds(r.longest_gap_ns)) : std::nullopt; }},
+      {"input_tokens", "1", Better::neither, [=](R r) { return count(r.prompt_tokens); }},
+      {"output_tokens", "1", Better::neither, [=](R r) { return count(r.output_tokens); }},
+      {"reasoning_tokens", "1", Better::neither, [=](R r) { return count(r.reasoning_tokens); }},
+      {"cached_tokens", "1", Better::neither, [=](R r) { return count(r.cached_tokens); }},
+      {"output_speed", "1/s", Better::higher,
+       [](R r) {
+         const auto tpot = tpot_of(r);
+         return tpot && *tpot > 0 ? std::optional(1 / *tpot) : std::nullopt;
+       }},
+  };
+}
+
+/// Gaps between tokens; nothing where events hold several tokens and the server does not say how many each.
+std::optional<std::vector<double>> token_gaps(const RequestRecord& record) {
+  std::vector<double> gaps;
+  if (!record.gap_tokens.empty()) {
+    for (std::size_t i = 0; i < record.gaps_s.size(); ++i) {
+      const int tokens = record.gap_tokens[i];
+      if (tokens == 0) return std::nullopt;
+      gaps.insert(gaps.end(), static_cast<std::size_t>(tokens), static_cast<double>(record.gaps_s[i]) / tokens);
+    }
+    return gaps;
+  }
+  if (record.output_tokens >= 0 && record.output_tokens != record.events) return std::nullopt;
+  gaps.assign(record.gaps_s.begin(), record.gaps_s.end());
+  return gaps;
+}
+
+void add_gap_metrics(const std::vector<const RequestRecord*>& counted, double confidence, ScenarioResult& result) {
+  std::vector<std::vector<double>> events, tokens;
+  std::int64_t untold = 0;
+  for (const auto* record : counted) {
+    if (record->gaps_s.empty()) continue;
+    events.emplace_back(record->gaps_s.begin(), record->gaps_s.end());
+    if (auto gaps = token_gaps(*record)) {
+      tokens.push_back(std::move(*gaps));
+    } else {
+      ++untold;
+    }
+  }
+  if (!events.empty()) result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
+  if (!tokens.empty()) {
+    result.metrics.push_back(pooled_metric("itl", tokens, confidence));
+    if (untold > 0) result.metrics.back().interval_method += fmt::format("; {} requests left out", untold);
+  }
+}
+
+/// Adds `amount` to the part of the window in which `ns` lies.
+void add_at(std::vector<double>& parts, const Window& window, std::int64_t ns, double amount) {
+  if (!window.holds(ns)) return;
+  const auto part =
+      static_cast<std::size_t>(static_cast<double>(ns - window.begin_ns) * static_cast<double>(parts.size()) /
+                               static_cast<double>(window.end_ns - window.begin_ns));
+  parts[std::min(part, parts.size() - 1)] += amount;
+}
+
+void add_output(std::vector<double>& parts, const Window& window, const RequestRecord& record) {
+  if (record.events == 0) return;
+  const double each = output_tokens(record) / static_cast<double>(record.events);
+  std::int64_t at = record.first_token_ns;
+  add_at(parts, window, at, each);
+  for (const float gap : record.gaps_s)
+    add_at(parts, window, at += static_cast<std::int64_t>(static_cast<double>(gap) * 1e9), each);
+}
+
+void add_rates(const LoadOutcome& outcome, const Window& window, const EvaluationOptions& options,
+               ScenarioResult& result) {
+  if (window.end_ns <= window.begin_ns) return;
+  std::vector<double> requests(kRateParts), output(kRateParts), input(kRateParts), good(kRateParts);
+  for (const auto& record : outcome.records) {
+    add_output(output, window, record);
+    if (record.fault != Fault::none) continue;
+    add_at(requests, window, record.ended_ns, 1);
+    if (meets(record, options.slo)) add_at(good, window, record.ended_ns, 1);
+    if (record.prompt_tokens > 0)
+      add_at(input, window, record.first_byte_ns, static_cast<double>(record.prompt_tokens));
+  }
+  const double part_s = window.length_s() / kRateParts;
+  const auto add = [&](const char* id, std::vector<double> parts) {
+    const double rate = std::accumulate(parts.begin(), parts.end(), 0.0) / window.length_s();
+    for (double& part : parts) part /= part_s;
+    result.metrics.push_back(rate_metric(id, "1/s", rate, parts, options.confidence));
+  };
+  std::vector<double> total = output;
+  for (std::size_t i = 0; i < kRateParts; ++i) total[i] += input[i];
+  add("request_throughput", std::move(requests));
+  add("output_throughput", std::move(output));
+  add("input_throughput", std::move(input));
+  add("total_throughput", std::move(total));
+  if (!options.slo.empty()) add("goodput", std::move(good));
+}
+
+std::string error_class(const RequestRecord& record) {
+  const bool with_status = record.fault == Fault::http_status || record.fault == Fault::redirect ||
+                           (record.fault == Fault::stream_error && record.status != 200);
+  return with_status ? fmt::format("{}_{}", name_of(record.fault), record.status) : name_of(record.fault);
+}
+
+std::string without(std::string text, const std::string& secret) {
+  for (auto at = text.find(secret); !secret.empty() && at != std::string::npos; at = text.find(secret, at + 3)) {
+    text.replace(at, secret.size(), "***");
+  }
+  return text;
+}
+
+void count_requests(LoadOutcome& outcome, const EvaluationOptions& options, ScenarioResult& result) {
+  for (auto& record : outcome.records) {
+    record.message = without(std::move(record.message), options.secret);
+    ++result.sent;
+    result.retried += record.retried ? 1 : 0;
+    result.without_done += record.without_done ? 1 : 0;
+    if (record.fault == Fault::none) {
+      ++result.completed;
+    } else if (record.fault == Fault::censored) {
+      ++result.censored;
+      result.oldest_censored_s = std::max(result.oldest_censored_s, seconds(record.ended_ns - record.begun_ns));
+    } else {
+      ++result.failed;
+      ++result.errors[error_class(record)];
+      if (result.first_error.empty()) result.first_error = error_class(record) + ": " + record.message;
+    }
+  }
+}
+
+}  // namespace
+
+ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options) {
+  std::stable_sort(outcome.records.begin(), outcome.records.end(),
+                   [](const auto& a, const auto& b) { return a.intended_ns < b.intended_ns; });
+  ScenarioResult result;
+  result.wall_s = seconds(outcome.ended_ns - outcome.began_ns);
+  result.never_sent = outcome.never_sent;
+  result.stopped_because = outcome.stopped_because;
+  result.interrupted = outcome.interrupted;
+  result.began_ns = outcome.began_ns;
+  count_requests(outcome, options, result);
+  const Window window = steady_window(outcome, options);
+  result.window_s = window.length_s();
+  result.window_begin_s = seconds(window.begin_ns - outcome.began_ns);
+  std::vector<const RequestRecord*> counted;
+  for (const auto& record : outcome.records) {
+    if (record.fault != Fault::none) continue;
+    if (record.intended_ns >= window.begin_ns && record.intended_ns < window.end_ns) {
+      counted.push_back(&record);
+    } else {
+      ++result.warmup;
+    }
+  }
+  for (const auto& metric : request_metrics()) {
+    std::vector<double> samples;
+    for (const auto* record : counted) {
+      if (const auto value = metric.value(*record)) samples.push_back(*value);
+    }
+    if (samples.empty()) continue;
+    result.metrics.push_back(
+        request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
+  }
+  add_gap_metrics(counted, options.confidence, result);
+  add_rates(outcome, window, options, result);
+  result.tokens = check_tokens(counted, plan);
+  result.client = judge_client(outcome, result);
+  result.slo = judge_slo(options.slo, result);
+  result.records = std::move(outcome.records);
+  return result;
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,47 @@
+// From the records of a load to what they support saying. Method, as far as it is not obvious:
+//   latency      from sending (sent_ns) and, under its own name, from when the request was due: the second one has no
+//                coordinated omission (Tene)
+//   warm-up      the requests at the beginning whose leaving out makes the standard error of the mean end-to-end time
+//   of
+//                the others smallest: MSER-5 (White, Simulation 69, 1997), at most half of them
+//   intervals    of percentiles of requests by order statistics; of gaps between tokens, many of which belong to one
+//                request, and of rates by batch means (Law, Simulation Modeling and Analysis): 20 batches and Student's
+//                t
+//   throughput   tokens whose events arrived within the window, of finished, failed and censored requests alike
+// Pure.
+#pragma once
+
+#include "serving/client/load_plan.h"
+#include "serving/results/load_result.h"
+#include "serving/results/slo.h"
+
+namespace warpmark::serving {
+
+struct EvaluationOptions {
+  double confidence = 0.95;
+  bool find_warmup = true;
+  double warmup_ratio = 0;  ///< of the requests, instead of finding it; by time, not by completion
+  double cooldown_ratio = 0;
+  Slo slo;
+  std::string secret;  ///< removed from messages of errors
+};
+
+/// Sorts the records of `outcome` into the result.
+[[nodiscard]] ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options);
+
+/// How many values at the beginning belong to the warm-up.
+[[nodiscard]] std::size_t warmup_length(std::span<const double> series);
+
+/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics.
+[[nodiscard]] LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
+                                        double confidence);
+
+/// Of many values a group: `groups` are the requests in order. Intervals by batches of groups.
+[[nodiscard]] LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups,
+                                       double confidence);
+
+/// Values of equal parts of a time, such as the rate in each.
+[[nodiscard]] LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<const double> parts,
+                                     double confidence);
+
+}  // namespace warpmark::serving

@@ -1,0 +1,113 @@
+#include "serving/results/exports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/csv.h"
+
+namespace warpmark::serving {
+namespace {
+
+double since(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
+
+std::string time_field(std::int64_t began_ns, std::int64_t ns) {
+  return ns > 0 ? fmt::format("{:.9f}", since(began_ns, ns)) : "";
+}
+std::string count_field(std::int64_t count) { return count >= 0 ? std::to_string(count) : ""; }
+
+double milliseconds(const ScenarioResult& result, const char* id, double p) {
+  const LoadMetric* metric = metric_of(result, id);
+  if (metric == nullptr) return 0;
+  if (p < 0) return 1000 * (p == -1 ? metric->mean : metric->stdev);
+  const Percentile* percentile = percentile_of(*metric, p);
+  return percentile != nullptr && percentile->value ? 1000 * *percentile->value : 0;
+}
+
+double rate_mean(const ScenarioResult& result, const char* id) {
+  const LoadMetric* metric = metric_of(result, id);
+  return metric == nullptr ? 0 : metric->mean;
+}
+
+}  // namespace
+
+std::string requests_csv(const LoadReport& report) {
+  std::string text =
+      "scenario,load,turn,due_s,sent_s,first_byte_s,first_token_s,first_visible_s,last_token_s,ended_s,connect_s,"
+      "input_tokens,output_tokens,reasoning_tokens,cached_tokens,events,longest_gap_s,status,fault,message\n";
+  for (const auto& result : report.scenarios) {
+    const std::string load =
+        result.arrivals == "closed" ? std::to_string(result.users) : fmt::format("{:g}", result.rate);
+    for (const auto& r : result.records) {
+      const auto at = [&](std::int64_t ns) { return time_field(result.began_ns, ns); };
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.9f},{},{},{},{},{},{:.9f},{},{},{}\n",
+                          csv_field(result.scenario), load, r.turn, at(r.intended_ns), at(r.sent_ns),
+                          at(r.first_byte_ns), at(r.first_token_ns), at(r.first_visible_ns), at(r.last_token_ns),
+                          at(r.ended_ns), since(0, r.connect_ns), count_field(r.prompt_tokens),
+                          count_field(r.output_tokens), count_field(r.reasoning_tokens), count_field(r.cached_tokens),
+                          r.events, since(0, r.longest_gap_ns), r.status, name_of(r.fault), csv_field(r.message));
+    }
+  }
+  return text;
+}
+
+Json vllm_json(const LoadReport& report, const ScenarioResult& result) {
+  Json inputs = Json::array(), outputs = Json::array(), ttfts = Json::array(), itls = Json::array(),
+       latencies = Json::array(), starts = Json::array(), errors = Json::array();
+  std::int64_t input = 0, output = 0;
+  for (const auto& r : result.records) {
+    if (r.fault == Fault::censored) continue;
+    const bool ok = r.fault == Fault::none;
+    inputs.push_back(std::max<std::int64_t>(r.prompt_tokens, 0));
+    outputs.push_back(ok ? std::max<std::int64_t>(r.output_tokens, 0) : 0);
+    ttfts.push_back(r.first_token_ns > 0 ? since(r.sent_ns, r.first_token_ns) : 0);
+    itls.push_back(r.gaps_s);
+    latencies.push_back(ok ? since(r.sent_ns, r.last_token_ns > 0 ? r.last_token_ns : r.ended_ns) : 0);
+    starts.push_back(since(result.began_ns, r.sent_ns));
+    errors.push_back(ok ? "" : fmt::format("{}: {}", name_of(r.fault), r.message));
+    if (ok) input += std::max<std::int64_t>(r.prompt_tokens, 0), output += std::max<std::int64_t>(r.output_tokens, 0);
+  }
+  std::string model;
+  for (const auto& [key, value] : report.target) {
+    if (key == "model") model = value;
+  }
+  Json json{{"date", report.started},
+            {"endpoint_type", "openai-chat"},
+            {"backend", "openai-chat"},
+            {"label", nullptr},
+            {"model_id", model},
+            {"tokenizer_id", model},
+            {"num_prompts", result.sent - result.censored}};
+  json["request_rate"] = result.arrivals == "closed" ? Json("inf") : Json(result.rate);
+  json["burstiness"] = 1.0;
+  json["max_concurrency"] = result.arrivals == "closed" ? Json(result.users) : Json(nullptr);
+  json["duration"] = result.wall_s;
+  json["completed"] = result.completed;
+  json["failed"] = result.failed;
+  json["total_input_tokens"] = input;
+  json["total_output_tokens"] = output;
+  json["request_throughput"] = rate_mean(result, "request_throughput");
+  json["output_throughput"] = rate_mean(result, "output_throughput");
+  json["total_token_throughput"] = rate_mean(result, "total_throughput");
+  if (metric_of(result, "goodput") != nullptr) json["request_goodput"] = rate_mean(result, "goodput");
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"ttft", "ttft_any"}, {"tpot", "tpot"}, {"itl", "chunk_gap"}, {"e2el", "e2e"}};
+  for (const auto& [theirs, ours] : kNames) {
+    const std::string end = std::string("_") + theirs + "_ms";
+    json["mean" + end] = milliseconds(result, ours, -1);
+    json["median" + end] = milliseconds(result, ours, 0.5);
+    json["std" + end] = milliseconds(result, ours, -2);
+    json["p99" + end] = milliseconds(result, ours, 0.99);
+  }
+  json["input_lens"] = std::move(inputs);
+  json["output_lens"] = std::move(outputs);
+  json["ttfts"] = std::move(ttfts);
+  json["itls"] = std::move(itls);
+  json["latencies"] = std::move(latencies);
+  json["start_times"] = std::move(starts);
+  json["errors"] = std::move(errors);
+  return json;
+}
+
+}  // namespace warpmark::serving

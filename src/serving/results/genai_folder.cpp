@@ -1,0 +1,190 @@
+#include "serving/results/genai_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "serving/traffic/scenario.h"
+#include "stats/order_statistics.h"
+
+namespace warpmark::serving {
+namespace {
+
+double request_seconds(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
+
+struct Field {
+  const char* name;
+  std::optional<double> (*value)(const RequestRecord& record);
+};
+
+using R = const RequestRecord&;
+
+std::int64_t end_of(R r) { return r.last_token_ns > 0 ? r.last_token_ns : r.ended_ns; }
+std::optional<double> ttft_of(R r) {
+  return r.first_token_ns > 0 ? std::optional(request_seconds(r.sent_ns, r.first_token_ns)) : std::nullopt;
+}
+std::optional<double> count_or_none(std::int64_t count) {
+  return count >= 0 ? std::optional(static_cast<double>(count)) : std::nullopt;
+}
+std::optional<double> generation_of(R r) {
+  return r.first_token_ns > 0 ? std::optional(request_seconds(r.first_token_ns, r.last_token_ns)) : std::nullopt;
+}
+std::optional<double> per_token(R r) {
+  const auto generation = generation_of(r);
+  return generation && r.output_tokens > 1 ? std::optional(*generation / static_cast<double>(r.output_tokens - 1))
+                                           : std::nullopt;
+}
+std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
+  return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+}
+
+constexpr Field kFields[] = {
+    {"ttft", ttft_of},
+    {"tpot", per_token},
+    {"e2e_latency", [](R r) { return std::optional(request_seconds(r.sent_ns, end_of(r))); }},
+    {"output_latency", generation_of},
+    {"output_inference_speed", [](R r) { return ratio(1.0, per_token(r)); }},
+    {"num_input_tokens", [](R r) { return count_or_none(r.prompt_tokens); }},
+    {"num_output_tokens", [](R r) { return count_or_none(r.output_tokens); }},
+    {"num_reasoning_tokens", [](R r) { return count_or_none(r.reasoning_tokens); }},
+    {"total_tokens",
+     [](R r) {
+       return count_or_none(r.prompt_tokens >= 0 && r.output_tokens >= 0 ? r.prompt_tokens + r.output_tokens : -1);
+     }},
+    {"input_throughput", [](R r) { return ratio(count_or_none(r.prompt_tokens), ttft_of(r)); }},
+    {"output_throughput", [](R r) { return ratio(count_or_none(r.output_tokens - 1), generation_of(r)); }},
+};
+
+Json stats_of(std::vector<double> values) {
+  if (values.empty()) return nullptr;
+  std::sort(values.begin(), values.end());
+  const auto n = static_cast<double>(values.size());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0), mean = sum / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  Json json{{"min", values.front()},
+            {"max", values.back()},
+            {"mean", mean},
+            {"stddev", std::sqrt(squares / n)},
+            {"sum", sum}};
+  for (const double p : {0.25, 0.5, 0.75, 0.9, 0.95, 0.99})
+    json[percentile_name(p)] = stats::quantile_of_sorted(values, p);
+  return json;
+}
+
+Json request_json(const RequestRecord& record) {
+  Json json = Json::object();
+  for (const auto& field : kFields) {
+    const auto value = record.fault == Fault::none ? field.value(record) : std::nullopt;
+    json[field.name] = value ? Json(*value) : Json(nullptr);
+  }
+  if (record.fault == Fault::none) return json;
+  int code = record.status;
+  if (code == 0 || code == 200)
+    code = record.fault == Fault::connect ? 503 : record.fault == Fault::timeout ? 408 : 500;
+  json["error_code"] = code;
+  json["error_message"] = fmt::format("{}: {}", name_of(record.fault), record.message);
+  return json;
+}
+
+std::string target_of(const LoadReport& report, const std::string& key) {
+  const auto found =
+      std::find_if(report.target.begin(), report.target.end(), [&](const auto& pair) { return pair.first == key; });
+  return found == report.target.end() ? "" : found->second;
+}
+
+Json run_json(const ScenarioResult& result) {
+  const auto rate = [&](const char* id) {
+    const LoadMetric* metric = metric_of(result, id);
+    return metric == nullptr ? Json(nullptr) : Json(metric->mean);
+  };
+  Json codes = Json::object(), requests = Json::array(), statistics = Json::object();
+  for (const auto& record : result.records) {
+    if (record.fault == Fault::censored) continue;
+    requests.push_back(request_json(record));
+    if (const auto code = requests.back().find("error_code"); code != requests.back().end()) {
+      const std::string key = std::to_string(code->get<int>());
+      codes[key] = codes.value(key, 0) + 1;
+    }
+  }
+  for (const auto& field : kFields) {
+    std::vector<double> values;
+    for (const auto& record : result.records) {
+      if (record.fault != Fault::none) continue;
+      if (const auto value = field.value(record)) values.push_back(*value);
+    }
+    statistics[field.name] = stats_of(std::move(values));
+  }
+  const std::int64_t ended = result.completed + result.failed;
+  Json aggregated{{"scenario", result.scenario},
+                  {"num_concurrency", result.users},
+                  {"batch_size", 1},
+                  {"iteration_type", "num_concurrency"},
+                  {"run_duration", result.wall_s},
+                  {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
+                  {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
+                  {"mean_total_tokens_throughput_tokens_per_s", rate("total_throughput")},
+                  {"requests_per_second", rate("request_throughput")},
+                  {"error_codes_frequency", codes},
+                  {"error_rate", ended > 0 ? static_cast<double>(result.failed) / static_cast<double>(ended) : 0.0},
+                  {"num_error_requests", result.failed},
+                  {"num_completed_requests", result.completed},
+                  {"num_requests", ended},
+                  {"stats", std::move(statistics)}};
+  return {{"aggregated_metrics", std::move(aggregated)},
+          {"individual_request_metrics", std::move(requests)},
+          {"_time_unit", "s"}};
+}
+
+Json metadata_json(const LoadReport& report) {
+  Json scenarios = Json::array(), users = Json::array();
+  double longest_s = 0;
+  std::int64_t most = 0;
+  for (const auto& result : report.scenarios) {
+    if (std::find(scenarios.begin(), scenarios.end(), result.scenario) == scenarios.end())
+      scenarios.push_back(result.scenario);
+    if (std::find(users.begin(), users.end(), result.users) == users.end()) users.push_back(result.users);
+    longest_s = std::max(longest_s, result.wall_s);
+    most = std::max(most, result.sent);
+  }
+  return {{"cmd", report.command},
+          {"benchmark_version", "warpmark " + report.version},
+          {"api_backend", "openai"},
+          {"auth_config", Json::object()},
+          {"api_model_name", target_of(report, "model")},
+          {"server_model_tokenizer", "server usage"},
+          {"model", target_of(report, "model")},
+          {"task", target_of(report, "task")},
+          {"num_concurrency", users},
+          {"batch_size", nullptr},
+          {"iteration_type", "num_concurrency"},
+          {"traffic_scenario", scenarios},
+          {"additional_request_params", Json::object()},
+          {"server_engine", target_of(report, "engine")},
+          {"server_version", target_of(report, "engine_version")},
+          {"server_gpu_type", target_of(report, "gpu_type")},
+          {"server_gpu_count", target_of(report, "gpu_count")},
+          {"max_time_per_run_s", std::llround(longest_s)},
+          {"max_requests_per_run", most},
+          {"experiment_folder_name", report.id},
+          {"metrics_time_unit", "s"},
+          {"dataset_path", nullptr}};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Json>> genai_files(const LoadReport& report) {
+  std::vector<std::pair<std::string, Json>> files{{"experiment_metadata.json", metadata_json(report)}};
+  for (const auto& result : report.scenarios) {
+    files.emplace_back(fmt::format("{}_{}_concurrency_{}_time_{}s.json", scenario_file_name(result.scenario),
+                                   target_of(report, "task"), result.users, std::llround(result.wall_s)),
+                       run_json(result));
+  }
+  return files;
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,73 @@
+#include "serving/results/level_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpmark::serving {
+namespace {
+
+double between_levels(double low, double high, bool whole) {
+  const double middle = std::sqrt(low * high);
+  return whole ? std::clamp(std::round(middle), low + 1, high - 1) : middle;
+}
+
+bool close_enough(const LevelSearch& search, double low, double high) {
+  return search.whole ? high - low <= std::max(1.0, std::floor(search.resolution * low))
+                      : high - low <= search.resolution * low;
+}
+
+}  // namespace
+
+Result<LevelFound> search_level(const LevelSearch& search, const std::function<Result<LevelVerdict>(double)>& look) {
+  LevelFound found;
+  bool stopped = false;
+  const auto is_met = [&](double level) -> Result<bool> {
+    WM_ASSIGN(const LevelVerdict verdict, look(level));
+    stopped = verdict == LevelVerdict::stopped;
+    found.looks.push_back({level, verdict});
+    return verdict == LevelVerdict::met;
+  };
+  for (double level = search.least; !stopped && found.missed == 0; level = std::min(2 * level, search.most)) {
+    WM_ASSIGN(const bool met, is_met(level));
+    if (stopped) return found;
+    (met ? found.met : found.missed) = level;
+    if (level >= search.most) break;
+  }
+  while (found.met > 0 && found.missed > 0 && !close_enough(search, found.met, found.missed)) {
+    const double level = between_levels(found.met, found.missed, search.whole);
+    WM_ASSIGN(const bool met, is_met(level));
+    if (stopped) return found;
+    (met ? found.met : found.missed) = level;
+  }
+  // Once more, and down where it does not hold.
+  while (found.met > 0 && !found.confirmed) {
+    WM_ASSIGN(const bool met, is_met(found.met));
+    if (stopped) return found;
+    if (met) {
+      found.confirmed = true;
+    } else {
+      found.missed = found.met;
+      found.met = 0;
+      for (const auto& earlier : found.looks) {
+        if (earlier.verdict == LevelVerdict::met && earlier.level < found.missed)
+          found.met = std::max(found.met, earlier.level);
+      }
+    }
+  }
+  return found;
+}
+
+std::string LevelFound::sentence(const std::string& unit) const {
+  if (looks.empty()) return "nothing was measured";
+  if (met == 0)
+    return fmt::format("the objectives are not met at {:g} {}, the lowest load that was tried", looks.front().level,
+                       unit);
+  std::string text = fmt::format("the objectives are met at {:g} {}", met, unit);
+  if (missed > 0) text += fmt::format(" and not shown to be at {:g}", missed);
+  if (missed == 0) text += ", the highest load that was tried";
+  return text + (confirmed ? ": measured twice" : "; not measured again, as the search was ended");
+}
+
+}  // namespace warpmark::serving

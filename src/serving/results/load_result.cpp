@@ -1,0 +1,143 @@
+#include "serving/results/load_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+
+namespace warpmark::serving {
+namespace {
+
+const char* name_of(Better better) {
+  if (better == Better::lower) return "lower";
+  return better == Better::higher ? "higher" : "neither";
+}
+
+void add_interval(Json& json, const std::optional<Interval>& interval) {
+  if (!interval) return;
+  json["low"] = interval->low;
+  json["high"] = interval->high;
+  json["confidence"] = interval->confidence;
+}
+
+Json to_json(const LoadMetric& metric) {
+  Json json{{"unit", metric.unit}, {"better", name_of(metric.better)}, {"n", metric.n}, {"mean", metric.mean}};
+  if (metric.mean_interval) {
+    json["mean_interval"] = Json::object();
+    add_interval(json["mean_interval"], metric.mean_interval);
+  }
+  json["stdev"] = metric.stdev;
+  json["min"] = metric.min;
+  json["max"] = metric.max;
+  if (metric.percentiles.empty()) return json;
+  json["interval_method"] = metric.interval_method;
+  Json percentiles = Json::object();
+  for (const auto& percentile : metric.percentiles) {
+    Json entry = Json::object();
+    if (percentile.value) entry["value"] = *percentile.value;
+    add_interval(entry, percentile.interval);
+    if (!percentile.reason.empty()) entry["reason"] = percentile.reason;
+    percentiles[percentile_name(percentile.p)] = std::move(entry);
+  }
+  json["percentiles"] = std::move(percentiles);
+  return json;
+}
+
+Json to_json(const ClientReport& client) {
+  const auto lag = [](double p50, double p99, double most) { return Json{{"p50", p50}, {"p99", p99}, {"max", most}}; };
+  return {{"verdict", client.verdict()},
+          {"reasons", client.reasons},
+          {"lag",
+           {{"unit", "s"},
+            {"send", lag(client.send_lag_p50_s, client.send_lag_p99_s, client.send_lag_max_s)},
+            {"receive", lag(client.receive_lag_p50_s, client.receive_lag_p99_s, client.receive_lag_max_s)}}},
+          {"kernel_receive_times", client.kernel_times},
+          {"busy_share", client.busy_share},
+          {"cpu_s", client.cpu_s}};
+}
+
+Json to_json(const TokenCheck& tokens) {
+  Json json{{"source", tokens.source}};
+  const auto add = [&](const char* key, const std::optional<double>& value) {
+    if (value) json[key] = *value;
+  };
+  add("input_asked_mean", tokens.input_asked);
+  add("input_told_mean", tokens.input_told);
+  add("output_asked_mean", tokens.output_asked);
+  add("output_told_mean", tokens.output_told);
+  add("tokens_per_event", tokens.tokens_per_event);
+  json["disagreements"] = tokens.disagreements;
+  return json;
+}
+
+Json to_json(const SloOutcome& outcome) {
+  Json json{{"objective", outcome.text}, {"verdict", outcome.verdict}};
+  if (outcome.value) json["value"] = *outcome.value;
+  add_interval(json, outcome.interval);
+  return json;
+}
+
+}  // namespace
+
+std::string percentile_name(double p) { return fmt::format("p{:g}", std::round(p * 1e6) / 1e4); }
+
+const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id) {
+  const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
+                                  [&](const LoadMetric& metric) { return metric.id == id; });
+  return found == result.metrics.end() ? nullptr : &*found;
+}
+
+const Percentile* percentile_of(const LoadMetric& metric, double p) {
+  const auto found = std::find_if(metric.percentiles.begin(), metric.percentiles.end(),
+                                  [&](const Percentile& item) { return std::abs(item.p - p) < 1e-9; });
+  return found == metric.percentiles.end() ? nullptr : &*found;
+}
+
+Json to_json(const ScenarioResult& result) {
+  Json json{{"scenario", result.scenario}, {"arrivals", result.arrivals}};
+  if (result.arrivals == "closed") {
+    json["concurrency"] = result.users;
+  } else {
+    json["rate_per_s"] = result.rate;
+  }
+  json["started"] = result.started;
+  json["wall_s"] = result.wall_s;
+  json["window"] = {{"begin_s", result.window_begin_s}, {"seconds", result.window_s}};
+  json["requests"] = {
+      {"sent", result.sent},          {"completed", result.completed},           {"failed", result.failed},
+      {"censored", result.censored},  {"never_sent", result.never_sent},         {"warmup", result.warmup},
+      {"sent_again", result.retried}, {"without_done_mark", result.without_done}};
+  if (result.censored > 0) json["requests"]["oldest_censored_s"] = result.oldest_censored_s;
+  json["errors"] = result.errors;
+  if (!result.first_error.empty()) json["first_error"] = result.first_error;
+  json["stopped_because"] = result.stopped_because;
+  json["interrupted"] = result.interrupted;
+  Json metrics = Json::object();
+  for (const auto& metric : result.metrics) metrics[metric.id] = to_json(metric);
+  json["metrics"] = std::move(metrics);
+  json["tokens"] = to_json(result.tokens);
+  json["client"] = to_json(result.client);
+  if (!result.slo.empty()) {
+    json["slo"] = Json::array();
+    for (const auto& outcome : result.slo) json["slo"].push_back(to_json(outcome));
+  }
+  return json;
+}
+
+Json to_json(const LoadReport& report) {
+  Json json{{"schema", kLoadSchema},      {"id", report.id},           {"started", report.started},
+            {"command", report.command},  {"version", report.version}, {"host", report.host},
+            {"complete", report.complete}};
+  Json target = Json::object();
+  for (const auto& [key, value] : report.target) target[key] = value;
+  json["target"] = std::move(target);
+  json["scenarios"] = Json::array();
+  for (const auto& scenario : report.scenarios) json["scenarios"].push_back(to_json(scenario));
+  if (report.search) json["search"] = *report.search;
+  json["notes"] = report.notes;
+  return json;
+}
+
+}  // namespace warpmark::serving

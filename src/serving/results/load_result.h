@@ -1,0 +1,109 @@
+// What a load showed: for each scenario at each concurrency or rate the latencies with their intervals, rates, errors,
+// and whether the client may be believed. Plain data; times in seconds. JSON: "warpmark.load/1".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "model/metric.h"
+#include "serving/answers/record.h"
+
+namespace warpmark::serving {
+
+inline constexpr const char* kLoadSchema = "warpmark.load/1";
+
+struct LoadMetric {
+  std::string id;
+  std::string unit;
+  Better better = Better::lower;
+  std::int64_t n = 0;
+  double mean = 0;
+  double stdev = 0;
+  double min = 0;
+  double max = 0;
+  std::optional<Interval> mean_interval;
+  std::vector<Percentile> percentiles;
+  std::string interval_method;
+  std::vector<double> samples;  ///< one a request; empty of what has many a request
+};
+
+struct TokenCheck {
+  std::string source;                               ///< "usage", "events", "mixed", "none"
+  std::optional<double> input_asked, input_told;    ///< mean per request
+  std::optional<double> output_asked, output_told;  ///< mean per request
+  std::optional<double> tokens_per_event;
+  std::vector<std::string> disagreements;  ///< beyond 2 %
+};
+
+struct ClientReport {
+  double send_lag_p50_s = 0, send_lag_p99_s = 0, send_lag_max_s = 0;
+  double receive_lag_p50_s = 0, receive_lag_p99_s = 0, receive_lag_max_s = 0;
+  bool kernel_times = false;
+  double busy_share = 0;
+  double cpu_s = 0;
+  bool trusted = true;
+  std::vector<std::string> reasons;  ///< why it is not
+  [[nodiscard]] std::string verdict() const { return trusted ? "trusted" : "mistrusted: client-limited"; }
+};
+
+struct SloOutcome {
+  std::string text;
+  std::optional<double> value;
+  std::optional<Interval> interval;
+  /// "met" and "missed" where the whole interval is on one side, else "undecided".
+  std::string verdict;
+};
+
+struct ScenarioResult {
+  std::string scenario;
+  std::string arrivals;       ///< "closed", "poisson", ...
+  std::int64_t users = 0;     ///< closed loop
+  double rate = 0;            ///< open loop: asked for, requests/s
+  std::string started;        ///< UTC
+  double wall_s = 0;          ///< from the first request due to the last answer
+  double window_s = 0;        ///< of the rates
+  double window_begin_s = 0;  ///< after the start
+  std::int64_t sent = 0, completed = 0, failed = 0, censored = 0, never_sent = 0, warmup = 0, retried = 0,
+               without_done = 0;
+  double oldest_censored_s = 0;
+  std::map<std::string, std::int64_t> errors;  ///< by class: "http_503", "timeout", ...
+  std::string first_error;                     ///< what the first of them said
+  std::string stopped_because;
+  bool interrupted = false;
+  std::vector<LoadMetric> metrics;
+  TokenCheck tokens;
+  ClientReport client;
+  std::vector<SloOutcome> slo;
+  std::vector<RequestRecord> records;  ///< all of them, by when they were due
+  std::int64_t began_ns = 0;           ///< of the records' clock
+};
+
+struct LoadReport {
+  std::string id;
+  std::string started;  ///< UTC
+  std::string command;
+  std::string version;
+  std::string host;
+  bool complete = true;
+  std::vector<std::pair<std::string, std::string>> target;  ///< "base", "model", "api", "engine", ...
+  std::vector<ScenarioResult> scenarios;
+  std::vector<std::string> notes;
+  std::optional<std::string> search;  ///< what a search for the highest load found, a sentence
+};
+
+[[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
+[[nodiscard]] const Percentile* percentile_of(const LoadMetric& metric, double p);
+
+/// Without the records.
+[[nodiscard]] Json to_json(const LoadReport& report);
+[[nodiscard]] Json to_json(const ScenarioResult& result);
+
+/// "p99.9" of 0.999.
+[[nodiscard]] std::string percentile_name(double p);
+
+}  // namespace warpmark::serving

@@ -1,0 +1,85 @@
+#include "serving/results/load_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "stats/summary.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr std::int64_t kRounds = 10;
+constexpr std::size_t kMostSamples = 20'000;
+
+/// Of a long series every k-th, so that the store stays small; order and times are kept.
+std::vector<double> thinned(const std::vector<double>& samples) {
+  const std::size_t step = samples.size() / kMostSamples + 1;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
+  return kept;
+}
+
+Metric metric_from(const LoadMetric& source, std::vector<double> samples) {
+  Metric metric{.id = source.id, .unit = source.unit, .better = source.better};
+  metric.samples = std::move(samples);
+  const auto n = static_cast<std::int64_t>(metric.samples.size()), rounds = std::min(kRounds, n);
+  for (std::int64_t i = 0; i < rounds; ++i) metric.round_sizes.push_back(n * (i + 1) / rounds - n * i / rounds);
+  metric.summary = stats::summarize(metric.samples);
+  return metric;
+}
+
+void add(const ScenarioResult& result, const char* id, Run& run) {
+  const LoadMetric* metric = metric_of(result, id);
+  if (metric == nullptr) return;
+  if (!metric->samples.empty()) {
+    run.metrics.push_back(metric_from(*metric, thinned(metric->samples)));
+  } else if (metric->mean > 0 && metric->percentiles.empty()) {
+    run.metrics.push_back(metric_from(*metric, {metric->mean}));
+  }
+}
+
+}  // namespace
+
+Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t index) {
+  Run run;
+  run.id = fmt::format("{}.{}", report.id, index);
+  run.index = index;
+  run.workload = "serving";
+  run.params.set("scenario", result.scenario);
+  run.params.set("arrivals", result.arrivals);
+  if (result.arrivals == "closed") {
+    run.params.set("concurrency", result.users);
+  } else {
+    run.params.set("rate", result.rate);
+  }
+  for (const auto& [key, value] : report.target) {
+    if (key != "base") run.params.set(key, value);
+  }
+  run.device = "server";
+  run.mode = Mode::hot;
+  for (const char* id :
+       {"ttft", "e2e", "tpot", "ttft_from_due", "request_throughput", "output_throughput", "goodput"}) {
+    add(result, id, run);
+  }
+  run.outcome = result.client.trusted ? Outcome::passed : Outcome::mistrusted;
+  if (!result.client.trusted) run.reason = "client-limited: " + join(result.client.reasons, "; ");
+  if (run.metrics.empty()) {
+    run.outcome = Outcome::error;
+    run.fault = ErrorKind::environment;
+    run.reason = result.first_error.empty() ? "no request was completed" : result.first_error;
+  }
+  run.timing.method = result.client.kernel_times ? "kernel receive time" : "host clock";
+  run.timing.resolution_s = 1e-9;
+  run.stopped_because = result.stopped_because;
+  run.rounds = run.metrics.empty() ? 0 : static_cast<std::int64_t>(run.metrics.front().round_sizes.size());
+  run.notes = {{"requests",
+                fmt::format("{} completed, {} failed, {} censored", result.completed, result.failed, result.censored)},
+               {"tokens", result.tokens.source}};
+  run.started = result.started;
+  run.repro = report.command;
+  return run;
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,136 @@
+// The statistics of evaluate_load.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "serving/results/evaluate_load.h"
+#include "stats/distributions.h"
+#include "stats/order_statistics.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr double kPercentiles[] = {0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999};
+constexpr std::size_t kBatches = 20;
+
+void fill_moments(LoadMetric& metric, std::span<const double> values) {
+  metric.n = static_cast<std::int64_t>(values.size());
+  if (values.empty()) return;
+  const auto n = static_cast<double>(values.size());
+  metric.mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - metric.mean) * (value - metric.mean);
+  metric.stdev = values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  metric.min = *least;
+  metric.max = *most;
+}
+
+/// Student's interval around `center` from the spread of batch values; absent for fewer than two.
+std::optional<Interval> batch_interval(std::span<const double> batches, double center, double confidence) {
+  if (batches.size() < 2) return std::nullopt;
+  const auto k = static_cast<double>(batches.size());
+  const double mean = std::accumulate(batches.begin(), batches.end(), 0.0) / k;
+  double squares = 0;
+  for (const double value : batches) squares += (value - mean) * (value - mean);
+  const double half = stats::t_quantile_of_tail((1 - confidence) / 2, k - 1) * std::sqrt(squares / (k - 1) / k);
+  return Interval{center - half, center + half, confidence};
+}
+
+Percentile without_value(double p, std::int64_t needed, std::int64_t n) {
+  return {p, std::nullopt, std::nullopt, fmt::format("needs {} samples, there are {}", needed, n)};
+}
+
+}  // namespace
+
+LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
+                          double confidence) {
+  LoadMetric metric{.id = std::move(id), .unit = std::move(unit), .better = better};
+  fill_moments(metric, samples);
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  metric.interval_method = "order statistics of requests";
+  for (const double p : kPercentiles) {
+    const std::int64_t needed = stats::samples_needed(p, confidence);
+    const auto ranks = metric.n < needed ? std::nullopt : stats::quantile_ranks(metric.n, p, confidence);
+    if (!ranks) {
+      metric.percentiles.push_back(without_value(p, needed, metric.n));
+      // The value itself, without an interval, where there is at least one sample beyond it.
+      const double beyond = static_cast<double>(metric.n) * (1 - p);
+      if (p < 0.99 && beyond >= 1) metric.percentiles.back().value = stats::quantile_of_sorted(sorted, p);
+      continue;
+    }
+    metric.percentiles.push_back({p, stats::quantile_of_sorted(sorted, p),
+                                  Interval{sorted[static_cast<std::size_t>(ranks->low - 1)],
+                                           sorted[static_cast<std::size_t>(ranks->high - 1)], ranks->confidence},
+                                  ""});
+  }
+  metric.samples = std::move(samples);
+  return metric;
+}
+
+LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups, double confidence) {
+  LoadMetric metric{.id = std::move(id), .unit = "s"};
+  std::vector<double> all;
+  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+  fill_moments(metric, all);
+  std::sort(all.begin(), all.end());
+  const std::size_t batches = std::min(kBatches, groups.size());
+  metric.interval_method = fmt::format("{} batches of consecutive requests", batches);
+  std::vector<std::vector<double>> parts(batches);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    auto& part = parts[i * batches / groups.size()];
+    part.insert(part.end(), groups[i].begin(), groups[i].end());
+  }
+  for (auto& part : parts) std::sort(part.begin(), part.end());
+  std::erase_if(parts, [](const auto& part) { return part.empty(); });
+  for (const double p : kPercentiles) {
+    const std::int64_t needed = stats::samples_needed(p, confidence);
+    if (metric.n < needed) {
+      metric.percentiles.push_back(without_value(p, needed, metric.n));
+      continue;
+    }
+    Percentile percentile{p, stats::quantile_of_sorted(all, p), std::nullopt, ""};
+    std::vector<double> values;
+    for (const auto& part : parts) values.push_back(stats::quantile_of_sorted(part, p));
+    percentile.interval = batch_interval(values, *percentile.value, confidence);
+    if (!percentile.interval) percentile.reason = "one request alone has no spread between requests";
+    metric.percentiles.push_back(std::move(percentile));
+  }
+  return metric;
+}
+
+LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<const double> parts,
+                       double confidence) {
+  LoadMetric metric{.id = std::move(id), .unit = std::move(unit), .better = Better::higher};
+  fill_moments(metric, parts);
+  metric.mean = rate;
+  metric.mean_interval = batch_interval(parts, rate, confidence);
+  return metric;
+}
+
+std::size_t warmup_length(std::span<const double> series) {
+  constexpr std::size_t kBatch = 5, kLeast = 50;
+  if (series.size() < kLeast) return 0;
+  std::vector<double> batches;
+  for (std::size_t i = 0; i + kBatch <= series.size(); i += kBatch) {
+    batches.push_back(std::accumulate(series.begin() + static_cast<std::ptrdiff_t>(i),
+                                      series.begin() + static_cast<std::ptrdiff_t>(i + kBatch), 0.0) /
+                      kBatch);
+  }
+  double sum = 0, squares = 0, best = HUGE_VAL;
+  std::size_t best_at = 0;
+  for (std::size_t i = batches.size(); i-- > 0;) {
+    sum += batches[i];
+    squares += batches[i] * batches[i];
+    const auto n = static_cast<double>(batches.size() - i);
+    if (i > batches.size() / 2) continue;
+    const double score = std::max(squares - sum * sum / n, 0.0) / (n * n);
+    if (score < best || (score == best && i < best_at)) best = score, best_at = i;
+  }
+  return best_at * kBatch;
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,77 @@
+#include "serving/results/slo.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr const char* kSloGrammar =
+    "METRIC:STATISTIC<LIMIT, separated by commas, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; metrics: ttft, tpot, "
+    "itl, e2e, ttfb, queue_delay; statistics: mean, p50 .. p99.9";
+
+const std::vector<std::string>& metrics() {
+  static const std::vector<std::string> kMetrics{"ttft", "tpot", "itl", "e2e", "ttfb", "queue_delay"};
+  return kMetrics;
+}
+
+Error no_slo(std::string_view text) { return usage_error("'" + std::string(text) + "' is no objective", kSloGrammar); }
+
+Result<SloClause> parse_clause(const std::string& text) {
+  const auto less = text.find('<');
+  if (less == std::string::npos) return no_slo(text);
+  SloClause clause{.metric = std::string(trim(text.substr(0, less))), .text = text};
+  const std::string limit(trim(text.substr(less + 1)));
+  if (clause.metric == "errors") {
+    const auto share = parse_ratio(limit);
+    if (!share.ok() || *share < 0 || *share > 1) return no_slo(text);
+    clause.limit = *share;
+    return clause;
+  }
+  const auto colon = clause.metric.find(':');
+  const std::string statistic = colon == std::string::npos ? "p99" : clause.metric.substr(colon + 1);
+  clause.metric = clause.metric.substr(0, colon);
+  if (std::find(metrics().begin(), metrics().end(), clause.metric) == metrics().end()) return no_slo(text);
+  if (statistic != "mean") {
+    const auto p = statistic.starts_with('p') ? parse_number(statistic.substr(1)) : Result<double>(usage_error(""));
+    if (!p.ok() || !(*p > 0) || !(*p < 100)) return no_slo(text);
+    clause.p = *p / 100;
+  }
+  const auto seconds = parse_duration_s(limit);
+  if (!seconds.ok() || !(*seconds > 0)) return no_slo(text);
+  clause.limit = *seconds;
+  return clause;
+}
+
+}  // namespace
+
+const std::vector<SloPreset>& slo_presets() {
+  static const std::vector<SloPreset> kPresets{
+      {"mlperf-llama2-70b", "ttft:p99<2s,tpot:p99<200ms"},
+      {"mlperf-llama2-70b-interactive", "ttft:p99<450ms,tpot:p99<40ms"},
+      {"mlperf-llama3.1-8b", "ttft:p99<2s,tpot:p99<100ms"},
+      {"mlperf-llama3.1-8b-interactive", "ttft:p99<500ms,tpot:p99<30ms"},
+      {"mlperf-llama3.1-405b", "ttft:p99<6s,tpot:p99<175ms"},
+      {"mlperf-llama3.1-405b-interactive", "ttft:p99<4500ms,tpot:p99<80ms"},
+      {"mlperf-mixtral-8x7b", "ttft:p99<2s,tpot:p99<200ms"},
+      {"mlperf-deepseek-r1", "ttft:p99<2s,tpot:p99<80ms"},
+  };
+  return kPresets;
+}
+
+Result<Slo> parse_slo(std::string_view text) {
+  const auto preset = std::find_if(slo_presets().begin(), slo_presets().end(),
+                                   [&](const SloPreset& item) { return item.name == text; });
+  if (preset != slo_presets().end()) return parse_slo(preset->text);
+  Slo slo;
+  for (const auto& part : split(text, ',')) {
+    WM_ASSIGN(auto clause, parse_clause(part));
+    slo.push_back(std::move(clause));
+  }
+  if (slo.empty()) return no_slo(text);
+  return slo;
+}
+
+}  // namespace warpmark::serving

@@ -1,0 +1,141 @@
+#include "serving/results/verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr double kMostLag_s = 1e-3;
+constexpr double kMostLagShare = 0.05;
+constexpr double kMostTokenShare = 0.02;
+
+double lag_seconds(double ns) { return ns * 1e-9; }
+
+double median_of(const ScenarioResult& result, const char* id) {
+  const LoadMetric* metric = metric_of(result, id);
+  const Percentile* median = metric == nullptr ? nullptr : percentile_of(*metric, 0.5);
+  return median != nullptr && median->value ? *median->value : 0;
+}
+
+void judge_lag(ClientReport& client, const char* what, double p99_s, double metric_s, const char* metric) {
+  if (p99_s > kMostLag_s) {
+    client.reasons.push_back(
+        fmt::format("{} lag: p99 {}, more than {}", what, format_seconds(p99_s), format_seconds(kMostLag_s)));
+  } else if (metric_s > 0 && p99_s > kMostLagShare * metric_s) {
+    client.reasons.push_back(fmt::format("{} lag: p99 {}, {} of the median {}", what, format_seconds(p99_s),
+                                         format_percent(p99_s / metric_s), metric));
+  }
+}
+
+std::optional<double> value_of(const RequestRecord& record, const std::string& metric) {
+  const auto since = [](std::int64_t from, std::int64_t to) {
+    return from > 0 && to > 0 ? std::optional(lag_seconds(static_cast<double>(to - from))) : std::nullopt;
+  };
+  const std::int64_t end = record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
+  if (metric == "ttft") return since(record.sent_ns, record.first_visible_ns);
+  if (metric == "e2e") return since(record.sent_ns, end);
+  if (metric == "ttfb") return since(record.sent_ns, record.first_byte_ns);
+  if (metric == "queue_delay") return since(record.intended_ns, record.sent_ns);
+  if (metric == "itl") return lag_seconds(static_cast<double>(record.longest_gap_ns));
+  const auto tokens = static_cast<double>(record.output_tokens >= 0 ? record.output_tokens : record.events);
+  if (tokens < 2 || record.events < 2) return std::nullopt;
+  return lag_seconds(static_cast<double>(record.last_token_ns - record.first_token_ns)) / (tokens - 1);
+}
+
+void compare_tokens(const char* what, double asked, double told, TokenCheck& check) {
+  if (!(asked > 0) || std::abs(told - asked) <= kMostTokenShare * asked) return;
+  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} told by the server ({:+.1f} %)", what,
+                                            asked, told, 100 * (told - asked) / asked));
+}
+
+}  // namespace
+
+ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result) {
+  ClientReport client;
+  client.send_lag_p50_s = lag_seconds(outcome.send_lag.quantile_ns(0.5));
+  client.send_lag_p99_s = lag_seconds(outcome.send_lag.quantile_ns(0.99));
+  client.send_lag_max_s = lag_seconds(static_cast<double>(outcome.send_lag.most_ns()));
+  client.receive_lag_p50_s = lag_seconds(outcome.receive_lag.quantile_ns(0.5));
+  client.receive_lag_p99_s = lag_seconds(outcome.receive_lag.quantile_ns(0.99));
+  client.receive_lag_max_s = lag_seconds(static_cast<double>(outcome.receive_lag.most_ns()));
+  client.kernel_times = outcome.kernel_times && outcome.receive_lag.n() > 0;
+  client.busy_share = outcome.busy_share;
+  client.cpu_s = outcome.cpu_s;
+  const double ttft_s = median_of(result, "ttft");
+  judge_lag(client, "send", client.send_lag_p99_s, ttft_s > 0 ? ttft_s : median_of(result, "e2e"), "ttft");
+  if (client.kernel_times) {
+    judge_lag(client, "receive", client.receive_lag_p99_s, 0, "");
+  } else if (outcome.busy_share > 0.9) {
+    client.reasons.push_back(fmt::format("no receive times from the kernel, and the client was busy {} of the time",
+                                         format_percent(outcome.busy_share)));
+  }
+  client.trusted = client.reasons.empty();
+  return client;
+}
+
+TokenCheck check_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan) {
+  TokenCheck check{.source = "none"};
+  double input_asked = 0, input_told = 0, output_asked = 0, output_told = 0, tokens = 0, events = 0;
+  double inputs = 0, outputs = 0, with_usage = 0;
+  for (const auto* record : counted) {
+    const PreparedRequest& request = plan.requests[record->prepared];
+    if (record->output_tokens >= 0) with_usage += 1;
+    if (request.input_tokens > 0 && record->prompt_tokens >= 0) {
+      inputs += 1;
+      input_asked += static_cast<double>(request.input_tokens);
+      input_told += static_cast<double>(record->prompt_tokens);
+    }
+    if (request.output_tokens > 0 && record->output_tokens >= 0) {
+      outputs += 1;
+      output_asked += static_cast<double>(request.output_tokens);
+      output_told += static_cast<double>(record->output_tokens);
+    }
+    if (record->output_tokens >= 0 && record->events > 1) {
+      tokens += static_cast<double>(record->output_tokens);
+      events += static_cast<double>(record->events);
+    }
+  }
+  if (inputs > 0) check.input_asked = input_asked / inputs, check.input_told = input_told / inputs;
+  if (outputs > 0) check.output_asked = output_asked / outputs, check.output_told = output_told / outputs;
+  if (events > 0) check.tokens_per_event = tokens / events;
+  const auto n = static_cast<double>(counted.size());
+  if (n > 0) check.source = with_usage == n ? "usage" : with_usage > 0 ? "mixed" : "events";
+  if (inputs > 0) compare_tokens("input", *check.input_asked, *check.input_told, check);
+  if (outputs > 0) compare_tokens("output", *check.output_asked, *check.output_told, check);
+  return check;
+}
+
+bool meets(const RequestRecord& record, const Slo& slo) {
+  return std::all_of(slo.begin(), slo.end(), [&](const SloClause& clause) {
+    if (clause.metric == "errors") return true;
+    const auto value = value_of(record, clause.metric);
+    return !value || *value < clause.limit;
+  });
+}
+
+std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result) {
+  std::vector<SloOutcome> outcomes;
+  for (const auto& clause : slo) {
+    SloOutcome outcome{.text = clause.text, .verdict = "undecided"};
+    if (clause.metric == "errors") {
+      const auto ended = static_cast<double>(result.completed + result.failed);
+      if (ended > 0) outcome.value = static_cast<double>(result.failed) / ended;
+    } else if (const LoadMetric* metric = metric_of(result, clause.metric)) {
+      const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
+      if (clause.p < 0) outcome.value = metric->mean;
+      if (percentile != nullptr) outcome.value = percentile->value, outcome.interval = percentile->interval;
+    }
+    if (outcome.value && !outcome.interval) outcome.verdict = *outcome.value < clause.limit ? "met" : "missed";
+    if (outcome.interval && outcome.interval->high < clause.limit) outcome.verdict = "met";
+    if (outcome.interval && outcome.interval->low >= clause.limit) outcome.verdict = "missed";
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace warpmark::serving

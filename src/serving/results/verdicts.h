@@ -1,0 +1,25 @@
+// Judgements on a load: whether the client kept up, whether token counts agree, whether an objective is met. Pure.
+#pragma once
+
+#include <vector>
+
+#include "serving/client/load_plan.h"
+#include "serving/results/load_result.h"
+#include "serving/results/slo.h"
+
+namespace warpmark::serving {
+
+/// Not trusted where it sent late or read late: p99 above 1 ms, or above 5 % of the median of a metric that the
+/// lateness is in. Times from the kernel are free of reading late; sending late is in all that is counted from when a
+/// request was due.
+[[nodiscard]] ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result);
+
+/// Tokens as asked for beside tokens as told by the server; more than 2 % apart is a disagreement.
+[[nodiscard]] TokenCheck check_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan);
+
+/// Whether one finished request is within all limits. What is undefined for it (the TPOT of one token) is met.
+[[nodiscard]] bool meets(const RequestRecord& record, const Slo& slo);
+
+[[nodiscard]] std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result);
+
+}  // namespace warpmark::serving

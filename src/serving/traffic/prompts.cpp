@@ -1,0 +1,67 @@
+#include "serving/traffic/prompts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "stats/random.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr std::array<std::string_view, 160> kWords{
+    "time",    "year",    "people",   "way",      "day",    "man",     "thing",   "woman",  "life",   "child",
+    "world",   "school",  "state",    "family",   "group",  "country", "hand",    "part",   "place",  "case",
+    "week",    "company", "system",   "program",  "work",   "night",   "point",   "home",   "water",  "room",
+    "mother",  "area",    "money",    "story",    "fact",   "month",   "lot",     "right",  "study",  "book",
+    "eye",     "job",     "word",     "business", "issue",  "side",    "kind",    "head",   "house",  "service",
+    "friend",  "father",  "power",    "hour",     "game",   "line",    "end",     "member", "law",    "car",
+    "city",    "name",    "team",     "minute",   "idea",   "body",    "back",    "parent", "face",   "level",
+    "office",  "door",    "health",   "person",   "art",    "war",     "history", "party",  "result", "change",
+    "morning", "reason",  "research", "girl",     "moment", "air",     "teacher", "force",  "order",  "light",
+    "field",   "paper",   "tree",     "river",    "road",   "stone",   "bird",    "sea",    "wind",   "summer",
+    "winter",  "spring",  "garden",   "bridge",   "market", "window",  "table",   "chair",  "letter", "number",
+    "music",   "color",   "north",    "south",    "east",   "west",    "small",   "large",  "early",  "late",
+    "old",     "new",     "long",     "short",    "high",   "low",     "first",   "last",   "great",  "little",
+    "own",     "other",   "and",      "or",       "but",    "with",    "from",    "into",   "over",   "under",
+    "after",   "before",  "about",    "between",  "is",     "was",     "has",     "had",    "can",    "will",
+    "may",     "must",    "said",     "made",     "came",   "went",    "took",    "gave",   "found",  "knew"};
+
+}  // namespace
+
+std::string words_text(std::int64_t words, std::uint64_t seed) {
+  std::string text;
+  text.reserve(static_cast<std::size_t>(std::max<std::int64_t>(words, 0)) * 6);
+  stats::Random random(seed);
+  for (std::int64_t i = 0; i < words; ++i) {
+    if (i > 0) text += ' ';
+    text += kWords[static_cast<std::size_t>(random() % kWords.size())];
+  }
+  return text;
+}
+
+std::int64_t TokenFit::words_for(std::int64_t tokens) const {
+  return std::max<std::int64_t>(1, std::llround((static_cast<double>(tokens) - fixed) / per_word));
+}
+
+TokenFit fit_tokens(std::span<const TokenProbe> probes) {
+  double words = 0, tokens = 0;
+  for (const auto& probe : probes) words += probe.words, tokens += probe.tokens;
+  const auto n = static_cast<double>(probes.size());
+  double xx = 0, xy = 0;
+  for (const auto& probe : probes) {
+    xx += (probe.words - words / n) * (probe.words - words / n);
+    xy += (probe.words - words / n) * (probe.tokens - tokens / n);
+  }
+  if (probes.size() < 2 || !(xx > 0) || !(xy > 0)) return {};
+  const double slope = xy / xx;
+  return {.fixed = tokens / n - slope * words / n, .per_word = slope, .measured = true};
+}
+
+std::size_t find_serial(std::string_view body) { return body.find(kSerialMark); }
+
+void write_serial(std::string& body, std::size_t at, std::uint64_t serial) {
+  for (std::size_t i = kSerialMark.size(); i-- > 0; serial /= 10) body[at + i] = static_cast<char>('0' + serial % 10);
+}
+
+}  // namespace warpmark::serving

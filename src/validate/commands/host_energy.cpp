@@ -1,0 +1,52 @@
+#include "validate/commands/host_energy.h"
+
+#include <system_error>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::validate {
+namespace {
+
+std::optional<std::uint64_t> number_in(const std::filesystem::path& path) {
+  const auto value = parse_integer(trim(first_line(path)));
+  if (!value.ok() || *value < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*value);
+}
+
+}  // namespace
+
+HostEnergy::HostEnergy(const std::filesystem::path& root) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+    // "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it.
+    const auto name = entry->path().filename().string();
+    if (split(name, ':').size() != 2 || !first_line(entry->path() / "name").starts_with("package")) continue;
+    const auto counter = entry->path() / "energy_uj";
+    const auto range = number_in(entry->path() / "max_energy_range_uj");
+    if (number_in(counter) && range) packages_.push_back({counter, *range});
+  }
+}
+
+std::optional<HostEnergy::Reading> HostEnergy::read() const {
+  if (packages_.empty()) return std::nullopt;
+  Reading reading;
+  for (const auto& package : packages_) {
+    const auto value = number_in(package.counter);
+    if (!value) return std::nullopt;
+    reading.microjoules.push_back(*value);
+  }
+  return reading;
+}
+
+double HostEnergy::joules(const Reading& before, const Reading& after) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < packages_.size() && i < before.microjoules.size() && i < after.microjoules.size(); ++i) {
+    const auto from = before.microjoules[i], to = after.microjoules[i];
+    sum += static_cast<double>(to >= from ? to - from : packages_[i].range - from + to);
+  }
+  return sum * 1e-6;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,211 @@
+#include "validate/scaling/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/quantity.h"
+#include "stats/random.h"
+#include "stats/scaling_fit.h"
+#include "stats/summary.h"
+#include "stats/tests/t_tests.h"
+
+namespace warpmark::validate {
+namespace {
+
+double throughput_of(const ScalingRun& run) {
+  return run.throughput.value_or(run.seconds > 0 ? run.work / run.seconds : 0);
+}
+
+double mean_log(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return sum / static_cast<double>(values.size());
+}
+
+/// Ratio of two throughputs with its interval: by rounds where both were measured in the same ones.
+Ranged ratio_of(const std::vector<std::pair<int, double>>& first, const std::vector<std::pair<int, double>>& second) {
+  std::vector<double> a, b, paired_a, paired_b;
+  for (const auto& [round, value] : first) a.push_back(value);
+  for (const auto& [round, value] : second) b.push_back(value);
+  Ranged ratio{std::exp(mean_log(b) - mean_log(a)), std::nullopt};
+  for (const auto& [round, value] : first) {
+    for (const auto& [other, other_value] : second) {
+      if (round != other) continue;
+      paired_a.push_back(std::log(value));
+      paired_b.push_back(std::log(other_value));
+    }
+  }
+  if (paired_a.size() < 2) return ratio;
+  const auto test = stats::paired_t(paired_a, paired_b);
+  ratio.interval = Interval{std::exp(test.interval.low), std::exp(test.interval.high), 0.95};
+  return ratio;
+}
+
+Ranged scaled(Ranged ranged, double factor) {
+  ranged.value *= factor;
+  if (ranged.interval) ranged.interval->low *= factor, ranged.interval->high *= factor;
+  return ranged;
+}
+
+std::string usual_text(int workers, double efficiency) {
+  const auto band = usual_efficiency(workers);
+  if (!band) return {};
+  const char* where = efficiency < band->first ? "below" : efficiency > band->second ? "above" : "within";
+  return fmt::format("{} the usual {:.0f}-{:.0f} %", where, band->first * 100, band->second * 100);
+}
+
+std::vector<std::pair<std::string, double>> medians_of_parts(const std::vector<const ScalingRun*>& runs) {
+  std::vector<std::pair<std::string, double>> parts;
+  std::map<std::string, std::vector<double>> values;
+  for (const auto* run : runs) {
+    for (const auto& [name, value] : run->parts) values[name].push_back(value);
+  }
+  for (const auto& [name, some] : values) parts.emplace_back(name, stats::median(some));
+  return parts;
+}
+
+void add_energy(const std::vector<const ScalingRun*>& runs, ScalingPoint& point) {
+  std::vector<double> per_work;
+  for (const auto* run : runs) {
+    const double work = throughput_of(*run) * run->seconds;
+    if (run->joules && work > 0) per_work.push_back(*run->joules / work);
+  }
+  if (per_work.empty()) return;
+  point.energy_per_work_j = Ranged{stats::median(per_work), stats::median_interval(per_work)};
+  if (point.energy_per_work_j->value > 0) point.work_per_joule = 1 / point.energy_per_work_j->value;
+}
+
+ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
+  ScalingPoint point{.workers = workers};
+  std::vector<double> memory;
+  for (const auto* run : runs) {
+    point.throughput.push_back(throughput_of(*run));
+    point.seconds.push_back(run->seconds);
+    memory.push_back(run->peak_memory_bytes);
+  }
+  point.median = stats::median(point.throughput);
+  if (stats::median(memory) > 0) point.peak_memory_bytes = stats::median(memory);
+  point.parts = medians_of_parts(runs);
+  add_energy(runs, point);
+  return point;
+}
+
+void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
+  std::vector<stats::ScalingSample> samples;
+  for (const auto& run : runs) {
+    if (throughput_of(run) > 0) samples.push_back({static_cast<double>(run.workers), throughput_of(run)});
+  }
+  const bool strong = scaling.mode == "strong";
+  const auto first_law = strong ? stats::ScalingLaw::amdahl : stats::ScalingLaw::gustafson;
+  for (const auto law : {first_law, stats::ScalingLaw::usl}) {
+    const auto fit = stats::fit_scaling(law, samples);
+    ScalingLawFit told{.law = stats::name_of(law), .parameters = {}, .residual = fit.residual, .reason = fit.reason};
+    const char* const names[] = {law == stats::ScalingLaw::usl ? "contention" : "serial fraction", "exchange"};
+    for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
+      told.parameters.emplace_back(names[i], Ranged{std::max(fit.parameters[i], 0.0), fit.intervals[i]});
+    }
+    scaling.fits.push_back(std::move(told));
+    if (!fit.ok()) continue;
+    if (law == stats::ScalingLaw::usl) scaling.peak_workers = stats::usl_peak(fit);
+    for (const int workers : {32, 64, 128, 256, 512, 1024}) {
+      const auto next = stats::forecast(fit, workers);
+      scaling.forecasts.push_back(
+          {workers, stats::name_of(law), {next.speed_up, next.interval}, next.speed_up / workers});
+    }
+  }
+}
+
+const double* part_of(const ScalingPoint& point, const std::string& name) {
+  const auto found =
+      std::find_if(point.parts.begin(), point.parts.end(), [&](const auto& part) { return part.first == name; });
+  return found == point.parts.end() ? nullptr : &found->second;
+}
+
+/// Three tests that name the usual causes: loading that takes half as long again as with one worker, communication
+/// above three tenths of the step, GPUs used below eight tenths.
+void find_causes(Scaling& scaling) {
+  if (scaling.points.empty()) return;
+  const auto& one = scaling.points.front();
+  for (const auto& point : scaling.points) {
+    const double* loading = part_of(point, "loading");
+    const double* loading_of_one = part_of(one, "loading");
+    if (loading != nullptr && loading_of_one != nullptr && *loading > 1.5 * *loading_of_one) {
+      scaling.causes.push_back(fmt::format("data loading: {} with {} {}s, {} times that of {} (limit 1.5)",
+                                           format_seconds(*loading), point.workers, scaling.worker,
+                                           format_significant(*loading / *loading_of_one, 3), one.workers));
+    }
+    const double* communication = part_of(point, "communication");
+    const double* step = part_of(point, "step");
+    if (communication != nullptr && step != nullptr && *step > 0 && *communication > 0.3 * *step) {
+      scaling.causes.push_back(fmt::format("communication: {} of the step with {} {}s (limit 30 %)",
+                                           format_percent(*communication / *step), point.workers, scaling.worker));
+    }
+    const double* utilization = part_of(point, "utilization");
+    if (utilization != nullptr && *utilization < 0.8) {
+      scaling.causes.push_back(fmt::format("utilization: {} with {} {}s (limit 80 %)", format_percent(*utilization),
+                                           point.workers, scaling.worker));
+    }
+  }
+}
+
+}  // namespace
+
+void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling) {
+  std::map<int, std::vector<const ScalingRun*>> by_workers;
+  for (const auto& run : runs) {
+    if (throughput_of(run) > 0) by_workers[run.workers].push_back(&run);
+  }
+  const auto rounds_of = [&](int workers) {
+    std::vector<std::pair<int, double>> rounds;
+    for (const auto* run : by_workers[workers]) rounds.emplace_back(run->round, throughput_of(*run));
+    return rounds;
+  };
+  std::map<int, ScalingPoint> failed;
+  for (auto& point : scaling.points) failed[point.workers] = std::move(point);
+  scaling.points.clear();
+  const int fewest = by_workers.empty() ? 1 : by_workers.begin()->first;
+  for (const auto& [workers, some] : by_workers) {
+    ScalingPoint point = point_of(workers, some);
+    point.failures = failed[workers].failures;
+    point.reason = failed[workers].reason;
+    const Ranged ratio = workers == fewest ? Ranged{1, std::nullopt} : ratio_of(rounds_of(fewest), rounds_of(workers));
+    point.speed_up = scaled(ratio, fewest);
+    point.efficiency = scaled(ratio, static_cast<double>(fewest) / workers);
+    point.grade = efficiency_grade(point.efficiency.value);
+    if (scaling.worker == "GPU") point.usual = usual_text(workers, point.efficiency.value);
+    scaling.points.push_back(std::move(point));
+  }
+  for (auto& [workers, point] : failed) {
+    if (!by_workers.contains(workers) && point.failures > 0) scaling.points.push_back(std::move(point));
+  }
+  fit_laws(runs, scaling);
+  find_causes(scaling);
+}
+
+const char* efficiency_grade(double efficiency) {
+  if (efficiency > 0.9) return "excellent";
+  if (efficiency >= 0.7) return "good";
+  return efficiency >= 0.5 ? "moderate" : "poor";
+}
+
+std::optional<std::pair<double, double>> usual_efficiency(int workers) {
+  if (workers == 2) return std::pair{0.90, 0.97};
+  if (workers == 4) return std::pair{0.87, 0.95};
+  if (workers == 8) return std::pair{0.85, 0.92};
+  return std::nullopt;
+}
+
+std::vector<std::vector<int>> scaling_order(const std::vector<int>& workers, int rounds, std::uint64_t seed) {
+  std::vector<std::vector<int>> order;
+  stats::Random random(seed);
+  for (int round = 0; round < rounds; ++round) {
+    order.push_back(workers);
+    std::shuffle(order.back().begin(), order.back().end(), random);
+  }
+  return order;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,188 @@
+#include "validate/scaling/training_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpmark::validate {
+namespace {
+
+using collectives::Collective;
+
+constexpr double kSpare = 0.92;  // of a GPU's memory: contexts, NCCL's buffers and fragmentation take the rest
+
+double ring(Collective kind, double bytes, int ranks, const collectives::Link& link) {
+  return collectives::cost(kind, collectives::Algorithm::ring, bytes, ranks, link);
+}
+
+/// Gradients of a step between replicas; ZeRO 3 gathers parameters twice, too.
+double data_parallel_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double parameters) {
+  if (layout.data < 2) return 0;
+  const int per_node = std::max(1, cluster.per_node / (layout.tensor * layout.pipeline));
+  const double bytes = gradient_bytes(parameters, job.shape.hidden, job.compression, job.power_sgd_rank);
+  const auto& link = layout.data > per_node ? cluster.between : cluster.within;
+  double seconds = collectives::hierarchical_cost(Collective::all_reduce, bytes, layout.data, per_node, cluster.within,
+                                                  cluster.between);
+  if (layout.zero == 3) seconds += 2 * ring(Collective::all_gather, 2 * parameters, layout.data, link) / 2;
+  return seconds;
+}
+
+/// Four all_reduces of a micro-batch's activations a layer, twice forward and twice backward.
+double tensor_parallel_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
+  if (layout.tensor < 2) return 0;
+  const auto& link = layout.tensor > cluster.per_node ? cluster.between : cluster.within;
+  const double bytes = 2 * job.shape.sequence * layout.micro_batch * job.shape.hidden;
+  const double layers = job.shape.layers / layout.pipeline;
+  const double again = layout.recompute == Recompute::full ? 6 : 4;
+  return again * layers * layout.micro_batches * ring(Collective::all_reduce, bytes, layout.tensor, link);
+}
+
+double pipeline_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
+  if (layout.pipeline < 2) return 0;
+  const auto& link = layout.tensor * layout.pipeline > cluster.per_node ? cluster.between : cluster.within;
+  const double bytes = 2 * job.shape.sequence * layout.micro_batch * job.shape.hidden / layout.tensor;
+  return 2 * layout.micro_batches * ring(Collective::sendrecv, bytes, 2, link);
+}
+
+double recompute_factor(const TransformerShape& shape, Recompute recompute) {
+  if (recompute == Recompute::full) return 8.0 / 6;
+  if (recompute == Recompute::none) return 1;
+  // Attention's scores are computed again: 4 s h of some 24 h^2 + 4 s h operations forward, a third of the step.
+  return 1 + shape.sequence / (6 * shape.hidden + shape.sequence) / 3;
+}
+
+bool better(const PlannedLayout& a, const PlannedLayout& b) {
+  if (a.fits != b.fits) return a.fits;
+  if (a.fits) return a.step_s < b.step_s;
+  return a.memory.gpu() < b.memory.gpu();
+}
+
+}  // namespace
+
+double parameters_of(const TransformerShape& shape) {
+  const double l = shape.layers, h = shape.hidden;
+  return 12 * l * h * h * (1 + 13 / (12 * h) + (shape.vocabulary + shape.sequence) / (12 * l * h));
+}
+
+const char* name_of(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none: return "none";
+    case Recompute::selective: return "selective";
+    case Recompute::full: return "full";
+  }
+  return "";
+}
+
+MemoryPlan state_memory(double parameters, int zero, int replicas, bool offload) {
+  const double n = replicas;
+  MemoryPlan plan;
+  plan.parameters = 2 * parameters / (zero >= 3 ? n : 1);
+  plan.gradients = 2 * parameters / (zero >= 2 ? n : 1);
+  plan.optimizer = 12 * parameters / (zero >= 1 ? n : 1);
+  if (offload) plan.host = plan.optimizer, plan.optimizer = 0;
+  return plan;
+}
+
+double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute) {
+  const double sbh = shape.sequence * micro_batch * shape.hidden;
+  const double scores = 5 * shape.heads * shape.sequence / shape.hidden;
+  switch (recompute) {
+    case Recompute::none: return sbh / tensor * (34 + scores);
+    case Recompute::selective: return sbh / tensor * 34;
+    case Recompute::full: return 2 * sbh;
+  }
+  return 0;
+}
+
+MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout) {
+  MemoryPlan plan =
+      state_memory(parameters_of(shape) / (layout.tensor * layout.pipeline), layout.zero, layout.data, layout.offload);
+  const double layers = shape.layers / layout.pipeline;
+  // The first stage of a pipeline that runs one forward, one backward holds as many micro-batches as there are stages.
+  const double held = std::min(layout.pipeline, layout.micro_batches);
+  plan.activations = held * layers * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute);
+  if (layout.recompute == Recompute::full) {
+    plan.activations += layer_activations(shape, layout.micro_batch, layout.tensor, Recompute::none);
+  }
+  return plan;
+}
+
+double bubble(int stages, int micro_batches) {
+  return static_cast<double>(stages - 1) / static_cast<double>(micro_batches + stages - 1);
+}
+
+double training_seconds(double parameters, double tokens, double gpus, double flops_a_gpu, bool recompute) {
+  return (recompute ? 8.0 : 6.0) * tokens * parameters / (gpus * flops_a_gpu);
+}
+
+double gradient_bytes(double parameters, double hidden, Compression compression, int rank) {
+  switch (compression) {
+    case Compression::none: return 4 * parameters;
+    case Compression::half: return 2 * parameters;
+    case Compression::power_sgd: return 4 * parameters * std::min(1.0, rank * 2 / hidden);
+  }
+  return 4 * parameters;
+}
+
+PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
+  PlannedLayout plan{.gpu = cluster.gpu, .layout = layout};
+  plan.memory = memory_of(job.shape, layout);
+  plan.fits = plan.memory.gpu() <= kSpare * cluster.memory_bytes;
+  const double parameters = parameters_of(job.shape);
+  const double tokens = job.batch * job.shape.sequence;
+  plan.compute_s =
+      training_seconds(parameters, tokens, layout.gpus(), cluster.peak_flops * cluster.utilization, false) *
+      recompute_factor(job.shape, layout.recompute);
+  const double waiting = bubble(layout.pipeline, layout.micro_batches);
+  plan.bubble_s = plan.compute_s * waiting / (1 - waiting);
+  const double own = parameters / (layout.tensor * layout.pipeline);
+  const double gradients = data_parallel_s(job, cluster, layout, own);
+  const double hidden_s = job.overlap * plan.compute_s * 2 / 3;
+  plan.communication_s =
+      std::max(0.0, gradients - hidden_s) + tensor_parallel_s(job, cluster, layout) + pipeline_s(job, cluster, layout);
+  // Offloaded state: gradients go to the host and parameters come back, 2 bytes each.
+  if (layout.offload) plan.communication_s += 4 * own / (layout.zero >= 1 ? layout.data : 1) / cluster.host_link;
+  plan.step_s = plan.compute_s + plan.bubble_s + plan.communication_s;
+  plan.tokens_per_s = plan.step_s > 0 ? tokens / plan.step_s : 0;
+  plan.hours = plan.tokens_per_s > 0 ? job.tokens / plan.tokens_per_s / 3600 : 0;
+  plan.dollars = plan.hours * cluster.dollars_per_hour * layout.gpus();
+  return plan;
+}
+
+std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster) {
+  std::vector<PlannedLayout> plans;
+  for (int tensor = 1; tensor <= std::min(cluster.gpus, cluster.per_node); tensor *= 2) {
+    if (cluster.gpus % tensor != 0 || std::fmod(job.shape.heads, tensor) != 0) continue;
+    for (int pipeline = 1; pipeline * tensor <= cluster.gpus; ++pipeline) {
+      if (cluster.gpus % (tensor * pipeline) != 0 || std::fmod(job.shape.layers, pipeline) != 0) continue;
+      const int data = cluster.gpus / (tensor * pipeline);
+      if (std::fmod(job.batch, data) != 0) continue;
+      const double own_batch = job.batch / data;
+      for (int micro = 1; micro <= std::min(own_batch, 16.0); micro *= 2) {
+        if (std::fmod(own_batch, micro) != 0) continue;
+        for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+          for (int zero = 0; zero <= (data > 1 ? (pipeline > 1 ? 1 : 3) : 0); ++zero) {
+            for (const bool offload : {false, true}) {
+              plans.push_back(plan_layout(
+                  job, cluster,
+                  {data, tensor, pipeline, zero, offload, recompute, micro, static_cast<int>(own_batch) / micro}));
+            }
+          }
+        }
+      }
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(), better);
+  return plans;
+}
+
+DataParallelStep data_parallel_step(const DataParallelJob& job, double all_reduce_s, double bucket_s) {
+  DataParallelStep step;
+  step.communication_s = all_reduce_s;
+  const double hidden_s = job.overlap * job.backward_share * job.step_s;
+  step.exposed_s = std::max(all_reduce_s - hidden_s, std::min(all_reduce_s, bucket_s));
+  step.step_s = job.step_s + step.exposed_s;
+  step.efficiency = step.step_s > 0 ? job.step_s / step.step_s : 0;
+  return step;
+}
+
+}  // namespace warpmark::validate
