@@ -167,6 +167,9 @@ Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
     WM_ASSIGN(request.settings, collectives::combinations(sweeps));
   }
   if (options.has("--tune")) {
+    if (request.plan.engine != "nccl") {
+      return usage_error("--tune goes through NCCL's variables", "with MPI, name its own: --sweep OMPI_MCA_...=A,B");
+    }
     // One variable at a time: all combinations of all would take hours.
     request.settings.push_back({});
     for (const auto& variable : collectives::tuned_variables(network_interfaces())) {

@@ -178,6 +178,11 @@ class NcclEngine final : public Engine {
       WM_CUDA(cudaStreamEndCapture(gpus_[i]->stream(), &graphs[i].handle));
       WM_CUDA(cudaGraphInstantiate(&executables[i].handle, graphs[i].handle, 0));
     }
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      WM_CUDA(cudaSetDevice(gpus_[i]->device()));
+      WM_CUDA(cudaGraphUpload(executables[i].handle, gpus_[i]->stream()));
+    }
+    WM_TRY(wait_all());
     WM_TRY(bootstrap_.barrier());
     const std::int64_t begin = monotonic_ns();
     for (std::size_t i = 0; i < gpus_.size(); ++i) {

@@ -32,15 +32,11 @@ const Judged* judged_of(const Judgement& judgement, std::int64_t bytes, bool in_
 
 Table spread_table(const Sweep& sweep, const Judgement& judgement) {
   Table table;
-  table.columns = {{"size", Align::right},
-                   {"place"},
-                   {"median", Align::right},
-                   {"95 % interval", Align::right},
-                   {"p99", Align::right, 2},
-                   {"skew", Align::right},
-                   {"last", Align::right, 1},
-                   {"of copies", Align::right, 3},
-                   {"verdict"}};
+  table.columns = {{"size", Align::right},         {"place"},
+                   {"median", Align::right},       {"95 % interval", Align::right},
+                   {"p99", Align::right, 2},       {"skew", Align::right},
+                   {"last", Align::right, 1},      {"of copies", Align::right, 3},
+                   {"of fabric", Align::right, 4}, {"verdict"}};
   const double copy = sweep.head ? sweep.head->copy_rate : 0;
   for (const auto& row : sweep.rows) {
     for (const bool in_place : {false, true}) {
@@ -61,6 +57,7 @@ Table spread_table(const Sweep& sweep, const Judgement& judgement) {
            {place->late_rank < 0 ? "-" : format_seconds(place->skew_s)},
            {place->late_rank < 0 ? "-" : fmt::format("{} ({:.0f} %)", place->late_rank, place->late_share * 100)},
            {copy > 0 ? format_percent(bus_bandwidth(row, *place) / copy) : "-"},
+           {judged != nullptr && judged->of_fabric > 0 ? format_percent(judged->of_fabric) : "-"},
            {judged != nullptr && judged->expected > 0
                 ? fmt::format("{}, {} expected", name_of(verdict), format_si(judged->expected, "B/s"))
                 : name_of(verdict),

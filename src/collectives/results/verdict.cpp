@@ -17,7 +17,8 @@ bool synchronizes(Collective kind) {
 }
 
 Judged judge_one(const Row& row, const Placement& place, bool in_place, const Expectation& expectation) {
-  Judged judged{row.counts.bytes, in_place, SizeVerdict::not_judged, bus_bandwidth(row, place), 0, {}};
+  Judged judged{row.counts.bytes, in_place, SizeVerdict::not_judged, bus_bandwidth(row, place), 0, 0, {}};
+  if (expectation.fabric > 0) judged.of_fabric = judged.busbw / expectation.fabric;
   if (place.wrong.value_or(0) > 0) {
     judged.verdict = SizeVerdict::wrong;
     judged.reason = fmt::format("{} wrong elements", *place.wrong);

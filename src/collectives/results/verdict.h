@@ -29,9 +29,10 @@ struct Judged {
   std::int64_t bytes = 0;
   bool in_place = false;
   SizeVerdict verdict = SizeVerdict::not_judged;
-  double busbw = 0;     ///< B/s
-  double expected = 0;  ///< B/s; 0 where nothing is expected
-  std::string reason;   ///< what it was judged by
+  double busbw = 0;      ///< B/s
+  double expected = 0;   ///< B/s; 0 where nothing is expected
+  double of_fabric = 0;  ///< ratio; 0 where the fabric is not known
+  std::string reason;    ///< what it was judged by
 };
 
 /// A rank that calls later than the others, in sweeps that make them wait for it.
