@@ -10,7 +10,7 @@ import numpy as np
 
 
 def program(cured):
-    """Both variants are the same here: they differ in the environment that jax_cases3.py sets."""
+    """Both variants are the same here: they differ in the environment that the manifest has."""
     del cured
     shape, spread, iterations = (64, 512, 512), (3.0, 1.5, 1.5), 6
     waves = np.meshgrid(np.fft.fftfreq(shape[0]), np.fft.fftfreq(shape[1]), np.fft.rfftfreq(shape[2]), indexing="ij")

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 
 def program(cured):
-    """Both variants are the same here: they differ in the environment that jax_cases.py sets."""
+    """Both variants are the same here: they differ in the environment that the manifest has."""
     del cured
     shape = (16, 1024, 1024, 3)
     dark, bright = (jax.random.uniform(jax.random.key(seed), shape) for seed in (12, 13))
