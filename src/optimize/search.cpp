@@ -253,7 +253,9 @@ class Search {
   void set_optimized(const TrialResult& result) {
     JourneyState state;
     const auto& facts = result.facts;
-    state.seconds_per_step = facts.seconds_per_step;
+    // Of whole runs no step is known.
+    state.seconds_per_step = facts.seconds_per_step > 0 ? facts.seconds_per_step
+                                                        : journey_.baseline.seconds_per_step / result.speedup->ratio;
     state.steps = facts.report.window ? facts.report.window->steps : 0;
     state.start_s = facts.report.window ? facts.report.window->before_s : 0;
     state.memory_bytes = result.memory_bytes;

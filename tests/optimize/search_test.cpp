@@ -47,7 +47,8 @@ TEST_F(SearchTest, keeps_what_is_faster_and_measures_it_together) {
   EXPECT_NEAR(*journey.interaction, 1, 1e-9);
   EXPECT_EQ(step(journey, "slow").outcome, TrialOutcome::slower);
   EXPECT_EQ(outcome_code(journey), 0);
-  EXPECT_TRUE(journey.optimized);
+  ASSERT_TRUE(journey.optimized);
+  EXPECT_NEAR(journey.optimized->seconds_per_step, 0.4, 1e-9);
 }
 
 TEST_F(SearchTest, tries_the_largest_foretold_gain_first) {

@@ -152,14 +152,18 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   warn_of_writing(context, request);
   auto journey = make_journey(context, options, request);
   if (!journey.ok()) {
-    if (context.interrupted) return kInterrupted;
-    return journey.error();
+    if (!context.interrupted) return journey.error();
+    context.err << "interrupted; give the same command again to go on\n";
+    return kInterrupted;
   }
   const Shown shown{[&] { return to_json(*journey); }, report::build_report(*journey)};
   context.out << rendered(shown, request.format, render_options(context));
   context.out.flush();
   WM_TRY(write_journey_files(options, *journey, request, shown));
-  if (context.interrupted) return kInterrupted;
+  if (context.interrupted) {
+    context.err << "interrupted; give the same command again to go on\n";
+    return kInterrupted;
+  }
   if (!options.has("--no-store") && journey->complete) WM_TRY(store_journey(context, options, *journey));
   return optimize::outcome_code(*journey);
 }
@@ -197,7 +201,7 @@ extern const Command optimize_command{
     .examples =
         "warpmark optimize -- python train.py --epochs 1\n"
         "warpmark optimize --list-knobs -- python train.py\n"
-        "warpmark optimize --out gains --knob batch='--batch-size {64,128} semantic' -- python train.py\n"
+        "warpmark optimize --knob batch='--batch-size {64,128}' -- python train.py\n"
         "warpmark optimize --apply gains/plan.yaml -- python train.py",
     .run = run_optimize,
 };

@@ -40,7 +40,7 @@ std::string render_svg(const Waterfall& waterfall) {
     canvas.rectangle({low, y}, {std::max(high - low, 1.0), kBarHeight}, class_of(bar.tone));
     canvas.text({at(std::max(bar.from, bar.to)) + kEdge, y + kBarHeight / 2 + 4}, bar.text, "start");
     if (i + 1 < waterfall.bars.size()) {
-      canvas.line({at(bar.to), y + kBarHeight}, {at(bar.to), y + kRowHeight}, "fall-join");
+      canvas.line({at(bar.to), y + kBarHeight}, {at(bar.to), y + kRowHeight}, "grid");
     }
   }
   return canvas.finish();

@@ -70,7 +70,6 @@ details svg text.limit-name { stroke: var(--panel); }
 .h0 { fill-opacity: 0.06; } .h1 { fill-opacity: 0.13; } .h2 { fill-opacity: 0.2; } .h3 { fill-opacity: 0.27; }
 .h4 { fill-opacity: 0.34; } .h5 { fill-opacity: 0.41; } .h6 { fill-opacity: 0.48; } .h7 { fill-opacity: 0.55; }
 .fall-plain { fill: var(--c0); } .fall-good { fill: var(--good); } .fall-bad { fill: var(--bad); }
-.fall-join { stroke: var(--quiet); }
 .heat-frame { fill: none; stroke: var(--c1); stroke-width: 2.5; }
 .interval { fill: var(--c1); } .median { stroke: var(--c1); stroke-width: 2; }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
