@@ -20,14 +20,14 @@ server=$!
 until grep -q listening "$folder/server"; do sleep 0.1; done
 url=$(sed -n 's/listening on \([^,]*\),.*/\1/p' "$folder/server")
 
-taskset -c 1 python3 "$(dirname "$0")/serving_peer.py" "$url" "$streams" "$tokens" "$seconds"
+taskset -c 1 /usr/bin/python3 "$(dirname "$0")/serving_peer.py" "$url" "$streams" "$tokens" "$seconds"
 # The same load by warpmark: its selftest has its own server thread, on the same two processors.
 kill "$server"
 wait "$server" 2>/dev/null || true
 server=
 taskset -c 0,1 "$warpmark" load selftest --streams "$streams" --events-per-s "$rate" --duration "${seconds}s" \
   --json "$folder/self.json" >/dev/null
-python3 - "$folder/self.json" <<'PYTHON'
+/usr/bin/python3 - "$folder/self.json" <<'PYTHON'
 import json
 import sys
 

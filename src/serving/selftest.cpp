@@ -30,7 +30,7 @@ Result<LoadPlan> plan_for(const ReferenceServer& server, const SelftestPoint& po
   traffic.users = point.streams;
   traffic.duration_s = options.seconds;
   // Spread over the length of an answer, as real users are; all at once would be a burst for ever.
-  const double answer_s = kFirstToken_s + static_cast<double>(tokens * point.streams) / point.events_per_s;
+  const double answer_s = static_cast<double>(tokens * point.streams) / point.events_per_s;
   traffic.users_per_s = static_cast<double>(point.streams) / std::min(answer_s, options.seconds / 2);
   WM_ASSIGN(LoadPlan plan, prepare_load(target, traffic, {}));
   plan.cpu = options.client_cpu;
@@ -59,7 +59,10 @@ LoadMetric from_histogram(const char* id, const Histogram& histogram) {
 Result<SelftestResult> test_point(const SelftestPoint& point, const SelftestOptions& options) {
   ReferenceServerOptions server_options{.cpu = options.server_cpu};
   server_options.script.ttft_s = kFirstToken_s;
-  server_options.script.itl_s = static_cast<double>(point.streams) / point.events_per_s;
+  // All tokens of an answer come within its whole time, of which the first part is the wait for the first.
+  const double rate_of_stream = point.events_per_s / static_cast<double>(point.streams);
+  server_options.script.itl_s =
+      std::max(1 / rate_of_stream - kFirstToken_s / static_cast<double>(tokens_for(rate_of_stream)), 1e-5);
   WM_TRY(http::allow_open_files(static_cast<std::size_t>(2 * point.streams + 200)));
   WM_ASSIGN(const auto server, ReferenceServer::start(server_options));
   WM_ASSIGN(LoadPlan plan, plan_for(*server, point, options));

@@ -47,11 +47,14 @@ TEST(Packages, are_enough_for_every_library_that_cmake_looks_for) {
   const auto found = matches(file_at("cmake/WarpmarkDependencies.cmake").text, R"(find_package\((\w[\w-]*))");
   const std::string packages = file_at("packages.txt").text;
   const std::set<std::string> from_the_compiler{"Threads", "OpenMP"};
-  const std::vector<std::pair<std::string, std::string>> package_of{
-      {"fmt", "libfmt-dev"},
+  const std::vector<std::pair<std::string, std::string>> package_of{{"fmt", "libfmt-dev"},
+                                                                    {"OpenSSL", "libssl-dev"},
 
-      {"CLI11", "libcli11-dev"}, {"yaml-cpp", "libyaml-cpp-dev"},        {"SQLite3", "libsqlite3-dev"},
-      {"Boost", "libboost-dev"}, {"nlohmann_json", "nlohmann-json3-dev"}};
+                                                                    {"CLI11", "libcli11-dev"},
+                                                                    {"yaml-cpp", "libyaml-cpp-dev"},
+                                                                    {"SQLite3", "libsqlite3-dev"},
+                                                                    {"Boost", "libboost-dev"},
+                                                                    {"nlohmann_json", "nlohmann-json3-dev"}};
   for (const auto& name : found) {
     if (from_the_compiler.contains(name)) continue;
     const auto known =

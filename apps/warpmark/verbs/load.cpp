@@ -127,8 +127,8 @@ extern const Command load_command{
     .positional = {"ACTION", "run, server, selftest", true, "run server selftest"},
     .examples =
         "warpmark load server --port 8000 --ttft 80ms --itl 20ms\n"
-        "warpmark load run --api-base http://localhost:8000 --api-model-name m --num-concurrency 1,8,64\n"
-        "warpmark load run --api-base URL --api-model-name m --request-rate 20 --slo 'ttft:p99<500ms'\n"
+        "warpmark load run --api-base URL --api-model-name m --num-concurrency 1,8,64\n"
+        "warpmark load run --api-base URL --api-model-name m --request-rate 20\n"
         "warpmark load selftest --json selftest.json",
     .run = run_load_verb,
 };

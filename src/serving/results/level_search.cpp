@@ -61,9 +61,11 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
 
 std::string LevelFound::sentence(const std::string& unit) const {
   if (looks.empty()) return "nothing was measured";
-  if (met == 0)
-    return fmt::format("the objectives are not met at {:g} {}, the lowest load that was tried", looks.front().level,
-                       unit);
+  if (met == 0) {
+    const bool shown = looks.front().verdict == LevelVerdict::missed;
+    return fmt::format("the objectives are not {} at {:g} {}, the lowest load that was tried",
+                       shown ? "met" : "shown to be met", looks.front().level, unit);
+  }
   std::string text = fmt::format("the objectives are met at {:g} {}", met, unit);
   if (missed > 0) text += fmt::format(" and not shown to be at {:g}", missed);
   if (missed == 0) text += ", the highest load that was tried";

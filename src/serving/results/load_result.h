@@ -94,6 +94,7 @@ struct LoadReport {
   std::vector<ScenarioResult> scenarios;
   std::vector<std::string> notes;
   std::optional<std::string> search;  ///< what a search for the highest load found, a sentence
+  bool search_met = false;            ///< a load that meets the objectives was found
 };
 
 [[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
