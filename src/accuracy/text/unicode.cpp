@@ -186,6 +186,8 @@ std::vector<std::string_view> words_of(std::string_view utf8) {
 }
 
 std::string_view stripped_right(std::string_view utf8) {
+  while (!utf8.empty() && is_ascii_space(static_cast<unsigned char>(utf8.back()))) utf8.remove_suffix(1);
+  if (utf8.empty() || static_cast<unsigned char>(utf8.back()) < 0x80) return utf8;
   const auto words = words_of(utf8);
   if (words.empty()) return utf8.substr(0, 0);
   return utf8.substr(0, static_cast<std::size_t>(words.back().data() - utf8.data()) + words.back().size());

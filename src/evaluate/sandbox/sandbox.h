@@ -33,8 +33,8 @@ struct SandboxOutcome {
 /// Environment error that says what is missing and how to get it, unless a program that does nothing runs in it.
 [[nodiscard]] Status sandbox_works();
 
-/// Runs `words` (absolute path of an interpreter first) with a file /sandbox/program of this content; "/sandbox/program"
-/// among the words names it. Environment error if the sandbox itself fails; what the program does is an outcome.
+/// Runs `words` (absolute path of an interpreter first) with a file /sandbox/program of this content, which
+/// a word of that name names. Environment error if the sandbox itself fails; what the program does is an outcome.
 [[nodiscard]] Result<SandboxOutcome> run_in_sandbox(const std::vector<std::string>& words, const std::string& program,
                                                     const SandboxLimits& limits = {},
                                                     const std::atomic<bool>* interrupted = nullptr);
