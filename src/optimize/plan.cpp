@@ -11,7 +11,7 @@ namespace warpmark::optimize {
 namespace {
 
 /// A YAML scalar in double quotes: always valid, whatever a command holds.
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -28,12 +28,12 @@ std::string quoted(std::string_view text) {
 
 std::string knob_yaml(const UserKnob& knob) {
   std::string values;
-  for (const auto& value : knob.values) values += (values.empty() ? "" : ", ") + quoted(value);
+  for (const auto& value : knob.values) values += (values.empty() ? "" : ", ") + yaml_quoted(value);
   const char* place = knob.place == UserKnobPlace::argument   ? "argument"
                       : knob.place == UserKnobPlace::variable ? "variable"
                                                               : "file";
-  std::string text = fmt::format("  - name: {}\n    {}: {}\n", knob.name, place, quoted(knob.target));
-  if (knob.place == UserKnobPlace::file) text += "    pattern: " + quoted(knob.pattern) + "\n";
+  std::string text = fmt::format("  - name: {}\n    {}: {}\n", knob.name, place, yaml_quoted(knob.target));
+  if (knob.place == UserKnobPlace::file) text += "    pattern: " + yaml_quoted(knob.pattern) + "\n";
   return text + fmt::format("    values: [{}]\n    changes: {}\n", values, name_of(knob.numerics));
 }
 
@@ -41,15 +41,16 @@ std::string knob_yaml(const UserKnob& knob) {
 
 std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_knobs) {
   std::string text = fmt::format("# Run with it: warpmark optimize --apply plan.yaml -- {}\nschema: {}\nprogram: {}\n",
-                                 journey.program, kPlanSchema, quoted(journey.program));
+                                 journey.program, kPlanSchema, yaml_quoted(journey.program));
   if (journey.measured_speedup) {
     const auto& speedup = *journey.measured_speedup;
-    text += fmt::format("speedup: {}\n",
-                        quoted(fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high)));
+    text +=
+        fmt::format("speedup: {}\n",
+                    yaml_quoted(fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high)));
   }
   text += journey.plan.empty() ? "settings: {}\n" : "settings:\n";
   for (const auto& [knob, value] : journey.plan) {
-    if (knob != "patch") text += fmt::format("  {}: {}\n", knob, quoted(value));
+    if (knob != "patch") text += fmt::format("  {}: {}\n", knob, yaml_quoted(value));
   }
   std::string own;
   for (const auto& knob : user_knobs) {

@@ -83,8 +83,8 @@ Result<int> show_calibration(Context& context, const ParsedOptions& options) {
                               {"measured", row.measured}});
     list.push_back(row);
   }
-  const Shown shown{[&] { return json; }, report::build_calibration_report(list)};
-  context.out << rendered(shown, format, render_options(context));
+  const auto shown = shown_as([&] { return json; }, report::build_calibration_report(list));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "calibration", shown));
   return kSuccess;
 }

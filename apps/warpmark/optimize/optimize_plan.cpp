@@ -130,8 +130,8 @@ Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeR
     if (context.interrupted) return kInterrupted;
     return look.error();
   }
-  const Shown shown{[&] { return offers_json(request, *look); }, offers_report(request, *look)};
-  context.out << rendered(shown, request.format, render_options(context));
+  const auto shown = shown_as([&] { return offers_json(request, *look); }, offers_report(request, *look));
+  WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "knobs", shown));
   return kSuccess;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/command_line.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -120,7 +121,7 @@ std::string identity_of_request(const OptimizeRequest& request) {
   const auto& wanted = request.options;
   std::string text = fmt::format(
       "{}{} in {} effect {} alpha {} rounds {} seed {} margin {} window {} {} train {} machine {} hook {}",
-      validate::command_line(request.program.words), scripts_of(request.program.words), fs::current_path().string(),
+      command_line(request.program.words), scripts_of(request.program.words), fs::current_path().string(),
       wanted.effect, wanted.alpha, wanted.rounds, wanted.seed, wanted.loss_margin, wanted.window_s, wanted.window_steps,
       wanted.amortize_steps, device::machine_facts().fingerprint, request.places.hook.filename().string());
   for (const auto& setting : wanted.proposals.asked) text += " try " + setting.knob + "=" + setting.value;

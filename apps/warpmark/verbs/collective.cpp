@@ -122,10 +122,11 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
   const auto judgement = coll::judge(sweep, request.expectation, environment_of(context, request));
   if (request.format == "text") context.out << coll::nccl_table_foot(request.plan, sweep);
   const auto shown = [&](bool with_table) {
-    return Shown{[&] { return coll::to_json(request.plan, sweep, judgement); },
-                 coll::build_report(request.plan, sweep, judgement, with_table)};
+    return shown_as([&] { return coll::to_json(request.plan, sweep, judgement); },
+                    coll::build_report(request.plan, sweep, judgement, with_table));
   };
-  context.out << rendered(shown(request.format != "text"), request.format, render_options(context)) << std::flush;
+  WM_TRY(show(context, shown(request.format != "text"), request.format));
+  context.out.flush();
   WM_TRY(write_report(options, "collective", shown(true)));
   WM_TRY(store_runs(context, options, request, rounds, sweep.complete && !fault));
   if (context.interrupted) return kInterrupted;
@@ -164,8 +165,9 @@ Result<int> compare_settings(Context& context, const ParsedOptions& options, con
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   if (measured.front().rounds.empty()) return kInterrupted;
   const auto tuning = coll::tune(std::move(measured));
-  const Shown shown{[&] { return coll::to_json(request.plan, tuning); }, coll::build_report(request.plan, tuning)};
-  context.out << rendered(shown, request.format, render_options(context));
+  const auto shown =
+      shown_as([&] { return coll::to_json(request.plan, tuning); }, coll::build_report(request.plan, tuning));
+  WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "collective", shown));
   WM_TRY(store_runs(context, options, request, tuning.measured.front().rounds, true));
   return context.interrupted ? kInterrupted : kSuccess;

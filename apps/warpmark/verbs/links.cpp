@@ -37,9 +37,9 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
   const auto known = collectives::link_facts();
   const collectives::LinkFacts facts = known.ok() ? *known : collectives::LinkFacts{};
   const auto slow = collectives::slow_links(links, facts);
-  const Shown shown{[&] { return collectives::to_json(links, facts, slow); },
-                    collectives::build_report(links, facts, slow)};
-  context.out << rendered(shown, format, render_options(context));
+  const auto shown =
+      shown_as([&] { return collectives::to_json(links, facts, slow); }, collectives::build_report(links, facts, slow));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "links", shown));
   return slow.empty() ? kSuccess : kGateFailed;
 }

@@ -134,8 +134,8 @@ Result<int> be_client(Context& context, const ParsedOptions& options, const std:
   }
   set_grace(8);
   WM_ASSIGN(const auto result, measure_path(context, options, client, format == "text"));
-  const Shown shown{[&] { return net_json(result); }, build_net_report(result)};
-  context.out << rendered(shown, format, render_options(context));
+  const auto shown = shown_as([&] { return net_json(result); }, build_net_report(result));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "net", shown));
   return context.interrupted ? kInterrupted : kSuccess;
 }
@@ -176,8 +176,8 @@ Result<int> test_pairs(Context& context, const ParsedOptions& options) {
     if (!message || message->kind != "pairs") continue;
     WM_ASSIGN(const auto json, parse_json(message->text, "pairs"));
     WM_ASSIGN(const auto pairs, net::pairs_from_json(json));
-    const Shown shown{[&] { return net::to_json(pairs); }, net::build_report(pairs)};
-    context.out << rendered(shown, format, render_options(context));
+    const auto shown = shown_as([&] { return net::to_json(pairs); }, net::build_report(pairs));
+    WM_TRY(show(context, shown, format));
     WM_TRY(write_report(options, "pairs", shown));
     return net::slow_hosts(pairs).empty() ? kSuccess : kGateFailed;
   }

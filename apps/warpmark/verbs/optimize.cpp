@@ -90,7 +90,7 @@ class ProgressLine {
 };
 
 Status write_journey_files(const ParsedOptions& options, const Journey& journey, const OptimizeRequest& request,
-                           const Shown& shown) {
+                           const report::Shown& shown) {
   WM_TRY(write_report(options, "journey", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
@@ -156,8 +156,8 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
     context.err << "interrupted; give the same command again to go on\n";
     return kInterrupted;
   }
-  const Shown shown{[&] { return to_json(*journey); }, report::build_report(*journey)};
-  context.out << rendered(shown, request.format, render_options(context));
+  const auto shown = shown_as([&] { return to_json(*journey); }, report::build_report(*journey));
+  WM_TRY(show(context, shown, request.format));
   context.out.flush();
   WM_TRY(write_journey_files(options, *journey, request, shown));
   if (context.interrupted) {

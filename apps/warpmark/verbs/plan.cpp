@@ -174,16 +174,17 @@ Result<int> plan_model(Context& context, const ParsedOptions& options, const std
     if (a.fits != b.fits) return a.fits;
     return a.fits ? a.step_s < b.step_s : a.memory.gpu() < b.memory.gpu();
   });
-  const Shown shown{[&] {
-                      Json json{{"schema", "warpmark.plan/1"},
-                                {"layouts", Json::array()},
-                                {"parameters", validate::parameters_of(job.shape)}};
-                      for (const auto& plan : plans) json["layouts"].push_back(layout_json(plan));
-                      if (measured) json["link"] = fit_json(measured->fit);
-                      return json;
-                    },
-                    layouts_report(job, plans, static_cast<std::size_t>(top), measured)};
-  context.out << rendered(shown, format, render_options(context));
+  const auto shown = shown_as(
+      [&] {
+        Json json{{"schema", "warpmark.plan/1"},
+                  {"layouts", Json::array()},
+                  {"parameters", validate::parameters_of(job.shape)}};
+        for (const auto& plan : plans) json["layouts"].push_back(layout_json(plan));
+        if (measured) json["link"] = fit_json(measured->fit);
+        return json;
+      },
+      layouts_report(job, plans, static_cast<std::size_t>(top), measured));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
   return plans.front().fits ? kSuccess : kGateFailed;
 }
@@ -224,7 +225,7 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
     if (held_back.contains(n)) item.measured_s = held_back.at(n);
     foretold.push_back(item);
   }
-  const Shown shown{
+  const auto shown = shown_as(
       [&] {
         Json json{{"schema", "warpmark.plan/1"}, {"steps", Json::array()}, {"link", fit_json(measured->fit)}};
         for (const auto& item : foretold) {
@@ -238,8 +239,8 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
         }
         return json;
       },
-      foretold_report(foretold, *measured)};
-  context.out << rendered(shown, format, render_options(context));
+      foretold_report(foretold, *measured));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
   return kSuccess;
 }

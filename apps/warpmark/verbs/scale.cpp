@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/command_line.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -160,7 +161,7 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
   for (const auto& point : scaling.points) {
     if (point.throughput.empty()) continue;
     Run run{.id = fmt::format("{}.{}", session.id, index), .index = index, .workload = "command"};
-    run.params.set("command", validate::command_line(request.words));
+    run.params.set("command", command_line(request.words));
     run.params.set("mode", scaling.mode);
     run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
     run.device = request.ranks ? "cpu" : "cuda";
@@ -207,8 +208,9 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   scaling.points = std::move(measured.failures);
   validate::judge_scaling(measured.runs, scaling);
   WM_TRY(store_scaling(context, options, request, scaling, format));
-  const Shown shown{[&] { return to_json(scaling); }, report::build_report(scaling)};
-  context.out << rendered(shown, format, render_options(context)) << std::flush;
+  const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
+  WM_TRY(show(context, shown, format));
+  context.out.flush();
   WM_TRY(write_report(options, "scaling", shown));
   if (context.interrupted) return kInterrupted;
   const auto& last = scaling.points.back();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/command_line.h"
 #include "base/quantity.h"
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
@@ -124,7 +125,7 @@ void say(const OptimizeOptions& options, const std::string& text) {
 
 Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
   Journey journey;
-  journey.program = validate::command_line(runs.program().words);
+  journey.program = command_line(runs.program().words);
   WM_ASSIGN(auto look, look_at(runs, options));
   if (!look.note.empty()) {
     say(options, look.note);
