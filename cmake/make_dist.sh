@@ -101,7 +101,8 @@ check_built_symbols() {
   {
     printf '%s\n' "$kBuild/warpmark"
     for module in "$kBuild"/libwarpmark_*.so; do if [[ -e $module ]]; then printf '%s\n' "$module"; fi; done
-    ldd "$kBuild/warpmark" "$kBuild"/libwarpmark_*.so 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
+    find "$kBuild" -maxdepth 1 \( -name warpmark -o -name 'libwarpmark_*.so' \) ! -name libwarpmark_mpi.so \
+      -exec ldd {} + 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
       grep -vP "$kFromTheSystem" | awk '{print $2}' | sort -u
   } | check_symbol_versions
 }

@@ -13,6 +13,9 @@
 namespace warpmark::optimize {
 namespace {
 
+/// std::hypot is a newer symbol of glibc than the distribution may ask for.
+double root_of_squares(double a, double b) { return std::sqrt(a * a + b * b); }
+
 /// The order of trials: the middle of what is foretold, over the risk.
 double worth(const Proposal& proposal) {
   const double gain = std::sqrt(proposal.predicted.low * proposal.predicted.high) - 1;
@@ -27,8 +30,8 @@ SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
   if (!a) return b;
   // Intervals of independent tests: half widths of logarithms add as squares.
   const double center = std::log(a->ratio) + std::log(b.ratio);
-  const double low = std::hypot(std::log(a->ratio / a->low), std::log(b.ratio / b.low));
-  const double high = std::hypot(std::log(a->high / a->ratio), std::log(b.high / b.ratio));
+  const double low = root_of_squares(std::log(a->ratio / a->low), std::log(b.ratio / b.low));
+  const double high = root_of_squares(std::log(a->high / a->ratio), std::log(b.high / b.ratio));
   return {std::exp(center), std::exp(center - low), std::exp(center + high), b.confidence};
 }
 

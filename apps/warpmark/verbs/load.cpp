@@ -114,7 +114,7 @@ extern const Command load_command{
         "what each number means.\n"
         "\n"
         "Users (--num-concurrency) ask one question after another; --request-rate and --trace send at their own times, "
-        "whatever the server does. The options of genai-bench work.\n"
+        "whatever the server does. Options that genai-bench has too keep their names.\n"
         "\n"
         "server answers as an inference server does, at scripted times and with scripted faults. selftest measures "
         "with "

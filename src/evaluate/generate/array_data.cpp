@@ -123,7 +123,8 @@ std::string picture_pixels(const PictureOptions& options, std::int64_t number) {
         double value =
             (1 - v) * ((1 - u) * corner[0][c] + u * corner[1][c]) + v * ((1 - u) * corner[2][c] + u * corner[3][c]);
         for (const auto& shape : shapes) {
-          if (std::hypot(u - shape.x, v - shape.y) < shape.radius) value = (value + 3 * shape.colour[c]) / 4;
+          if ((u - shape.x) * (u - shape.x) + (v - shape.y) * (v - shape.y) < shape.radius * shape.radius)
+            value = (value + 3 * shape.colour[c]) / 4;
         }
         value += kNoise * (unit_of(random) + unit_of(random) - 1);
         pixels += static_cast<char>(static_cast<unsigned char>(std::clamp(value, 0.0, 255.0)));

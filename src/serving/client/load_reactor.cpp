@@ -1,4 +1,5 @@
 #include "serving/client/load_reactor.h"
+#include "serving/client/precise_wait.h"
 
 #include <sys/epoll.h>
 
@@ -145,7 +146,7 @@ int LoadReactor::wait_for_events(std::int64_t now_ns) {
   int count = -1;
   if (sleep_ns > 0 && precise_wait_) {
     const timespec timeout{sleep_ns / 1'000'000'000, sleep_ns % 1'000'000'000};
-    count = ::epoll_pwait2(epoll_.fd(), events_.data(), most, &timeout, nullptr);
+    count = precise_epoll_wait(epoll_.fd(), events_, timeout);
     precise_wait_ = count >= 0 || errno == EINTR;  // a kernel before 5.11, or a container that forbids it
   }
   if (count < 0) {

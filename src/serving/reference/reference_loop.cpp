@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "serving/client/load_clock.h"
+#include "serving/client/precise_wait.h"
 #include "serving/traffic/draws.h"
 
 namespace warpmark::serving {
@@ -50,7 +51,7 @@ void ReferenceLoop::run(const std::atomic<bool>& stop) {
     const std::int64_t sleep_ns = std::max<std::int64_t>(until - now_ns - kServerSpin_ns, 0);
     const timespec timeout{0, sleep_ns};
     const auto most = static_cast<int>(events_.size());
-    int count = ::epoll_pwait2(epoll_.fd(), events_.data(), most, &timeout, nullptr);
+    int count = precise_epoll_wait(epoll_.fd(), events_, timeout);
     if (count < 0 && errno != EINTR)
       count = ::epoll_wait(epoll_.fd(), events_.data(), most, static_cast<int>(sleep_ns / 1'000'000));
     for (int i = 0; i < count; ++i) {
