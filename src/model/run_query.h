@@ -29,8 +29,8 @@ inline constexpr double kComputeIntensity = 8;  // FLOP/B
   return run.cost.flops > 0 && run.cost.flops >= kComputeIntensity * run.cost.bytes ? "flop_rate" : "bandwidth";
 }
 
-/// Whether a metric says something of its own: all that somebody declared for a command and all of a load do, of all else
-/// the primary one, from which rates follow and beside which other tools give summaries.
+/// Whether a metric says something of its own: all that somebody declared for a command and all of a load do, of all
+/// else the primary one, from which rates follow and beside which other tools give summaries.
 [[nodiscard]] inline bool speaks_for_itself(const Run& run, const Metric& metric) {
   return run.workload == "command" || run.workload == "serving" || metric.id == run.metrics.front().id;
 }
