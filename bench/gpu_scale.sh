@@ -50,7 +50,7 @@ beside_nccl_tests() {
 }
 
 # Rows "size time_us busbw" of a table of nccl-tests, out of place.
-rows() { awk '$1 ~ /^[0-9]+$/ && NF >= 13 {print $1, $6, $8}' "$@"; }
+rows() { awk '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF >= 13 {print $1, $6, $8}' "$@"; }
 
 compare() {
   local collective=$1

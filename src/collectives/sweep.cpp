@@ -157,11 +157,7 @@ class Sweeper {
     input_ = exact_input(call.type, info_of(call.kind).reduces, call.op, engine_.ranks());
     WM_TRY(fill(call, layout));
     WM_TRY(bootstrap_.barrier());
-    if (plan_.warmups > 0) {
-      progress_.step(place_ + ", warm-up");
-      WM_ASSIGN(const auto ignored, engine_.run(call, layout, request(plan_.warmups, 0, false)));
-      (void)ignored;
-    }
+    WM_TRY(warm_up(call, layout));
     WM_ASSIGN(auto loops, timed(call, layout, engine_.times_each_for_free()));
     WM_ASSIGN(auto wrong, check(call, layout));
     if (!engine_.times_each_for_free()) {
@@ -169,6 +165,19 @@ class Sweeper {
       for (std::size_t i = 0; i < loops.size(); ++i) loops[i].each = each[i].each;
     }
     return gathered(loops, wrong, call);
+  }
+
+  /// Never as a graph: the first call connects the ranks and loads kernels, which waits for GPUs that, inside of a graph,
+  /// wait for the rest of it.
+  Status warm_up(const Call& call, const SetLayout& layout) {
+    const int iterations = call.graph ? std::max(plan_.warmups, 1) : plan_.warmups;
+    if (iterations == 0) return {};
+    progress_.step(place_ + ", warm-up");
+    Call plain = call;
+    plain.graph = false;
+    WM_ASSIGN(const auto ignored, engine_.run(plain, layout, request(iterations, 0, false)));
+    (void)ignored;
+    return {};
   }
 
   [[nodiscard]] LoopRequest request(int iterations, int first, bool each) const {
