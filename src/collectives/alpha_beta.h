@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collectives/operation.h"
+#include "collectives/calls/operation.h"
 #include "collectives/results/row.h"
 
 namespace warpmark::collectives {

@@ -4,18 +4,11 @@
 
 #include <vector>
 
+#include "base/csv.h"
 #include "base/text.h"
 
 namespace warpmark::monitor {
 namespace {
-
-/// RFC 4180.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
 
 template <typename Value>
 std::string text_of(const std::optional<Value>& value) {
@@ -35,7 +28,7 @@ std::string csv_header() {
 std::string csv_rows(const MachineState& state) {
   const std::string time = fmt::format("{:.3f}", static_cast<double>(state.time_ns) * 1e-9);
   const HostState& host = state.host;
-  std::vector<std::string> fields{time, "host", quoted(host.name), text_of(host.utilization), ""};
+  std::vector<std::string> fields{time, "host", csv_field(host.name), text_of(host.utilization), ""};
   fields.push_back(text_of(host.memory_used_bytes));
   fields.push_back(text_of(host.memory_bytes));
   fields.insert(fields.end(), 10, "");
@@ -43,7 +36,7 @@ std::string csv_rows(const MachineState& state) {
   std::string rows = line(fields);
   for (const auto& gpu : state.gpus) {
     rows +=
-        line({time, fmt::format("gpu{}", gpu.index), quoted(gpu.name), text_of(gpu.utilization),
+        line({time, fmt::format("gpu{}", gpu.index), csv_field(gpu.name), text_of(gpu.utilization),
               text_of(gpu.memory_utilization), text_of(gpu.memory_used_bytes), text_of(gpu.memory_bytes),
               text_of(gpu.sm_clock_hz), text_of(gpu.memory_clock_hz), text_of(gpu.power_w), text_of(gpu.power_limit_w),
               text_of(gpu.temperature_c), text_of(gpu.pcie_sent), text_of(gpu.pcie_received), text_of(gpu.nvlink_sent),

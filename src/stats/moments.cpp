@@ -1,6 +1,7 @@
 #include "stats/moments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace warpmark::stats {
@@ -23,6 +24,16 @@ Moments moments_of(std::span<const double> values) {
 double mean_of(std::span<const double> values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::optional<double> geometric_mean(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) {
+    if (!(value > 0) || !std::isfinite(value)) return std::nullopt;
+    sum += std::log(value);
+  }
+  if (values.empty()) return std::nullopt;
+  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 }  // namespace warpmark::stats

@@ -1,6 +1,7 @@
 // Count, mean and squared deviations of some values: what the t tests and the summaries start from. Pure.
 #pragma once
 
+#include <optional>
 #include <span>
 
 namespace warpmark::stats {
@@ -18,5 +19,8 @@ struct Moments {
 
 /// 0 of nothing.
 [[nodiscard]] double mean_of(std::span<const double> values);
+
+/// Absent of nothing, and unless all values are finite and above 0.
+[[nodiscard]] std::optional<double> geometric_mean(std::span<const double> values);
 
 }  // namespace warpmark::stats

@@ -1,4 +1,4 @@
-#include "collectives/exact_values.h"
+#include "collectives/calls/exact_values.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/float_types.h"
-#include "collectives/start/host_check.h"
+#include "collectives/calls/host_check.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -7,7 +7,7 @@
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/launch.h"
-#include "collectives/sweep.h"
+#include "collectives/start/sweep.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "collectives/engine.h"
+#include "collectives/calls/engine.h"
 
 namespace warpmark::collectives {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "collectives/links.h"
+#include "collectives/calls/gpu_links.h"
 
 namespace warpmark::collectives {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/engine.h"
+#include "collectives/calls/engine.h"
 #include "collectives/module/nccl_api.h"
 #include "device/cuda/module/cuda_handles.h"
 

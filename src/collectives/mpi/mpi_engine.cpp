@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "collectives/calls/host_check.h"
 #include "collectives/mpi/mpi_module_api.h"
-#include "collectives/start/host_check.h"
 
 namespace warpmark::collectives {
 namespace {

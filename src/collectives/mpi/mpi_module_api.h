@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "collectives/engine.h"
-#include "collectives/start/bootstrap.h"
+#include "collectives/calls/bootstrap.h"
+#include "collectives/calls/engine.h"
 
 namespace warpmark::collectives {
 

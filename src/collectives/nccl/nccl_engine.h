@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/result.h"
-#include "collectives/engine.h"
-#include "collectives/links.h"
-#include "collectives/start/bootstrap.h"
+#include "collectives/calls/bootstrap.h"
+#include "collectives/calls/engine.h"
+#include "collectives/calls/gpu_links.h"
 
 namespace warpmark::collectives {
 

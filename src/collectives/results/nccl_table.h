@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "collectives/plan.h"
+#include "collectives/calls/plan.h"
 #include "collectives/results/row.h"
 
 namespace warpmark::collectives {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/plan.h"
+#include "collectives/calls/plan.h"
 #include "collectives/results/row.h"
 #include "collectives/results/tuning.h"
 #include "collectives/results/verdict.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "stats/moments.h"
 #include "stats/tests/t_tests.h"
 
 namespace warpmark::collectives {
@@ -25,21 +26,15 @@ std::vector<double> times_of(const Measured& measured, std::int64_t bytes) {
   return times;
 }
 
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
-}
-
 TunedSize tune_size(const std::vector<Measured>& measured, std::int64_t bytes) {
   TunedSize tuned{.bytes = bytes};
   const auto baseline = times_of(measured.front(), bytes);
-  tuned.default_s = geometric_mean(baseline);
+  tuned.default_s = stats::geometric_mean(baseline).value_or(0);
   tuned.best_s = tuned.default_s;
   std::vector<double> fastest = baseline;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     auto times = times_of(measured[i], bytes);
-    const double mean = geometric_mean(times);
+    const double mean = stats::geometric_mean(times).value_or(0);
     if (times.empty() || mean >= tuned.best_s) continue;
     tuned.best = i, tuned.best_s = mean, fastest = std::move(times);
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collectives/plan.h"
+#include "collectives/calls/plan.h"
 #include "collectives/results/row.h"
 
 namespace warpmark::collectives {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "collectives/plan.h"
-#include "collectives/sweep.h"
+#include "collectives/calls/plan.h"
+#include "collectives/start/sweep.h"
 
 namespace warpmark::collectives {
 

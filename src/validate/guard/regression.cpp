@@ -178,11 +178,6 @@ std::vector<double> levels_of(const std::vector<HistoryPoint>& points) {
   return values;
 }
 
-double geometric_mean(std::span<const double> values) {
-  const auto logs = logarithms(values);
-  return logs ? std::exp(stats::mean_of(*logs)) : stats::mean_of(values);
-}
-
 /// A session of few samples is noisier than those of the history, which its noise is taken from.
 std::string too_few_samples(const MetricCheck& metric) {
   std::vector<double> counts;
@@ -219,7 +214,7 @@ Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_
                              .worse = metric.better != Better::neither && change * sign_of(metric.better) > 0,
                              .ago = static_cast<std::int64_t>(history.size()) - last.index};
   }
-  metric.value = geometric_mean(fresh);
+  metric.value = stats::geometric_mean(fresh).value_or(stats::mean_of(fresh));
   if (const auto few = too_few_samples(metric); !few.empty()) judged.step = undefined(few);
   if (!judged.step.undefined.empty()) return judged;
   const HistoryStep& step = judged.step;

@@ -9,7 +9,7 @@
 namespace warpmark::profile {
 namespace {
 
-std::string quoted(const std::string& name) {
+std::string sql_name(const std::string& name) {
   std::string result = "\"";
   for (const char c : name) result += c == '"' ? std::string("\"\"") : std::string(1, c);
   return result + "\"";
@@ -36,7 +36,7 @@ Result<NsysTables> NsysTables::open(Database database) {
     tables.columns_[std::string(names.text(0))];
   }
   for (auto& [table, columns] : tables.columns_) {
-    WM_ASSIGN(Statement info, tables.database_.prepare("PRAGMA table_info(" + quoted(table) + ")"));
+    WM_ASSIGN(Statement info, tables.database_.prepare("PRAGMA table_info(" + sql_name(table) + ")"));
     for (;;) {
       const auto row = info.step();
       if (!row.ok() || !*row) break;  // a virtual table of a module that is not here has no columns
@@ -61,11 +61,11 @@ Result<Statement> NsysTables::select(const std::string& table, std::initializer_
     const std::string first = column.substr(0, bar);
     const std::string second = bar == std::string::npos ? "" : column.substr(bar + 1);
     std::string found = "NULL";
-    if (known != columns_.end() && known->second.contains(second)) found = quoted(second);
-    if (known != columns_.end() && known->second.contains(first)) found = quoted(first);
+    if (known != columns_.end() && known->second.contains(second)) found = sql_name(second);
+    if (known != columns_.end() && known->second.contains(first)) found = sql_name(first);
     sql += (sql.empty() ? "SELECT " : ", ") + found;
   }
-  return database_.prepare(sql + " FROM " + quoted(table));
+  return database_.prepare(sql + " FROM " + sql_name(table));
 }
 
 const std::string& NsysTables::string(std::int64_t id) const {

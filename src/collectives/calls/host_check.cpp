@@ -1,4 +1,4 @@
-#include "collectives/start/host_check.h"
+#include "collectives/calls/host_check.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "collectives/operation.h"
+#include "collectives/calls/operation.h"
 
 #include <fmt/format.h>
 

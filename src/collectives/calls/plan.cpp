@@ -1,4 +1,4 @@
-#include "collectives/plan.h"
+#include "collectives/calls/plan.h"
 
 #include <fmt/format.h>
 

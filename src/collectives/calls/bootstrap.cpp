@@ -1,4 +1,4 @@
-#include "collectives/start/bootstrap.h"
+#include "collectives/calls/bootstrap.h"
 
 namespace warpmark::collectives {
 namespace {

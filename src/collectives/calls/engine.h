@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collectives/exact_values.h"
-#include "collectives/operation.h"
-#include "collectives/start/bootstrap.h"
+#include "collectives/calls/bootstrap.h"
+#include "collectives/calls/exact_values.h"
+#include "collectives/calls/operation.h"
 
 namespace warpmark::collectives {
 

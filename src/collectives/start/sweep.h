@@ -10,10 +10,10 @@
 #include <mutex>
 #include <string>
 
-#include "collectives/engine.h"
-#include "collectives/plan.h"
+#include "collectives/calls/bootstrap.h"
+#include "collectives/calls/engine.h"
+#include "collectives/calls/plan.h"
 #include "collectives/results/row.h"
-#include "collectives/start/bootstrap.h"
 
 namespace warpmark::collectives {
 

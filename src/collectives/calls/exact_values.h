@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "collectives/operation.h"
+#include "collectives/calls/operation.h"
 
 namespace warpmark::collectives {
 

@@ -8,7 +8,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
-#include "collectives/operation.h"
+#include "collectives/calls/operation.h"
 
 namespace warpmark::collectives {
 

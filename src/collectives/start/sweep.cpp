@@ -1,4 +1,4 @@
-#include "collectives/sweep.h"
+#include "collectives/start/sweep.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectives/engine.h"
+#include "collectives/calls/engine.h"
 
 namespace warpmark::collectives {
 
