@@ -1,10 +1,11 @@
-# warpmark_folder(NAME [SEPARATE] [COMPUTES] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library
+# warpmark_folder(NAME [SEPARATE] [COMPUTES | ONCE] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library
 # warpmark_NAME. Files under a folder named "module" belong to the CUDA module instead. SEPARATE: each file is compiled
-# alone, always. COMPUTES: its loops are what users wait for, so it is compiled with -O3 in a release; the others with -O2,
-# which takes the compiler a quarter less time. Folders for other processors and libraries than those at hand are left out
+# alone, always. COMPUTES: its loops are what users wait for, so it is compiled with -O3 in a release. ONCE: its code runs
+# once a command, between waiting for measurements and for a person, and -O1 takes the compiler a quarter less time than the
+# -O2 of all others. Folders for other processors and libraries than those at hand are left out
 # (WarpmarkAlternatives.cmake).
 function(warpmark_folder name)
-  cmake_parse_arguments(ARG "SEPARATE;COMPUTES" "" "FOLDERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE;COMPUTES;ONCE" "" "FOLDERS;LIBRARIES" ${ARGN})
   list(TRANSFORM ARG_FOLDERS PREPEND warpmark_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/module/")
@@ -18,7 +19,9 @@ function(warpmark_folder name)
       target_include_directories(warpmark_${name} PUBLIC ${CMAKE_BINARY_DIR}/generated)
     endif()
     target_link_libraries(warpmark_${name} PUBLIC ${ARG_FOLDERS} ${ARG_LIBRARIES} PRIVATE warpmark_flags)
-    if(NOT ARG_COMPUTES)
+    if(ARG_ONCE)
+      target_compile_options(warpmark_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    elseif(NOT ARG_COMPUTES)
       target_compile_options(warpmark_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     endif()
     if(NOT ARG_SEPARATE)

@@ -83,7 +83,7 @@ Result<evaluate::RunnerOptions> runner_options(Context& context, const ParsedOpt
 }
 
 /// What of the partner decides its answers.
-std::string identity_of(const ParsedOptions& options) {
+std::string identity_of_options(const ParsedOptions& options) {
   const std::string model = options.get("--model") + " " + options.get("--model-version");
   return model + " " + (options.has("--endpoint") ? options.get("--endpoint") : options.get("--command"));
 }
@@ -91,7 +91,7 @@ std::string identity_of(const ParsedOptions& options) {
 fs::path run_folder(const ParsedOptions& options, const evaluate::Task& task) {
   if (options.has("--run-dir")) return options.get("--run-dir");
   constexpr std::size_t kHashShown = 8;
-  return fmt::format("{}-{}.run", task.name, sha256_hex(identity_of(options)).substr(0, kHashShown));
+  return fmt::format("{}-{}.run", task.name, sha256_hex(identity_of_options(options)).substr(0, kHashShown));
 }
 
 void show_run_progress(Context& context, const evaluate::RunnerProgress& progress) {
@@ -160,7 +160,7 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   if (task.execution.enabled) WM_TRY(evaluate::sandbox_works());
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
-  WM_ASSIGN(const auto items, evaluate::items_of(task, inputs.data, inputs.shots, identity_of(options),
+  WM_ASSIGN(const auto items, evaluate::items_of(task, inputs.data, inputs.shots, identity_of_options(options),
                                                  static_cast<std::uint64_t>(seed)));
   const fs::path folder = run_folder(options, task);
   WM_TRY(make_named_folder(folder));

@@ -51,7 +51,7 @@ constexpr OptionSpec kBisectOptions[] = {
     {"--db", "FILE|URL", "database of stored results; the search's state stands beside it", false, "<files>"},
 };
 
-constexpr std::int64_t kMost = 100'000;  // of whatever is counted
+constexpr std::int64_t kMostCounted = 100'000;  // of whatever is counted
 
 Result<validate::BisectRequest> bisect_request_of(const ParsedOptions& options) {
   validate::BisectRequest request;
@@ -66,11 +66,11 @@ Result<validate::BisectRequest> bisect_request_of(const ParsedOptions& options) 
   WM_ASSIGN(request.confidence, ratio_of(options, "--confidence", 0.95));
   WM_ASSIGN(request.alpha, ratio_of(options, "--alpha", 0.02));
   if (request.confidence < 0.5) return usage_error("--confidence must be at least 50%");
-  WM_ASSIGN(request.rounds, count_of(options, "--rounds", 200, 7, kMost));
+  WM_ASSIGN(request.rounds, count_of(options, "--rounds", 200, 7, kMostCounted));
   WM_ASSIGN(request.builds,
-            count_of(options, "--builds", validate::default_builds(request.commits.size() - 1), 2, kMost));
-  WM_ASSIGN(request.warmup_runs, count_of(options, "--warmup", 1, 0, kMost));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, kMost));
+            count_of(options, "--builds", validate::default_builds(request.commits.size() - 1), 2, kMostCounted));
+  WM_ASSIGN(request.warmup_runs, count_of(options, "--warmup", 1, 0, kMostCounted));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, kMostCounted));
   request.seed = static_cast<std::uint64_t>(seed);
   if (options.has("--budget")) {
     WM_ASSIGN(request.budget_s, parse_duration_s(options.get("--budget")));

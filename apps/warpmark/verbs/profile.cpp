@@ -15,11 +15,14 @@
 #include "profile/recording/convert.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 constexpr OptionSpec kProfileOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
@@ -185,23 +188,6 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   return code;
 }
 
-Result<std::int64_t> count_of(const ParsedOptions& options, const char* name) {
-  if (!options.has(name)) return std::int64_t{0};
-  WM_ASSIGN(const std::int64_t count, parse_integer(options.get(name)));
-  if (count < 1) return usage_error(std::string(name) + " takes a number from 1 on, not " + options.get(name));
-  return count;
-}
-
-Result<std::int64_t> windows_of(const ParsedOptions& options, std::int64_t otherwise) {
-  constexpr std::int64_t kMost = 20;
-  if (!options.has("--windows")) return otherwise;
-  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--windows")));
-  if (count < 0 || count > kMost) {
-    return usage_error(fmt::format("--windows takes a number from 0 to {}, not {}", kMost, options.get("--windows")));
-  }
-  return count;
-}
-
 Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
   profile::RecordOptions record;
   record.command = options.positionals();
@@ -212,10 +198,10 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   WM_ASSIGN(record.delay_s, time_of(options, "--delay", record.delay_s));
   WM_ASSIGN(record.duration_s, time_of(options, "--duration", record.duration_s));
   WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
-  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps"));
-  WM_ASSIGN(record.steps, count_of(options, "--steps"));
-  WM_ASSIGN(record.windows, windows_of(options, record.windows));
-  WM_TRY(count_of(options, "--ncu"));
+  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps", 0, 1, kMostSteps));
+  WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostSteps));
+  WM_ASSIGN(record.windows, count_of(options, "--windows", record.windows, 0, 20));
+  WM_TRY(count_of(options, "--ncu", 0, 1, kMostSteps));
   record.whole_graphs = options.has("--whole-graphs");
   record.memory = options.has("--memory");
   record.waits = options.has("--waits");

@@ -52,9 +52,9 @@ bool fit(const Timeline& a, const Timeline& b) {
   return as_many && !is_same_rank(a, b);
 }
 
-using Group = std::vector<std::size_t>;  // of ranks
+using RankGroup = std::vector<std::size_t>;  // of ranks
 
-bool fit_all(const ProfileSession& session, const Group& one, const Group& other) {
+bool fit_all(const ProfileSession& session, const RankGroup& one, const RankGroup& other) {
   return std::ranges::all_of(one, [&](std::size_t a) {
     return std::ranges::all_of(other, [&](std::size_t b) { return fit(session.ranks[a], session.ranks[b]); });
   });
@@ -64,7 +64,7 @@ using Pair = std::tuple<std::int64_t, std::size_t, std::size_t>;  // how far apa
 
 /// Pairs of ranks that were recorded at the same time, those first that began nearest to each other: what was started
 /// again within a minute is another run.
-std::vector<Pair> pairs_of(const ProfileSession& session, const std::vector<Span>& spans, const Group& ranks) {
+std::vector<Pair> pairs_of(const ProfileSession& session, const std::vector<Span>& spans, const RankGroup& ranks) {
   std::vector<Pair> pairs;
   for (const std::size_t a : ranks) {
     for (const std::size_t b : ranks) {
@@ -81,8 +81,8 @@ std::vector<Pair> pairs_of(const ProfileSession& session, const std::vector<Span
 std::vector<std::size_t> programs_of(const ProfileSession& session, const std::vector<WorkList>& lists) {
   std::vector<Span> spans;
   std::vector<std::size_t> group_of(session.ranks.size());  // index into groups
-  std::vector<Group> groups(session.ranks.size());
-  Group working;
+  std::vector<RankGroup> groups(session.ranks.size());
+  RankGroup working;
   for (std::size_t r = 0; r < session.ranks.size(); ++r) {
     spans.push_back(span_of(session.ranks[r]));
     groups[r] = {r};
@@ -90,8 +90,8 @@ std::vector<std::size_t> programs_of(const ProfileSession& session, const std::v
     if (!lists[r].empty()) working.push_back(r);
   }
   for (const auto& [apart, a, b] : pairs_of(session, spans, working)) {
-    Group& one = groups[std::min(group_of[a], group_of[b])];
-    Group& other = groups[std::max(group_of[a], group_of[b])];
+    RankGroup& one = groups[std::min(group_of[a], group_of[b])];
+    RankGroup& other = groups[std::max(group_of[a], group_of[b])];
     if (&one == &other || !fit_all(session, one, other)) continue;
     const std::size_t joined = std::min(group_of[a], group_of[b]);
     for (const std::size_t r : other) group_of[r] = joined;

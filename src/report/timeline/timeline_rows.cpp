@@ -14,17 +14,17 @@ namespace {
 using analyze::Category;
 
 // Events of one group nest in one another; groups of a row stand below one another.
-enum class Group : std::uint8_t { outer, work, inner, count };
-constexpr std::size_t kGroupCount = static_cast<std::size_t>(Group::count);
+enum class RowGroup : std::uint8_t { outer, work, inner, count };
+constexpr std::size_t kGroupCount = static_cast<std::size_t>(RowGroup::count);
 constexpr std::uint16_t kGroupStride = 100;  // lane numbers before close_lanes: group * stride + depth
 /// Depths a row shows: on a stream its ranges, work and waits; on a thread its calls, then Python's.
 constexpr std::array<std::uint16_t, kGroupCount> kStreamDepth{3, 4, 1};
 constexpr std::array<std::uint16_t, kGroupCount> kThreadDepth{0, 12, 10};
 
-Group group_of(EventKind kind, bool gpu) {
-  if (!gpu) return kind == EventKind::python ? Group::inner : Group::work;
-  if (kind == EventKind::gpu_annotation || kind == EventKind::annotation) return Group::outer;
-  return is_gpu_work(kind) ? Group::work : Group::inner;
+RowGroup group_of(EventKind kind, bool gpu) {
+  if (!gpu) return kind == EventKind::python ? RowGroup::inner : RowGroup::work;
+  if (kind == EventKind::gpu_annotation || kind == EventKind::annotation) return RowGroup::outer;
+  return is_gpu_work(kind) ? RowGroup::work : RowGroup::inner;
 }
 
 Paint kernel_paint(std::string_view name) {

@@ -5,14 +5,14 @@
 namespace warpmark::analyze {
 namespace {
 
-struct Case {
+struct KernelNameCase {
   const char* name;
   Category category;
   MatrixMath math;
 };
 
 TEST(KernelCategory, knows_names_of_many_libraries) {
-  const Case cases[] = {
+  const KernelNameCase cases[] = {
       {"nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_NNT", Category::gemm, MatrixMath::tensor_half},
       {"nvjet_sm100_hsh_192x192_64x3_2x1_v_bz_coopB_NNN", Category::gemm, MatrixMath::tensor_half},
       {"ampere_sgemm_128x64_nn", Category::gemm, MatrixMath::simt_fp32},
@@ -71,7 +71,7 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
       {"convolve_rows(float const*, float*, int)", Category::convolution, MatrixMath::simt_fp32},
       {"my_kernel", Category::other, MatrixMath::none},
   };
-  for (const Case& one : cases) {
+  for (const KernelNameCase& one : cases) {
     const Category category = kernel_category(one.name, "");
     EXPECT_EQ(category, one.category) << one.name << " is " << category_id(category);
     EXPECT_EQ(matrix_math(one.name, category), one.math) << one.name;
