@@ -1,32 +1,41 @@
 #include "profile/catalog.h"
 
-#include <array>
+#include "profile/trace_reader.h"
+#include "profile/writer.h"
 
-#include "profile/readers/chrome/kineto.h"
-#include "profile/readers/chrome/xla_trace.h"
-#include "profile/readers/logs/dcgm_dmon.h"
-#include "profile/readers/logs/nccl_tests.h"
-#include "profile/readers/logs/nvidia_smi_dmon.h"
-#include "profile/readers/ncu/ncu_csv.h"
-#include "profile/readers/nsys/nsys_sqlite.h"
-#include "profile/recording/convert.h"
-#include "profile/recording/reader.h"
-#include "profile/writers/chrome.h"
-#include "profile/writers/sqlite.h"
+// Every reader, in the order in which they are asked whether a file is theirs, and every writer. A new one is a line
+// here.
+#define WM_READERS(READER)     \
+  READER(kKinetoReader)        \
+  READER(kXlaTraceReader)      \
+  READER(kNsysSqliteReader)    \
+  READER(kNcuCsvReader)        \
+  READER(kNvidiaSmiDmonReader) \
+  READER(kDcgmDmonReader)      \
+  READER(kNcclTestsReader)     \
+  READER(kRecordingReader)
+#define WM_WRITERS(WRITER) \
+  WRITER(kChromeWriter)    \
+  WRITER(kSqliteWriter)    \
+  WRITER(kRecordingFormat)
 
 namespace warpmark::profile {
-namespace {
 
-constexpr std::array kReaders{
-    &kKinetoReader,        &kXlaTraceReader, &kNsysSqliteReader, &kNcuCsvReader,
-    &kNvidiaSmiDmonReader, &kDcgmDmonReader, &kNcclTestsReader,  &kRecordingReader,
-};
+#define WM_DECLARE_READER(reader) extern const TraceReader reader;
+#define WM_DECLARE_WRITER(writer) extern const Writer writer;
+WM_READERS(WM_DECLARE_READER)
+WM_WRITERS(WM_DECLARE_WRITER)
 
-constexpr std::array kWriters{&kChromeWriter, &kSqliteWriter, &kRecordingFormat};
+#define WM_LIST(descriptor) &descriptor,
 
-}  // namespace
+Catalog<TraceReader> readers() {
+  static constexpr const TraceReader* kAll[] = {WM_READERS(WM_LIST)};
+  return kAll;
+}
 
-Catalog<TraceReader> readers() { return kReaders; }
-Catalog<Writer> writers() { return kWriters; }
+Catalog<Writer> writers() {
+  static constexpr const Writer* kAll[] = {WM_WRITERS(WM_LIST)};
+  return kAll;
+}
 
 }  // namespace warpmark::profile

@@ -3,14 +3,9 @@
 namespace warpmark::analyze {
 
 Catalog<Rule> rules() {
-  static constexpr const Rule* kAll[] = {
-      &kDataLoadingRule,      &kHostTransferRule,      &kCpuGpuSyncRule,      &kLaunchOverheadRule,
-      &kPrecisionRule,        &kAttentionRule,         &kMemoryBandwidthRule, &kOptimizerRule,
-      &kMemoryAllocationRule, &kMultiGpuCommRule,      &kLoadImbalanceRule,   &kComputeBoundRule,
-      &kGpuUnderusedRule,     &kOccupancyRule,         &kWarpDivergenceRule,  &kUncoalescedAccessRule,
-      &kSmEfficiencyRule,     &kMemoryBoundKernelRule, &kTailEffectRule,      &kThermalThrottleRule,
-      &kPowerThrottleRule,    &kPcieSaturatedRule,
-  };
+#define WM_LIST_RULE(rule) &rule,
+  static constexpr const Rule* kAll[] = {WM_RULES(WM_LIST_RULE)};
+#undef WM_LIST_RULE
   return kAll;
 }
 

@@ -8,30 +8,36 @@
 
 namespace warpmark::analyze {
 
-/// In the order of this list.
-[[nodiscard]] Catalog<Rule> rules();
+/// Every rule, in the order in which they are asked. A new one is a line here.
+#define WM_RULES(RULE)         \
+  RULE(kDataLoadingRule)       \
+  RULE(kHostTransferRule)      \
+  RULE(kCpuGpuSyncRule)        \
+  RULE(kLaunchOverheadRule)    \
+  RULE(kPrecisionRule)         \
+  RULE(kAttentionRule)         \
+  RULE(kMemoryBandwidthRule)   \
+  RULE(kOptimizerRule)         \
+  RULE(kMemoryAllocationRule)  \
+  RULE(kMultiGpuCommRule)      \
+  RULE(kLoadImbalanceRule)     \
+  RULE(kComputeBoundRule)      \
+  RULE(kGpuUnderusedRule)      \
+  RULE(kOccupancyRule)         \
+  RULE(kWarpDivergenceRule)    \
+  RULE(kUncoalescedAccessRule) \
+  RULE(kSmEfficiencyRule)      \
+  RULE(kMemoryBoundKernelRule) \
+  RULE(kTailEffectRule)        \
+  RULE(kThermalThrottleRule)   \
+  RULE(kPowerThrottleRule)     \
+  RULE(kPcieSaturatedRule)
 
-extern const Rule kDataLoadingRule;
-extern const Rule kHostTransferRule;
-extern const Rule kCpuGpuSyncRule;
-extern const Rule kLaunchOverheadRule;
-extern const Rule kPrecisionRule;
-extern const Rule kAttentionRule;
-extern const Rule kMemoryBandwidthRule;
-extern const Rule kOptimizerRule;
-extern const Rule kMemoryAllocationRule;
-extern const Rule kMultiGpuCommRule;
-extern const Rule kLoadImbalanceRule;
-extern const Rule kComputeBoundRule;
-extern const Rule kGpuUnderusedRule;
-extern const Rule kOccupancyRule;
-extern const Rule kWarpDivergenceRule;
-extern const Rule kUncoalescedAccessRule;
-extern const Rule kSmEfficiencyRule;
-extern const Rule kMemoryBoundKernelRule;
-extern const Rule kTailEffectRule;
-extern const Rule kThermalThrottleRule;
-extern const Rule kPowerThrottleRule;
-extern const Rule kPcieSaturatedRule;
+#define WM_DECLARE_RULE(rule) extern const Rule rule;
+WM_RULES(WM_DECLARE_RULE)
+#undef WM_DECLARE_RULE
+
+/// In the order of the list above.
+[[nodiscard]] Catalog<Rule> rules();
 
 }  // namespace warpmark::analyze
