@@ -49,7 +49,7 @@ class Optimize : public Cli {
           "if value == 'crash': sys.exit('no such mode')\n"
           "if value == 'memory': sys.exit('torch.OutOfMemoryError: CUDA out of memory')\n"
           "time.sleep(1000 if value == 'hang' else float(value))\n");
-    return {"python3", path("sleeper.py"), "--sleep", "3"};
+    return {"python3", path("sleeper.py"), "--sleep", "1"};
   }
 };
 
@@ -101,7 +101,7 @@ TEST_F(Optimize, a_program_without_torch_is_measured_whole_with_the_users_knobs)
 
 TEST_F(Optimize, a_hang_is_an_outcome) {
   const auto output =
-      optimize({"--knob", "sleep=--sleep {hang}", "--timeout", "15s", "--json", path("journey.json")}, sleeper());
+      optimize({"--knob", "sleep=--sleep {hang}", "--timeout", "10s", "--json", path("journey.json")}, sleeper());
   EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
   EXPECT_THAT(json("journey.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("did not end within"));
 }
@@ -112,7 +112,7 @@ TEST_F(Optimize, goes_on_where_it_was_killed) {
   words = with(words, sleeper());
   // Killed as by kill -9, in the middle of a run.
   const auto killed =
-      run_process(with({"timeout", "-s", "KILL", "14"}, words), {.deadline_s = 60, .directory = folder_.string()});
+      run_process(with({"timeout", "-s", "KILL", "6"}, words), {.deadline_s = 60, .directory = folder_.string()});
   ASSERT_TRUE(killed.ok());
   EXPECT_NE(killed->exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(path("journey.json")));
@@ -124,23 +124,23 @@ TEST_F(Optimize, goes_on_where_it_was_killed) {
 }
 
 TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
-  write("slow.py", "import time\ntime.sleep(3)\n");
+  write("slow.py", "import time\ntime.sleep(1)\n");
   write("faster.diff",
-        "--- a/slow.py\n+++ b/slow.py\n@@ -1,2 +1,2 @@\n import time\n-time.sleep(3)\n+time.sleep(0.05)\n");
+        "--- a/slow.py\n+++ b/slow.py\n@@ -1,2 +1,2 @@\n import time\n-time.sleep(1)\n+time.sleep(0.05)\n");
   const auto output = optimize({"--try-patch", "faster.diff", "--json", path("journey.json")}, {"python3", "slow.py"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   EXPECT_EQ(json("journey.json")["plan"]["patch"], "faster.diff");
-  EXPECT_THAT(*read_file(path("slow.py")), HasSubstr("sleep(3)"));
+  EXPECT_THAT(*read_file(path("slow.py")), HasSubstr("sleep(1)"));
 }
 
 TEST_F(Optimize, sets_a_value_in_a_copy_of_a_file) {
-  write("config.json", "{\"sleep\": 3}\n");
+  write("config.json", "{\"sleep\": 1}\n");
   write("reads.py", "import json, time\ntime.sleep(json.load(open('config.json'))['sleep'])\n");
   write("optimize.yaml", "knobs:\n  - {name: sleep, file: config.json, pattern: '\"sleep\": {}', values: [0.05]}\n");
   const auto output = optimize({"--knobs", "optimize.yaml", "--json", path("journey.json")}, {"python3", "reads.py"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
-  EXPECT_EQ(*read_file(path("config.json")), "{\"sleep\": 3}\n");
+  EXPECT_EQ(*read_file(path("config.json")), "{\"sleep\": 1}\n");
 }
 
 TEST_F(Optimize, says_what_is_wrong_with_the_command_line) {
