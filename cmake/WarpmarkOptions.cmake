@@ -13,12 +13,14 @@ option(WARPMARK_BENCH "Build the benchmarks in bench/" OFF)
 option(WARPMARK_CUDA "Build the CUDA module if nvcc is found" ON)
 option(WARPMARK_UNITY "Compile several files as one (WarpmarkUnity.cmake)" OFF)
 option(WARPMARK_LIBFUZZER "Build fuzz/ with libFuzzer instead of the replay of its corpus (clang)" OFF)
+option(WARPMARK_COVERAGE "Count the lines and branches that run (gcov)" OFF)
 set(WARPMARK_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
 # A warning is an error with the compiler the project is checked with. Another one may know new warnings, and a newcomer's
 # build shall not fail for them; a sanitizer makes GCC see ghosts.
 set(werror_default OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND NOT WARPMARK_SANITIZE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\."
+   AND NOT WARPMARK_SANITIZE AND NOT WARPMARK_COVERAGE)
   set(werror_default ON)
 endif()
 option(WARPMARK_WERROR "Warnings are errors" ${werror_default})
@@ -35,6 +37,10 @@ endif()
 if(WARPMARK_SANITIZE)
   target_compile_options(warpmark_flags INTERFACE -fsanitize=${WARPMARK_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(warpmark_flags INTERFACE -fsanitize=${WARPMARK_SANITIZE})
+endif()
+if(WARPMARK_COVERAGE)  # several threads count, and programs end while others write
+  target_compile_options(warpmark_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(warpmark_flags INTERFACE --coverage)
 endif()
 if(WARPMARK_LIBFUZZER)
   target_compile_options(warpmark_flags INTERFACE -fsanitize=fuzzer-no-link)
