@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "stats/moments.h"
 #include "stats/random.h"
 
 namespace warpmark::stats {
@@ -160,6 +161,14 @@ TEST(Summarize, covers_the_true_p90_as_often_as_it_says) {
     covered += p90.interval->low <= 0.9 && 0.9 <= p90.interval->high ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, said, 4 * std::sqrt(said * (1 - said) / kTrials));
+}
+
+TEST(GeometricMean, is_that_of_values_above_0_and_absent_otherwise) {
+  EXPECT_DOUBLE_EQ(geometric_mean(std::vector{1.0, 4.0}).value(), 2);
+  EXPECT_NEAR(geometric_mean(std::vector{1e-200, 1e-200, 1e-200}).value() / 1e-200, 1, 1e-12) << "their product is 0";
+  EXPECT_FALSE(geometric_mean({}));
+  EXPECT_FALSE(geometric_mean(std::vector{1.0, 0.0}));
+  EXPECT_FALSE(geometric_mean(std::vector<double>{1.0, INFINITY}));
 }
 
 }  // namespace

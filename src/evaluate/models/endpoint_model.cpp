@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "accuracy/text/unicode.h"
 #include "base/clock.h"
 #include "base/text.h"
