@@ -12,6 +12,7 @@ else()
   set(WARPMARK_PROCESSOR portable)
   set(other_processor x86_64)
   target_compile_options(warpmark_flags INTERFACE -fsigned-char)  # as on x86-64; Armv8 has unsigned ones by default
+  target_compile_options(warpmark_flags INTERFACE -Wno-psabi)  # a note on how GCC 9 passed arguments, for each use of Boost
 endif()
 
 file(STRINGS ${DNNL_INCLUDE}/oneapi/dnnl/dnnl_version.h dnnl_major REGEX "define DNNL_VERSION_MAJOR +[0-9]+")

@@ -6,6 +6,9 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(SQLite3 REQUIRED)
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)  # CMake 3.30 and newer find Boost by Boost's own file
+endif()
 find_package(Boost REQUIRED)
 find_package(OpenSSL REQUIRED)
 

@@ -11,11 +11,15 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;  // elements one thread makes at a time
 
+// Fewer are made by the thread that asks: a large cache needs tens of thousands of small input sets, and on a busy
+// machine each meeting of all threads waits for the scheduler, which takes longer than the work.
+constexpr std::size_t kBlocksWorthThreads = 16;
+
 /// Calls fill(part, first) for blocks of `values`, on all cores.
 template <typename T, typename Fill>
 void in_blocks(std::span<T> values, Fill fill) {
   const std::size_t blocks = (values.size() + kBlock - 1) / kBlock;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (blocks >= kBlocksWorthThreads)
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t first = block * kBlock;
     fill(values.subspan(first, std::min(kBlock, values.size() - first)), first);

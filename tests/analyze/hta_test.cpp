@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <string_view>
 
 #include "analyze/analyze.h"
 #include "support/timeline_scene.h"
@@ -60,7 +61,7 @@ std::vector<Work> works_of(const Timeline& timeline) {
   return works;
 }
 
-const AnalysisTable& table_of(const Analysis& analysis, const std::string& id) {
+const AnalysisTable& table_of(const Analysis& analysis, std::string_view id) {
   return *std::find_if(analysis.tables.begin(), analysis.tables.end(), [&](const auto& one) { return one.id == id; });
 }
 

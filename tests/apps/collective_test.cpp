@@ -1,4 +1,7 @@
 // Real ranks over the real MPI, started through mpirun; skipped with the reason where it is not installed.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include "apps/cli_fixture.h"
 #include "base/text.h"
 
@@ -15,6 +18,9 @@ class Collective : public Cli {
       GTEST_SKIP() << "built without MPI";
     }
   }
+  /// A time limit that no other process of this machine has, by which the ranks of one test are found.
+  static std::string own_limit(int seconds) { return fmt::format("{}.{:07d}1", seconds, ::getpid()); }
+
   ProcessOutput two_ranks(const std::string& kind, const std::vector<std::string>& more) {
     return warpmark(with({"collective", kind, "--ranks", "2", "--oversubscribe", "--no-store", "-b", "256", "-e", "4K",
                           "-f", "16", "-n", "10"},
@@ -64,21 +70,23 @@ TEST_F(Collective, a_dead_and_a_stopped_rank_are_named_and_nothing_is_left) {
   const auto dead = two_ranks("all_reduce", {"--plant", "dead:1", "-T", "20"});
   EXPECT_EQ(dead.exit_code, 5);
   EXPECT_NE(dead.err.find("rank 1"), std::string::npos) << dead.err;
-  const auto stopped = two_ranks("all_reduce", {"--plant", "stopped:1", "-T", "4.125"});
+  const std::string limit = own_limit(4);
+  const auto stopped = two_ranks("all_reduce", {"--plant", "stopped:1", "-T", limit});
   EXPECT_EQ(stopped.exit_code, 5);
   EXPECT_NE(stopped.err.find("rank 1 does not answer"), std::string::npos) << stopped.err;
-  const auto left = run_process({"pgrep", "-f", "\"timeout\":4.125"});  // as the plan of every rank says
+  const auto left = run_process({"pgrep", "-f", "\"timeout\":" + limit});  // as the plan of every rank says
   ASSERT_TRUE(left.ok());
   EXPECT_EQ(left->out, "");
 }
 
 TEST_F(Collective, ranks_end_when_who_started_them_is_killed) {
-  const std::string script =
-      kExecutable +
-      " collective all_reduce --ranks 2 --oversubscribe --no-store -b 8 -e 64 -n 1000000 -T 77.125"
-      " > /dev/null 2>&1 & started=$!; for i in $(seq 100); do"
-      " pgrep -f '[t]imeout\":77.125' > /dev/null && break; sleep 0.1; done; sleep 1; kill -9 $started;"
-      " for i in $(seq 200); do pgrep -f '[t]imeout\":77.125' > /dev/null || exit 0; sleep 0.1; done; exit 1";
+  const std::string limit = own_limit(77);
+  const std::string found = "pgrep -f '[t]imeout\":" + limit + "' > /dev/null";
+  const std::string script = kExecutable +
+                             " collective all_reduce --ranks 2 --oversubscribe --no-store -b 8 -e 64 -n 1000000 -T " +
+                             limit + " > /dev/null 2>&1 & started=$!; for i in $(seq 100); do " + found +
+                             " && break; sleep 0.1; done; sleep 1; kill -9 $started; for i in $(seq 200); do " + found +
+                             " || exit 0; sleep 0.1; done; exit 1";
   const auto output = run_process({"sh", "-c", script}, {.deadline_s = 100});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exit_code, 0) << "ranks are left";

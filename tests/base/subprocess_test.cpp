@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -40,9 +41,13 @@ TEST(RunProcess, kills_what_closed_its_output_and_outlives_the_deadline) {
 }
 
 TEST(RunProcess, kills_the_whole_group_at_the_deadline) {
-  const auto output = run_process({"sh", "-c", "sleep 61.7 & sleep 61.7"}, {.deadline_s = 0.2, .own_group = true});
+  // A time to sleep that no other process of this machine has.
+  const std::string duration = "61." + std::to_string(::getpid());
+  const auto output =
+      run_process({"sh", "-c", "sleep " + duration + " & sleep " + duration}, {.deadline_s = 0.2, .own_group = true});
   ASSERT_FALSE(output.ok());
-  const auto left = run_process({"pgrep", "-f", "sleep 61[.]7"});
+  const auto left = run_process({"pgrep", "-f", "sleep " + duration});
+  ASSERT_TRUE(left.ok()) << left.error().what;
   EXPECT_EQ(left->out, "");
 }
 

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/text.h"
 #include "in_child.h"
 #include "sample_data.h"
 #include "store/sqlite/schema.h"
@@ -96,7 +97,7 @@ TEST(OpenSqlite, names_the_folder_that_does_not_exist_and_makes_none) {
   EXPECT_EQ(store.error().kind, ErrorKind::environment);
   const std::string none = (folder.path() / "none").string();
   EXPECT_NE(store.error().what.find("the folder " + none + " does not exist"), std::string::npos);
-  EXPECT_EQ(store.error().hint, "make it with: mkdir -p " + none);
+  EXPECT_EQ(store.error().hint, "make it with: mkdir -p " + shell_quote(none));
   EXPECT_FALSE(std::filesystem::exists(none));
 }
 

@@ -103,7 +103,8 @@ Result<TscRate> calibrate_tsc(const std::filesystem::path& root) {
   constexpr std::size_t kFewestPairs = 5;
   std::vector<ClockPair> pairs{read_pair()};
   while (pairs.size() < kFewestPairs || pairs.back().nanoseconds - pairs.front().nanoseconds < kSpan_ns) {
-    while (monotonic_ns() - pairs.back().nanoseconds < kStep_ns) _mm_pause();
+    while (monotonic_ns() - pairs.back().nanoseconds < kStep_ns) {
+    }
     pairs.push_back(read_pair());
   }
   return fit_tsc_rate(pairs);
