@@ -92,8 +92,8 @@ TEST_F(BadDay, with_a_locked_database_names_it_and_measures_nothing) {
 
 TEST_F(BadDay, with_values_a_hundred_orders_of_magnitude_apart_crashes_nothing) {
   std::ofstream(path("wild.yaml")) << "run: 'true'\nmetrics: [{name: v, regex: 'v (.*)'}]\n";
-  const std::string wild = "n=$(cat " + path("n") + " 2>/dev/null || echo 0); echo $((1 - n)) > " + path("n") +
-                           "; if [ $n = 0 ]; then echo v 1e99; else echo v 1e-99; fi";
+  const std::string wild = "n=$(cat " + in_quotes(path("n")) + " 2>/dev/null || echo 0); echo $((1 - n)) > " +
+                           in_quotes(path("n")) + "; if [ $n = 0 ]; then echo v 1e99; else echo v 1e-99; fi";
   const auto compared = warpmark({"compare", "--project", path("wild.yaml"), "--shell", "--rounds", "8", "--warmup",
                                   "0", "--json", path("c.json"), "--", wild, "--", "echo v 1"});
   EXPECT_EQ(compared.exit_code, 3) << compared.err;

@@ -52,8 +52,8 @@ class BisectVerb : public Cli {
 
   void project(const std::string& run = "echo cost $(cat built.txt)", const std::string& more = "") {
     ASSERT_TRUE(write_file(repository_ + "/warpmark.yaml",
-                           "build: 'cp cost.txt built.txt; echo built >> " + path("builds") + "'\nrun: '" + run +
-                               "'\nshell: true\n" + more +
+                           "build: 'cp cost.txt built.txt; echo built >> " + in_quotes(path("builds")) + "'\nrun: '" +
+                               run + "'\nshell: true\n" + more +
                                "metrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}, {name: time}]\n")
                     .ok());
   }
@@ -86,7 +86,8 @@ TEST_F(BisectVerb, names_the_commit_and_leaves_the_repository_as_it_was) {
   project();
   // Work in progress and a hook must be left alone.
   ASSERT_TRUE(write_file(repository_ + "/cost.txt", "9").ok());
-  ASSERT_TRUE(write_file(repository_ + "/.git/hooks/post-checkout", "#!/bin/sh\ntouch " + path("hook") + "\n").ok());
+  ASSERT_TRUE(
+      write_file(repository_ + "/.git/hooks/post-checkout", "#!/bin/sh\ntouch " + in_quotes(path("hook")) + "\n").ok());
   std::filesystem::permissions(repository_ + "/.git/hooks/post-checkout", std::filesystem::perms::owner_all);
   const std::string before = state();
   const auto output = bisect({"--good", "HEAD~20", "--json", path("b.json")});
@@ -155,7 +156,8 @@ TEST_F(BisectVerb, says_so_where_there_is_no_difference_or_not_enough_data) {
   EXPECT_NE(output.out.find("nothing to find"), std::string::npos) << output.out;
   // Noise that dwarfs the effect: the number of runs so far decides the value.
   commit("1.00", "once more");
-  project("echo x >> " + path("runs") + "; n=$(wc -l < " + path("runs") + "); echo cost 1.$((n * 37 % 10))");
+  project("echo x >> " + in_quotes(path("runs")) + "; n=$(wc -l < " + in_quotes(path("runs")) +
+          "); echo cost 1.$((n * 37 % 10))");
   output = bisect({"--good", "HEAD~5", "--rounds", "8", "--json", path("b.json")});
   EXPECT_EQ(output.exit_code, 3) << output.out;
   EXPECT_EQ(json("b.json")["outcome"], "inconclusive");
@@ -222,7 +224,7 @@ TEST_F(BisectVerb, refuses_bad_requests_with_the_cause) {
 
 TEST_F(BisectVerb, goes_on_after_a_kill_and_after_ctrl_c) {
   commits(8, [](int i) { return i < 5 ? "1.00" : "1.03"; });
-  project("echo x >> " + path("runs") + "; sleep 0.01; echo cost $(cat built.txt)");
+  project("echo x >> " + in_quotes(path("runs")) + "; sleep 0.01; echo cost $(cat built.txt)");
   const auto runs = [&] {
     const auto text = read_file(path("runs"));
     return text.ok() ? static_cast<std::size_t>(std::count(text->begin(), text->end(), '\n')) : 0;

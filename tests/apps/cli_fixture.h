@@ -16,6 +16,9 @@ namespace warpmark::apps {
 
 inline const std::string kExecutable = std::string(WARPMARK_BINARY_DIR) + "/warpmark";
 
+/// A path as a word for a shell, also within single quotes: folders may have spaces in their names.
+inline std::string in_quotes(const std::string& path) { return '"' + path + '"'; }
+
 class Cli : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -82,7 +82,7 @@ TEST_F(Collective, a_dead_and_a_stopped_rank_are_named_and_nothing_is_left) {
 TEST_F(Collective, ranks_end_when_who_started_them_is_killed) {
   const std::string limit = own_limit(77);
   const std::string found = "pgrep -f '[t]imeout\":" + limit + "' > /dev/null";
-  const std::string script = kExecutable +
+  const std::string script = in_quotes(kExecutable) +
                              " collective all_reduce --ranks 2 --oversubscribe --no-store -b 8 -e 64 -n 1000000 -T " +
                              limit + " > /dev/null 2>&1 & started=$!; for i in $(seq 100); do " + found +
                              " && break; sleep 0.1; done; sleep 1; kill -9 $started; for i in $(seq 200); do " + found +

@@ -138,10 +138,11 @@ TEST_F(Compare, rejects_what_is_faster_but_less_right) {
 TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
   ASSERT_TRUE(write_file(path("ref.csv"), "y\n1.0\n").ok());
   const auto run_with = [&](const std::string& y) {
-    return compare({"--shell", "--rounds", "8", "--effect", "40%", "--accuracy-command",
-                    kExecutable + " allclose " + path("ref.csv") + " " + path("out.csv"), "--json", path("c.json"),
-                    "--", "sleep 0.06; printf 'y\\n1.0\\n' > " + path("out.csv"), "--",
-                    "sleep 0.01; printf 'y\\n" + y + "\\n' > " + path("out.csv")});
+    return compare(
+        {"--shell", "--rounds", "8", "--effect", "40%", "--accuracy-command",
+         in_quotes(kExecutable) + " allclose " + in_quotes(path("ref.csv")) + " " + in_quotes(path("out.csv")),
+         "--json", path("c.json"), "--", "sleep 0.06; printf 'y\\n1.0\\n' > " + in_quotes(path("out.csv")), "--",
+         "sleep 0.01; printf 'y\\n" + y + "\\n' > " + in_quotes(path("out.csv"))});
   };
   const auto right = run_with("1.0001");
   EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
@@ -230,7 +231,7 @@ TEST_F(Compare, takes_no_stored_failure_for_a_result_and_names_what_is_missing) 
 }
 
 TEST_F(Compare, stores_what_a_budget_left_and_no_run_twice) {
-  const std::string mark = "sh -c 'echo x >> " + path("marks") + "; sleep 0.02'";
+  const std::string mark = "sh -c 'echo x >> " + in_quotes(path("marks")) + "; sleep 0.02'";
   const std::vector<std::string> words{"--fixed", "--warmup", "0",  "--rounds", "500", "--budget",
                                        "300ms",   "--",       mark, "--",       mark};
   std::size_t stored = 0;
@@ -248,7 +249,7 @@ TEST_F(Compare, stores_what_a_budget_left_and_no_run_twice) {
 }
 
 TEST_F(Compare, refuses_files_it_could_not_write_before_measuring) {
-  const std::string mark = "sh -c 'echo x >> " + path("marks") + "'";
+  const std::string mark = "sh -c 'echo x >> " + in_quotes(path("marks")) + "'";
   std::filesystem::create_directories(path("folder"));
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"--json", "/proc/nowhere/c.json"}, {"--json", path("folder")}, {"--out", "/proc/nowhere"}}) {
@@ -269,7 +270,7 @@ TEST_F(Compare, calibrates_one_command_against_itself) {
 
 TEST_F(Compare, goes_on_after_a_kill_without_losing_or_repeating_a_run) {
   // Each run leaves a mark, so that runs can be counted.
-  const std::string mark = "sh -c 'echo x >> " + path("marks") + "; sleep 0.03'";
+  const std::string mark = "sh -c 'echo x >> " + in_quotes(path("marks")) + "; sleep 0.03'";
   const std::vector<std::string> words{kExecutable, "compare",      "--fixed", "--warmup", "0",  "--rounds", "10",
                                        "--json",    path("c.json"), "--",      mark,       "--", mark};
   const pid_t child = fork();

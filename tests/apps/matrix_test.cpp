@@ -28,10 +28,10 @@ class MatrixCli : public Cli {
   /// A program that tells its speed, leaves a line for each run, fails or hangs where it is told to.
   void write_matrix(const std::string& name, const std::string& more = "", const std::string& pause = "0.01") {
     write("prog.sh",
-          "#!/bin/sh\necho \"$1 $2\" >> " + path("runs.txt") + "\nsleep " + pause +
+          "#!/bin/sh\necho \"$1 $2\" >> " + in_quotes(path("runs.txt")) + "\nsleep " + pause +
               "\n[ \"$1\" = bad ] && { echo no such precision >&2; exit 7; }\n[ \"$1\" = hang ] && sleep 30\n"
               "echo '{\"rate\": '$((100 * $2))', \"latencies\": [0.01, 0.02, 0.03]}'\n");
-    write(name, "command:\n  run: [/bin/sh, " + path("prog.sh") +
+    write(name, "command:\n  run: [/bin/sh, " + in_quotes(path("prog.sh")) +
                     ", '{precision}', '{batch}']\n  timeout: 2s\n  metrics:\n"
                     "    - {name: throughput, unit: 1/s, better: higher, json: rate}\n"
                     "    - {name: p99, unit: s, json: latencies, percentile: 99}\n"

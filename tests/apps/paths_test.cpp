@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/cli_fixture.h"
+#include "base/text.h"
 
 namespace warpmark::apps {
 namespace {
@@ -21,7 +22,7 @@ class Paths : public Cli {
     const auto output = warpmark(words);
     EXPECT_EQ(output.exit_code, 5) << words[0];
     EXPECT_THAT(output.err, HasSubstr("the folder " + path("none/deep") + " does not exist")) << words[0];
-    EXPECT_THAT(output.err, HasSubstr("mkdir -p " + path("none/deep"))) << words[0];
+    EXPECT_THAT(output.err, HasSubstr("mkdir -p " + shell_quote(path("none/deep")))) << words[0];
     EXPECT_FALSE(std::filesystem::exists(path("none"))) << words[0];
     EXPECT_FALSE(std::filesystem::exists(path("ran"))) << words[0];
   }

@@ -108,9 +108,10 @@ TEST_F(ProfileCli, knows_what_recording_costs) {
 }
 
 TEST_F(ProfileCli, says_that_a_process_outlives_the_command) {
-  const auto daemon = warpmark(
-      {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", "sh", "-c",
-       kProgram + " 3 > /dev/null & until [ -s " + path("p.wmrec.parts") + "/$!.wmrec ]; do sleep 0.05; done"});
+  const auto daemon =
+      warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", "sh", "-c",
+                in_quotes(kProgram) + " 3 > /dev/null & until [ -s " + in_quotes(path("p.wmrec.parts")) +
+                    "/$!.wmrec ]; do sleep 0.05; done"});
   EXPECT_THAT(daemon.err, HasSubstr("outlives the command")) << daemon.err;
 }
 
@@ -257,7 +258,7 @@ TEST_F(ProfileCli, says_that_the_program_ended_before_the_recording_began) {
 TEST_F(ProfileCli, keeps_what_a_killed_program_had_done) {
   auto warpmark_run =
       profile::Program::start({kExecutable, "profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"),
-                               "--", "bash", "-c", kProgram + " 30 & sleep 2.5; kill -9 $!; wait $!"},
+                               "--", "bash", "-c", in_quotes(kProgram) + " 30 & sleep 2.5; kill -9 $!; wait $!"},
                               {});
   ASSERT_TRUE(warpmark_run.ok());
   std::optional<int> code;
@@ -309,17 +310,18 @@ TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
 }
 
 TEST_F(ProfileCli, does_not_complain_of_a_process_that_did_nothing_beside_one_that_worked) {
-  const auto output = warpmark({"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out",
-                                path("p.wmrec"), "--", "bash", "-c", kProgram + " 0.01; exec " + kProgram + " 1"});
+  const auto output =
+      warpmark({"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--",
+                "bash", "-c", in_quotes(kProgram) + " 0.01; exec " + in_quotes(kProgram) + " 1"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   EXPECT_THAT(output.err, HasSubstr("on the GPU"));
   EXPECT_THAT(output.err, Not(HasSubstr("ended before")));
 }
 
 TEST_F(ProfileCli, warns_of_a_process_that_another_profiler_holds_beside_one_that_worked) {
-  const auto output =
-      warpmark({"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--",
-                "bash", "-c", "MOCK_CUPTI_REFUSE=subscribe " + kProgram + " 1; exec " + kProgram + " 1"});
+  const auto output = warpmark(
+      {"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--", "bash",
+       "-c", "MOCK_CUPTI_REFUSE=subscribe " + in_quotes(kProgram) + " 1; exec " + in_quotes(kProgram) + " 1"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   EXPECT_THAT(output.err, HasSubstr("of another process: another profiler"));
   EXPECT_THAT(output.err, HasSubstr("next: warpmark analyze"));

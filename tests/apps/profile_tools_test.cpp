@@ -26,8 +26,8 @@ exit 1
 )x";
 
 TEST_F(Tools, adds_the_metrics_of_the_costliest_kernels_to_the_recording) {
-  put("ncu",
-      "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\necho \"$@\" > " + path("words") + kPlayedNcu);
+  put("ncu", "SOURCE='" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv'\necho \"$@\" > " +
+                 in_quotes(path("words")) + kPlayedNcu);
   const auto output = warpmark({"profile", "--warmup-steps", "10", "--steps", "10", "--duration", "200ms", "--ncu", "2",
                                 "--out", path("p.wmrec"), "--", kProgram, "4"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
@@ -56,7 +56,7 @@ TEST_F(Tools, adds_the_metrics_of_the_costliest_kernels_to_the_recording) {
 }
 
 TEST_F(Tools, says_which_kernels_ncu_did_not_meet) {
-  put("ncu", "SOURCE=" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv\n" + kPlayedNcu);
+  put("ncu", "SOURCE='" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv'\n" + kPlayedNcu);
   const auto output = warpmark(
       {"profile", "--delay", "0s", "--duration", "0s", "--ncu", "9", "--out", path("p.wmrec"), "--", kProgram, "0.5"});
   EXPECT_THAT(output.err, HasSubstr("none of "));
@@ -92,10 +92,10 @@ echo "==ERROR== ERR_NVGPUCTRPERM" > "$2"; exit 1)");
 }
 
 /// Writes down how it was called.
-const std::string kPlayedNsys = "echo \"$@\" >> $(dirname $0)/words\n";
+const std::string kPlayedNsys = "echo \"$@\" >> \"$(dirname \"$0\")/words\"\n";
 
 TEST_F(Tools, wraps_nsys_and_exports_its_report) {
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 4\nexit 0\n");
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + " && exit 4\nexit 0\n");
   const auto output = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--delay", "500ms", "--duration",
                                 "1500ms", "--", kProgram, "9"});
   EXPECT_EQ(output.exit_code, 4) << output.err;
@@ -109,7 +109,7 @@ TEST_F(Tools, wraps_nsys_and_exports_its_report) {
 }
 
 TEST_F(Tools, lets_nsys_record_all_of_a_program_unless_told_otherwise) {
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + "\nexit 0\n");
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + "\nexit 0\n");
   EXPECT_EQ(warpmark({"profile", "--nsys", "--whole-graphs", "--out", path("n.sqlite"), "--", kProgram}).exit_code, 0);
   const std::string words = *read_file(path("words"));
   EXPECT_THAT(words, HasSubstr("--cuda-graph-trace=graph"));
@@ -124,7 +124,7 @@ TEST_F(Tools, says_that_nsys_made_no_report_or_could_not_export_it) {
   EXPECT_EQ(none.exit_code, 5);
   EXPECT_THAT(none.err, HasSubstr("made no report"));
   EXPECT_THAT(*read_file(path("words")), ::testing::Not(HasSubstr("export")));
-  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + path("n.nsys-rep") + " && exit 0\nexit 9\n");
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + " && exit 0\nexit 9\n");
   const auto refused = warpmark({"profile", "--nsys", "--out", path("n.sqlite"), "--", kProgram});
   EXPECT_EQ(refused.exit_code, 5);
   EXPECT_THAT(refused.err, HasSubstr("could not export"));

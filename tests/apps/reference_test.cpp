@@ -24,8 +24,8 @@ class ReferenceRun : public Cli {
     repository_ = path("repository");
     std::filesystem::create_directories(repository_ + "/part");
     git({"init", "-q", "-b", "main"});
-    write("part/warpmark.yaml", "build: 'cp cost.txt built.txt; echo built >> " + path("builds") +
-                                    "'\nrun: 'echo cost $(( $(cat built.txt) * $(cat " + path("machine") +
+    write("part/warpmark.yaml", "build: 'cp cost.txt built.txt; echo built >> " + in_quotes(path("builds")) +
+                                    "'\nrun: 'echo cost $(( $(cat built.txt) * $(cat " + in_quotes(path("machine")) +
                                     ") ))'\nshell: true\nmetrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}]\n");
     write(".gitignore", "built.txt\n");
     machine(1);

@@ -41,11 +41,11 @@ TEST_F(RunCommand, stores_every_metric_of_every_setting) {
 }
 
 TEST_F(RunCommand, knows_the_commit_the_branch_and_uncommitted_changes) {
-  const std::string script = "cd " + path("") +
+  const std::string script = "cd " + in_quotes(path("")) +
                              " && git init -q -b trunk . && git config user.email a@b && git config user.name a && "
                              "echo 1 > f && git add f && git commit -qm one && " +
-                             kExecutable + " run --rounds 1 --warmup 0 -- true && echo 2 > f && " + kExecutable +
-                             " run --rounds 1 --warmup 0 -- true";
+                             in_quotes(kExecutable) + " run --rounds 1 --warmup 0 -- true && echo 2 > f && " +
+                             in_quotes(kExecutable) + " run --rounds 1 --warmup 0 -- true";
   const auto output = run_process({"sh", "-c", script}, {.deadline_s = 60});
   ASSERT_TRUE(output.ok());
   ASSERT_EQ(output->exit_code, 0) << output->err;
@@ -111,7 +111,10 @@ TEST_F(RunCommand, leaves_the_dashes_of_the_command_to_the_command) {
 TEST_F(RunCommand, involves_no_shell_unless_asked) {
   EXPECT_EQ(run({"--rounds", "1", "--", "touch", path("a;b$(c)")}).exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("a;b$(c)")));
-  EXPECT_EQ(run({"--rounds", "1", "--shell", "--", "touch " + path("x") + " && touch " + path("y")}).exit_code, 0);
+  EXPECT_EQ(
+      run({"--rounds", "1", "--shell", "--", "touch " + in_quotes(path("x")) + " && touch " + in_quotes(path("y"))})
+          .exit_code,
+      0);
   EXPECT_TRUE(std::filesystem::exists(path("y")));
 }
 

@@ -55,11 +55,11 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
 
 TEST_F(Cli, net_client_and_server_meet_on_the_loopback) {
   const std::string script =
-      kExecutable + " net server --port 0 --once --token t > " + shell_quote(path("server.txt")) +
+      in_quotes(kExecutable) + " net server --port 0 --once --token t > " + shell_quote(path("server.txt")) +
       " & for i in $(seq 100); do grep -q port " + shell_quote(path("server.txt")) +
       " && break; sleep 0.1; done; port=$(sed -n 's/.*port //p' " + shell_quote(path("server.txt")) + "); " +
-      kExecutable + " net client 127.0.0.1 --port $port --token t --time 1s --streams 1,2" + " --udp 10 --json " +
-      shell_quote(path("net.json")) + "; code=$?; wait; exit $code";
+      in_quotes(kExecutable) + " net client 127.0.0.1 --port $port --token t --time 1s --streams 1,2" +
+      " --udp 10 --json " + shell_quote(path("net.json")) + "; code=$?; wait; exit $code";
   const auto output = run_process({"sh", "-c", script}, {.deadline_s = 100});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exit_code, 0) << output->out << output->err;
@@ -89,9 +89,9 @@ TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
   const auto impaired =
       run_process({"sh", "-c", "ip netns exec " + a + " tc qdisc add dev va" + id + " root netem delay 20ms loss 10%"});
   const bool has_netem = impaired.ok() && impaired->exit_code == 0;
-  const std::string server = "ip netns exec " + b + " " + kExecutable +
+  const std::string server = "ip netns exec " + b + " " + in_quotes(kExecutable) +
                              " net server --bind 10.99.0.2 --once --token t > /dev/null & sleep 1; ";
-  const std::string client = "ip netns exec " + a + " " + kExecutable +
+  const std::string client = "ip netns exec " + a + " " + in_quotes(kExecutable) +
                              " net client 10.99.0.2 --token t --time 1s --streams 1 --sizes 1 --udp 200 --json ";
   const auto output =
       run_process({"sh", "-c", server + client + shell_quote(path("net.json")) + "; code=$?; wait; exit $code"},

@@ -9,6 +9,7 @@
 #include "device/cpu/backend.h"
 #include "device/cpu/conditions.h"
 #include "device/cpu/timer.h"
+#include "device/reading_cost.h"
 #include "support/fake_device.h"
 #include "support/fake_tree.h"
 
@@ -112,7 +113,7 @@ TEST(CpuSequence, times_known_work) {
     EXPECT_GE(*seconds, 0.999e-3);
     fastest = std::min(fastest, *seconds);
   }
-  EXPECT_LT(fastest, 1.1e-3);
+  EXPECT_LT(fastest, 1.1e-3 + 10 * cost_of_reading_s());  // each of the five spins ends late by up to two readings
 }
 
 TEST(CpuSequence, never_reports_a_time_of_zero) {

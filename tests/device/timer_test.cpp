@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "device/reading_cost.h"
 #include "support/fake_tree.h"
 
 namespace warpmark::device {
@@ -77,6 +78,7 @@ TEST(TscCalibration, agrees_with_the_monotonic_clock_over_a_longer_time) {
 }
 
 TEST(CpuTimer, measures_both_clocks) {
+  const double at_most_s = 10e-6 + 2 * cost_of_reading_s();
   for (const bool tsc : {true, false}) {
     const auto rate = calibrate_tsc("/");
     if (tsc && !rate.ok()) continue;
@@ -84,9 +86,9 @@ TEST(CpuTimer, measures_both_clocks) {
     EXPECT_EQ(timer.use_tsc, tsc);
     EXPECT_EQ(timer.info.method, tsc ? "tsc" : "clock_monotonic_raw");
     EXPECT_GT(timer.info.resolution_s, 0);
-    EXPECT_LT(timer.info.resolution_s, 10e-6);
+    EXPECT_LT(timer.info.resolution_s, at_most_s);
     EXPECT_GT(timer.info.overhead_s, 0);
-    EXPECT_LT(timer.info.overhead_s, 10e-6);
+    EXPECT_LT(timer.info.overhead_s, at_most_s);
     EXPECT_EQ(timer.why_not_tsc.empty(), tsc);
   }
 }
