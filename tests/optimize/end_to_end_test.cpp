@@ -31,7 +31,7 @@ class Optimize : public Cli {
     words.push_back("--");
     words.insert(words.end(), program.begin(), program.end());
     const auto output = run_process(
-        words, {.deadline_s = 280, .directory = folder_.string(), .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}}});
+        words, {.deadline_s = 700, .directory = folder_.string(), .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}}});
     EXPECT_TRUE(output.ok()) << output.error().what;
     return output.ok() ? *output : ProcessOutput{};
   }
