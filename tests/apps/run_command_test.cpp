@@ -82,7 +82,7 @@ TEST_F(RunCommand, says_what_is_wrong_with_the_right_exit_code) {
   fails({"--project", path("silent.yaml")}, 2, "metric 'x' is not in the output");
   ASSERT_TRUE(write_file(path("around.yaml"), "run: 'true'\nmetrics:\n  - {name: x, regex: '(?<=x )[0-9]+'}\n").ok());
   fails({"--project", path("around.yaml")}, 2,
-        "around.yaml line 3: regex: '(?<=x )[0-9]+' is not valid: invalid perl operator '(?<'");
+        "around.yaml line 3: regex: '(?<=x )[0-9]+' is not valid: invalid perl operator '(?<");
   fails({"--project", path("around.yaml")}, 2, "there is no look-around");
   fails({"--reference", "HEAD", "--no-reference", "--", "true"}, 2, "--reference or --no-reference, not both");
   fails({"--no-reference"}, 2, "--no-reference is for commands");
