@@ -192,14 +192,17 @@ struct Interrupted {
   double seconds = 0;  ///< that it lived after the signal
 };
 
-/// Starts a session, sends it `signal` once the first result is stored, and waits for its end.
+/// Starts a session, sends it `signal` once the first result is stored, and waits for its end. Timed by what nobody
+/// sets.
 Interrupted interrupted_run(const std::vector<std::string>& words, const std::string& signal,
                             const std::string& marks) {
   std::string command = "'" + kExecutable + "'";
   for (const auto& word : words) command += " '" + word + "'";
   command += " & child=$!; for i in $(seq 300); do sleep 0.1; '" + kExecutable +
-             "' report last --format json 2> /dev/null | grep -q round_sizes && break; done; date +%s.%N > '" + marks +
-             "'; kill -" + signal + " $child; wait $child; code=$?; date +%s.%N >> '" + marks + "'; exit $code";
+             "' report last --format json 2> /dev/null | grep -q round_sizes && break; done; cut -d ' ' -f 1 "
+             "/proc/uptime > '" +
+             marks + "'; kill -" + signal + " $child; wait $child; code=$?; cut -d ' ' -f 1 /proc/uptime >> '" + marks +
+             "'; exit $code";
   auto output = run_process({"bash", "-c", command}, {.deadline_s = 100});
   EXPECT_TRUE(output.ok());
   std::ifstream file(marks);

@@ -32,8 +32,8 @@ main() {
   export TMPDIR=$scratch/tmp
   mkdir -m 1777 "$TMPDIR"
   case $machine in
-    small-cache) with_root 2 1024K "$@" ;;
-    huge-cache) with_root 2 1048576K "$@" ;;
+    small-cache) with_root "$(nproc --all)" 1024K "$@" ;;
+    huge-cache) with_root "$(nproc --all)" 1048576K "$@" ;;
     many-cpus) with_root 64 32768K env OMP_WAIT_POLICY=passive PRETEND_CPUS=64 "$@" ;;
     no-topology)
       mkdir "$scratch/root"
