@@ -15,6 +15,7 @@
 #include "device/cpu/proc.h"
 #include "device/cpu/thread_waits.h"
 #include "device/cpu/timer.h"
+#include "generated/chain.h"
 
 namespace warpmark::device {
 namespace {
@@ -46,24 +47,13 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Units of the timer's clock for a chain of dependent multiplications.
+/// Units of the timer's clock for a chain of dependent instructions.
 constexpr int kChainLinks = 64 * 64;
 
 template <typename Clock>
 double time_chain(Clock start, Clock stop) {
-  unsigned value = 3;
-  int blocks = kChainLinks / 64;
   const auto begin = start();
-  asm volatile(
-      "1:\n"
-      ".rept 64\n"
-      "imull %[value], %[value]\n"
-      ".endr\n"
-      "decl %[blocks]\n"
-      "jnz 1b\n"
-      : [value] "+r"(value), [blocks] "+r"(blocks)
-      :
-      : "cc");
+  run_chain(kChainLinks / 64);
   return static_cast<double>(stop() - begin);
 }
 
@@ -97,7 +87,6 @@ Conditions read_cpu_conditions(const fs::path& root) {
 
 double measure_core_clock() {
   constexpr int kChains = 8;
-  constexpr double kCyclesPerLink = 3;
   const CpuTimer& timer = cpu_timer();
   double fastest_s = 1;
   for (int i = 0; i < kChains; ++i) {
