@@ -83,6 +83,9 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
   expect({"load", "run", "--api-base", server_->url()}, 2, "--api-model-name");
   expect(run({"--traffic-scenario", "D(1 2)"}), 2, "no traffic scenario");
   expect(run({"--num-concurrency", "2", "--request-rate", "3"}), 2, "not both");
+  expect(run({"--num-concurrency", "2,,3"}), 2, "no number of users");
+  expect(run({"--request-rate", "1e9"}), 2, "is no rate");
+  expect(run({"--header", "Content-Length: 3"}), 2, "written by the client itself");
   expect(run({"--task", "text-to-embeddings"}), 2, "does not fit");
   expect(run({"--dataset-path", path("none.txt")}), 2, "none.txt");
   expect(run({"--slo", "ttft"}), 2, "no objective");
@@ -102,13 +105,25 @@ TEST_F(LoadCli, keeps_the_key_out_of_everything) {
   const auto by_file =
       warpmark(run({"--api-key-file", path("key"), "--max-requests-per-run", "3", "--json", path("a.json")}));
   EXPECT_THAT(by_file.exit_code, ::testing::AnyOf(0, 5)) << by_file.err;
-  const auto by_word =
-      warpmark(run({"--api-key", "sk-very-secret", "--max-requests-per-run", "3", "--json", path("b.json")}));
-  EXPECT_THAT(by_word.err, HasSubstr("can be seen by others"));
+  setenv("LOAD_TEST_KEY", "sk-very-secret", 1);
+  const auto by_variable =
+      warpmark(run({"--api-key", "env:LOAD_TEST_KEY", "--max-requests-per-run", "3", "--json", path("b.json")}));
+  const auto by_header =
+      warpmark(run({"--header", "Authorization: env:LOAD_TEST_BEARER", "--max-requests-per-run", "3"}));
+  EXPECT_EQ(by_header.exit_code, 2) << "the variable is not set";
+  unsetenv("LOAD_TEST_KEY");
   for (const char* name : {"a.json", "b.json", "test.db"}) {
     EXPECT_THAT(*read_file(path(name)), Not(HasSubstr("very-secret"))) << name;
   }
-  EXPECT_EQ(json("b.json")["scenarios"][0]["requests"]["completed"], 3);
+  EXPECT_EQ(json("b.json")["scenarios"][0]["requests"]["completed"], 3) << by_variable.err;
+  for (const auto& words : {std::vector<std::string>{"--api-key", "sk-very-secret"},
+                            std::vector<std::string>{"--header", "Authorization: Bearer sk-very-secret"},
+                            std::vector<std::string>{"--header", "X-Api-Key: sk-very-secret"}}) {
+    const auto refused = warpmark(run(words));
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("seen by everybody"));
+    EXPECT_THAT(refused.err, Not(HasSubstr("very-secret")));
+  }
 }
 
 TEST_F(LoadCli, replays_a_trace_and_a_data_set) {

@@ -215,6 +215,31 @@ TEST(LoadClient, reads_ipv6) {
   EXPECT_EQ(measure(target_of((*server)->url()), traffic_of("D(5,5)", 1, 3)).result.completed, 3);
 }
 
+TEST(LoadClient, gives_no_thread_an_empty_share_which_would_be_without_limit) {
+  const auto server = serve(quick());
+  auto plan = prepare_load(target_of(server->url()), traffic_of("D(5,5)", 4, 3), {});
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  const auto outcome = run_load_on(std::move(*plan), 4, {});
+  ASSERT_TRUE(outcome.ok()) << outcome.error().what;
+  EXPECT_EQ(outcome->records.size(), 3U);
+}
+
+TEST(LoadClient, ends_in_time_where_the_schedule_asks_for_more_than_it_can_send) {
+  const auto server = serve(quick());
+  Traffic traffic = traffic_of("D(5,5)", 0, 0);
+  traffic.arrivals = {.kind = ArrivalKind::constant, .rate = 1e6};
+  traffic.duration_s = 0.2;
+  auto plan = prepare_load(target_of(server->url()), traffic, {});
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  plan->users = 4;  // at a time
+  plan->drain_s = 10;
+  const auto outcome = run_load(*plan);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().what;
+  EXPECT_EQ(outcome->stopped_because, "time is up");
+  EXPECT_GT(outcome->never_sent, 0);
+  EXPECT_EQ(outcome->never_sent + static_cast<std::int64_t>(outcome->records.size()), 200'000);
+}
+
 TEST(LoadClient, shares_the_load_among_servers_and_threads) {
   const auto one = serve(quick()), two = serve(quick());
   Target target = target_of(one->url());

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "warpmark/load/load_target.h"
 #include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
@@ -45,69 +46,6 @@ Result<double> run_time_of(const ParsedOptions& options) {
   WM_ASSIGN(const double seconds, minutes.ok() ? Result<double>(*minutes * 60) : parse_duration_s(text));
   if (!(seconds > 0)) return usage_error("--max-time-per-run must be above 0", "minutes, or with a unit: 30s");
   return seconds;
-}
-
-Result<const serving::Api*> api_of(const ParsedOptions& options) {
-  const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
-  const std::vector<std::string> backends{"openai",    "vllm",         "sglang",   "tensorrt-llm",
-                                          "anthropic", "azure-openai", "together", "gcp-vertex"};
-  if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
-    return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
-  }
-  std::string id = options.get("--endpoint", backend == "anthropic"      ? "messages"
-                                             : backend == "azure-openai" ? "azure-chat"
-                                                                         : "chat");
-  if (task != "text-to-text" && !options.has("--endpoint")) {
-    const auto found = std::find_if(serving::apis().begin(), serving::apis().end(),
-                                    [&](const auto* api) { return task == api->task; });
-    if (found == serving::apis().end()) {
-      return usage_error("there is no task '" + task + "'",
-                         "tasks: text-to-text, image-text-to-text, text-to-embeddings, text-to-rerank");
-    }
-    id = (*found)->id;
-  }
-  const serving::Api* api = find_in(serving::apis(), id);
-  if (api == nullptr)
-    return usage_error("there is no endpoint '" + id + "'", "endpoints: " + join(ids_of(serving::apis()), ", "));
-  return api;
-}
-
-Result<serving::Target> target_of(const Context& context, const ParsedOptions& options,
-                                  std::vector<std::string>& notes) {
-  serving::Target target;
-  for (const auto& text : options.all("--api-base")) {
-    WM_ASSIGN(auto url, http::parse_url(text));
-    if (options.get("--api-backend") == "azure-openai" && url.target == "/") {
-      const std::string deployment = options.get("--azure-deployment", options.get("--api-model-name"));
-      url.target = "/openai/deployments/" + http::percent_encode(deployment) +
-                   "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
-    }
-    target.bases.push_back(std::move(url));
-  }
-  if (target.bases.empty())
-    return usage_error("which server? --api-base URL", "such as --api-base http://localhost:8000");
-  WM_ASSIGN(target.api, api_of(options));
-  target.model = options.get("--api-model-name");
-  if (target.model.empty())
-    return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
-  WM_ASSIGN(target.key, api_key_of(context, options, notes));
-  for (const auto& line : options.all("--header")) {
-    WM_ASSIGN(auto header, http::parse_header(line));
-    target.headers.push_back(std::move(header));
-  }
-  if (options.has("--additional-request-params")) {
-    WM_ASSIGN(target.more, parse_json(options.get("--additional-request-params"), "--additional-request-params"));
-    if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
-  }
-  target.stream = !options.has("--no-stream");
-  const std::string backend = options.get("--api-backend", "openai");
-  target.exact_output = backend == "vllm" || backend == "sglang" || backend == "tensorrt-llm";
-  const bool secure =
-      std::any_of(target.bases.begin(), target.bases.end(), [](const auto& url) { return url.secure(); });
-  if (secure) {
-    WM_ASSIGN(target.tls, http::TlsContext::for_client(options.get("--ca-file")));
-  }
-  return target;
 }
 
 /// What all steps have in common.
@@ -181,16 +119,22 @@ Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char*
       continue;
     }
     for (const auto& text : rates) {
-      WM_ASSIGN(step.level, parse_number(text));
-      if (!(step.level > 0)) return usage_error("--request-rate must be above 0");
+      const auto rate = parse_number(text);
+      if (!rate.ok() || !(*rate > 0) || *rate > serving::kMostRate) {
+        return usage_error("--request-rate: '" + text + "' is no rate",
+                           "requests/s, above 0 and up to 1e6; several: 1,2,4");
+      }
+      step.level = *rate;
       WM_ASSIGN(step.traffic.arrivals, serving::parse_arrivals(options.get("--arrivals", "poisson"), step.level));
       step.traffic.users = 0;
       steps.push_back(step);
     }
     for (const auto& text : rates.empty() ? users : std::vector<std::string>()) {
-      WM_ASSIGN(step.traffic.users, parse_integer(text));
-      if (step.traffic.users < 1 || step.traffic.users > 1'000'000)
-        return usage_error("--num-concurrency must be 1 to 1000000");
+      const auto count = parse_integer(text);
+      if (!count.ok() || *count < 1 || *count > 1'000'000) {
+        return usage_error("--num-concurrency: '" + text + "' is no number of users", "1 to 1000000; several: 1,8,16");
+      }
+      step.traffic.users = *count;
       step.level = static_cast<double>(step.traffic.users);
       steps.push_back(step);
     }
@@ -228,32 +172,9 @@ Status take_precision(const ParsedOptions& options, LoadRequest& request) {
 
 }  // namespace
 
-Result<std::string> api_key_of(const Context& context, const ParsedOptions& options, std::vector<std::string>& notes) {
-  std::string key;
-  const std::string given = options.has("--api-key") ? options.get("--api-key") : options.get("--model-api-key");
-  const std::string file = given.starts_with("file:") ? given.substr(5) : options.get("--api-key-file");
-  if (!file.empty()) {
-    WM_ASSIGN(const std::string text, read_file(file, 1 << 20));
-    key = std::string(trim(text));
-    if (key.empty()) return data_error(file + " is empty", "it must hold the API key alone");
-  } else if (given.starts_with("env:")) {
-    const char* value = context.environment(given.substr(4).c_str());
-    if (value == nullptr || *value == '\0') return usage_error("the variable " + given.substr(4) + " is not set");
-    key = value;
-  } else if (!given.empty()) {
-    key = given;
-    notes.push_back(
-        "a key on the command line can be seen by others on this machine: --api-key env:NAME or file:PATH hides it");
-  } else if (const char* value = context.environment("MODEL_API_KEY"); value != nullptr) {
-    key = value;
-  }
-  if (key.find_first_of("\r\n \t") != std::string::npos) return usage_error("the API key holds a space or a line end");
-  return key;
-}
-
 Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
   LoadRequest request;
-  WM_ASSIGN(request.target, target_of(context, options, request.notes));
+  WM_ASSIGN(request.target, load_target_of(context, options));
   WM_ASSIGN(request.steps, steps_of(options, request.target.api->task));
   constexpr std::pair<const char*, const char*> kLabels[] = {{"--server-engine", "engine"},
                                                              {"--server-version", "engine_version"},

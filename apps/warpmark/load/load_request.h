@@ -42,8 +42,4 @@ struct LoadRequest {
 
 [[nodiscard]] Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options);
 
-/// The key of the API, from a file, a variable or, as a last resort, the command line; `note` warns of that.
-[[nodiscard]] Result<std::string> api_key_of(const Context& context, const ParsedOptions& options,
-                                             std::vector<std::string>& notes);
-
 }  // namespace warpmark::apps

@@ -41,19 +41,6 @@ struct Outputs {
   LoadReport report;
 };
 
-void hide_key(Context& context) {
-  for (std::size_t i = 0; i < context.words.size(); ++i) {
-    for (const std::string name : {"--api-key", "--model-api-key"}) {
-      if (context.words[i] == name && i + 1 < context.words.size() && !context.words[i + 1].starts_with("env:") &&
-          !context.words[i + 1].starts_with("file:")) {
-        context.words[i + 1] = "***";
-      } else if (context.words[i].starts_with(name + "=")) {
-        context.words[i] = name + "=***";
-      }
-    }
-  }
-}
-
 Result<Outputs> open_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   WM_TRY(check_outputs(options));
   for (const char* name : {"--requests-csv", "--vllm-json"}) {
@@ -208,12 +195,16 @@ int exit_code(const LoadReport& report, bool interrupted) {
 }  // namespace
 
 Result<int> load_run(Context& context, const ParsedOptions& options) {
-  hide_key(context);
   WM_ASSIGN(const LoadRequest request, load_request_of(context, options));
   for (const auto& note : request.notes) context.err << "note: " << note << '\n';
   const bool texts = std::string_view(request.target.api->task) == "text-to-text";
-  WM_ASSIGN(const auto look,
-            serving::look_at_server(request.target, request.calibrate && texts, 60, &context.interrupted));
+  const auto looked = serving::look_at_server(request.target, request.calibrate && texts, 60, &context.interrupted);
+  if (!looked.ok() && context.interrupted.load()) {
+    context.err << "warpmark: interrupted before the load began\n";
+    return kInterrupted;
+  }
+  if (!looked.ok()) return looked.error();
+  const auto& look = *looked;
   if (!look.note.empty()) context.err << "note: " << look.note << '\n';
   WM_ASSIGN(Outputs outputs, open_outputs(context, options, request));
   if (!look.note.empty()) outputs.report.notes.push_back(look.note);

@@ -65,7 +65,11 @@ Result<FirstLook> look_at_server(const Target& target, bool calibrate, double de
     if (!calibrate) return look;
   }
   look.fit = fit_tokens(probes);
-  if (calibrate && !look.fit.measured) look.note = "the server does not tell token counts: a word is taken for a token";
+  if (calibrate && !look.fit.measured) {
+    look.note = probes.size() < 2
+                    ? "the server does not tell token counts: a word is taken for a token"
+                    : "the server's token counts do not grow with the prompt: a word is taken for a token";
+  }
   return look;
 }
 

@@ -14,6 +14,7 @@ constexpr std::int64_t kCheckEvery_ns = 20'000'000;
 constexpr std::int64_t kSpin_ns = 60'000;  ///< as late as a sleep may end: the last part of a wait is spent looking
 constexpr std::int64_t kNever = INT64_MAX;
 constexpr std::int64_t kAfterDone_ns = 1'000'000'000;
+constexpr int kStartAtOnce = 64;  ///< then answers are read: a schedule that cannot be kept must not stop the reading
 
 std::int64_t ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
@@ -113,17 +114,19 @@ std::uint32_t LoadReactor::next_head(std::uint32_t endpoint) {
 
 void LoadReactor::start_due(std::int64_t now_ns) {
   if (stopping_) return;
-  while (!timers_.empty() && timers_.top().due_ns <= now_ns) {
+  int left = kStartAtOnce;
+  while (!timers_.empty() && timers_.top().due_ns <= now_ns && left-- > 0) {
     const Timer timer = timers_.top();
     timers_.pop();
     submit({timer.prepared, timer.due_ns, false}, timer.slot);
   }
-  while (!plan_.closed && next_due_ < plan_.due_ns.size() && outcome_.began_ns + plan_.due_ns[next_due_] <= now_ns) {
+  while (!plan_.closed && next_due_ < plan_.due_ns.size() && outcome_.began_ns + plan_.due_ns[next_due_] <= now_ns &&
+         left-- > 0) {
     const std::int64_t intended = outcome_.began_ns + plan_.due_ns[next_due_++];
     const std::uint32_t head = plan_.heads[(next_due_ - 1) % plan_.heads.size()];
     submit({head, intended, false}, -1);
   }
-  while (!waiting_.empty() && in_flight_ < plan_.users) {
+  while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
     const Due due = waiting_.front();
     waiting_.pop_front();
     submit(due, -1);
@@ -133,6 +136,7 @@ void LoadReactor::start_due(std::int64_t now_ns) {
 std::int64_t LoadReactor::next_due_ns() const {
   if (stopping_) return kNever;
   std::int64_t next = timers_.empty() ? kNever : timers_.top().due_ns;
+  if (!waiting_.empty() && in_flight_ < plan_.users) return 0;
   if (!plan_.closed && next_due_ < plan_.due_ns.size()) {
     next = std::min(next, outcome_.began_ns + plan_.due_ns[next_due_]);
   }
@@ -223,6 +227,10 @@ void LoadReactor::stop(std::int64_t now_ns, const char* why) {
   outcome_.stopped_ns = now_ns;
   outcome_.stopped_because = why;
   outcome_.never_sent += static_cast<std::int64_t>(waiting_.size());
+  while (next_due_ < plan_.due_ns.size() && outcome_.began_ns + plan_.due_ns[next_due_] <= now_ns) {
+    ++next_due_;
+    ++outcome_.never_sent;
+  }
   waiting_.clear();
 }
 

@@ -53,7 +53,10 @@ Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<in
   const auto cpu_of = [&](int index) {
     return cpus.empty() ? -1 : cpus[static_cast<std::size_t>(index) % cpus.size()];
   };
-  if (plan.closed) threads = static_cast<int>(std::clamp<std::int64_t>(plan.users, 1, threads));
+  // No thread without a share: none of users or requests means "without limit".
+  for (const std::int64_t limit : {plan.users, plan.most_requests}) {
+    if (limit > 0) threads = static_cast<int>(std::min<std::int64_t>(threads, limit));
+  }
   std::vector<LoadPlan> plans;
   for (int i = 0; i < threads; ++i) {
     plans.push_back(threads == 1 ? std::move(plan) : part_of(plan, i, threads));

@@ -67,7 +67,8 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
   client.busy_share = outcome.busy_share;
   client.cpu_s = outcome.cpu_s;
   const double ttft_s = median_of(result, "ttft");
-  judge_lag(client, "send", client.send_lag_p99_s, ttft_s > 0 ? ttft_s : median_of(result, "e2e"), "ttft");
+  judge_lag(client, "send", client.send_lag_p99_s, ttft_s > 0 ? ttft_s : median_of(result, "e2e"),
+            ttft_s > 0 ? "TTFT" : "time from end to end");
   if (client.kernel_times) {
     judge_lag(client, "receive", client.receive_lag_p99_s, 0, "");
   } else if (outcome.busy_share > 0.9) {

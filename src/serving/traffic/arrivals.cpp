@@ -15,7 +15,7 @@ constexpr const char* kArrivalForms = "constant, poisson, gamma:SHAPE (below 1 b
 
 Result<double> positive(std::string_view text) {
   const auto number = parse_number(text);
-  if (number.ok() && *number > 0 && *number <= 1e6) return number;
+  if (number.ok() && *number > 0 && *number <= kMostRate) return number;
   return usage_error(fmt::format("'{}' is no number above 0 and up to 1e6", text), kArrivalForms);
 }
 

@@ -11,6 +11,8 @@
 
 namespace warpmark::serving {
 
+inline constexpr double kMostRate = 1e6;  ///< requests/s
+
 enum class ArrivalKind {
   closed,    ///< a fixed number of users, each with one request at a time
   constant,  ///< equal distances

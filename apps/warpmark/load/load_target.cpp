@@ -1,0 +1,137 @@
+#include "warpmark/load/load_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// What "env:NAME" and "file:PATH" stand for; nothing for other texts.
+Result<std::optional<std::string>> referred(const Context& context, const std::string& text) {
+  if (text.starts_with("file:")) {
+    const std::string file = text.substr(5);
+    WM_ASSIGN(const std::string content, read_file(file, 1 << 20));
+    const std::string value(trim(content));
+    if (value.empty()) return data_error(file + " is empty", "it must hold the key alone");
+    return std::optional(value);
+  }
+  if (!text.starts_with("env:")) return std::optional<std::string>();
+  const char* value = context.environment(text.substr(4).c_str());
+  if (value == nullptr || *value == '\0') return usage_error("the variable " + text.substr(4) + " is not set");
+  return std::optional(std::string(value));
+}
+
+/// A key among the words of a command is seen by everybody on the machine, and stays in the shell's history.
+Error visible_secret(const std::string& what) {
+  return usage_error(what + " on the command line is seen by everybody on this machine: it is not taken",
+                     "name where it is: env:VARIABLE or file:PATH");
+}
+
+Result<std::string> api_key_of(const Context& context, const ParsedOptions& options) {
+  std::string given = options.has("--api-key") ? options.get("--api-key") : options.get("--model-api-key");
+  if (options.has("--api-key-file")) given = "file:" + options.get("--api-key-file");
+  std::string key;
+  if (!given.empty()) {
+    WM_ASSIGN(const auto value, referred(context, given));
+    if (!value) return visible_secret("a key");
+    key = *value;
+  } else if (const char* value = context.environment("MODEL_API_KEY"); value != nullptr) {
+    key = value;
+  }
+  if (key.find_first_of("\r\n \t") != std::string::npos) return usage_error("the API key holds a space or a line end");
+  return key;
+}
+
+constexpr const char* kSecretWords[] = {"authorization", "key", "token", "secret", "password", "signature"};
+
+bool holds_secret(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower == "cookie" || std::any_of(std::begin(kSecretWords), std::end(kSecretWords),
+                                          [&](const char* word) { return lower.find(word) != std::string::npos; });
+}
+
+Result<http::Header> header_of(const Context& context, const std::string& line) {
+  WM_ASSIGN(auto header, http::parse_header(line));
+  for (const char* own : {"Content-Length", "Transfer-Encoding", "Connection", "Host", "Content-Type"}) {
+    if (http::equal_ignoring_case(header.name, own)) {
+      return usage_error(fmt::format("the header {} is written by the client itself", own));
+    }
+  }
+  WM_ASSIGN(const auto value, referred(context, header.value));
+  if (value) return http::parse_header(header.name + ": " + *value);
+  if (holds_secret(header.name)) return visible_secret("the value of header " + header.name);
+  return header;
+}
+
+Result<const serving::Api*> api_of(const ParsedOptions& options) {
+  const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
+  const std::vector<std::string> backends{"openai",    "vllm",         "sglang",   "tensorrt-llm",
+                                          "anthropic", "azure-openai", "together", "gcp-vertex"};
+  if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
+    return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
+  }
+  std::string id = options.get("--endpoint", backend == "anthropic"      ? "messages"
+                                             : backend == "azure-openai" ? "azure-chat"
+                                                                         : "chat");
+  if (task != "text-to-text" && !options.has("--endpoint")) {
+    const auto found = std::find_if(serving::apis().begin(), serving::apis().end(),
+                                    [&](const auto* api) { return task == api->task; });
+    if (found == serving::apis().end()) {
+      return usage_error("there is no task '" + task + "'",
+                         "tasks: text-to-text, image-text-to-text, text-to-embeddings, text-to-rerank");
+    }
+    id = (*found)->id;
+  }
+  const serving::Api* api = find_in(serving::apis(), id);
+  if (api == nullptr)
+    return usage_error("there is no endpoint '" + id + "'", "endpoints: " + join(ids_of(serving::apis()), ", "));
+  return api;
+}
+
+}  // namespace
+
+Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
+  serving::Target target;
+  for (const auto& text : options.all("--api-base")) {
+    WM_ASSIGN(auto url, http::parse_url(text));
+    if (options.get("--api-backend") == "azure-openai" && url.target == "/") {
+      const std::string deployment = options.get("--azure-deployment", options.get("--api-model-name"));
+      url.target = "/openai/deployments/" + http::percent_encode(deployment) +
+                   "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
+    }
+    target.bases.push_back(std::move(url));
+  }
+  if (target.bases.empty())
+    return usage_error("which server? --api-base URL", "such as --api-base http://localhost:8000");
+  WM_ASSIGN(target.api, api_of(options));
+  target.model = options.get("--api-model-name");
+  if (target.model.empty())
+    return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
+  WM_ASSIGN(target.key, api_key_of(context, options));
+  for (const auto& line : options.all("--header")) {
+    WM_ASSIGN(auto header, header_of(context, line));
+    target.headers.push_back(std::move(header));
+  }
+  if (options.has("--additional-request-params")) {
+    WM_ASSIGN(target.more, parse_json(options.get("--additional-request-params"), "--additional-request-params"));
+    if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
+  }
+  target.stream = !options.has("--no-stream");
+  const std::string backend = options.get("--api-backend", "openai");
+  target.exact_output = backend == "vllm" || backend == "sglang" || backend == "tensorrt-llm";
+  const bool secure =
+      std::any_of(target.bases.begin(), target.bases.end(), [](const auto& url) { return url.secure(); });
+  if (secure) {
+    WM_ASSIGN(target.tls, http::TlsContext::for_client(options.get("--ca-file")));
+  }
+  return target;
+}
+
+}  // namespace warpmark::apps
