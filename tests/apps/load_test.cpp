@@ -36,7 +36,7 @@ TEST_F(LoadCli, measures_a_server_and_writes_what_the_schema_says) {
   start();
   const auto output =
       warpmark(run({"--num-concurrency", "1,4", "--max-requests-per-run", "40", "--json", path("load.json"), "--slo",
-                    "ttft:p50<10s,errors<1%", "--experiment-folder-name", path("experiment")}));
+                    "ttft:p50<10s,errors<20%", "--experiment-folder-name", path("experiment")}));
   // 5 where the machine was too busy for the client: the numbers are there all the same.
   EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
   EXPECT_THAT(output.out, HasSubstr("D(20,10), 4 users"));

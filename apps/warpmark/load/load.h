@@ -11,6 +11,9 @@ namespace warpmark::apps {
 [[nodiscard]] Result<int> load_run(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_server(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_selftest(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_excel(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_plot(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_compare(Context& context, const ParsedOptions& options);
 
 /// One scenario at one load: a line of what happened, and a table of its metrics.
 [[nodiscard]] std::string scenario_text(const Context& context, const serving::ScenarioResult& result);

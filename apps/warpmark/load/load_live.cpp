@@ -1,12 +1,18 @@
 #include "warpmark/load/load_live.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "report/draw/chart_text.h"
+#include "report/draw/format.h"
 #include "stats/order_statistics.h"
 
 namespace warpmark::apps {
@@ -35,42 +41,154 @@ std::string quantile_text(const Buckets& buckets, double p) {
   return format_seconds(ranked_s(buckets, static_cast<std::int64_t>(p * static_cast<double>(n - 1)) + 1));
 }
 
-}  // namespace
-
-LoadLine::LoadLine(Context& context, const serving::Traffic& traffic)
-    : context_(context), traffic_(traffic), began_ns_(monotonic_ns()) {}
-
-void LoadLine::show(const serving::LiveCounters& live) {
-  const std::int64_t now_ns = monotonic_ns(), every_ns = context_.err_is_terminal ? 500'000'000 : 10'000'000'000;
-  if (now_ns - std::max(shown_ns_, began_ns_) < every_ns) return;
-  shown_ns_ = now_ns;
-  const double elapsed_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
-  const auto done = live.completed.load(), failed = live.failed.load();
-  std::string text = fmt::format("{:.0f} s", elapsed_s);
-  if (traffic_.duration_s > 0) text += fmt::format(" of {:.0f}", traffic_.duration_s);
-  text += fmt::format("  {} done", format_count(done));
-  if (traffic_.most_requests > 0) text += fmt::format(" of {}", format_count(traffic_.most_requests));
-  if (failed > 0) text += fmt::format(", {} failed", failed);
-  text +=
-      fmt::format(", {} under way  {:.4g}/s  {:.4g} tokens/s", live.in_flight.load(),
-                  static_cast<double>(done) / elapsed_s, static_cast<double>(live.output_tokens.load()) / elapsed_s);
-  text += fmt::format("  TTFT p50 {} p99 {}", quantile_text(live.ttft, 0.5), quantile_text(live.ttft, 0.99));
-  if (!context_.err_is_terminal) {
-    context_.err << text << '\n' << std::flush;
-    return;
-  }
-  const auto width = static_cast<std::size_t>(context_.width > 1 ? context_.width - 1 : 79);
-  while (display_width(text) > width) {
-    do text.pop_back();
-    while ((static_cast<unsigned char>(text.empty() ? 0 : text.back()) & 0xC0) == 0x80);
-  }
-  context_.err << '\r' << text << "\x1b[K" << std::flush;
-  drawn_ = true;
+double per_second(std::int64_t count, double elapsed_s) {
+  return elapsed_s > 0 ? static_cast<double>(count) / elapsed_s : 0;
 }
 
-void LoadLine::clear() {
-  if (drawn_) context_.err << "\r\x1b[K" << std::flush;
-  drawn_ = false;
+void cut(std::string& text, std::size_t columns) {
+  while (display_width(text) > columns) {
+    do text.pop_back();
+    while ((static_cast<unsigned char>(text.empty() ? 0 : text.back()) & 0xC0) == 0x80);
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0) text.pop_back();
+  }
+}
+
+std::string title_line(const LoadView& view, std::size_t columns) {
+  std::string right = view.steps > 1 ? fmt::format("load {} of {}", view.step, view.steps) : std::string();
+  std::string left = view.title;
+  if (right.size() + 2 < columns) cut(left, columns - right.size() - 2);
+  const std::size_t used = display_width(left) + right.size();
+  return left + std::string(used < columns ? columns - used : 1, ' ') + right;
+}
+
+/// By whichever limit is nearer: time or requests.
+std::string progress_bar(const LoadView& view, const serving::LiveCounters& live, std::size_t columns) {
+  const auto ended = live.completed.load() + live.failed.load();
+  double share = view.duration_s > 0 ? view.elapsed_s / view.duration_s : 0;
+  if (view.most_requests > 0) {
+    share = std::max(share, static_cast<double>(ended) / static_cast<double>(view.most_requests));
+  }
+  std::string right = fmt::format(" {:.0f} s", view.elapsed_s);
+  if (view.duration_s > 0) right += fmt::format(" of {:.0f} s", view.duration_s);
+  if (view.most_requests > 0) right += fmt::format(", {} of {}", ended, view.most_requests);
+  const std::size_t room = columns > right.size() + 12 ? columns - right.size() - 2 : 10;
+  const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(room));
+  return "[" + std::string(filled, '#') + std::string(room - filled, '.') + "]" + right;
+}
+
+std::vector<double> last_of(const std::vector<double>& values, std::size_t most) {
+  const std::size_t from = values.size() > most ? values.size() - most : 0;
+  return {values.begin() + static_cast<std::ptrdiff_t>(from), values.end()};
+}
+
+/// How many fall into equal parts, on a logarithmic scale, of the range between p1 and p99.9.
+std::string shape(const Buckets& buckets, std::size_t parts) {
+  const std::int64_t n = entries_in(buckets);
+  if (n < 2) return {};
+  const auto at = [&](double p) {
+    return ranked_s(buckets, static_cast<std::int64_t>(p * static_cast<double>(n - 1)) + 1);
+  };
+  const double low = std::log(std::max(at(0.01), 1e-9)), high = std::log(std::max(at(0.999), 1e-9));
+  if (!(high > low + 1e-9)) return {};
+  std::vector<double> counts(parts);
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const auto count = buckets[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    const double place = (std::log(std::max(serving::Histogram::middle_of(i) * 1e-9, 1e-9)) - low) / (high - low);
+    if (place < 0 || place > 1) continue;
+    counts[std::min(static_cast<std::size_t>(place * static_cast<double>(parts)), parts - 1)] += count;
+  }
+  return report::sparkline(counts);
+}
+
+std::string error_counts(const serving::LiveCounters& live) {
+  std::string text;
+  for (std::size_t i = 0; i < live.faults.size(); ++i) {
+    const auto count = live.faults[i].load(std::memory_order_relaxed);
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", serving::name_of(static_cast<serving::Fault>(i)), count);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> dashboard_lines(const LoadView& view, const serving::LiveCounters& live, int width,
+                                         bool unicode) {
+  const auto columns = static_cast<std::size_t>(std::max(width, 40));
+  std::vector<std::string> lines{title_line(view, columns), progress_bar(view, live, columns)};
+  const auto done = live.completed.load(), failed = live.failed.load();
+  lines.push_back(fmt::format("requests  {} done, {} failed, {} under way  {:.4g}/s", format_count(done),
+                              format_count(failed), format_count(live.in_flight.load()),
+                              per_second(done, view.elapsed_s)));
+  lines.push_back(fmt::format("tokens    in {:.4g}/s  out {:.4g}/s  {}",
+                              per_second(live.input_tokens.load(), view.elapsed_s),
+                              per_second(live.output_tokens.load(), view.elapsed_s),
+                              report::sparkline(last_of(view.output_rate, columns > 60 ? columns - 50 : 10))));
+  lines.push_back("               p50        p90        p99  distribution");
+  const std::pair<const char*, const Buckets*> rows[] = {
+      {"TTFT", &live.ttft}, {"token gap", &live.gaps}, {"end to end", &live.e2e}};
+  for (const auto& [name, buckets] : rows) {
+    lines.push_back(fmt::format("{:<10}{:>9}  {:>9}  {:>9}  {}", name, quantile_text(*buckets, 0.5),
+                                quantile_text(*buckets, 0.9), quantile_text(*buckets, 0.99),
+                                shape(*buckets, columns > 54 ? columns - 46 : 8)));
+  }
+  if (failed > 0) lines.push_back("errors    " + error_counts(live));
+  for (auto& line : lines) {
+    if (!unicode) line = report::to_ascii(line);
+    cut(line, columns);
+  }
+  return lines;
+}
+
+std::string progress_text(const LoadView& view, const serving::LiveCounters& live) {
+  std::string text = fmt::format("{:.0f} s", view.elapsed_s);
+  if (view.duration_s > 0) text += fmt::format(" of {:.0f}", view.duration_s);
+  const auto done = live.completed.load(), failed = live.failed.load();
+  text += fmt::format("  {} done", format_count(done));
+  if (view.most_requests > 0) text += fmt::format(" of {}", format_count(view.most_requests));
+  if (failed > 0) text += fmt::format(", {} failed", failed);
+  return text + fmt::format(", {} under way  {:.4g}/s  {:.4g} tokens/s  TTFT p50 {} p99 {}", live.in_flight.load(),
+                            per_second(done, view.elapsed_s), per_second(live.output_tokens.load(), view.elapsed_s),
+                            quantile_text(live.ttft, 0.5), quantile_text(live.ttft, 0.99));
+}
+
+LoadDashboard::LoadDashboard(Context& context, LoadView view)
+    : context_(context), view_(std::move(view)), began_ns_(monotonic_ns()) {}
+
+void LoadDashboard::show(const serving::LiveCounters& live) {
+  const std::int64_t now_ns = monotonic_ns(), every_ns = context_.err_is_terminal ? 500'000'000 : 10'000'000'000;
+  const std::int64_t last_ns = std::max(shown_ns_, began_ns_);
+  if (now_ns - last_ns < every_ns) return;
+  view_.elapsed_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
+  const std::int64_t tokens = live.output_tokens.load();
+  view_.output_rate.push_back(static_cast<double>(tokens - tokens_before_) /
+                              (static_cast<double>(now_ns - last_ns) * 1e-9));
+  tokens_before_ = tokens;
+  shown_ns_ = now_ns;
+  if (!context_.err_is_terminal) {
+    context_.err << progress_text(view_, live) << '\n' << std::flush;
+    return;
+  }
+  draw(live);
+}
+
+void LoadDashboard::draw(const serving::LiveCounters& live) {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+  const int width = (known ? size.ws_col : context_.width) - 1;
+  auto lines = dashboard_lines(view_, live, width, context_.unicode);
+  // More lines than the window has cannot be drawn over.
+  if (known && lines.size() + 1 >= size.ws_row) lines.resize(1);
+  clear();
+  for (const auto& line : lines) context_.err << line << "\x1b[K\n";
+  context_.err << std::flush;
+  drawn_ = lines.size();
+}
+
+void LoadDashboard::clear() {
+  if (drawn_ > 0) context_.err << fmt::format("\x1b[{}A\r\x1b[J", drawn_) << std::flush;
+  drawn_ = 0;
 }
 
 bool precise_enough(const serving::LiveCounters& live, const std::string& what, double share) {

@@ -1,28 +1,48 @@
-// What is seen while a load runs: a line that is drawn over on a terminal, a line every ten seconds elsewhere. Reads
-// counters that the load thread writes; the load waits for nobody.
+// What is seen while a load runs: a dashboard that is drawn over on a terminal, a line every ten seconds elsewhere.
+// Reads counters that the load thread writes; the load waits for nobody.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "serving/client/load_plan.h"
-#include "serving/client/prepare_load.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
 
-class LoadLine {
+/// What the counters said at a moment, and before.
+struct LoadView {
+  std::string title;  ///< "D(100,100), 8 users"
+  std::int64_t step = 1, steps = 1;
+  double elapsed_s = 0;
+  double duration_s = 0;            ///< 0 without limit
+  std::int64_t most_requests = 0;   ///< 0 without limit
+  std::vector<double> output_rate;  ///< tokens/s in each half second so far
+};
+
+/// The dashboard's lines, none wider than `width` (at least 40). Pure but for the counters.
+[[nodiscard]] std::vector<std::string> dashboard_lines(const LoadView& view, const serving::LiveCounters& live,
+                                                       int width, bool unicode);
+
+/// One line that says the same in short.
+[[nodiscard]] std::string progress_text(const LoadView& view, const serving::LiveCounters& live);
+
+class LoadDashboard {
  public:
-  LoadLine(Context& context, const serving::Traffic& traffic);
+  LoadDashboard(Context& context, LoadView view);
   void show(const serving::LiveCounters& live);
+  /// Removes it.
   void clear();
 
  private:
+  void draw(const serving::LiveCounters& live);
   Context& context_;
-  const serving::Traffic& traffic_;
+  LoadView view_;
   std::int64_t began_ns_;
   std::int64_t shown_ns_ = 0;
-  bool drawn_ = false;
+  std::int64_t tokens_before_ = 0;
+  std::size_t drawn_ = 0;  ///< lines
 };
 
 /// Whether half the interval (95 %, order statistics) of a percentile, "ttft:p99", is below this share of it.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -170,6 +171,71 @@ Status take_precision(const ParsedOptions& options, LoadRequest& request) {
   return {};
 }
 
+/// LoadGen's scenarios decide how requests arrive and how long the load is.
+Status take_mlperf(const ParsedOptions& options, LoadRequest& request) {
+  for (const char* name : {"--min-duration", "--min-queries"}) {
+    if (options.has(name) && !options.has("--mlperf")) return usage_error(std::string(name) + " belongs to --mlperf");
+  }
+  if (!options.has("--mlperf")) return {};
+  WM_ASSIGN(auto rules, serving::mlperf_rules(options.get("--mlperf")));
+  WM_ASSIGN(rules.least_duration_s, duration_of(options, "--min-duration", rules.least_duration_s));
+  WM_ASSIGN(rules.least_queries, count_of(options, "--min-queries", rules.least_queries, 1, 10'000'000));
+  request.evaluation.find_warmup = false;  // LoadGen leaves nothing out
+  for (auto& step : request.steps) {
+    Traffic& traffic = step.traffic;
+    const bool server = rules.scenario == serving::MlperfScenario::server;
+    if (traffic.arrivals.kind == ArrivalKind::trace) return usage_error("--mlperf has its own arrivals: no --trace");
+    if (server && traffic.arrivals.kind != ArrivalKind::poisson) {
+      return usage_error("the scenario Server needs --request-rate", "its queries come at random: a Poisson process");
+    }
+    if (server && request.evaluation.slo.empty()) {
+      return usage_error("the scenario Server needs limits", "--slo mlperf-llama3.1-8b, or ttft:p99<2s,tpot:p99<100ms");
+    }
+    if (!server && traffic.arrivals.kind != ArrivalKind::closed) {
+      return usage_error(std::string("--request-rate belongs to the scenario Server, not to ") +
+                         serving::name_of(rules.scenario));
+    }
+    traffic.most_requests = 0;
+    traffic.duration_s = rules.least_duration_s;
+    traffic.least_requests = rules.least_queries * rules.samples_per_query;
+    if (server) {
+      // Far enough that a query is due after the least duration, and that there are enough, but for one chance in 1e9.
+      const auto queries = static_cast<double>(rules.least_queries);
+      traffic.duration_s =
+          std::max(traffic.duration_s + 20 / step.level, (queries + 6 * std::sqrt(queries)) / step.level);
+    } else if (rules.scenario == serving::MlperfScenario::offline) {
+      WM_ASSIGN(traffic.most_requests, count_of(options, "--max-requests-per-run", rules.least_queries, 1, 10'000'000));
+      traffic.duration_s = 0;
+      traffic.all_at_once = true;
+      traffic.arrivals = {.kind = ArrivalKind::constant, .rate = 0};
+      if (request.most_in_flight == 0) request.most_in_flight = 1024;
+      request.drain_s = std::max(request.drain_s, 10 * rules.least_duration_s);
+      traffic.users = 0;
+    } else {
+      traffic.users = rules.samples_per_query;
+      traffic.together = rules.samples_per_query > 1;
+    }
+  }
+  request.mlperf = rules;
+  return {};
+}
+
+Status take_clients(const ParsedOptions& options, LoadRequest& request) {
+  WM_ASSIGN(const auto clients, count_of(options, "--clients", 0, 1, 10'000));
+  request.clients = static_cast<int>(clients);
+  request.hosts = options.get("--hosts");
+  if (!request.hosts.empty() && request.clients == 0) {
+    return usage_error("--hosts needs the number of clients", "--clients N");
+  }
+  if (request.clients > 0 && request.precision > 0) {
+    return usage_error("--precision looks at one client's requests: not with --clients");
+  }
+  if (request.clients > 0 && request.mlperf && request.steps.front().traffic.together) {
+    return usage_error("the samples of a query are sent by one client: no --clients in MultiStream");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
@@ -191,7 +257,7 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
   if (request.evaluation.warmup_ratio + request.evaluation.cooldown_ratio >= 1) {
     return usage_error("--warmup-ratio and --cooldown-ratio leave nothing", "together below 1");
   }
-  request.evaluation.secret = request.target.key;
+  request.evaluation.secret = request.target.signer ? request.target.signer->secret() : request.target.key;
   request.calibrate = !options.has("--no-calibrate");
   WM_ASSIGN(request.request_timeout_s, duration_of(options, "--request-timeout", 600));
   WM_ASSIGN(request.stall_timeout_s, duration_of(options, "--stall-timeout", 120));
@@ -201,6 +267,23 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
   WM_ASSIGN(const auto threads, count_of(options, "--threads", 1, 1, 64));
   request.threads = static_cast<int>(threads);
   WM_TRY(take_precision(options, request));
+  WM_TRY(take_mlperf(options, request));
+  request.telemetry = options.all("--telemetry");
+  if (options.has("--gpu-hour-price")) {
+    const auto price = parse_number(options.get("--gpu-hour-price"));
+    if (!price.ok() || !(*price > 0))
+      return usage_error("--gpu-hour-price must be a number above 0", "of one GPU for an hour");
+    WM_ASSIGN(const auto gpus, count_of(options, "--server-gpu-count", 1, 1, 1'000'000));
+    request.price_per_hour = *price * static_cast<double>(gpus);
+  }
+  WM_TRY(take_clients(options, request));
+  if (options.has("--sweep")) {
+    WM_ASSIGN(request.sweep_rates, count_of(options, "--sweep", 5, 0, 100));
+    if (options.has("--search") || request.mlperf)
+      return usage_error("--sweep, --search and --mlperf exclude each other");
+    if (request.steps.front().traffic.arrivals.kind == ArrivalKind::trace)
+      return usage_error("a trace has its own rate: --sweep needs a scenario");
+  }
   WM_TRY(take_search(options, request));
   return request;
 }

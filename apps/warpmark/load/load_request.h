@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "serving/client/prepare_load.h"
 #include "serving/results/evaluate_load.h"
+#include "serving/results/mlperf.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -37,6 +39,12 @@ struct LoadRequest {
   std::string precision_metric = "ttft";
   /// Above 0: search for the highest load that meets the objectives, from that of the first step up to this.
   double search_most = 0;
+  std::optional<serving::MlperfRules> mlperf;
+  std::int64_t sweep_rates = -1;       ///< from 0: sweep, with so many rates between idle and saturation
+  int clients = 0;                     ///< started by mpirun or srun; 0: this process is the client
+  std::string hosts;                   ///< file of hosts for mpirun
+  std::vector<std::string> telemetry;  ///< "nvml", or URLs of Prometheus' pages
+  double price_per_hour = 0;           ///< of all GPUs of the server
   std::vector<std::string> notes;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/files.h"
@@ -72,12 +73,13 @@ Result<http::Header> header_of(const Context& context, const std::string& line) 
 
 Result<const serving::Api*> api_of(const ParsedOptions& options) {
   const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
-  const std::vector<std::string> backends{"openai",    "vllm",         "sglang",   "tensorrt-llm",
-                                          "anthropic", "azure-openai", "together", "gcp-vertex"};
+  const std::vector<std::string> backends{"openai",       "vllm",     "sglang",     "tensorrt-llm", "anthropic",
+                                          "azure-openai", "together", "gcp-vertex", "aws-bedrock"};
   if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
     return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
   }
   std::string id = options.get("--endpoint", backend == "anthropic"      ? "messages"
+                                             : backend == "gcp-vertex"   ? "vertex-chat"
                                              : backend == "azure-openai" ? "azure-chat"
                                                                          : "chat");
   if (task != "text-to-text" && !options.has("--endpoint")) {
@@ -95,26 +97,77 @@ Result<const serving::Api*> api_of(const ParsedOptions& options) {
   return api;
 }
 
-}  // namespace
+/// Bedrock also takes bearer keys.
+bool has_bearer(const Context& context, const ParsedOptions& options) {
+  return options.has("--api-key") || options.has("--model-api-key") || options.has("--api-key-file") ||
+         context.environment("MODEL_API_KEY") != nullptr;
+}
 
-Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
-  serving::Target target;
-  for (const auto& text : options.all("--api-base")) {
+std::string aws_region(const Context& context, const ParsedOptions& options) {
+  if (options.has("--aws-region")) return options.get("--aws-region");
+  const char* region = context.environment("AWS_REGION");
+  return region != nullptr ? region : "us-east-1";
+}
+
+/// From the variables that AWS's own tools read.
+Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& context, const ParsedOptions& options) {
+  const auto variable = [&](const char* name) {
+    const char* value = context.environment(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  serving::AwsCredentials credentials{.access_key = variable("AWS_ACCESS_KEY_ID"),
+                                      .secret_key = variable("AWS_SECRET_ACCESS_KEY"),
+                                      .session_token = variable("AWS_SESSION_TOKEN"),
+                                      .region = aws_region(context, options)};
+  if (credentials.access_key.empty() || credentials.secret_key.empty()) {
+    return usage_error("Bedrock needs credentials", "the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+  }
+  return std::shared_ptr<const serving::RequestSigner>(
+      std::make_shared<serving::RequestSigner>(std::move(credentials)));
+}
+
+/// The addresses, with the paths that the clouds' own APIs have.
+Result<std::vector<http::Url>> bases_of(const ParsedOptions& options) {
+  const std::string backend = options.get("--api-backend");
+  auto texts = options.all("--api-base");
+  if (texts.empty() && backend == "aws-bedrock") {
+    texts.push_back("https://bedrock-runtime." + options.get("--aws-region", "us-east-1") + ".amazonaws.com");
+  }
+  const std::string location = options.get("--gcp-location", "us-central1");
+  if (texts.empty() && backend == "gcp-vertex") texts.push_back("https://" + location + "-aiplatform.googleapis.com");
+  std::vector<http::Url> bases;
+  for (const auto& text : texts) {
     WM_ASSIGN(auto url, http::parse_url(text));
-    if (options.get("--api-backend") == "azure-openai" && url.target == "/") {
+    if (url.target == "/" && backend == "azure-openai") {
       const std::string deployment = options.get("--azure-deployment", options.get("--api-model-name"));
       url.target = "/openai/deployments/" + http::percent_encode(deployment) +
                    "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
     }
-    target.bases.push_back(std::move(url));
+    if (url.target == "/" && backend == "aws-bedrock") url.target = "/openai/v1";
+    if (url.target == "/" && backend == "gcp-vertex") {
+      if (!options.has("--gcp-project-id")) return usage_error("Vertex needs --gcp-project-id NAME");
+      url.target = "/v1/projects/" + http::percent_encode(options.get("--gcp-project-id")) + "/locations/" +
+                   http::percent_encode(location) + "/endpoints/openapi";
+    }
+    bases.push_back(std::move(url));
   }
-  if (target.bases.empty())
-    return usage_error("which server? --api-base URL", "such as --api-base http://localhost:8000");
+  return bases;
+}
+
+}  // namespace
+
+Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
+  serving::Target target;
+  WM_ASSIGN(target.bases, bases_of(options));
   WM_ASSIGN(target.api, api_of(options));
   target.model = options.get("--api-model-name");
   if (target.model.empty())
     return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
-  WM_ASSIGN(target.key, api_key_of(context, options));
+  if (options.get("--api-backend") == "aws-bedrock" && !has_bearer(context, options)) {
+    WM_ASSIGN(target.signer, signer_of(context, options));
+  } else {
+    WM_ASSIGN(target.key, api_key_of(context, options));
+  }
   for (const auto& line : options.all("--header")) {
     WM_ASSIGN(auto header, header_of(context, line));
     target.headers.push_back(std::move(header));

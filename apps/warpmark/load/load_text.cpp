@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "model/report.h"
+#include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "warpmark/load/load.h"
 #include "warpmark/terminal/report_output.h"
@@ -26,6 +28,8 @@ constexpr Row kLatencies[] = {{"ttft", "TTFT"},
                               {"chunk_gap", "chunk gap"},
                               {"e2e", "end to end"},
                               {"e2e_from_due", "end to end, from due"},
+                              {"session", "session"},
+                              {"session_server", "session, in the server"},
                               {"queue_delay", "queue delay"},
                               {"connect", "connect"}};
 constexpr Row kRates[] = {{"request_throughput", "requests"},
@@ -98,6 +102,26 @@ std::string rate_lines(const ScenarioResult& result) {
   return text.empty() ? "" : text + "\n";
 }
 
+/// Energy, memory and cost, where they are known.
+std::string resource_line(const ScenarioResult& result) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* id, auto text) {
+    if (const LoadMetric* metric = serving::metric_of(result, id)) parts.push_back(text(*metric));
+  };
+  add("gpu_power", [](const LoadMetric& m) { return fmt::format("{} W", format_significant(m.mean, 3)); });
+  add("gpu_utilization", [](const LoadMetric& m) { return "GPU busy " + format_percent(m.mean); });
+  add("gpu_memory", [](const LoadMetric& m) { return report::format_bytes(m.max) + " of GPU memory at most"; });
+  add("tokens_per_joule", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " output tokens/J"; });
+  add("requests_waiting", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " requests waiting"; });
+  add("cache_usage", [](const LoadMetric& m) { return "cache " + format_percent(m.mean) + " full"; });
+  add("cost_per_request", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " a request"; });
+  add("cost_per_million_output_tokens",
+      [](const LoadMetric& m) { return format_significant(m.mean, 3) + " per million output tokens"; });
+  add("session_external_share",
+      [](const LoadMetric& m) { return format_percent(m.mean) + " of a session outside the server"; });
+  return parts.empty() ? "" : join(parts, ", ") + "\n";
+}
+
 std::string counts_line(const ScenarioResult& result) {
   std::string text = fmt::format("{} requests in {}", format_count(result.sent), format_seconds(result.wall_s));
   if (result.warmup > 0) text += fmt::format(", {} of warm-up left out", result.warmup);
@@ -115,18 +139,33 @@ std::string counts_line(const ScenarioResult& result) {
   return text + "; " + result.stopped_because + "\n";
 }
 
+std::string mlperf_text(const serving::MlperfVerdict& verdict) {
+  const auto number = [&](double value) {
+    return verdict.unit == "s" ? format_seconds(value) : format_significant(value, 4) + verdict.unit.substr(1);
+  };
+  std::string text = fmt::format("{}: {}", verdict.scenario, verdict.valid ? "VALID" : "INVALID");
+  if (verdict.value) text += fmt::format(", {} {}", verdict.metric, number(*verdict.value));
+  if (verdict.estimate) text += fmt::format(", early stopping estimate {}", number(*verdict.estimate));
+  text += "\n";
+  for (const auto& check : verdict.checks) {
+    text += fmt::format("  {} {}: {}\n", check.met ? "met" : "NOT MET", check.name, check.text);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string level_text(const ScenarioResult& result) {
   if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
   if (result.arrivals == "trace") return "as recorded";
+  if (result.rate == 0) return "all at once";
   return fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
 }
 
 std::string scenario_text(const Context& context, const ScenarioResult& result) {
   std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
-  text += rate_lines(result) + latency_table(context, result);
+  text += rate_lines(result) + resource_line(result) + latency_table(context, result);
   for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
   if (result.tokens.source == "events" && result.completed > 0) {
     text += "the server tells no token counts: events are counted instead\n";
@@ -140,6 +179,7 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
     }
     text += "\n";
   }
+  if (result.mlperf) text += mlperf_text(*result.mlperf);
   const auto& client = result.client;
   text += fmt::format("client: {}; p99 lag of sending {}, of receiving {}{}, busy {}\n", client.verdict(),
                       format_seconds(client.send_lag_p99_s), format_seconds(client.receive_lag_p99_s),

@@ -13,9 +13,12 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--api-model-name", "NAME", "run: the model, as the server knows it"},
     {"--api-backend", "NAME",
      "run: openai (default), vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...", false,
-     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex"},
+     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock"},
     {"--azure-deployment", "NAME", "run: of azure-openai (default: the model's name)"},
     {"--azure-api-version", "DATE", "run: of azure-openai (default 2024-02-01)"},
+    {"--aws-region", "NAME", "run: of aws-bedrock; keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"},
+    {"--gcp-project-id", "NAME", "run: of gcp-vertex; its token is the key (gcloud auth print-access-token)"},
+    {"--gcp-location", "NAME", "run: of gcp-vertex (default us-central1)"},
     {"--task", "TASK", "run: text-to-text (default), image-text-to-text, text-to-embeddings, text-to-rerank", false,
      "text-to-text image-text-to-text text-to-embeddings text-to-rerank"},
     {"--endpoint", "NAME", "run: chat (default), completions, responses, messages, ...", false,
@@ -46,6 +49,14 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--precision", "GOAL", "run: stop when precise enough, such as ttft:p99<5%"},
     {"--slo", "TEXT", "run: objectives, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; or a preset"},
     {"--search", "MOST", "run: the highest load that meets --slo, from the first one up to MOST"},
+    {"--sweep", "N", "run: from one user to saturation, and N rates between (default 5)"},
+    {"--mlperf", "SCENARIO", "run: by LoadGen's rules: SingleStream, MultiStream, Server, Offline", false,
+     "SingleStream MultiStream Server Offline"},
+    {"--min-duration", "TIME", "run: of --mlperf (default 600s)"},
+    {"--min-queries", "N", "run: of --mlperf (default: of the scenario)"},
+    {"--clients", "N", "run: N processes share the load, started by mpirun or srun"},
+    {"--hosts", "FILE", "run: of --clients: the hosts, as mpirun reads them", false, "<files>"},
+    {"--resume", "", "run: leave out loads that --json or the experiment folder has already"},
     {"--warmup-ratio", "R", "run: share of the time left out at the beginning (default: found from the data)"},
     {"--cooldown-ratio", "R", "run: and at the end"},
     {"--spawn-rate", "N", "run: users that start each second (default: all at once)"},
@@ -61,13 +72,33 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--server-version", "TEXT", "run: label"},
     {"--server-gpu-type", "NAME", "run: label: H100, ..."},
     {"--server-gpu-count", "N", "run: label"},
+    {"--gpu-hour-price", "PRICE", "run: of one GPU, in any currency: cost per request and per million tokens"},
+    {"--telemetry", "SOURCE", "run: nvml, or the URL of a Prometheus page: power, memory, tokens per joule", true},
     {"--seed", "N", "run: of prompts and arrivals (default 1)"},
     {"--experiment-folder-name", "DIR", "run: also write the results there as genai-bench does"},
+    {"--experiment-base-dir", "DIR", "run: the same below this folder; the name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
     {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
-    {"--json", "FILE", "run, selftest: write the results as JSON", false, "<files>"},
+    {"--json", "FILE", "run, selftest, compare: write the results as JSON", false, "<files>"},
     {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
     {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},
+    {"--experiment-folder", "DIR", "excel: the experiment", false, "<files>"},
+    {"--excel-name", "FILE", "excel: the workbook (default: in the folder, by its name)", false, "<files>"},
+    {"--metric-percentile", "P", "excel: of the tables and charts: mean (default), p25 .. p99", false,
+     "mean p25 p50 p75 p90 p95 p99"},
+    {"--metrics-time-unit", "UNIT", "excel, plot: s (default) or ms", false, "s ms"},
+    {"--experiments-folder", "DIR", "plot: an experiment, or a folder of several", false, "<files>"},
+    {"--preset", "NAME", "plot: 2x4_default, simple_2x2, multi_line_latency, single_scenario_analysis", false,
+     "2x4_default simple_2x2 multi_line_latency single_scenario_analysis"},
+    {"--plot-config", "JSON|FILE", "plot: plots of your own, as genai-bench has them", false, "<files>"},
+    {"--group-key", "FIELD", "plot: a line for each: traffic_scenario (default), a metadata field, none"},
+    {"--filter-criteria", "JSON", "plot: only runs with these metadata, {\"server_engine\": \"vLLM\"}"},
+    {"--list-fields", "", "plot: show what can be plotted"},
+    {"--validate-only", "", "plot: check the settings, draw nothing"},
+    {"--format", "FORMAT", "plot: html (default), svg, png; compare: text (default), md, html, json", false,
+     "html svg png text md json"},
+    {"--out", "FILE|DIR", "plot: where to (default: into the experiments' folder)", false, "<files>"},
+    {"--fail-if-worse", "", "compare: exit code 1 if one is worse than the first, 3 if that is open"},
     {"--host", "ADDRESS", "server: where to listen (default 127.0.0.1)"},
     {"--port", "N", "server: (default 8000; 0 takes a free one)"},
     {"--ttft", "TIME", "server: time to the first token (default 50ms)"},
@@ -89,15 +120,28 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--events-per-s", "N", "selftest: of --streams (default 50 a stream)"},
 };
 
+struct Action {
+  const char* name;
+  Result<int> (*run)(Context& context, const ParsedOptions& options);
+  bool takes_words;  ///< behind its name
+};
+constexpr Action kLoadActions[] = {{"run", load_run, false},           {"server", load_server, false},
+                                   {"selftest", load_selftest, false}, {"compare", load_compare, true},
+                                   {"excel", load_excel, false},       {"plot", load_plot, false}};
+
 Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
-  if (words.size() == 1 && words[0] == "run") return load_run(context, options);
-  if (words.size() == 1 && words[0] == "server") return load_server(context, options);
-  if (words.size() == 1 && words[0] == "selftest") return load_selftest(context, options);
-  const std::vector<std::string> actions{"run", "server", "selftest"};
-  const auto meant = words.empty() ? "" : nearest(words[0], actions);
-  return usage_error(words.empty() ? "load what?" : "load cannot '" + join(words, " ") + "'",
-                     (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+  std::vector<std::string> names;
+  for (const auto& action : kLoadActions) {
+    names.emplace_back(action.name);
+    if (!words.empty() && words[0] == action.name && (action.takes_words || words.size() == 1)) {
+      return action.run(context, options);
+    }
+  }
+  const auto meant = words.empty() ? "" : nearest(words[0], names);
+  return usage_error(
+      words.empty() ? "load what?" : "load cannot '" + join(words, " ") + "'",
+      (meant.empty() || meant == words[0] ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(names, ", "));
 }
 
 }  // namespace
@@ -124,7 +168,8 @@ extern const Command load_command{
         "if "
         "that is undecided.",
     .options = kLoadOptions,
-    .positional = {"ACTION", "run, server, selftest", true, "run server selftest"},
+    .positional = {"ACTION", "run, server, selftest, compare A B [C...], excel, plot", true,
+                   "run server selftest compare excel plot"},
     .examples =
         "warpmark load server --port 8000 --ttft 80ms --itl 20ms\n"
         "warpmark load run --api-base URL --api-model-name m --num-concurrency 1,8,64\n"

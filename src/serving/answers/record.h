@@ -24,6 +24,8 @@ enum class Fault : std::uint8_t {
   censored,      ///< still going on when the load ended: no failure
 };
 
+inline constexpr std::size_t kFaults = static_cast<std::size_t>(Fault::censored) + 1;
+
 [[nodiscard]] const char* name_of(Fault fault);
 
 /// Times are nanoseconds of CLOCK_MONOTONIC; 0 is "did not happen".

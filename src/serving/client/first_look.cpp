@@ -3,6 +3,7 @@
 
 #include "http/client.h"
 #include "serving/answers/chunk.h"
+#include "serving/client/load_clock.h"
 #include "serving/client/prepare_load.h"
 
 namespace warpmark::serving {
@@ -34,6 +35,13 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
   http::Request request{.method = "POST", .url = api_url(target), .headers = api_headers(target)};
   request.headers.push_back({"Content-Type", "application/json"});
   request.body = body_of(target, words, 1, false, seed);
+  if (target.signer != nullptr) {
+    const auto now_s = clock_ns(CLOCK_REALTIME) / 1'000'000'000;
+    for (auto& header :
+         target.signer->headers_for("POST", request.url.target, request.url.authority(), request.body, now_s)) {
+      request.headers.push_back(std::move(header));
+    }
+  }
   WM_ASSIGN(const auto response, client.send(request));
   if (response.status != 200) {
     return environment_error(without_key(fmt::format("{} answers {} {}: {}", request.url.text(), response.status,
@@ -50,6 +58,18 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
   return facts;
 }
 
+/// The first question's size again, with other words, and then the same words once more: a warm server, and one that
+/// may have the prompt in its prefix cache.
+Status look_warm(http::Client& client, const Target& target, FirstLook& look) {
+  for (double* seconds : {&look.warm_s, &look.repeated_s}) {
+    const std::int64_t asked_ns = load_now_ns();
+    WM_ASSIGN(const auto facts, ask(client, target, kProbeWords[0], 77));
+    *seconds = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
+    look.cached_tokens = facts.cached_tokens;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
@@ -58,12 +78,15 @@ Result<FirstLook> look_at_server(const Target& target, bool calibrate, double de
   FirstLook look;
   std::vector<TokenProbe> probes;
   for (const std::int64_t words : kProbeWords) {
+    const std::int64_t asked_ns = load_now_ns();
     const auto facts = ask(client, target, words, static_cast<std::uint64_t>(words));
     if (!facts.ok() && probes.empty()) return facts.error();
     if (!facts.ok() || facts->prompt_tokens < 0) break;
+    if (look.first_s == 0) look.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
     if (!calibrate) return look;
   }
+  WM_TRY(look_warm(client, target, look));
   look.fit = fit_tokens(probes);
   if (calibrate && !look.fit.measured) {
     look.note = probes.size() < 2

@@ -19,6 +19,12 @@ class Histogram {
     n_ += times;
     if (ns > most_) most_ = ns;
   }
+  /// Of a histogram that was written down: counts of a bucket, and the largest value.
+  void add_bucket(std::size_t bucket, std::uint64_t times) {
+    counts_[bucket] += times;
+    n_ += times;
+  }
+  void set_most(std::int64_t ns) { most_ = ns; }
   void merge(const Histogram& other) {
     for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
     n_ += other.n_;

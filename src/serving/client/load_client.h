@@ -12,6 +12,14 @@ namespace warpmark::serving {
 /// too few open files, or no connection to the server. The plan's bodies get new serial numbers as they are sent.
 [[nodiscard]] Result<LoadOutcome> run_load(LoadPlan& plan);
 
+/// Part `index` of `parts`: every parts-th request, user and due time.
+[[nodiscard]] LoadPlan part_of(const LoadPlan& plan, int index, int parts);
+/// Of parts that ran at the same time, by one clock: records and histograms are joined, nothing is averaged. At least
+/// one.
+[[nodiscard]] LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts);
+/// How many parts the plan can have without one that has no share, at most `wanted`.
+[[nodiscard]] int parts_of(const LoadPlan& plan, int wanted);
+
 /// The same on `threads` threads, the plan being split among them; outcomes are merged exactly. `cpus` as
 /// LoadPlan::cpu, one a thread, or empty.
 [[nodiscard]] Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<int>& cpus);

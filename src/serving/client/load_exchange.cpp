@@ -52,7 +52,7 @@ void LoadReactor::begin(Slot& slot, const Due& due, std::int64_t now_ns) {
   slot.record.prepared = due.prepared;
   slot.record.turn = request.turn;
   slot.record.user = static_cast<std::int32_t>(slot.index);
-  slot.record.intended_ns = due.intended_ns;
+  slot.record.intended_ns = last_due_ns_ = due.intended_ns;
   slot.record.begun_ns = now_ns;
   slot.done_ns = 0;
   ++in_flight_;
@@ -98,6 +98,7 @@ void LoadReactor::watch(Slot& slot) {
 void LoadReactor::send(Slot& slot) {
   PreparedRequest& request = plan_.requests[slot.record.prepared];
   if (request.serial_at != kNoSerial) write_serial(request.bytes, request.serial_at, serial_++);
+  if (plan_.signer != nullptr) plan_.signer->sign(request.bytes, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
   slot.state = Slot::State::waiting;
   slot.reader.begin(slot.record);
   // The time before the call: over loopback, the call itself carries the bytes to the server.
@@ -218,7 +219,14 @@ void LoadReactor::continue_user(Slot& slot, const RequestRecord& done) {
     pause_ns = std::max(pause_ns, std::min(done.retry_after_s, kMostRetryAfter_s) * 1'000'000'000);
   }
   const std::uint32_t next = goes_on ? request.next : next_head(slot.endpoint);
-  timers_.push({done.ended_ns + pause_ns + plan_.requests[next].pause_ns, slot.index, next});
+  const Timer timer{done.ended_ns + pause_ns + plan_.requests[next].pause_ns, slot.index, next};
+  if (!plan_.together) return timers_.push(timer);
+  together_.push_back(timer);
+  if (in_flight_ > 0) return;
+  std::int64_t last_ns = 0;
+  for (const Timer& waiting : together_) last_ns = std::max(last_ns, waiting.due_ns);
+  for (const Timer& waiting : together_) timers_.push({last_ns, waiting.slot, waiting.prepared});
+  together_.clear();
 }
 
 void LoadReactor::drop_connection(Slot& slot, bool at_once) {
@@ -239,7 +247,10 @@ void LoadReactor::count(const RequestRecord& record) {
   add(live.in_flight, -1);
   if (record.fault == Fault::censored) return;
   add(record.fault == Fault::none ? live.completed : live.failed, 1);
-  if (record.fault != Fault::none) return;
+  if (record.fault != Fault::none) {
+    live.faults[static_cast<std::size_t>(record.fault)].fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   add(live.events, record.events);
   add(live.output_tokens, std::max<std::int64_t>(record.output_tokens, 0));
   add(live.input_tokens, std::max<std::int64_t>(record.prompt_tokens, 0));

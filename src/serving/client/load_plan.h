@@ -14,6 +14,7 @@
 #include "serving/answers/answer_reader.h"
 #include "serving/answers/record.h"
 #include "serving/client/histogram.h"
+#include "serving/traffic/signing.h"
 
 namespace warpmark::serving {
 
@@ -40,12 +41,14 @@ struct PreparedRequest {
 struct LiveCounters {
   std::atomic<std::int64_t> sent{0}, completed{0}, failed{0}, in_flight{0}, events{0}, output_tokens{0},
       input_tokens{0};
+  std::array<std::atomic<std::int64_t>, kFaults> faults{};  ///< by Fault
   std::array<std::atomic<std::uint32_t>, Histogram::kBuckets> ttft{}, gaps{}, e2e{};
 };
 
 struct LoadPlan {
   std::vector<Endpoint> endpoints;
   std::shared_ptr<const http::TlsContext> tls;
+  std::shared_ptr<const RequestSigner> signer;  ///< null where requests are not signed
   AnswerFormat format;
   std::vector<PreparedRequest> requests;  ///< used again from the first where the load needs more
   std::vector<std::uint32_t> heads;       ///< those that begin a conversation, in order
@@ -55,9 +58,13 @@ struct LoadPlan {
   double users_per_s = 0;            ///< closed loop: how fast they start; 0 all at once
   std::vector<std::int64_t> due_ns;  ///< open loop: after the start, ascending, one a head
 
-  std::int64_t most_requests = 0;  ///< 0 without limit
-  double duration_s = 0;           ///< 0 without limit
-  double drain_s = 30;             ///< for what is under way when no more are sent
+  std::int64_t most_requests = 0;   ///< 0 without limit
+  std::int64_t least_requests = 0;  ///< the time is not up before so many were begun
+  /// Closed loop: the users wait for one another, so that their requests are one query of several samples.
+  bool together = false;
+  bool all_at_once = false;  ///< everything is due at the start: being sent one after another is no lateness
+  double duration_s = 0;     ///< 0 without limit
+  double drain_s = 30;       ///< for what is under way when no more are sent
   double request_timeout_s = 600;
   double stall_timeout_s = 120;
   double connect_timeout_s = 10;

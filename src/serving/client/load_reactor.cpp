@@ -124,7 +124,7 @@ void LoadReactor::start_due(std::int64_t now_ns) {
          left-- > 0) {
     const std::int64_t intended = outcome_.began_ns + plan_.due_ns[next_due_++];
     const std::uint32_t head = plan_.heads[(next_due_ - 1) % plan_.heads.size()];
-    submit({head, intended, false}, -1);
+    submit({head, intended, plan_.all_at_once}, -1);
   }
   while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
     const Due due = waiting_.front();
@@ -212,7 +212,11 @@ void LoadReactor::check_stop(std::int64_t now_ns) {
     return;
   }
   if (plan_.enough != nullptr && plan_.enough->load(std::memory_order_relaxed)) return stop(now_ns, "precise enough");
-  if (plan_.duration_s > 0 && now_ns - outcome_.began_ns >= ns(plan_.duration_s)) return stop(now_ns, "time is up");
+  const bool late = plan_.duration_s > 0 && now_ns - outcome_.began_ns >= ns(plan_.duration_s);
+  // With a least number, the last one is begun when the time is up, not before.
+  const bool after =
+      plan_.least_requests == 0 || !plan_.closed || last_due_ns_ - outcome_.began_ns >= ns(plan_.duration_s);
+  if (late && after && begun_ >= plan_.least_requests) return stop(now_ns, "time is up");
   if (plan_.most_requests > 0 && begun_ >= plan_.most_requests) return stop(now_ns, "all requests were sent");
   if (failures_in_a_row_ >= std::max<std::int64_t>(100, 3 * plan_.users)) {
     return stop(now_ns, "too many failures in a row");

@@ -96,11 +96,13 @@ class LoadReactor {
   std::vector<std::uint32_t> idle_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   std::deque<Due> waiting_;
+  std::vector<Timer> together_;  ///< users that wait for the others
   std::vector<epoll_event> events_;
   std::string buffer_;
   std::int64_t realtime_offset_ns_ = 0;
   std::int64_t in_flight_ = 0;
   std::int64_t begun_ = 0;
+  std::int64_t last_due_ns_ = 0;
   std::int64_t failures_in_a_row_ = 0;
   std::int64_t last_check_ns_ = 0;
   std::int64_t waited_ns_ = 0;

@@ -7,15 +7,14 @@
 #include "serving/client/load_client.h"
 
 namespace warpmark::serving {
-namespace {
 
-/// Part `index` of `parts`: every parts-th request, user and due time.
 LoadPlan part_of(const LoadPlan& plan, int index, int parts) {
   LoadPlan part = plan;
   const auto share = [&](std::int64_t count) { return count / parts + (index < count % parts ? 1 : 0); };
   part.users = share(plan.users);
   part.connect_ahead = share(plan.connect_ahead);
   part.most_requests = share(plan.most_requests);
+  part.least_requests = share(plan.least_requests);
   part.users_per_s = plan.users_per_s / parts;
   part.due_ns.clear();
   part.heads.clear();
@@ -27,7 +26,7 @@ LoadPlan part_of(const LoadPlan& plan, int index, int parts) {
   return part;
 }
 
-LoadOutcome merge(std::vector<LoadOutcome> parts) {
+LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
   LoadOutcome all = std::move(parts.front());
   for (std::size_t i = 1; i < parts.size(); ++i) {
     LoadOutcome& part = parts[i];
@@ -47,16 +46,20 @@ LoadOutcome merge(std::vector<LoadOutcome> parts) {
   return all;
 }
 
-}  // namespace
+int parts_of(const LoadPlan& plan, int wanted) {
+  if (plan.together) return 1;
+  // No part without a share: none of users or requests means "without limit".
+  for (const std::int64_t limit : {plan.users, plan.most_requests}) {
+    if (limit > 0) wanted = static_cast<int>(std::min<std::int64_t>(wanted, limit));
+  }
+  return std::max(wanted, 1);
+}
 
 Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<int>& cpus) {
   const auto cpu_of = [&](int index) {
     return cpus.empty() ? -1 : cpus[static_cast<std::size_t>(index) % cpus.size()];
   };
-  // No thread without a share: none of users or requests means "without limit".
-  for (const std::int64_t limit : {plan.users, plan.most_requests}) {
-    if (limit > 0) threads = static_cast<int>(std::min<std::int64_t>(threads, limit));
-  }
+  threads = parts_of(plan, threads);
   std::vector<LoadPlan> plans;
   for (int i = 0; i < threads; ++i) {
     plans.push_back(threads == 1 ? std::move(plan) : part_of(plan, i, threads));
@@ -73,7 +76,7 @@ Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<in
     if (!result->ok()) return result->error();
     outcomes.push_back(std::move(**result));
   }
-  return merge(std::move(outcomes));
+  return merge_outcomes(std::move(outcomes));
 }
 
 }  // namespace warpmark::serving

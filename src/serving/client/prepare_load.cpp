@@ -27,6 +27,7 @@ class Preparation {
     plan_.format.streams = target_.stream && target_.api->streams;
     plan_.format.done_mark = plan_.format.streams ? target_.api->done_mark : "";
     plan_.tls = target_.tls;
+    plan_.signer = target_.signer;
     plan_.closed = traffic_.arrivals.kind == ArrivalKind::closed;
     plan_.users = traffic_.users;
     plan_.users_per_s = traffic_.users_per_s;
@@ -91,6 +92,10 @@ class Preparation {
           break;
         plan_.due_ns.push_back(static_cast<std::int64_t>(row.at_s / traffic_.trace_speed * 1e9));
       }
+      return;
+    }
+    if (traffic_.all_at_once) {
+      plan_.due_ns.assign(static_cast<std::size_t>(traffic_.most_requests), 0);
       return;
     }
     const double duration_s = traffic_.duration_s > 0 ? traffic_.duration_s : 1e7;
@@ -232,6 +237,11 @@ class Preparation {
     const auto& [path, headers] = heads_[endpoint];
     http::Headers all = headers;
     all.push_back({"Content-Length", std::to_string(body.size())});
+    if (target_.signer != nullptr) {  // to be written over when it is sent
+      for (auto& header : target_.signer->headers_for("POST", path, *http::find_header(headers, "Host"), body, 0)) {
+        all.push_back(std::move(header));
+      }
+    }
     PreparedRequest request{.bytes = http::request_head("POST", path, all), .endpoint = endpoint};
     const std::size_t head = request.bytes.size(), serial = find_serial(body);
     request.bytes += body;

@@ -23,8 +23,9 @@ struct Target {
   const Api* api = nullptr;
   std::string model;
   std::string key;
-  http::Headers headers;       ///< of the user
-  Json more = Json::object();  ///< keys set in every body
+  std::shared_ptr<const RequestSigner> signer;  ///< instead of a key; may be null
+  http::Headers headers;                        ///< of the user
+  Json more = Json::object();                   ///< keys set in every body
   bool stream = true;
   bool exact_output = false;  ///< the server understands ignore_eos
   std::shared_ptr<const http::TlsContext> tls;
@@ -50,6 +51,9 @@ struct Traffic {
   std::int64_t users = 1;
   double users_per_s = 0;
   std::int64_t most_requests = 0;
+  std::int64_t least_requests = 0;  ///< also where the time is up before
+  bool together = false;            ///< closed loop: the users' requests are one query of several samples
+  bool all_at_once = false;         ///< open loop: everything is due at the start
   double duration_s = 0;
   std::uint64_t seed = 1;
 };
@@ -71,6 +75,11 @@ struct Traffic {
 struct FirstLook {
   TokenFit fit;
   std::string note;  ///< what could not be learned, or empty
+  // Of one token after a prompt of the same length, from end to end; 0 where not asked.
+  double first_s = 0;               ///< the very first request: a cold server loads its model
+  double warm_s = 0;                ///< a later one
+  double repeated_s = 0;            ///< the same words again, which a prefix cache may have
+  std::int64_t cached_tokens = -1;  ///< of them, as the server says
 };
 [[nodiscard]] Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
                                                const std::atomic<bool>* interrupted);

@@ -22,12 +22,21 @@ void add_interval(Json& json, const std::optional<Interval>& interval) {
   json["confidence"] = interval->confidence;
 }
 
+/// Those that `load compare` looks at.
+bool keeps_samples(const LoadMetric& metric) {
+  constexpr const char* kKept[] = {"ttft",    "tpot",         "e2e", "request_throughput", "output_throughput",
+                                   "goodput", "output_tokens"};
+  return !metric.samples.empty() &&
+         std::any_of(std::begin(kKept), std::end(kKept), [&](const char* id) { return metric.id == id; });
+}
+
 Json to_json(const LoadMetric& metric) {
   Json json{{"unit", metric.unit}, {"better", name_of(metric.better)}, {"n", metric.n}, {"mean", metric.mean}};
   if (metric.mean_interval) {
     json["mean_interval"] = Json::object();
     add_interval(json["mean_interval"], metric.mean_interval);
   }
+  if (keeps_samples(metric)) json["samples"] = kept_samples(metric.samples);
   json["stdev"] = metric.stdev;
   json["min"] = metric.min;
   json["max"] = metric.max;
@@ -79,7 +88,28 @@ Json to_json(const SloOutcome& outcome) {
   return json;
 }
 
+Json to_json(const MlperfVerdict& verdict) {
+  Json json{{"scenario", verdict.scenario}, {"result", verdict.valid ? "VALID" : "INVALID"},
+            {"metric", verdict.metric},     {"unit", verdict.unit},
+            {"queries", verdict.queries},   {"duration_s", verdict.duration_s},
+            {"checks", Json::array()}};
+  if (verdict.value) json["value"] = *verdict.value;
+  if (verdict.estimate) json["early_stopping_estimate"] = *verdict.estimate;
+  for (const auto& check : verdict.checks) {
+    json["checks"].push_back({{"name", check.name}, {"met", check.met}, {"text", check.text}});
+  }
+  return json;
+}
+
 }  // namespace
+
+std::vector<double> kept_samples(const std::vector<double>& samples) {
+  constexpr std::size_t kMostKept = 20'000;
+  const std::size_t step = samples.size() / kMostKept + 1;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
+  return kept;
+}
 
 std::string percentile_name(double p) { return fmt::format("p{:g}", std::round(p * 1e6) / 1e4); }
 
@@ -123,6 +153,7 @@ Json to_json(const ScenarioResult& result) {
     json["slo"] = Json::array();
     for (const auto& outcome : result.slo) json["slo"].push_back(to_json(outcome));
   }
+  if (result.mlperf) json["mlperf"] = to_json(*result.mlperf);
   return json;
 }
 
@@ -133,8 +164,12 @@ Json to_json(const LoadReport& report) {
   Json target = Json::object();
   for (const auto& [key, value] : report.target) target[key] = value;
   json["target"] = std::move(target);
-  json["scenarios"] = Json::array();
+  json["scenarios"] = report.earlier ? *report.earlier : Json::array();
   for (const auto& scenario : report.scenarios) json["scenarios"].push_back(to_json(scenario));
+  if (report.warm_s > 0) {
+    json["first_look"] = {{"first_s", report.first_s}, {"warm_s", report.warm_s}, {"repeated_s", report.repeated_s}};
+    if (report.cached_tokens >= 0) json["first_look"]["cached_tokens"] = report.cached_tokens;
+  }
   if (report.search) json["search"] = *report.search;
   json["notes"] = report.notes;
   return json;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ struct LoadMetric {
   std::optional<Interval> mean_interval;
   std::vector<Percentile> percentiles;
   std::string interval_method;
-  std::vector<double> samples;  ///< one a request; empty of what has many a request
+  std::vector<double> samples;  ///< one a request; of rates, of equal parts of the window; empty of gaps
 };
 
 struct TokenCheck {
@@ -59,6 +60,25 @@ struct SloOutcome {
   std::string verdict;
 };
 
+struct MlperfCheck {
+  std::string name;
+  bool met = false;
+  std::string text;  ///< with its numbers, and what to do where it is not met
+};
+
+/// Of a load by the rules of MLPerf (mlperf.h).
+struct MlperfVerdict {
+  std::string scenario;
+  bool valid = false;
+  std::string metric;  ///< "90th percentile latency", "samples per second", ...
+  std::string unit;
+  std::optional<double> value;     ///< of the metric, as LoadGen reports it
+  std::optional<double> estimate;  ///< of early stopping: what may be claimed of the percentile
+  std::int64_t queries = 0;
+  double duration_s = 0;
+  std::vector<MlperfCheck> checks;
+};
+
 struct ScenarioResult {
   std::string scenario;
   std::string arrivals;       ///< "closed", "poisson", ...
@@ -79,6 +99,7 @@ struct ScenarioResult {
   TokenCheck tokens;
   ClientReport client;
   std::vector<SloOutcome> slo;
+  std::optional<MlperfVerdict> mlperf;
   std::vector<RequestRecord> records;  ///< all of them, by when they were due
   std::int64_t began_ns = 0;           ///< of the records' clock
 };
@@ -91,14 +112,20 @@ struct LoadReport {
   std::string host;
   bool complete = true;
   std::vector<std::pair<std::string, std::string>> target;  ///< "base", "model", "api", "engine", ...
+  std::shared_ptr<const Json> earlier;  ///< scenarios of the report that this one goes on with; may be null
   std::vector<ScenarioResult> scenarios;
   std::vector<std::string> notes;
+  double first_s = 0, warm_s = 0, repeated_s = 0;  ///< requests before the load (FirstLook); 0 where not asked
+  std::int64_t cached_tokens = -1;
   std::optional<std::string> search;  ///< what a search for the highest load found, a sentence
   bool search_met = false;            ///< a load that meets the objectives was found
 };
 
 [[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
 [[nodiscard]] const Percentile* percentile_of(const LoadMetric& metric, double p);
+
+/// Of a long series every k-th, so that files and the store stay small; the order is kept.
+[[nodiscard]] std::vector<double> kept_samples(const std::vector<double>& samples);
 
 /// Without the records.
 [[nodiscard]] Json to_json(const LoadReport& report);

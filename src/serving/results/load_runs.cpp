@@ -11,15 +11,6 @@ namespace warpmark::serving {
 namespace {
 
 constexpr std::int64_t kRounds = 10;
-constexpr std::size_t kMostSamples = 20'000;
-
-/// Of a long series every k-th, so that the store stays small; order and times are kept.
-std::vector<double> thinned(const std::vector<double>& samples) {
-  const std::size_t step = samples.size() / kMostSamples + 1;
-  std::vector<double> kept;
-  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
-  return kept;
-}
 
 Metric metric_from(const LoadMetric& source, std::vector<double> samples) {
   Metric metric{.id = source.id, .unit = source.unit, .better = source.better};
@@ -34,7 +25,7 @@ void add(const ScenarioResult& result, const char* id, Run& run) {
   const LoadMetric* metric = metric_of(result, id);
   if (metric == nullptr) return;
   if (!metric->samples.empty()) {
-    run.metrics.push_back(metric_from(*metric, thinned(metric->samples)));
+    run.metrics.push_back(metric_from(*metric, kept_samples(metric->samples)));
   } else if (metric->mean > 0 && metric->percentiles.empty()) {
     run.metrics.push_back(metric_from(*metric, {metric->mean}));
   }
@@ -54,13 +45,17 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   } else {
     run.params.set("rate", result.rate);
   }
+  // Address and version are what changes between two runs of one case.
+  std::string version;
   for (const auto& [key, value] : report.target) {
-    if (key != "base") run.params.set(key, value);
+    if (key == "engine_version") version = value;
+    if (key != "base" && key != "engine_version") run.params.set(key, value);
   }
   run.device = "server";
   run.mode = Mode::hot;
   for (const char* id :
-       {"ttft", "e2e", "tpot", "ttft_from_due", "request_throughput", "output_throughput", "goodput"}) {
+       {"ttft", "e2e", "tpot", "ttft_from_due", "request_throughput", "output_throughput", "goodput", "session",
+        "tokens_per_joule", "gpu_memory", "cost_per_request", "cost_per_million_output_tokens"}) {
     add(result, id, run);
   }
   run.outcome = result.client.trusted ? Outcome::passed : Outcome::mistrusted;
@@ -77,6 +72,7 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   run.notes = {{"requests",
                 fmt::format("{} completed, {} failed, {} censored", result.completed, result.failed, result.censored)},
                {"tokens", result.tokens.source}};
+  if (!version.empty()) run.notes.push_back({"engine version", version});
   run.started = result.started;
   run.repro = report.command;
   return run;

@@ -108,6 +108,8 @@ LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<
   fill_moments(metric, parts);
   metric.mean = rate;
   metric.mean_interval = batch_interval(parts, rate, confidence);
+  const bool all = std::all_of(parts.begin(), parts.end(), [](double part) { return part > 0; });
+  if (all) metric.samples.assign(parts.begin(), parts.end());  // a part without anything says that the run was short
   return metric;
 }
 

@@ -57,6 +57,9 @@ const std::vector<SloPreset>& slo_presets() {
       {"mlperf-llama3.1-405b-interactive", "ttft:p99<4500ms,tpot:p99<80ms"},
       {"mlperf-mixtral-8x7b", "ttft:p99<2s,tpot:p99<200ms"},
       {"mlperf-deepseek-r1", "ttft:p99<2s,tpot:p99<80ms"},
+      {"mlperf-deepseek-r1-interactive", "ttft:p99<1500ms,tpot:p99<15ms"},
+      {"mlperf-gpt-oss-120b", "ttft:p99<3s,tpot:p99<80ms"},
+      {"mlperf-gpt-oss-120b-interactive", "ttft:p99<2s,tpot:p99<20ms"},
   };
   return kPresets;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
 #include "base/quantity.h"
@@ -51,6 +52,15 @@ void compare_tokens(const char* what, double asked, double told, TokenCheck& che
   if (!(asked > 0) || std::abs(told - asked) <= kMostTokenShare * asked) return;
   check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} told by the server ({:+.1f} %)", what,
                                             asked, told, 100 * (told - asked) / asked));
+}
+
+/// Of the share that `count` of `n` stand for: Clopper and Pearson, Biometrika 26, 1934.
+Interval share_interval(std::int64_t count, std::int64_t n) {
+  constexpr double kConfidence = 0.95, kTail = (1 - kConfidence) / 2;
+  using Binomial = boost::math::binomial_distribution<double>;
+  const auto trials = static_cast<double>(n), hits = static_cast<double>(count);
+  return {Binomial::find_lower_bound_on_p(trials, hits, kTail), Binomial::find_upper_bound_on_p(trials, hits, kTail),
+          kConfidence};
 }
 
 }  // namespace
@@ -126,6 +136,7 @@ std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result) 
     if (clause.metric == "errors") {
       const auto ended = static_cast<double>(result.completed + result.failed);
       if (ended > 0) outcome.value = static_cast<double>(result.failed) / ended;
+      if (ended > 0) outcome.interval = share_interval(result.failed, result.completed + result.failed);
     } else if (const LoadMetric* metric = metric_of(result, clause.metric)) {
       const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
       if (clause.p < 0) outcome.value = metric->mean;

@@ -108,6 +108,8 @@ constexpr Api kCompletions{"completions", "text-to-text", "/v1/completions", tru
 constexpr Api kResponses{"responses", "text-to-text", "/v1/responses", true, "", responses_body, bearer};
 constexpr Api kMessages{"messages", "text-to-text", "/v1/messages", true, "", messages_body, anthropic_headers};
 constexpr Api kAzureChat{"azure-chat", "text-to-text", "/chat/completions", true, "[DONE]", chat_body, azure_headers};
+/// Vertex AI: as chat, without a version behind its own path.
+constexpr Api kVertexChat{"vertex-chat", "text-to-text", "/chat/completions", true, "[DONE]", chat_body, bearer};
 constexpr Api kVision{"vision", "image-text-to-text", "/v1/chat/completions", true, "[DONE]", chat_body, bearer};
 constexpr Api kEmbeddings{"embeddings", "text-to-embeddings", "/v1/embeddings", false, "", embeddings_body, bearer};
 constexpr Api kRerank{"rerank", "text-to-rerank", "/v1/rerank", false, "", rerank_body, bearer};
@@ -115,8 +117,8 @@ constexpr Api kRerank{"rerank", "text-to-rerank", "/v1/rerank", false, "", reran
 }  // namespace
 
 Catalog<Api> apis() {
-  static constexpr const Api* kApis[] = {&kChat,   &kCompletions, &kResponses, &kMessages,
-                                         &kVision, &kEmbeddings,  &kRerank,    &kAzureChat};
+  static constexpr const Api* kApis[] = {&kChat,       &kCompletions, &kResponses,  &kMessages, &kVision,
+                                         &kEmbeddings, &kRerank,      &kVertexChat, &kAzureChat};
   return kApis;
 }
 

@@ -1,0 +1,325 @@
+#include "warpmark/load/load_clients.h"
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "collectives/start/launch.h"
+#include "collectives/start/worker.h"
+#include "http/socket.h"
+#include "serving/client/load_client.h"
+#include "serving/results/outcome_file.h"
+#include "warpmark/load/load_measure.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr const char* kClientVariable = "WARPMARK_LOAD_CLIENT";
+constexpr double kReadyWithin_s = 120, kEndWithin_s = 120;
+constexpr std::size_t kMostOutcomeBytes = std::size_t{4} << 30;
+
+struct ClientTask {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string token;
+  std::string scenario;
+  std::int64_t users = 0;
+  double rate = 0;
+  serving::TokenFit fit;
+  int clients = 1;
+};
+
+std::string task_text(const ClientTask& task) {
+  return dump_json({{"host", task.host},
+                    {"port", task.port},
+                    {"token", task.token},
+                    {"scenario", task.scenario},
+                    {"users", task.users},
+                    {"rate", task.rate},
+                    {"fixed", task.fit.fixed},
+                    {"per_word", task.fit.per_word},
+                    {"clients", task.clients}},
+                   -1);
+}
+
+Result<ClientTask> task_of(const std::string& text) {
+  WM_ASSIGN(const Json json, parse_json(text, kClientVariable));
+  try {
+    return ClientTask{json.at("host"),
+                      json.at("port"),
+                      json.at("token"),
+                      json.at("scenario"),
+                      json.at("users"),
+                      json.at("rate"),
+                      {json.at("fixed"), json.at("per_word"), true},
+                      json.at("clients")};
+  } catch (const nlohmann::json::exception& exception) {
+    return data_error(std::string(kClientVariable) + " is damaged: " + exception.what());
+  }
+}
+
+bool wait_for(int fd, short what, int timeout_ms) {
+  pollfd entry{fd, what, 0};
+  return ::poll(&entry, 1, timeout_ms) > 0;
+}
+
+Status send_all(const http::Socket& socket, std::string_view bytes, double within_s) {
+  const std::int64_t deadline_ns = monotonic_ns() + static_cast<std::int64_t>(within_s * 1e9);
+  while (!bytes.empty()) {
+    const auto sent = http::send_to(socket, bytes);
+    if (sent.failed) return environment_error("the connection between clients broke: " + http::errno_text(sent.error));
+    bytes.remove_prefix(sent.bytes);
+    if (monotonic_ns() > deadline_ns) return environment_error("the other side takes no more bytes");
+    if (!bytes.empty()) (void)wait_for(socket.fd(), POLLOUT, 100);
+  }
+  return {};
+}
+
+/// What has arrived is appended; false at the end of the connection.
+bool receive_more(const http::Socket& socket, std::string& text) {
+  char buffer[65536];
+  for (;;) {
+    const auto got = http::receive_from(socket, buffer);
+    if (got.state == http::Received::State::would_block) return true;
+    if (got.state != http::Received::State::data) return false;
+    text.append(buffer, got.bytes);
+  }
+}
+
+std::string random_token() {
+  unsigned char bytes[16];
+  WM_CHECK(RAND_bytes(bytes, sizeof bytes) == 1);
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+std::string own_path() {
+  std::error_code ignored;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return ignored ? "warpmark" : path.string();
+}
+
+struct Peer {
+  http::Socket socket;
+  std::string text;
+  bool ready = false;
+  bool ended = false;
+};
+
+/// The side that starts the clients and waits for them.
+class ClientHub {
+ public:
+  ClientHub(Context& context, const LoadRequest& request, ClientTask task)
+      : context_(context), request_(request), task_(std::move(task)) {}
+
+  Result<std::vector<serving::LoadOutcome>> run() {
+    WM_TRY(open());
+    WM_TRY(launch());
+    const Status told = converse();
+    stop_launcher_.store(!told.ok());
+    launcher_.join();
+    if (!told.ok()) return with_launcher_words(told.error());
+    std::vector<serving::LoadOutcome> outcomes;
+    for (const auto& peer : peers_) {
+      WM_ASSIGN(auto outcome, serving::outcome_of_text(std::string_view(peer.text).substr(peer.text.find('\n') + 1)));
+      outcomes.push_back(std::move(outcome));
+    }
+    return outcomes;
+  }
+
+ private:
+  Status open() {
+    char name[256] = "127.0.0.1";
+    if (!request_.hosts.empty() && ::gethostname(name, sizeof name - 1) != 0) {
+      return environment_error("the name of this machine cannot be read");
+    }
+    task_.host = name;
+    WM_ASSIGN(const auto addresses, http::resolve(request_.hosts.empty() ? "127.0.0.1" : "0.0.0.0", 0));
+    WM_ASSIGN(listening_, http::listen_on(addresses.front()));
+    task_.port = http::local_address(listening_).port();
+    task_.token = random_token();
+    return {};
+  }
+
+  Status launch() {
+    collectives::LaunchOptions launch{.ranks = task_.clients, .hosts = request_.hosts};
+    launch.environment = {{kClientVariable, task_text(task_)}};
+    if (context_.environment("MODEL_API_KEY") != nullptr) {
+      launch.environment.emplace_back("MODEL_API_KEY", context_.environment("MODEL_API_KEY"));
+    }
+    WM_ASSIGN(auto words, collectives::launcher_words(launch, collectives::launch_place(context_.environment)));
+    words.push_back(own_path());
+    words.insert(words.end(), context_.words.begin(), context_.words.end());
+    // In a group of its own: Ctrl-C is for us, who ask the clients to end and to tell what they measured.
+    ProcessOptions options{.deadline_s = 7 * 86400.0,
+                           .environment = launch.environment,
+                           .own_group = true,
+                           .should_stop = [this] { return stop_launcher_.load(); },
+                           .grace_s = 2};
+    launcher_ = std::thread([this, words, options] {
+      launched_ = run_process(words, options);
+      launcher_ended_.store(true);
+    });
+    return {};
+  }
+
+  void accept_all() {
+    for (auto socket = http::accept_from(listening_); socket.open(); socket = http::accept_from(listening_)) {
+      peers_.push_back({std::move(socket), "", false, false});
+    }
+  }
+
+  /// Reads from all; strangers, who do not know the token, are sent away.
+  void hear() {
+    accept_all();
+    for (auto& peer : peers_) {
+      if (peer.ended) continue;
+      peer.ended = !receive_more(peer.socket, peer.text) || peer.text.size() > kMostOutcomeBytes;
+      if (!peer.ready && peer.text.starts_with("ready " + task_.token + "\n")) peer.ready = true;
+    }
+    std::erase_if(peers_, [](const Peer& peer) { return !peer.ready && (peer.ended || peer.text.size() > 64); });
+  }
+
+  [[nodiscard]] std::size_t count(bool Peer::*what) const {
+    return static_cast<std::size_t>(
+        std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.*what; }));
+  }
+
+  Status tell_all(std::string_view words) {
+    for (auto& peer : peers_) {
+      if (!peer.ended) WM_TRY(send_all(peer.socket, words, 10));
+    }
+    return {};
+  }
+
+  Status converse() {
+    const auto wanted = static_cast<std::size_t>(task_.clients);
+    const auto since = [](std::int64_t ns) { return static_cast<double>(monotonic_ns() - ns) * 1e-9; };
+    std::int64_t began_ns = monotonic_ns();
+    while (count(&Peer::ready) < wanted) {
+      if (context_.interrupted.load()) return environment_error("interrupted before the clients were ready");
+      if (launcher_ended_.load()) return environment_error("the clients ended before they were ready");
+      if (since(began_ns) > kReadyWithin_s) {
+        return environment_error(
+            fmt::format("{} of {} clients were ready within {:g} s", count(&Peer::ready), wanted, kReadyWithin_s),
+            "can the hosts reach this one, and start warpmark from the same path?");
+      }
+      (void)wait_for(listening_.fd(), POLLIN, 50);
+      hear();
+    }
+    WM_TRY(tell_all("go\n"));
+    context_.err << fmt::format("{} clients are measuring\n", wanted) << std::flush;
+    bool stopped = false;
+    std::int64_t ended_ns = 0;
+    while (count(&Peer::ended) < wanted) {
+      if (context_.interrupted.load() && !stopped) {
+        stopped = true;
+        WM_TRY(tell_all("stop\n"));
+      }
+      if (launcher_ended_.load() && ended_ns == 0) ended_ns = monotonic_ns();
+      if (ended_ns != 0 && since(ended_ns) > 2) return environment_error("a client ended before it told its results");
+      if (stopped && since(began_ns) > kEndWithin_s + 3600) return environment_error("the clients do not end");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      hear();
+    }
+    return {};
+  }
+
+  [[nodiscard]] Error with_launcher_words(Error error) const {
+    if (launched_ && !launched_->ok()) error.what += ": " + launched_->error().what;
+    if (launched_ && launched_->ok() && !(*launched_)->err.empty()) {
+      error.what += ":\n" + (*launched_)->err.substr(0, 2000);
+    }
+    return error;
+  }
+
+  Context& context_;
+  const LoadRequest& request_;
+  ClientTask task_;
+  http::Socket listening_;
+  std::vector<Peer> peers_;
+  std::thread launcher_;
+  std::atomic<bool> stop_launcher_{false}, launcher_ended_{false};
+  std::optional<Result<ProcessOutput>> launched_;
+};
+
+Result<http::Socket> connect_to(const ClientTask& task) {
+  WM_ASSIGN(const auto addresses, http::resolve(task.host, task.port));
+  WM_ASSIGN(auto socket, http::begin_connect(addresses.front()));
+  if (!wait_for(socket.fd(), POLLOUT, 10'000)) {
+    return environment_error("no connection to " + addresses.front().text() + ", where the load was started");
+  }
+  WM_TRY(http::outcome_of_connect(socket, addresses.front()));
+  return socket;
+}
+
+}  // namespace
+
+Result<serving::LoadOutcome> run_clients(Context& context, const LoadRequest& request, const LoadStep& step,
+                                         const serving::TokenFit& fit, const serving::LoadPlan& plan) {
+  ClientTask task{.scenario = step.traffic.scenario.text,
+                  .users = step.traffic.users,
+                  .rate = step.traffic.arrivals.rate,
+                  .fit = fit,
+                  .clients = serving::parts_of(plan, request.clients)};
+  WM_ASSIGN(auto outcomes, ClientHub(context, request, std::move(task)).run());
+  return serving::merge_outcomes(std::move(outcomes));
+}
+
+bool is_load_client(const Context& context) { return context.environment(kClientVariable) != nullptr; }
+
+Result<int> load_as_client(Context& context, const LoadRequest& request) {
+  WM_ASSIGN(const ClientTask task, task_of(context.environment(kClientVariable)));
+  const auto placed = collectives::placed_by(context.environment);
+  if (!placed) return environment_error("a client must be started by mpirun or srun");
+  const auto found = std::find_if(request.steps.begin(), request.steps.end(),
+                                  [&](const LoadStep& step) { return step.traffic.scenario.text == task.scenario; });
+  if (found == request.steps.end()) return internal_error("a client knows no scenario " + task.scenario);
+  LoadStep step = *found;
+  step.traffic.users = task.users;
+  step.traffic.arrivals.rate = task.rate;
+  if (task.users > 0) step.traffic.arrivals = {};
+  std::atomic<bool> stop{false}, ended{false};
+  WM_ASSIGN(auto whole, load_plan_of(context, request, step, task.fit));
+  serving::LoadPlan plan = serving::part_of(whole, placed->rank, task.clients);
+  plan.interrupted = &stop;
+  WM_ASSIGN(const auto socket, connect_to(task));
+  WM_TRY(send_all(socket, "ready " + task.token + "\n", 10));
+  std::string heard;
+  for (const std::int64_t began_ns = monotonic_ns(); heard.find("go\n") == std::string::npos;) {
+    (void)wait_for(socket.fd(), POLLIN, 100);
+    if (!receive_more(socket, heard)) return environment_error("the load was ended before it began");
+    if (static_cast<double>(monotonic_ns() - began_ns) * 1e-9 > 2 * kReadyWithin_s) {
+      return environment_error("not all clients became ready");
+    }
+  }
+  std::optional<Result<serving::LoadOutcome>> outcome;
+  std::thread load([&] {
+    outcome = serving::run_load_on(std::move(plan), request.threads, {});
+    ended.store(true);
+  });
+  while (!ended.load()) {
+    (void)wait_for(socket.fd(), POLLIN, 50);
+    const bool there = receive_more(socket, heard);
+    if (!there || heard.find("stop\n") != std::string::npos) stop.store(true);
+    if (!there || stop.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  load.join();
+  if (!outcome->ok()) return outcome->error();
+  WM_TRY(send_all(socket, serving::outcome_text(**outcome), 600));
+  return kSuccess;
+}
+
+}  // namespace warpmark::apps

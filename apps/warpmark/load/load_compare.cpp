@@ -1,0 +1,186 @@
+// `warpmark load compare A B [C...]`: servers side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "exchange/load/experiment.h"
+#include "report/draw/format.h"
+#include "serving/results/load_comparison.h"
+#include "warpmark/load/load.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::LoadArm;
+using serving::LoadCell;
+
+std::string users_text(std::int64_t users) { return fmt::format("{} {}", users, users == 1 ? "user" : "users"); }
+
+/// Of `load run --json`.
+Result<LoadArm> arm_of_json(const Json& json, const std::string& name) {
+  LoadArm arm{.name = name};
+  const Json scenarios = json.value("scenarios", Json::array());
+  for (const auto& scenario : scenarios) {
+    LoadCell cell{.scenario = scenario.value("scenario", "")};
+    cell.level = scenario.contains("concurrency") ? users_text(scenario["concurrency"].get<std::int64_t>())
+                                                  : fmt::format("{:g} requests/s", scenario.value("rate_per_s", 0.0));
+    cell.trusted = scenario.contains("client") && scenario["client"].value("verdict", "") == "trusted";
+    const Json metrics = scenario.value("metrics", Json::object());
+    for (const auto& [id, metric] : metrics.items()) {
+      if (const auto samples = metric.find("samples"); samples != metric.end()) {
+        cell.samples[id] = samples->get<std::vector<double>>();
+      } else if (metric.contains("mean")) {
+        cell.values[id] = metric["mean"].get<double>();
+      }
+    }
+    arm.cells.push_back(std::move(cell));
+  }
+  if (arm.cells.empty()) return data_error(name + " holds no load");
+  return arm;
+}
+
+/// Of an experiment folder, also one that genai-bench wrote.
+LoadArm arm_of_experiment(const exchange::Experiment& experiment, const std::string& name) {
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"ttft", "ttft"}, {"tpot", "tpot"}, {"e2e", "e2e_latency"}, {"output_tokens", "num_output_tokens"}};
+  constexpr std::pair<const char*, const char*> kRates[] = {
+      {"request_throughput", "requests_per_second"}, {"output_throughput", "mean_output_throughput_tokens_per_s"}};
+  LoadArm arm{.name = name};
+  for (const auto& run : experiment.runs) {
+    LoadCell cell{.scenario = run.scenario, .level = users_text(run.level)};
+    for (const auto& [id, field] : kFields) {
+      for (const auto& request : run.requests) {
+        const auto found = request.is_object() ? request.find(field) : request.end();
+        if (request.is_object() && found != request.end() && found->is_number()) {
+          cell.samples[id].push_back(found->get<double>());
+        }
+      }
+    }
+    for (const auto& [id, field] : kRates) {
+      if (const auto value = exchange::field_of(run, field)) cell.values[id] = *value;
+    }
+    arm.cells.push_back(std::move(cell));
+  }
+  return arm;
+}
+
+/// Of a stored session.
+Result<LoadArm> arm_of_session(const Session& session, const std::string& session_name) {
+  LoadArm arm{.name = session_name};
+  for (const auto& run : session.runs) {
+    if (run.workload != "serving") continue;
+    LoadCell cell{.level = "as recorded"};
+    for (const auto& [name, value] : run.params.items()) {
+      if (name == "scenario") cell.scenario = to_text(value);
+      if (name == "concurrency") cell.level = to_text(value) + (to_text(value) == "1" ? " user" : " users");
+      if (name == "rate") cell.level = to_text(value) + " requests/s";
+    }
+    cell.trusted = run.outcome == Outcome::passed;
+    for (const auto& metric : run.metrics) cell.samples[metric.id] = metric.samples;
+    arm.cells.push_back(std::move(cell));
+  }
+  if (arm.cells.empty()) return data_error("session " + session_name + " holds no load of a server");
+  return arm;
+}
+
+Result<LoadArm> arm_of(const Context& context, const ParsedOptions& options, const std::string& word) {
+  std::error_code error;
+  if (std::filesystem::is_directory(word, error)) {
+    // Ours has the samples of rates beside what genai-bench keeps.
+    const auto own = std::filesystem::path(word) / "warpmark_load.json";
+    if (std::filesystem::exists(own, error)) {
+      WM_ASSIGN(const std::string text, read_file(own));
+      WM_ASSIGN(const Json json, parse_json(text, own.string()));
+      return arm_of_json(json, word);
+    }
+    WM_ASSIGN(const auto experiment, exchange::read_experiment(word));
+    return arm_of_experiment(experiment, word);
+  }
+  if (word.ends_with(".json")) {
+    WM_ASSIGN(const std::string text, read_file(word));
+    WM_ASSIGN(const Json json, parse_json(text, word));
+    if (json.is_object() && json.value("schema", "") == "warpmark.load/1") return arm_of_json(json, word);
+  }
+  WM_ASSIGN(const Session session, load_results(context, options, word));
+  return arm_of_session(session, word);
+}
+
+std::string number_text(double value, const std::string& unit) {
+  if (unit == "s") return format_seconds(value);
+  if (unit == "B") return report::format_bytes(value);
+  return format_significant(value, 4);
+}
+
+Cell difference_cell(const serving::LoadDifference& arm, const std::string& unit) {
+  if (!arm.value) return {"too few"};
+  std::string text = number_text(*arm.value, unit);
+  if (arm.ratio) text += " (" + report::format_change(*arm.ratio) + ")";
+  if (arm.verdict == "inconclusive") text += " ?";
+  if (arm.verdict == "same") text += " =";
+  const Tone tone = arm.verdict == "better" ? Tone::good : arm.verdict == "worse" ? Tone::bad : Tone::plain;
+  return {text, tone};
+}
+
+Report report_of(const serving::LoadComparison& comparison) {
+  Report page{.title = "Servers side by side", .subtitle = "the change is to " + comparison.names.front()};
+  std::string heading;
+  for (const auto& row : comparison.rows) {
+    const std::string here = row.scenario + ", " + row.level;
+    if (here != heading) {
+      heading = here;
+      Table table{{{""}}, {}};
+      for (const auto& name : comparison.names) table.columns.push_back({name, Align::right});
+      page.sections.push_back({here, {table}});
+    }
+    Table& table = std::get<Table>(page.sections.back().blocks.front());
+    std::vector<Cell> cells{{row.number.metric + (row.number.statistic == "mean" ? "" : " " + row.number.statistic)}};
+    for (const auto& arm : row.arms) cells.push_back(difference_cell(arm, row.number.unit));
+    table.rows.push_back(std::move(cells));
+  }
+  Section last{"", {}};
+  last.blocks.push_back(Paragraph{
+      "? the difference may be chance; = less than 2 % apart. Over the whole table the chance of calling any of "
+      "equal servers different is 5 %. Loads measured at different times differ by more than their requests "
+      "tell: `warpmark compare` alternates."});
+  for (const auto& note : comparison.notes) last.blocks.push_back(Paragraph{note, Tone::warning});
+  page.sections.push_back(std::move(last));
+  return page;
+}
+
+}  // namespace
+
+Result<int> load_compare(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  if (words.size() < 3) {
+    return usage_error("load compare needs two results or more",
+                       "load compare A B [C...]: experiment folders, files of --json, stored ids");
+  }
+  std::vector<LoadArm> arms;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    WM_ASSIGN(auto arm, arm_of(context, options, words[i]));
+    arms.push_back(std::move(arm));
+  }
+  WM_ASSIGN(const auto comparison, serving::compare_loads(arms));
+  WM_ASSIGN(const std::string format, format_of(options));
+  const auto shown = shown_as([&] { return to_json(comparison); }, report_of(comparison));
+  WM_TRY(show(context, shown, format));
+  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  bool worse = false, open = false;
+  for (const auto& row : comparison.rows) {
+    for (const auto& arm : row.arms) {
+      worse = worse || arm.verdict == "worse";
+      open = open || arm.verdict == "inconclusive";
+    }
+  }
+  if (!options.has("--fail-if-worse")) return kSuccess;
+  return worse ? kGateFailed : open ? kInconclusive : kSuccess;
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,100 @@
+#include "warpmark/load/load_measure.h"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "serving/client/load_client.h"
+#include "serving/results/mlperf.h"
+#include "serving/results/sessions.h"
+#include "serving/selftest.h"
+#include "warpmark/load/load.h"
+#include "warpmark/load/load_clients.h"
+#include "warpmark/load/load_telemetry.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::ScenarioResult;
+
+Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& request, const LoadStep& step,
+                                      serving::LoadPlan& plan, const LoadPlace& place) {
+  serving::LiveCounters live;
+  std::atomic<bool> enough{false}, ended{false};
+  plan.live = &live;
+  plan.enough = &enough;
+  const serving::CpuPair cpus = serving::separate_cpus();
+  const std::vector<int> pinned =
+      request.threads == 1 && cpus.client >= 0 ? std::vector<int>{cpus.client} : std::vector<int>{};
+  std::optional<Result<serving::LoadOutcome>> outcome;
+  std::thread load([&] {
+    outcome = serving::run_load_on(plan, request.threads, pinned);
+    ended.store(true);
+  });
+  ScenarioResult named;
+  named.scenario = step.traffic.scenario.text;
+  named.arrivals = serving::to_text(step.traffic.arrivals);
+  named.users = step.traffic.users;
+  named.rate = step.traffic.arrivals.rate;
+  LoadDashboard dashboard(context, {.title = named.scenario + ", " + level_text(named),
+                                    .step = place.step,
+                                    .steps = place.steps,
+                                    .duration_s = step.traffic.duration_s,
+                                    .most_requests = step.traffic.most_requests});
+  while (!ended.load()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    dashboard.show(live);
+    if (request.precision > 0 && precise_enough(live, request.precision_metric, request.precision)) enough.store(true);
+  }
+  load.join();
+  dashboard.clear();
+  plan.live = nullptr;
+  plan.enough = nullptr;
+  return std::move(*outcome);
+}
+
+}  // namespace
+
+Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& request, const LoadStep& step,
+                                       const serving::TokenFit& fit) {
+  WM_ASSIGN(serving::LoadPlan plan, serving::prepare_load(request.target, step.traffic, fit));
+  plan.request_timeout_s = request.request_timeout_s;
+  plan.stall_timeout_s = request.stall_timeout_s;
+  plan.drain_s = request.drain_s;
+  plan.keep_connections = request.keep_connections;
+  plan.least_requests = step.traffic.least_requests;
+  plan.together = step.traffic.together;
+  plan.all_at_once = step.traffic.all_at_once;
+  if (!plan.closed) plan.users = request.most_in_flight;
+  if (!plan.keep_connections) plan.connect_ahead = 0;
+  plan.interrupted = &context.interrupted;
+  return plan;
+}
+
+Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request, const LoadStep& step,
+                                    const serving::TokenFit& fit, const LoadPlace& place) {
+  WM_ASSIGN(serving::LoadPlan plan, load_plan_of(context, request, step, fit));
+  const std::string started = format_utc(wall_clock_s());
+  WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
+  WM_ASSIGN(auto outcome, request.clients > 0 ? run_clients(context, request, step, fit, plan)
+                                              : run_here(context, request, step, plan, place));
+  ScenarioResult result = serving::evaluate_load(std::move(outcome), plan, request.evaluation);
+  result.scenario = step.traffic.scenario.text;
+  result.arrivals = serving::to_text(step.traffic.arrivals);
+  result.users = step.traffic.users;
+  result.rate = step.traffic.arrivals.rate;
+  if (step.traffic.arrivals.kind == serving::ArrivalKind::trace && result.wall_s > 0) {
+    result.rate = static_cast<double>(plan.due_ns.size()) / result.wall_s;
+  }
+  result.started = started;
+  serving::add_sessions(result.records, step.traffic.conversations.turns, request.evaluation.confidence, result);
+  const auto samples = telemetry->stop();
+  if (!samples.empty()) serving::add_telemetry(samples, result);
+  if (request.price_per_hour > 0) serving::add_cost(request.price_per_hour, result);
+  if (request.mlperf) result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
+  return result;
+}
+
+}  // namespace warpmark::apps

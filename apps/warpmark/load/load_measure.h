@@ -1,0 +1,28 @@
+// Measuring one load: here, or by clients that mpirun or srun starts.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "serving/client/prepare_load.h"
+#include "serving/results/load_result.h"
+#include "warpmark/command.h"
+#include "warpmark/load/load_live.h"
+#include "warpmark/load/load_request.h"
+
+namespace warpmark::apps {
+
+/// Of the loads of a command.
+struct LoadPlace {
+  std::int64_t step = 1, steps = 1;
+};
+
+[[nodiscard]] Result<serving::ScenarioResult> measure_load(Context& context, const LoadRequest& request,
+                                                           const LoadStep& step, const serving::TokenFit& fit,
+                                                           const LoadPlace& place);
+
+/// The plan of a step with the settings that are the same for all.
+[[nodiscard]] Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& request, const LoadStep& step,
+                                                     const serving::TokenFit& fit);
+
+}  // namespace warpmark::apps

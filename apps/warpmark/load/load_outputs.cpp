@@ -1,0 +1,182 @@
+#include "warpmark/load/load_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "serving/results/exports.h"
+#include "serving/results/genai_folder.h"
+#include "serving/results/load_runs.h"
+#include "warpmark/load/load.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using serving::LoadReport;
+
+std::string label_of(const LoadReport& report, const std::string& key) {
+  const auto found =
+      std::find_if(report.target.begin(), report.target.end(), [&](const auto& pair) { return pair.first == key; });
+  return found == report.target.end() ? "" : found->second;
+}
+
+/// As genai-bench names its folders.
+std::string own_folder_name(const LoadReport& report) {
+  std::vector<std::string> parts;
+  for (const char* key : {"backend", "engine", "engine_version", "task", "model"}) {
+    std::string part = label_of(report, key);
+    for (char& c : part) {
+      if (c == '/' || c == ' ' || static_cast<unsigned char>(c) < 32) c = '-';
+    }
+    if (!part.empty()) parts.push_back(part);
+  }
+  std::string stamp;
+  for (const char c : report.started.substr(0, 19)) {
+    if (is_digit(c)) stamp += c;
+    if (c == 'T') stamp += '_';
+  }
+  parts.push_back(stamp);
+  return join(parts, "_");
+}
+
+Status take_folder(LoadOutputs& outputs) {
+  const auto& options = outputs.options;
+  const std::string base = options.get("--experiment-base-dir");
+  if (!options.has("--experiment-folder-name") && base.empty()) return {};
+  const std::string name = options.get("--experiment-folder-name", own_folder_name(outputs.report));
+  outputs.folder = base.empty() ? name : (fs::path(base) / name).string();
+  return check_output_folder(outputs.folder);
+}
+
+/// The report of the run that is gone on with, from the experiment folder or from --json.
+Status take_earlier(LoadOutputs& outputs) {
+  if (!outputs.options.has("--resume")) return {};
+  const std::string file =
+      outputs.folder.empty() ? outputs.options.get("--json") : outputs.folder + "/warpmark_load.json";
+  if (file.empty()) {
+    return usage_error("--resume goes on with a file", "give the same --json FILE or --experiment-folder-name DIR");
+  }
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  WM_ASSIGN(const std::string text, read_file(file));
+  WM_ASSIGN(const Json json, parse_json(text, file));
+  if (!json.is_object() || json.value("schema", "") != serving::kLoadSchema) {
+    return data_error(file + " is no report of a load", "--resume goes on with one of the same command");
+  }
+  Json target = Json::object();
+  for (const auto& [key, value] : outputs.report.target) target[key] = value;
+  const Json theirs = json.value("target", Json::object());
+  for (const auto& [key, value] : target.items()) {
+    if (theirs.value(key, Json()) != value) {
+      return usage_error(fmt::format("{} is of another load: {} is {} there and {} here", file, key,
+                                     dump_json(theirs.value(key, Json()), -1), dump_json(value, -1)),
+                         "without --resume a new report is begun");
+    }
+  }
+  Json kept = Json::array();
+  const Json scenarios = json.value("scenarios", Json::array());
+  for (const auto& scenario : scenarios) {
+    if (!scenario.value("interrupted", true)) kept.push_back(scenario);
+  }
+  outputs.context.err << fmt::format("note: {} loads are done already\n", kept.size());
+  outputs.report.earlier = std::make_shared<const Json>(std::move(kept));
+  return {};
+}
+
+/// Rows of the loads that are done already stay where they are.
+Status write_csv(const LoadOutputs& outputs) {
+  const std::string file = outputs.options.get("--requests-csv");
+  if (file.empty()) return {};
+  return write_file(file, serving::requests_csv(outputs.report));
+}
+
+}  // namespace
+
+Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
+  WM_TRY(check_outputs(options));
+  for (const char* name : {"--requests-csv", "--vllm-json"}) {
+    if (options.has(name)) WM_TRY(check_writable(options.get(name)));
+  }
+  LoadOutputs outputs{.context = context,
+                      .options = options,
+                      .store = nullptr,
+                      .session = new_session(context),
+                      .report = {},
+                      .folder = {}};
+  if (options.has("--resume") && options.has("--requests-csv")) {
+    return usage_error("--requests-csv would hold only what --resume adds",
+                       "give it another file name without --resume");
+  }
+  LoadReport& report = outputs.report;
+  report.id = outputs.session.id;
+  report.started = outputs.session.started;
+  report.command = outputs.session.command;
+  report.version = outputs.session.build.version;
+  report.host = outputs.session.machine.hostname;
+  report.complete = false;
+  report.notes = request.notes;
+  report.target = {{"base", request.target.bases.front().text()},
+                   {"model", request.target.model},
+                   {"api", request.target.api->id},
+                   {"task", request.target.api->task}};
+  report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
+  WM_TRY(take_folder(outputs));
+  WM_TRY(take_earlier(outputs));
+  if (options.has("--no-store")) return outputs;
+  WM_ASSIGN(outputs.store, open_store(context, options));
+  WM_TRY(outputs.store->begin(outputs.session));
+  return outputs;
+}
+
+bool done_earlier(const LoadReport& report, const LoadStep& step) {
+  if (!report.earlier) return false;
+  const bool closed = step.traffic.arrivals.kind == serving::ArrivalKind::closed;
+  return std::any_of(report.earlier->begin(), report.earlier->end(), [&](const Json& scenario) {
+    if (scenario.value("scenario", "") != step.traffic.scenario.text ||
+        scenario.value("arrivals", "") != to_text(step.traffic.arrivals)) {
+      return false;
+    }
+    return closed ? scenario.value("concurrency", std::int64_t{0}) == step.traffic.users
+                  : scenario.value("rate_per_s", 0.0) == step.traffic.arrivals.rate;
+  });
+}
+
+Status write_load_outputs(const LoadOutputs& outputs) {
+  const auto& options = outputs.options;
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(to_json(outputs.report)) + "\n"));
+  WM_TRY(write_csv(outputs));
+  if (options.has("--vllm-json") && !outputs.report.scenarios.empty()) {
+    const Json json = serving::vllm_json(outputs.report, outputs.report.scenarios.back());
+    WM_TRY(write_file(options.get("--vllm-json"), dump_json(json) + "\n"));
+  }
+  if (outputs.folder.empty()) return {};
+  WM_TRY(make_named_folder(outputs.folder));
+  for (const auto& [name, json] : serving::genai_files(outputs.report)) {
+    WM_TRY(write_file(outputs.folder + "/" + name, dump_json(json) + "\n"));
+  }
+  return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
+}
+
+Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
+  outputs.context.out << scenario_text(outputs.context, result) << std::flush;
+  outputs.report.scenarios.push_back(std::move(result));
+  const auto index = static_cast<std::int64_t>(outputs.report.scenarios.size()) - 1;
+  if (outputs.store != nullptr) {
+    const Run run = serving::run_of(outputs.report, outputs.report.scenarios.back(), index);
+    WM_TRY(outputs.store->append_run(outputs.session.id, run));
+  }
+  return write_load_outputs(outputs);
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,38 @@
+// Where the results of `warpmark load run` go as they come: the terminal, the store, files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "model/run.h"
+#include "serving/results/load_result.h"
+#include "store/store.h"
+#include "warpmark/command.h"
+#include "warpmark/load/load_request.h"
+
+namespace warpmark::apps {
+
+struct LoadOutputs {
+  Context& context;
+  const ParsedOptions& options;
+  std::unique_ptr<store::Store> store;  ///< null with --no-store
+  Session session;
+  serving::LoadReport report;
+  std::string folder;  ///< of the experiment; empty without one
+};
+
+/// Finds out before the load what cannot be written. With --resume the report begins with what is there already.
+[[nodiscard]] Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options,
+                                                    const LoadRequest& request);
+
+/// Whether --resume found this step done.
+[[nodiscard]] bool done_earlier(const serving::LoadReport& report, const LoadStep& step);
+
+/// Shows, stores and writes one result.
+[[nodiscard]] Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result);
+
+[[nodiscard]] Status write_load_outputs(const LoadOutputs& outputs);
+
+}  // namespace warpmark::apps

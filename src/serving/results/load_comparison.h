@@ -1,0 +1,70 @@
+// Two and more servers side by side, from loads that were measured one server after another: for each scenario and load
+// that all have, each number of the first one and the ratio of the others to it. Requests that follow one another are
+// alike, so blocks of consecutive ones are resampled (Kuensch, Annals of Statistics 17, 1989), and p values are
+// adjusted over the whole table (Holm). What it cannot see is what changed between the loads: two runs at two times
+// differ by more than their requests do. `warpmark compare` alternates arms for that. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "model/metric.h"
+
+namespace warpmark::serving {
+
+/// One scenario at one load.
+struct LoadCell {
+  std::string scenario;
+  std::string level;                                   ///< "8 users", "25 requests/s"
+  std::map<std::string, std::vector<double>> samples;  ///< by metric, in the order of the requests
+  std::map<std::string, double> values;                ///< numbers that have no samples: cost, memory
+  bool trusted = true;
+};
+
+struct LoadArm {
+  std::string name;
+  std::vector<LoadCell> cells;
+};
+
+/// What is compared of a metric.
+struct ComparedNumber {
+  std::string metric;
+  std::string statistic;  ///< "p50", "p99", "mean"
+  std::string unit;
+  Better better = Better::lower;
+};
+
+struct LoadDifference {
+  std::optional<double> value;       ///< of this arm
+  std::optional<double> ratio;       ///< to the first arm
+  std::optional<Interval> interval;  ///< of the ratio
+  std::optional<double> p, adjusted_p;
+  std::string verdict;  ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first arm
+  std::string reason;   ///< why there is no verdict
+};
+
+struct LoadComparisonRow {
+  std::string scenario;
+  std::string level;
+  ComparedNumber number;
+  std::vector<LoadDifference> arms;  ///< as the arms
+};
+
+struct LoadComparison {
+  std::vector<std::string> names;
+  std::vector<LoadComparisonRow> rows;
+  std::vector<std::string> notes;  ///< cells that only some have, arms that are not trusted
+};
+
+/// Usage error where no scenario and load is in all arms.
+[[nodiscard]] Result<LoadComparison> compare_loads(const std::vector<LoadArm>& arms, double confidence = 0.95);
+
+/// "warpmark.load_comparison/1".
+[[nodiscard]] Json to_json(const LoadComparison& comparison);
+
+}  // namespace warpmark::serving

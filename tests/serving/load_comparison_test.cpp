@@ -1,0 +1,79 @@
+#include "serving/results/load_comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "serving/traffic/draws.h"
+
+namespace warpmark::serving {
+namespace {
+
+/// Times around a mean, of 400 requests.
+LoadArm arm_around(const std::string& name, double ttft_s, std::uint64_t seed, const std::string& level = "8 users") {
+  stats::Random random(seed);
+  LoadCell cell{.scenario = "D(100,100)", .level = level};
+  for (int i = 0; i < 400; ++i) cell.samples["ttft"].push_back(ttft_s * (1 + 0.05 * draw_normal(random)));
+  cell.values["cost_per_request"] = 1e-4;
+  return {name, {cell}};
+}
+
+const LoadComparisonRow* row_of(const LoadComparison& comparison, const std::string& statistic) {
+  const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(), [&](const auto& row) {
+    return row.number.metric == "ttft" && row.number.statistic == statistic;
+  });
+  return found == comparison.rows.end() ? nullptr : &*found;
+}
+
+TEST(LoadComparison, decides_what_differs_and_what_does_not) {
+  const auto comparison = compare_loads(
+      {arm_around("a", 0.1, 1), arm_around("b", 0.1, 2), arm_around("c", 0.13, 3), arm_around("d", 0.08, 4)});
+  ASSERT_TRUE(comparison.ok()) << comparison.error().what;
+  const auto* median = row_of(*comparison, "p50");
+  ASSERT_NE(median, nullptr);
+  EXPECT_NEAR(*median->arms[0].value, 0.1, 0.002);
+  EXPECT_EQ(median->arms[0].verdict, "");
+  EXPECT_EQ(median->arms[1].verdict, "same");
+  EXPECT_EQ(median->arms[2].verdict, "worse");
+  EXPECT_NEAR(*median->arms[2].ratio, 1.3, 0.03);
+  EXPECT_LE(median->arms[2].interval->low, 1.3);
+  EXPECT_GE(median->arms[2].interval->high, 1.28);
+  EXPECT_EQ(median->arms[3].verdict, "better");
+  for (const auto& row : comparison->rows) {
+    if (row.number.metric != "cost_per_request") continue;
+    EXPECT_EQ(row.arms[1].reason, "its spread is not known");
+  }
+  EXPECT_EQ(to_json(*comparison)["rows"].size(), comparison->rows.size());
+}
+
+TEST(LoadComparison, of_equal_servers_is_seldom_a_difference) {
+  int different = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto comparison = compare_loads({arm_around("a", 0.1, 2 * seed), arm_around("b", 0.1, 2 * seed + 1)});
+    ASSERT_TRUE(comparison.ok());
+    for (const auto& row : comparison->rows) {
+      different += row.arms[1].verdict == "better" || row.arms[1].verdict == "worse" ? 1 : 0;
+    }
+  }
+  EXPECT_LE(different, 12) << "of 100 tables at 5 % each";
+}
+
+TEST(LoadComparison, leaves_out_what_few_requests_cannot_support) {
+  LoadArm few = arm_around("few", 0.1, 1);
+  few.cells[0].samples["ttft"].resize(40);
+  const auto comparison = compare_loads({arm_around("a", 0.1, 2), few});
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_FALSE(row_of(*comparison, "p99")->arms[1].value);
+  EXPECT_EQ(row_of(*comparison, "p99")->arms[1].reason, "too few requests");
+  EXPECT_TRUE(row_of(*comparison, "p50")->arms[1].value);
+}
+
+TEST(LoadComparison, needs_a_load_that_all_have) {
+  const auto none = compare_loads({arm_around("a", 0.1, 1, "1 user"), arm_around("b", 0.1, 2, "8 users")});
+  EXPECT_FALSE(none.ok());
+  EXPECT_NE(none.error().hint.find("b has no load"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpmark::serving
