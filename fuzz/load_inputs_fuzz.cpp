@@ -1,10 +1,13 @@
-// What people give to `warpmark load`: scenarios, objectives, laws of arrival, URLs, headers, and chunks of JSON.
+// What people and servers give to `warpmark load`: scenarios, objectives, laws of arrival, URLs, headers, chunks of
+// JSON, outcomes of clients, and pages of metrics.
 #include <string_view>
 
 #include "http/message.h"
 #include "http/url.h"
 #include "serving/answers/chunk.h"
+#include "serving/results/outcome_file.h"
 #include "serving/results/slo.h"
+#include "serving/results/telemetry.h"
 #include "serving/traffic/arrivals.h"
 #include "serving/traffic/scenario.h"
 
@@ -17,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   (void)warpmark::http::parse_header(text).ok();
   (void)warpmark::http::parse_response_head(text).ok();
   (void)warpmark::http::parse_request_head(text).ok();
+  (void)warpmark::serving::outcome_of_text(text).ok();
+  (void)warpmark::serving::telemetry_of_page(text).ok();
   warpmark::serving::ChunkFacts facts;
   (void)warpmark::serving::scan_chunk(text, facts);
   return 0;

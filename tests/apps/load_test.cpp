@@ -165,6 +165,87 @@ TEST_F(LoadCli, keeps_what_was_measured_at_ctrl_c) {
   EXPECT_GE(report["scenarios"][0]["requests"]["completed"].get<int>(), 10);
 }
 
+TEST_F(LoadCli, goes_on_where_it_was_interrupted) {
+  start();
+  const std::vector<std::string> common{"--max-requests-per-run", "10",      "--no-store", "--json",
+                                        path("r.json"),           "--resume"};
+  auto first = common, second = common;
+  first.insert(first.end(), {"--num-concurrency", "1"});
+  second.insert(second.end(), {"--num-concurrency", "1,2"});
+  EXPECT_THAT(warpmark(run(first)).exit_code, ::testing::AnyOf(0, 5));
+  const auto before = server_->counts().requests.load();
+  const auto output = warpmark(run(second));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("1 loads are done already"));
+  EXPECT_LT(server_->counts().requests.load() - before, 20) << "only the second load was measured";
+  const Json report = json("r.json");
+  ASSERT_EQ(report["scenarios"].size(), 2U);
+  EXPECT_EQ(report["scenarios"][1]["concurrency"], 2);
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  const auto other = warpmark({"load", "run", "--api-base", server_->url(), "--api-model-name", "another", "--resume",
+                               "--json", path("r.json"), "--no-store"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("of another load"));
+}
+
+TEST_F(LoadCli, judges_a_run_by_the_rules_of_mlperf) {
+  start();
+  const auto output = warpmark(run({"--mlperf", "SingleStream", "--min-duration", "1s", "--min-queries", "64",
+                                    "--no-store", "--json", path("m.json")}));
+  const Json verdict = json("m.json")["scenarios"][0]["mlperf"];
+  EXPECT_EQ(schema_errors(json("m.json"), "load.schema.json"), "");
+  // INVALID where the machine kept the client from being in time, and for that alone.
+  for (const auto& check : verdict["checks"]) {
+    if (check["name"] == "client in time") continue;
+    EXPECT_EQ(check["met"], true) << check;
+  }
+  EXPECT_THAT(output.out, ::testing::AnyOf(HasSubstr("SingleStream: VALID"), HasSubstr("SingleStream: INVALID")));
+  EXPECT_GE(verdict["early_stopping_estimate"].get<double>(), 0.01);
+  const auto offline = warpmark(run({"--mlperf", "offline", "--min-duration", "0.01s", "--max-requests-per-run", "40",
+                                     "--min-queries", "40", "--no-store", "--json", path("o.json")}));
+  EXPECT_EQ(json("o.json")["scenarios"][0]["mlperf"]["queries"], 40) << offline.err;
+  const auto multi = warpmark(run({"--mlperf", "MultiStream", "--min-duration", "0.2s", "--min-queries", "5",
+                                   "--no-store", "--json", path("s.json")}));
+  EXPECT_GE(json("s.json")["scenarios"][0]["mlperf"]["queries"].get<int>(), 5) << multi.err;
+  EXPECT_EQ(warpmark(run({"--mlperf", "Server", "--no-store"})).exit_code, 2) << "it needs a rate";
+  EXPECT_EQ(warpmark(run({"--min-duration", "1s", "--no-store"})).exit_code, 2) << "it belongs to --mlperf";
+}
+
+TEST_F(LoadCli, shares_a_load_among_clients_that_mpirun_starts) {
+  start();
+  const auto output = warpmark(run({"--clients", "2", "--num-concurrency", "4", "--max-requests-per-run", "41",
+                                    "--no-store", "--json", path("c.json")}));
+  if (output.err.find("is not installed") != std::string::npos) GTEST_SKIP() << output.err;
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  EXPECT_EQ(json("c.json")["scenarios"][0]["requests"]["completed"], 41) << "one schedule, split";
+}
+
+TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
+  start();
+  const auto measured = warpmark(
+      run({"--num-concurrency", "1,2", "--max-requests-per-run", "30", "--no-store", "--experiment-folder-name",
+           path("e"), "--gpu-hour-price", "2", "--server-gpu-count", "4", "--requests-csv", path("q.csv")}));
+  EXPECT_THAT(measured.exit_code, ::testing::AnyOf(0, 5)) << measured.err;
+  EXPECT_THAT(measured.out, HasSubstr("per million output tokens"));
+  EXPECT_EQ(warpmark({"load", "excel", "--experiment-folder", path("e"), "--excel-name", path("b.xlsx")}).exit_code, 0);
+  EXPECT_EQ(read_file(path("b.xlsx"))->substr(0, 2), "PK");
+  EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e")}).exit_code, 0);
+  EXPECT_THAT(*read_file(path("e/plots.html")), HasSubstr("<svg"));
+  const auto png = warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "simple_2x2", "--format",
+                             "png", "--out", path("p")});
+  EXPECT_THAT(png.exit_code, ::testing::AnyOf(0, 5)) << png.err;
+  if (png.exit_code == 5) {
+    EXPECT_THAT(png.err, HasSubstr("rsvg-convert"));
+  }
+  const auto compared = warpmark({"load", "compare", path("e"), path("e"), "--json", path("k.json")});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("ttft p50"));
+  EXPECT_EQ(json("k.json")["schema"], "warpmark.load_comparison/1");
+  EXPECT_EQ(warpmark({"load", "compare", path("e")}).exit_code, 2);
+  EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("none")}).exit_code, 2);
+  EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "2x5"}).exit_code, 2);
+}
+
 TEST_F(LoadCli, tests_itself_and_writes_what_the_schema_says) {
   const auto output =
       warpmark({"load", "selftest", "--streams", "20", "--duration", "1s", "--json", path("self.json")});

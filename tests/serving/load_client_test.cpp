@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -12,59 +13,12 @@
 #include "base/subprocess.h"
 #include "http/client.h"
 #include "serving/client/prepare_load.h"
+#include "serving/load_fixture.h"
 #include "serving/reference/reference_server.h"
 #include "serving/results/evaluate_load.h"
 
 namespace warpmark::serving {
 namespace {
-
-ReferenceServerOptions quick() {
-  ReferenceServerOptions options;
-  options.script.ttft_s = 0.005;
-  options.script.itl_s = 0.001;
-  return options;
-}
-
-Target target_of(const std::string& url, const char* api = "chat") {
-  Target target{.api = find_in(apis(), api), .model = "reference"};
-  const auto base = http::parse_url(url);
-  EXPECT_TRUE(base.ok()) << url;
-  target.bases = {*base};
-  return target;
-}
-
-Traffic traffic_of(const char* scenario, std::int64_t users, std::int64_t requests) {
-  Traffic traffic{.users = users, .most_requests = requests};
-  const auto parsed = parse_scenario(scenario);
-  EXPECT_TRUE(parsed.ok());
-  traffic.scenario = *parsed;
-  return traffic;
-}
-
-struct Measured {
-  LoadOutcome outcome;
-  ScenarioResult result;
-};
-
-Measured measure(const Target& target, const Traffic& traffic, const std::function<void(LoadPlan&)>& change = {},
-                 const Slo& slo = {}) {
-  auto plan = prepare_load(target, traffic, {});
-  EXPECT_TRUE(plan.ok()) << plan.error().what;
-  plan->drain_s = 20;
-  if (change) change(*plan);
-  auto outcome = run_load_on(*plan, 1, {});
-  EXPECT_TRUE(outcome.ok()) << outcome.error().what;
-  if (!outcome.ok()) return {};
-  Measured measured{*outcome, {}};
-  measured.result = evaluate_load(std::move(*outcome), *plan, {.find_warmup = false, .slo = slo, .secret = target.key});
-  return measured;
-}
-
-std::unique_ptr<ReferenceServer> serve(const ReferenceServerOptions& options) {
-  auto server = ReferenceServer::start(options);
-  EXPECT_TRUE(server.ok()) << server.error().what;
-  return std::move(*server);
-}
 
 TEST(LoadClient, measures_every_request_of_a_closed_loop) {
   const auto server = serve(quick());
@@ -76,7 +30,7 @@ TEST(LoadClient, measures_every_request_of_a_closed_loop) {
     EXPECT_EQ(record.events, 10);
     EXPECT_EQ(record.output_tokens, 10);
     EXPECT_GE(record.first_token_ns, record.sent_ns + 5'000'000) << "the server waits so long";
-    EXPECT_GT(record.last_token_ns, record.first_token_ns);
+    EXPECT_GE(record.last_token_ns, record.first_token_ns) << "a busy machine may hand over all at once";
     EXPECT_LE(record.intended_ns, record.sent_ns);
   }
   EXPECT_EQ(server->counts().connections.load(), 4) << "connections are kept";
@@ -213,31 +167,6 @@ TEST(LoadClient, reads_ipv6) {
   const auto server = ReferenceServer::start(options);
   if (!server.ok()) GTEST_SKIP() << server.error().what;
   EXPECT_EQ(measure(target_of((*server)->url()), traffic_of("D(5,5)", 1, 3)).result.completed, 3);
-}
-
-TEST(LoadClient, gives_no_thread_an_empty_share_which_would_be_without_limit) {
-  const auto server = serve(quick());
-  auto plan = prepare_load(target_of(server->url()), traffic_of("D(5,5)", 4, 3), {});
-  ASSERT_TRUE(plan.ok()) << plan.error().what;
-  const auto outcome = run_load_on(std::move(*plan), 4, {});
-  ASSERT_TRUE(outcome.ok()) << outcome.error().what;
-  EXPECT_EQ(outcome->records.size(), 3U);
-}
-
-TEST(LoadClient, ends_in_time_where_the_schedule_asks_for_more_than_it_can_send) {
-  const auto server = serve(quick());
-  Traffic traffic = traffic_of("D(5,5)", 0, 0);
-  traffic.arrivals = {.kind = ArrivalKind::constant, .rate = 1e6};
-  traffic.duration_s = 0.2;
-  auto plan = prepare_load(target_of(server->url()), traffic, {});
-  ASSERT_TRUE(plan.ok()) << plan.error().what;
-  plan->users = 4;  // at a time
-  plan->drain_s = 10;
-  const auto outcome = run_load(*plan);
-  ASSERT_TRUE(outcome.ok()) << outcome.error().what;
-  EXPECT_EQ(outcome->stopped_because, "time is up");
-  EXPECT_GT(outcome->never_sent, 0);
-  EXPECT_EQ(outcome->never_sent + static_cast<std::int64_t>(outcome->records.size()), 200'000);
 }
 
 TEST(LoadClient, shares_the_load_among_servers_and_threads) {

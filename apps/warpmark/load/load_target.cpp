@@ -151,6 +151,7 @@ Result<std::vector<http::Url>> bases_of(const ParsedOptions& options) {
     }
     bases.push_back(std::move(url));
   }
+  if (bases.empty()) return usage_error("which server? --api-base URL", "such as --api-base http://localhost:8000");
   return bases;
 }
 

@@ -1,6 +1,8 @@
 // What `warpmark load run` shows.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/quantity.h"
 #include "base/text.h"
 #include "model/report.h"
@@ -153,6 +155,17 @@ std::string mlperf_text(const serving::MlperfVerdict& verdict) {
   return text;
 }
 
+/// Lines broken between words.
+std::string wrapped(const Context& context, const std::string& text) {
+  std::string out;
+  for (const auto& line : split(text, '\n')) {
+    if (line.empty()) continue;
+    for (const auto& part : report::wrap(line, static_cast<std::size_t>(std::max(context.width, 40))))
+      out += part + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string level_text(const ScenarioResult& result) {
@@ -165,7 +178,7 @@ std::string level_text(const ScenarioResult& result) {
 std::string scenario_text(const Context& context, const ScenarioResult& result) {
   std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
-  text += rate_lines(result) + resource_line(result) + latency_table(context, result);
+  text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
   for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
   if (result.tokens.source == "events" && result.completed > 0) {
     text += "the server tells no token counts: events are counted instead\n";

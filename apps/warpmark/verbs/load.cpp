@@ -25,9 +25,9 @@ constexpr OptionSpec kLoadOptions[] = {
      "chat completions responses messages vision embeddings rerank"},
     {"--api-key-file", "FILE", "run: a file with the API key; without it, the variable MODEL_API_KEY", false,
      "<files>"},
-    {"--api-key", "KEY", "run: the key as env:NAME or file:PATH; a key itself is seen by others"},
-    {"--model-api-key", "KEY", "run: the same"},
-    {"--header", "LINE", "run: a header of every request, 'Name: value'", true},
+    {"--api-key", "WHERE", "run: where the key is: env:NAME or file:PATH"},
+    {"--model-api-key", "WHERE", "run: the same"},
+    {"--header", "LINE", "run: a header of every request, 'Name: value'; secrets as env:NAME or file:PATH", true},
     {"--ca-file", "FILE", "run: certificates to trust instead of the system's (PEM)", false, "<files>"},
     {"--additional-request-params", "JSON", "run: keys set in every request body"},
     {"--traffic-scenario", "TEXT", "run: D(100,100), N(480,240)/(300,150), U(..), L(..), E(..), R(..), I(..), dataset",
@@ -148,25 +148,27 @@ Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
 
 extern const Command load_command{
     .id = "load",
-    .summary = "load-test LLM inference servers; a reference server",
+    .summary = "load-test LLM inference servers; compare, plot; a reference server",
     .details =
         "run sends requests to a server that speaks OpenAI's or Anthropic's API and shows latencies (TTFT, TPOT, ITL, "
         "end to end) with confidence intervals, rates, errors, and whether the client kept up: what it could not "
-        "measure "
-        "is mistrusted (exit code 5). Latencies count from sending and from when a request was due. docs/serving.md "
-        "says "
-        "what each number means.\n"
+        "measure is mistrusted (exit code 5). Latencies count from sending and from when a request was due. "
+        "docs/serving.md says what each number means.\n"
         "\n"
         "Users (--num-concurrency) ask one question after another; --request-rate and --trace send at their own times, "
-        "whatever the server does. Options that genai-bench has too keep their names.\n"
+        "whatever the server does. --search finds the highest load that meets --slo, --sweep goes from idle to "
+        "saturation, --mlperf follows LoadGen's rules. Options that genai-bench has too keep their names.\n"
+        "\n"
+        "compare sets results side by side: experiment folders, files of --json, stored runs. excel makes a workbook "
+        "with charts of an experiment folder, plot draws them.\n"
         "\n"
         "server answers as an inference server does, at scripted times and with scripted faults. selftest measures "
-        "with "
-        "it what this client can do on this machine, and how exact its times are.\n"
+        "with it what this client can do on this machine, and how exact its times are.\n"
         "\n"
-        "Ctrl-C ends a run and keeps what was measured. With --slo the exit code is 1 if an objective is missed and 3 "
-        "if "
-        "that is undecided.",
+        "Ctrl-C ends a run and keeps what was measured; --resume goes on. With --slo the exit code is 1 if an "
+        "objective "
+        "is missed and 3 if that is undecided. Keys are never taken from the command line, which everybody on the "
+        "machine can see: env:VARIABLE or file:PATH names where they are.",
     .options = kLoadOptions,
     .positional = {"ACTION", "run, server, selftest, compare A B [C...], excel, plot", true,
                    "run server selftest compare excel plot"},
@@ -174,6 +176,8 @@ extern const Command load_command{
         "warpmark load server --port 8000 --ttft 80ms --itl 20ms\n"
         "warpmark load run --api-base URL --api-model-name m --num-concurrency 1,8,64\n"
         "warpmark load run --api-base URL --api-model-name m --request-rate 20\n"
+        "warpmark load compare vllm/ sglang/ tensorrt-llm/\n"
+        "warpmark load excel --experiment-folder vllm/\n"
         "warpmark load selftest --json selftest.json",
     .run = run_load_verb,
 };

@@ -24,8 +24,8 @@ namespace warpmark::report {
 /// A row a bar from where the last one ended, joined by thin lines, with its text.
 [[nodiscard]] std::string render_svg(const Waterfall& waterfall);
 
-/// A line or scatter plot of render_svg with the light scheme's colours in each element instead of classes, for programs
-/// that know no variables of style sheets, such as librsvg.
+/// A line or scatter plot of render_svg with the light scheme's colours in each element instead of classes, for
+/// programs that know no variables of style sheets, such as librsvg.
 [[nodiscard]] std::string flat_svg(std::string_view svg);
 
 /// & < > " ' as entities; control characters and bytes that are not UTF-8, which XML forbids, as U+FFFD.

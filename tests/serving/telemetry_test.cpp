@@ -1,0 +1,133 @@
+#include "serving/results/telemetry.h"
+
+#include <gmock/gmock.h>
+
+#include "serving/results/outcome_file.h"
+#include "serving/results/sessions.h"
+
+namespace warpmark::serving {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kPage = R"(# HELP DCGM_FI_DEV_POWER_USAGE Power draw (in W).
+# TYPE DCGM_FI_DEV_POWER_USAGE gauge
+DCGM_FI_DEV_POWER_USAGE{gpu="0",UUID="GPU-1",modelName="a {b}"} 300.5
+DCGM_FI_DEV_POWER_USAGE{gpu="1",UUID="GPU-2"} 199.5 1700000000000
+DCGM_FI_DEV_GPU_UTIL{gpu="0"} 80
+DCGM_FI_DEV_GPU_UTIL{gpu="1"} 60
+DCGM_FI_DEV_FB_USED{gpu="0"} 1024
+DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0"} 5000000
+vllm:num_requests_waiting{model_name="m"} 3
+vllm:kv_cache_usage_perc NaN
+broken{ 4
+)";
+
+TEST(Telemetry, reads_what_exporters_write) {
+  const auto values = telemetry_of_page(kPage);
+  ASSERT_TRUE(values.ok()) << values.error().what;
+  EXPECT_DOUBLE_EQ(values->at("power"), 500);
+  EXPECT_DOUBLE_EQ(values->at("utilization"), 0.7);
+  EXPECT_DOUBLE_EQ(values->at("memory"), 1073741824.0);
+  EXPECT_DOUBLE_EQ(values->at("energy"), 5000);
+  EXPECT_DOUBLE_EQ(values->at("requests_waiting"), 3);
+  EXPECT_FALSE(values->contains("cache_usage"));
+  EXPECT_THAT(telemetry_of_page("go_threads 7\n").error().hint, HasSubstr("DCGM"));
+}
+
+/// 100 tokens/s and 2 requests/s from second 0 to 10.
+ScenarioResult steady() {
+  ScenarioResult result{.window_s = 10};
+  result.began_ns = 1'000'000'000;
+  result.metrics.push_back({.id = "output_throughput", .unit = "1/s", .n = 20, .mean = 100});
+  result.metrics.push_back(
+      {.id = "request_throughput", .unit = "1/s", .n = 20, .mean = 2, .mean_interval = Interval{1.6, 2.5, 0.95}});
+  return result;
+}
+
+TEST(Telemetry, gives_tokens_per_joule_by_the_counter_or_by_power) {
+  ScenarioResult result = steady();
+  // Power is sampled where it is low; the counter knows of what is between.
+  add_telemetry({{1'000'000'000, {{"power", 50}, {"energy", 100}}},
+                 {6'000'000'000, {{"power", 50}, {"energy", 600}}},
+                 {11'000'000'000, {{"power", 50}, {"energy", 1100}}},
+                 {60'000'000'000, {{"power", 900}, {"energy", 9000}}}},
+                result);
+  EXPECT_DOUBLE_EQ(metric_of(result, "tokens_per_joule")->mean, 1.0);
+  EXPECT_DOUBLE_EQ(metric_of(result, "gpu_power")->max, 50) << "the last sample is after the load";
+  ScenarioResult by_power = steady();
+  add_telemetry({{1'000'000'000, {{"power", 40}}}, {11'000'000'000, {{"power", 60}}}}, by_power);
+  EXPECT_DOUBLE_EQ(metric_of(by_power, "tokens_per_joule")->mean, 2.0);
+}
+
+TEST(Cost, is_the_price_of_the_time_divided_by_what_was_done) {
+  ScenarioResult result = steady();
+  add_cost(7.2, result);
+  EXPECT_DOUBLE_EQ(metric_of(result, "cost_per_request")->mean, 0.001);
+  EXPECT_DOUBLE_EQ(metric_of(result, "cost_per_request")->mean_interval->low, 0.0008);
+  EXPECT_DOUBLE_EQ(metric_of(result, "cost_per_million_output_tokens")->mean, 20);
+  EXPECT_EQ(metric_of(result, "cost_per_million_input_tokens"), nullptr) << "no input was counted";
+}
+
+RequestRecord turn_of(std::uint32_t prepared, int turn, double from_s, double took_s) {
+  RequestRecord record;
+  record.prepared = prepared;
+  record.turn = turn;
+  record.intended_ns = record.sent_ns = 1 + static_cast<std::int64_t>(from_s * 1e9);
+  record.ended_ns = record.last_token_ns = record.sent_ns + static_cast<std::int64_t>(took_s * 1e9);
+  return record;
+}
+
+TEST(Sessions, keep_the_time_outside_the_server_apart) {
+  ScenarioResult result;
+  // Two users hold the same prepared conversation at the same time; a third one has only its first turn.
+  const std::vector<RequestRecord> records{turn_of(4, 0, 0, 1), turn_of(4, 0, 0.5, 1), turn_of(5, 1, 3, 1),
+                                           turn_of(5, 1, 3.5, 2), turn_of(8, 0, 0, 1)};
+  add_sessions(records, 2, 0.95, result);
+  const auto* session = metric_of(result, "session");
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->n, 2);
+  EXPECT_THAT(session->samples,
+              ::testing::UnorderedElementsAre(::testing::DoubleNear(4, 1e-6), ::testing::DoubleNear(5, 1e-6)));
+  EXPECT_NEAR(metric_of(result, "session_external_share")->samples[0], 0.5, 1e-6);
+  EXPECT_NEAR(metric_of(result, "e2e_turn_2")->mean, 1.5, 1e-6);
+  ScenarioResult single;
+  add_sessions(records, 1, 0.95, single);
+  EXPECT_TRUE(single.metrics.empty());
+}
+
+TEST(OutcomeFile, says_everything_exactly) {
+  LoadOutcome outcome;
+  outcome.began_ns = 5'000'000'123;
+  outcome.stopped_ns = 6'000'000'123;
+  outcome.ended_ns = 7'000'000'123;
+  outcome.stopped_because = "time is up";
+  outcome.never_sent = 3;
+  for (const std::int64_t ns : std::vector<std::int64_t>{10, 1000, 123456, 9999999999}) outcome.send_lag.add(ns);
+  RequestRecord record = turn_of(7, 0, 0, 0);
+  record.intended_ns = outcome.began_ns;
+  record.ended_ns = outcome.began_ns + 42;
+  record.first_byte_ns = 0;
+  record.gaps_s = {0.001F, 0.0020000001F};
+  record.fault = Fault::http_status;
+  record.status = 503;
+  record.message = "busy \"\n\xff";
+  outcome.records.push_back(record);
+  const std::string text = outcome_text(outcome);
+  const auto read = outcome_of_text(text);
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  EXPECT_EQ(read->ended_ns - read->began_ns, 2'000'000'000);
+  EXPECT_EQ(read->send_lag.counts(), outcome.send_lag.counts());
+  EXPECT_EQ(read->send_lag.n(), 4U);
+  ASSERT_EQ(read->records.size(), 1U);
+  EXPECT_EQ(read->records[0].ended_ns - read->records[0].intended_ns, 42);
+  EXPECT_EQ(read->records[0].first_byte_ns, 0);
+  EXPECT_EQ(read->records[0].gaps_s, record.gaps_s);
+  EXPECT_EQ(read->records[0].fault, Fault::http_status);
+  EXPECT_FALSE(outcome_of_text(text.substr(0, text.size() / 2)).ok());
+  EXPECT_FALSE(outcome_of_text("").ok());
+  EXPECT_FALSE(outcome_of_text("{\"requests\": 0}\n").ok());
+}
+
+}  // namespace
+}  // namespace warpmark::serving
