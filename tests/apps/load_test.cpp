@@ -240,10 +240,26 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   const auto compared = warpmark({"load", "compare", path("e"), path("e"), "--json", path("k.json")});
   EXPECT_EQ(compared.exit_code, 0) << compared.err;
   EXPECT_THAT(compared.out, HasSubstr("ttft p50"));
-  EXPECT_EQ(json("k.json")["schema"], "warpmark.load_comparison/1");
+  EXPECT_EQ(schema_errors(json("k.json"), "load_comparison.schema.json"), "");
   EXPECT_EQ(warpmark({"load", "compare", path("e")}).exit_code, 2);
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("none")}).exit_code, 2);
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "2x5"}).exit_code, 2);
+}
+
+TEST_F(LoadCli, steps_embeddings_by_their_batch_size) {
+  start();
+  const auto output = warpmark({"load", "run", "--api-base", server_->url(), "--api-model-name", "m", "--task",
+                                "text-to-embeddings", "--traffic-scenario", "E(20)", "--batch-size", "1,4",
+                                "--max-requests-per-run", "5", "--no-store", "--experiment-folder-name", path("e")});
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("1 user, 4 documents"));
+  const Json metadata = json("e/experiment_metadata.json");
+  EXPECT_EQ(metadata["batch_size"], Json({1, 4}));
+  EXPECT_EQ(metadata["iteration_type"], "batch_size");
+  EXPECT_EQ(metadata["max_requests_per_run"], 5);
+  EXPECT_EQ(metadata["api_backend"], "openai");
+  EXPECT_EQ(warpmark({"load", "excel", "--experiment-folder", path("e")}).exit_code, 0);
+  EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e")}).exit_code, 0);
 }
 
 TEST_F(LoadCli, tests_itself_and_writes_what_the_schema_says) {

@@ -85,6 +85,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   result.arrivals = serving::to_text(step.traffic.arrivals);
   result.users = step.traffic.users;
   result.rate = step.traffic.arrivals.rate;
+  result.batch = step.traffic.batch;
   if (step.traffic.arrivals.kind == serving::ArrivalKind::trace && result.wall_s > 0) {
     result.rate = static_cast<double>(plan.due_ns.size()) / result.wall_s;
   }

@@ -129,7 +129,11 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.target = {{"base", request.target.bases.front().text()},
                    {"model", request.target.model},
                    {"api", request.target.api->id},
-                   {"task", request.target.api->task}};
+                   {"task", request.target.api->task},
+                   {"backend", options.get("--api-backend", "openai")}};
+  report.settings = {{"max_time_per_run_s", request.steps.front().traffic.duration_s},
+                     {"max_requests_per_run", static_cast<double>(request.steps.front().traffic.most_requests)}};
+  if (options.has("--dataset-path")) report.dataset = options.get("--dataset-path");
   report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
   WM_TRY(take_folder(outputs));
   WM_TRY(take_earlier(outputs));
@@ -144,6 +148,7 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
   const bool closed = step.traffic.arrivals.kind == serving::ArrivalKind::closed;
   return std::any_of(report.earlier->begin(), report.earlier->end(), [&](const Json& scenario) {
     if (scenario.value("scenario", "") != step.traffic.scenario.text ||
+        scenario.value("batch", std::int64_t{1}) != step.traffic.batch ||
         scenario.value("arrivals", "") != to_text(step.traffic.arrivals)) {
       return false;
     }

@@ -57,7 +57,6 @@ Result<Traffic> traffic_of(const ParsedOptions& options) {
   if (traffic.duration_s == 0 && traffic.most_requests == 0) traffic.duration_s = 60;
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
   traffic.seed = static_cast<std::uint64_t>(seed);
-  WM_ASSIGN(traffic.batch, count_of(options, "--batch-size", 1, 1, 100'000));
   WM_ASSIGN(traffic.prefix_ratio, ratio_of(options, "--prefix-ratio", 0));
   WM_ASSIGN(traffic.prefix_tokens, count_of(options, "--prefix-len", 0, 1, 10'000'000));
   WM_ASSIGN(traffic.conversations.turns, count_of(options, "--turns", 1, 1, 1000));
@@ -97,6 +96,24 @@ Result<std::vector<serving::Scenario>> scenarios_of(const ParsedOptions& options
     scenarios.push_back(std::move(scenario));
   }
   return scenarios;
+}
+
+/// Every step once for each batch size, as genai-bench has it for embeddings and rerankers.
+Result<std::vector<LoadStep>> in_batches(const ParsedOptions& options, const std::vector<LoadStep>& steps) {
+  const auto sizes = list_of(options, "--batch-size");
+  if (sizes.empty()) return steps;
+  std::vector<LoadStep> all;
+  for (const auto& step : steps) {
+    for (const auto& text : sizes) {
+      const auto size = parse_integer(text);
+      if (!size.ok() || *size < 1 || *size > 100'000) {
+        return usage_error("--batch-size: '" + text + "' is no number of documents", "1 to 100000; several: 1,8,32");
+      }
+      all.push_back(step);
+      all.back().traffic.batch = *size;
+    }
+  }
+  return all;
 }
 
 Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char* task) {
@@ -140,7 +157,7 @@ Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char*
       steps.push_back(step);
     }
   }
-  return steps;
+  return in_batches(options, steps);
 }
 
 Status take_search(const ParsedOptions& options, LoadRequest& request) {

@@ -169,6 +169,11 @@ std::string wrapped(const Context& context, const std::string& text) {
 }  // namespace
 
 std::string level_text(const ScenarioResult& result) {
+  if (result.batch > 1) {
+    serving::ScenarioResult one;
+    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
+    return level_text(one) + fmt::format(", {} documents", result.batch);
+  }
   if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
   if (result.arrivals == "trace") return "as recorded";
   if (result.rate == 0) return "all at once";
@@ -180,7 +185,8 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
   text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
   for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
-  if (result.tokens.source == "events" && result.completed > 0) {
+  const LoadMetric* output = serving::metric_of(result, "output_throughput");
+  if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {
     text += "the server tells no token counts: events are counted instead\n";
   }
   for (const auto& outcome : result.slo) {

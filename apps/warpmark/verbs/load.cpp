@@ -43,7 +43,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--prefix-len", "N", "run: tokens of it"},
     {"--turns", "N", "run: questions in a conversation, each with all before it (default 1)"},
     {"--think-time", "TIME", "run: mean pause of a user before the next question"},
-    {"--batch-size", "N", "run: documents in a request: embeddings, reranking (default 1)"},
+    {"--batch-size", "N", "run: documents in a request: embeddings, reranking (default 1); several: 1,8,32", true},
     {"--max-time-per-run", "TIME", "run: of each load: minutes, or with a unit, 30s (default 60s)"},
     {"--max-requests-per-run", "N", "run: most requests of each load"},
     {"--precision", "GOAL", "run: stop when precise enough, such as ttft:p99<5%"},

@@ -97,7 +97,12 @@ std::string target_of(const LoadReport& report, const std::string& key) {
   return found == report.target.end() ? "" : found->second;
 }
 
-Json run_json(const ScenarioResult& result) {
+/// Embeddings and rerankers are stepped by their batch size there, all others by concurrency.
+const char* iteration_type(std::string_view task) {
+  return task == "text-to-embeddings" || task == "text-to-rerank" ? "batch_size" : "num_concurrency";
+}
+
+Json run_json(const ScenarioResult& result, std::string_view task) {
   const auto rate = [&](const char* id) {
     const LoadMetric* metric = metric_of(result, id);
     return metric == nullptr ? Json(nullptr) : Json(metric->mean);
@@ -122,8 +127,8 @@ Json run_json(const ScenarioResult& result) {
   const std::int64_t ended = result.completed + result.failed;
   Json aggregated{{"scenario", result.scenario},
                   {"num_concurrency", result.users},
-                  {"batch_size", 1},
-                  {"iteration_type", "num_concurrency"},
+                  {"batch_size", result.batch},
+                  {"iteration_type", iteration_type(task)},
                   {"run_duration", result.wall_s},
                   {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
                   {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
@@ -140,49 +145,64 @@ Json run_json(const ScenarioResult& result) {
           {"_time_unit", "s"}};
 }
 
+template <typename Value>
+void add_once(Json& list, const Value& value) {
+  if (std::find(list.begin(), list.end(), Json(value)) == list.end()) list.push_back(value);
+}
+
 Json metadata_json(const LoadReport& report) {
-  Json scenarios = Json::array(), users = Json::array();
-  double longest_s = 0;
-  std::int64_t most = 0;
-  for (const auto& result : report.scenarios) {
-    if (std::find(scenarios.begin(), scenarios.end(), result.scenario) == scenarios.end())
-      scenarios.push_back(result.scenario);
-    if (std::find(users.begin(), users.end(), result.users) == users.end()) users.push_back(result.users);
-    longest_s = std::max(longest_s, result.wall_s);
-    most = std::max(most, result.sent);
+  Json scenarios = Json::array(), users = Json::array(), batches = Json::array();
+  const Json earlier = report.earlier ? *report.earlier : Json::array();
+  for (const auto& scenario : earlier) {
+    add_once(scenarios, scenario.value("scenario", ""));
+    add_once(users, scenario.value("concurrency", std::int64_t{0}));
+    add_once(batches, scenario.value("batch", std::int64_t{1}));
   }
+  for (const auto& result : report.scenarios) {
+    add_once(scenarios, result.scenario);
+    add_once(users, result.users);
+    add_once(batches, result.batch);
+  }
+  const auto setting = [&](const char* name) {
+    const auto found = report.settings.find(name);
+    return found == report.settings.end() ? std::int64_t{0} : std::llround(found->second);
+  };
+  const bool by_batch = std::string_view(iteration_type(target_of(report, "task"))) == "batch_size";
   return {{"cmd", report.command},
           {"benchmark_version", "warpmark " + report.version},
-          {"api_backend", "openai"},
+          {"api_backend", target_of(report, "backend")},
           {"auth_config", Json::object()},
           {"api_model_name", target_of(report, "model")},
           {"server_model_tokenizer", "server usage"},
           {"model", target_of(report, "model")},
           {"task", target_of(report, "task")},
           {"num_concurrency", users},
-          {"batch_size", nullptr},
-          {"iteration_type", "num_concurrency"},
+          {"batch_size", by_batch ? batches : Json(nullptr)},
+          {"iteration_type", iteration_type(target_of(report, "task"))},
           {"traffic_scenario", scenarios},
           {"additional_request_params", Json::object()},
           {"server_engine", target_of(report, "engine")},
           {"server_version", target_of(report, "engine_version")},
           {"server_gpu_type", target_of(report, "gpu_type")},
           {"server_gpu_count", target_of(report, "gpu_count")},
-          {"max_time_per_run_s", std::llround(longest_s)},
-          {"max_requests_per_run", most},
+          {"max_time_per_run_s", setting("max_time_per_run_s")},
+          {"max_requests_per_run", setting("max_requests_per_run")},
           {"experiment_folder_name", report.id},
           {"metrics_time_unit", "s"},
-          {"dataset_path", nullptr}};
+          {"dataset_path", report.dataset.empty() ? Json(nullptr) : Json(report.dataset)}};
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, Json>> genai_files(const LoadReport& report) {
   std::vector<std::pair<std::string, Json>> files{{"experiment_metadata.json", metadata_json(report)}};
+  const std::string task = target_of(report, "task");
+  const bool by_batch = std::string_view(iteration_type(task)) == "batch_size";
   for (const auto& result : report.scenarios) {
-    files.emplace_back(fmt::format("{}_{}_concurrency_{}_time_{}s.json", scenario_file_name(result.scenario),
-                                   target_of(report, "task"), result.users, std::llround(result.wall_s)),
-                       run_json(result));
+    files.emplace_back(fmt::format("{}_{}_{}_{}_time_{}s.json", scenario_file_name(result.scenario), task,
+                                   by_batch ? "batch_size" : "concurrency", by_batch ? result.batch : result.users,
+                                   std::llround(result.wall_s)),
+                       run_json(result, task));
   }
   return files;
 }

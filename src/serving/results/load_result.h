@@ -84,6 +84,7 @@ struct ScenarioResult {
   std::string arrivals;       ///< "closed", "poisson", ...
   std::int64_t users = 0;     ///< closed loop
   double rate = 0;            ///< open loop: asked for, requests/s
+  std::int64_t batch = 1;     ///< documents a request: embeddings, reranking
   std::string started;        ///< UTC
   double wall_s = 0;          ///< from the first request due to the last answer
   double window_s = 0;        ///< of the rates
@@ -112,7 +113,9 @@ struct LoadReport {
   std::string host;
   bool complete = true;
   std::vector<std::pair<std::string, std::string>> target;  ///< "base", "model", "api", "engine", ...
-  std::shared_ptr<const Json> earlier;  ///< scenarios of the report that this one goes on with; may be null
+  std::map<std::string, double> settings;  ///< "max_time_per_run_s", "max_requests_per_run"; 0 without limit
+  std::string dataset;                     ///< its file
+  std::shared_ptr<const Json> earlier;     ///< scenarios of the report that this one goes on with; may be null
   std::vector<ScenarioResult> scenarios;
   std::vector<std::string> notes;
   double first_s = 0, warm_s = 0, repeated_s = 0;  ///< requests before the load (FirstLook); 0 where not asked

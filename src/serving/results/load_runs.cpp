@@ -45,11 +45,12 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   } else {
     run.params.set("rate", result.rate);
   }
+  if (result.batch > 1) run.params.set("batch", result.batch);
   // Address and version are what changes between two runs of one case.
   std::string version;
   for (const auto& [key, value] : report.target) {
     if (key == "engine_version") version = value;
-    if (key != "base" && key != "engine_version") run.params.set(key, value);
+    if (key != "base" && key != "engine_version" && key != "backend") run.params.set(key, value);
   }
   run.device = "server";
   run.mode = Mode::hot;
