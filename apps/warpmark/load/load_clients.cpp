@@ -290,7 +290,11 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   LoadStep step = *found;
   step.traffic.users = task.users;
   step.traffic.arrivals.rate = task.rate;
-  if (task.users > 0) step.traffic.arrivals = {};
+  if (task.users > 0) {
+    step.traffic.arrivals = {};
+  } else if (step.traffic.arrivals.kind == serving::ArrivalKind::closed) {  // a rate that a sweep has chosen
+    step.traffic.arrivals.kind = serving::ArrivalKind::poisson;
+  }
   std::atomic<bool> stop{false}, ended{false};
   WM_ASSIGN(auto whole, load_plan_of(context, request, step, task.fit));
   serving::LoadPlan plan = serving::part_of(whole, placed->rank, task.clients);
