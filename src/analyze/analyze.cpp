@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "analyze/cautions.h"
+#include "analyze/cures/strongest.h"
 #include "analyze/evidence/evidence.h"
 #include "analyze/missing.h"
 #include "analyze/recorded/collective_benchmarks.h"
@@ -111,6 +112,7 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
         if (finding.gain.method.empty()) finding.gain = estimate_gain(*rule, evidence);
         if (finding.severity >= kWorthFixing) applied.push_back(rule);
       }
+      lead_with_strongest(finding);
       analysis.findings.push_back(std::move(finding));
     }
   }
@@ -192,13 +194,15 @@ std::string healthy_verdict(const Analysis& analysis) {
 std::string verdict_of_all(const Analysis& analysis) {
   if (analysis.findings.empty() || analysis.findings.front().severity < kWarning) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
+  const std::string cure = leading_cure(top);
+  const std::string by = cure.empty() ? "" : "; first: " + cure;
   if (top.gain.per_sample) {
-    return fmt::format("{} ({}): curing it gives about {} to {} the samples a second.", top.title, top.rule,
-                       format_times(top.gain.low), format_times(top.gain.high));
+    return fmt::format("{} ({}): curing it gives about {} to {} the samples a second{}.", top.title, top.rule,
+                       format_times(top.gain.low), format_times(top.gain.high), by);
   }
   const char* what = !analysis.ranks.empty() ? "step" : top.lost_ns > 0 ? "profiled kernels" : "work";
-  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast.", top.title, top.rule, what,
-                     format_times(top.gain.low), format_times(top.gain.high));
+  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast{}.", top.title, top.rule, what,
+                     format_times(top.gain.low), format_times(top.gain.high), by);
 }
 
 std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {

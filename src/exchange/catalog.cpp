@@ -14,6 +14,7 @@ namespace warpmark::exchange {
   X(kCustomBiggerIsBetter)  \
   X(kGithubActionHistory)   \
   X(kBencher)               \
+  X(kFlatMetrics)           \
   X(kJunit)                 \
   X(kCsv)
 // clang-format on

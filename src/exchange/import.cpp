@@ -114,6 +114,24 @@ Status identify(Session& session, const Format& format, const ImportOptions& opt
   return {};
 }
 
+/// Usage error for a name that nothing has: a typo would leave a metric without a direction.
+Status set_directions(std::vector<Session>& sessions, const ImportOptions& options) {
+  for (const auto& [glob, better] : options.better) {
+    std::size_t found = 0;
+    for (Session& session : sessions) {
+      for (Run& run : session.runs) {
+        for (Metric& metric : run.metrics) {
+          if (!glob_match(glob, run.workload) && !glob_match(glob, run.workload + " " + metric.id)) continue;
+          metric.better = better;
+          ++found;
+        }
+      }
+    }
+    if (found == 0) return usage_error("--better " + glob + " matches no result of the file");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Document> open_document(std::string name, std::string_view text) {
@@ -140,6 +158,7 @@ Result<std::vector<Session>> import_results(const Document& document, const Impo
     return error;
   }
   std::size_t runs = 0;
+  WM_TRY(set_directions(*sessions, options));
   for (Session& session : *sessions) {
     runs += session.runs.size();
     if (session.id.empty()) WM_TRY(identify(session, *format, options));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exchange/format.h"
@@ -19,7 +20,9 @@ struct ImportOptions {
   std::string started;                 ///< ISO 8601
   std::string machine;                 ///< a name for the machine
   std::optional<Machine> measured_on;  ///< the machine itself, where the person knows that it is this one
-  std::string fallback_started;        ///< UTC; for files that name no date, when `started` is empty too
+  /// Whether more is better, for names (globs) that do not say it; the last that matches counts.
+  std::vector<std::pair<std::string, Better>> better;
+  std::string fallback_started;  ///< UTC; for files that name no date, when `started` is empty too
 };
 
 /// Usage error where several formats fit, or `format` is none; data error that says what the text looks like where it

@@ -52,8 +52,10 @@ Result<WarmupResult> warm_up(device::Device& device, device::TimedSequence& sequ
   const std::int64_t begin = monotonic_ns();
   const auto elapsed_s = [&] { return static_cast<double>(monotonic_ns() - begin) * 1e-9; };
   std::size_t window = 2;
+  double first_s = 0;
   for (;;) {
     WM_ASSIGN(const double sample, sequence.time(result.next_set));
+    if (samples.empty()) first_s = elapsed_s();
     result.next_set = (result.next_set + 1) % sets;
     samples.push_back(sample);
     window = window_for(sample);
@@ -79,7 +81,8 @@ Result<WarmupResult> warm_up(device::Device& device, device::TimedSequence& sequ
                     : samples.size() < 2 * window
                         ? fmt::format("stopped at the cap of {:.2g} s after {} launches", options.cap_s, count)
                         : fmt::format("stopped at the cap of {:.2g} s; the median still moved by {:.2g} %",
-                                      options.cap_s, now.moved * 100)};
+                                      options.cap_s, now.moved * 100),
+          .first_s = first_s};
       result.seconds_per_launch = stats::median(std::span(samples).last(std::min(window, samples.size())));
       return result;
     }

@@ -74,6 +74,7 @@ struct Bisection {
   Build build;
 };
 
+[[nodiscard]] Json to_json(const Commit& commit);
 [[nodiscard]] Json to_json(const Bisection& bisection);
 
 }  // namespace warpmark

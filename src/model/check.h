@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/bisection.h"
 #include "model/comparison.h"
 #include "model/machine.h"
 #include "model/metric.h"
@@ -57,6 +58,16 @@ struct MetricCheck {
   std::optional<Restart> restart;
 };
 
+/// Who may have made a metric worse: the commits since the last session that was good.
+struct Suspects {
+  std::string metric;           ///< "benchmark metric", of the metrics that are worse the one that changed most
+  std::string good;             ///< commit of the newest session of the baseline that the checked commit descends from
+  std::string bad;              ///< the checked commit
+  std::vector<Commit> commits;  ///< after the good one, oldest first, first parents; the bad one is the last
+  std::string reason;           ///< why they cannot be named; then there are none
+  std::optional<Bisection> search;  ///< that was asked for, and came to an end
+};
+
 struct Check {
   std::string command;
   std::string branch;  ///< of the baseline
@@ -70,6 +81,7 @@ struct Check {
   std::vector<MetricCheck> metrics;
   std::vector<std::string> missing;  ///< metrics of the newest baseline session that today's lacks
   std::string advice;                ///< what decides where the noise of the history does not let this check; or empty
+  std::optional<Suspects> suspects;  ///< where a metric is worse
   std::vector<Disturbance> disturbances;  ///< how the machine differed from what it was during the baseline
   Machine machine;
   Build build;

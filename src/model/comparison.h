@@ -52,13 +52,18 @@ struct MetricVerdict {
   std::vector<double> b;
   double median_a = 0;
   double median_b = 0;
-  std::optional<double> ratio;       ///< B / A: geometric mean of the rounds' ratios; absent where it is undefined
+  /// B / A: pseudo-median of the rounds' ratios (of logarithms) in a sequential comparison, else their geometric mean;
+  /// absent where it is undefined.
+  std::optional<double> ratio;
   std::optional<Interval> interval;  ///< of the ratio; holds at any time where the comparison is sequential
   std::optional<double> p;           ///< of "no difference", two-sided
   std::optional<double> adjusted_p;  ///< over all metrics of the comparison (Holm)
   Verdict verdict = Verdict::inconclusive;
   std::string reason;                       ///< why it is inconclusive or mistrusted
   std::optional<std::int64_t> more_rounds;  ///< of an inconclusive one: about how many more would decide
+  /// Where those are beyond reach: the smallest effect that would be decided within it (a ratio).
+  std::optional<double> decidable_effect;
+  bool beside = false;  ///< measured beside what was asked for: shown, and part of no decision
   std::vector<TestResult> tests;
 };
 
@@ -130,8 +135,8 @@ struct Comparison {
 /// Whether a gate says that B is less right than A. It counts above all but mistrust: a wrong result has no speed.
 [[nodiscard]] bool accuracy_rejected(const Comparison& comparison);
 
-/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none,
-/// and where nothing is worse but a gate cannot tell.
+/// The gravest verdict of all metrics that decide: mistrusted, worse, inconclusive, different, better, same.
+/// Inconclusive for none, and where nothing is worse but a gate cannot tell.
 [[nodiscard]] Verdict overall(const Comparison& comparison);
 
 [[nodiscard]] Json to_json(const Comparison& comparison);

@@ -45,6 +45,9 @@ struct Warmup {
   double seconds = 0;
   bool settled = false;
   std::string reason;  ///< "median of 8 moved by 0.1 %", "stopped at the cap of 2 s", ...
+  /// What the very first launch (or run of a command) took, as the host saw it: with compiling, allocating, choosing an
+  /// algorithm, and whatever else happens once.
+  std::optional<double> first_s;
 };
 
 struct Timing {

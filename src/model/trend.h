@@ -37,6 +37,18 @@ struct MachineChange {
   std::string what;        ///< "driver 550.54 instead of 535.12"
 };
 
+/// The level of a series creeps: too slowly for any one session to be the cause.
+struct TrendDrift {
+  std::int64_t from = 0;      ///< index of the first point of what it was fitted to; the newest is the last
+  double per_session = 0;     ///< ratio less 1, from one session to the next
+  Interval interval;          ///< of per_session
+  double change = 0;          ///< ratio less 1, from the first to the newest
+  Interval change_interval;   ///< of it
+  double p = 1;               ///< of "no trend"
+  std::optional<bool> worse;  ///< in the metric's own direction; absent where it has none
+  bool marked = false;        ///< the interval holds no 0, and the change is at least the threshold
+};
+
 struct TrendSeries {
   std::string label;
   std::string metric;
@@ -45,14 +57,17 @@ struct TrendSeries {
   std::vector<TrendPoint> points;  ///< oldest first
   std::vector<TrendChange> changes;
   std::vector<MachineChange> machines;
-  std::optional<double> level;   ///< of the newest sessions
-  std::optional<Interval> band;  ///< where the next session is expected
-  std::int64_t band_from = 0;    ///< index of the first point of the newest level
+  std::optional<TrendDrift> drift;  ///< of the newest machine's points; absent of fewer than 10
+  std::optional<double> level;      ///< of the newest sessions
+  std::optional<Interval> band;     ///< where the next session is expected
+  std::int64_t band_from = 0;       ///< index of the first point of the newest level
 };
 
 struct Trend {
   std::string command;
-  std::string branch;       ///< empty for all
+  std::string branch;  ///< empty for all
+  std::string since;   ///< as given: a date or a revision; empty for all
+  std::string until;
   double threshold = 0.05;  ///< smallest change that is marked
   std::vector<TrendSeries> series;
 };

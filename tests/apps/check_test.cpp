@@ -313,5 +313,66 @@ TEST_F(CheckVerb, refuses_what_makes_no_sense) {
   fails({"word"}, 2, "unexpected: word");
 }
 
+/// A repository whose command prints a speed that one of its commits changes, and a history of it.
+class CheckSuspects : public CheckVerb {
+ protected:
+  ProcessOutput in_repository(std::vector<std::string> words) {
+    words.insert(words.begin(), kExecutable);
+    auto output = run_process(words, {.deadline_s = 200, .directory = path("repo")});
+    EXPECT_TRUE(output.ok());
+    return output.ok() ? *output : ProcessOutput{};
+  }
+  void sh(const std::string& script) {
+    const auto output = run_process({"sh", "-c", "cd " + path("repo") + " && " + script}, {.deadline_s = 60});
+    ASSERT_TRUE(output.ok());
+    ASSERT_EQ(output->exit_code, 0) << output->err;
+  }
+  void commit(const std::string& subject, const std::string& cost) {
+    write("repo/cost.txt", cost + "\n");
+    sh("git add -A && git commit -q --allow-empty -m '" + subject + "'");
+  }
+  void SetUp() override {
+    CheckVerb::SetUp();
+    std::filesystem::create_directory(path("repo"));
+    write("repo/warpmark.yaml",
+          "run: 'echo cost $(cat cost.txt)$(($$ % 10))'\nshell: true\nmetrics:\n"
+          "  - {name: cost, unit: s, better: lower, regex: 'cost ([0-9.]+)'}\n");
+    sh("git init -q -b main . && git config user.email a@b && git config user.name 'Ada @here'");
+    commit("begin", "1.00");
+    for (int i = 0; i < 12; ++i) {
+      ASSERT_EQ(in_repository({"run", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0"}).exit_code, 0);
+    }
+    commit("tidy up", "1.00");
+    commit("faster, I hope", "1.50");
+    commit("write docs", "1.50");
+  }
+};
+
+TEST_F(CheckSuspects, names_the_commits_since_the_last_good_session) {
+  const auto output = in_repository({"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0", "--json",
+                                     path("check.json"), "--format", "github"});
+  ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
+  const Json result = json("check.json");
+  EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
+  ASSERT_EQ(result["suspects"]["commits"].size(), 3U) << result["suspects"];
+  EXPECT_EQ(result["suspects"]["commits"][1]["subject"], "faster, I hope");
+  EXPECT_FALSE(result["suspects"].contains("culprit"));
+  EXPECT_NE(output.out.find("3 commits since"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("faster, I hope"), std::string::npos);
+  EXPECT_EQ(output.out.find("@here"), std::string::npos) << "a comment notifies nobody";
+}
+
+TEST_F(CheckSuspects, goes_on_to_the_one_that_did_it) {
+  const auto output = in_repository({"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0",
+                                     "--bisect", "--json", path("check.json")});
+  ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
+  const Json suspects = json("check.json")["suspects"];
+  EXPECT_EQ(testing_support::schema_errors(json("check.json"), "check.schema.json"), "");
+  EXPECT_EQ(suspects["culprit"]["subject"], "faster, I hope") << suspects;
+  EXPECT_EQ(suspects["culprit_certain"], true);
+  EXPECT_EQ(suspects["search"]["outcome"], "found");
+  EXPECT_NE(output.out.find("faster, I hope (Ada"), std::string::npos) << output.out;
+}
+
 }  // namespace
 }  // namespace warpmark::apps

@@ -358,6 +358,22 @@ TEST_F(Compare, sets_two_settings_of_a_workload_against_each_other) {
   EXPECT_GT(json("c.json")["metrics"][0]["ratio"].get<double>(), 2);
 }
 
+TEST_F(Compare, takes_two_command_lines_without_dashes_for_commands) {
+  const auto output = compare(
+      {"sleep 0.001", "sleep 0.05", "--rounds", "7", "--warmup", "0", "--effect", "20%", "--json", path("c.json")});
+  EXPECT_NE(output.err.find("taken as two commands"), std::string::npos) << output.err;
+  EXPECT_EQ(json("c.json")["b"], "sleep 0.05") << output.err;
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 7);
+  const auto typo = compare({"no-such-session", "another"});
+  EXPECT_EQ(typo.exit_code, 2) << "words that are no command lines are names of results";
+}
+
+TEST_F(Compare, tells_no_cpu_time_of_what_only_waits) {
+  const auto idle = compare({"--rounds", "7", "--warmup", "0", "--effect", "50%", "--json", path("i.json"), "--",
+                             "sleep 0.02", "--", "sleep 0.02"});
+  EXPECT_EQ(json("i.json")["metrics"].size(), 1U) << idle.out;
+}
+
 TEST_F(Compare, compares_stored_results) {
   for (const auto* name : {"a.json", "b.json"}) {
     ASSERT_EQ(warpmark(with({"run", "copy", "--set", "size=65536", "--json", path(name)},

@@ -148,5 +148,23 @@ TEST_F(MonitorCli, refuses_what_makes_no_sense) {
   EXPECT_THAT(output.err, HasSubstr("/proc/nowhere/x.csv"));
 }
 
+TEST_F(MonitorCli, sums_up_what_each_gpu_did) {
+  const auto output =
+      warpmark({"monitor", "--summary", "--interval", "50ms", "--duration", "200ms", "--json", path("summary.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("GPU 0 NVIDIA H100 80GB HBM3"));
+  EXPECT_THAT(output.out, HasSubstr("97.0 %"));
+  EXPECT_THAT(output.out, HasSubstr("mean"));
+  const Json summary = json("summary.json");
+  ASSERT_EQ(summary["gpus"].size(), 2U);
+  EXPECT_GE(summary["looks"], 2);
+  EXPECT_DOUBLE_EQ(summary["gpus"][0]["utilization"]["mean"].get<double>(), 0.97);
+  EXPECT_DOUBLE_EQ(summary["gpus"][0]["memory_used"]["max"].get<double>(), 53'687'091'200.0);
+  EXPECT_DOUBLE_EQ(summary["gpus"][1]["power"]["min"].get<double>(), 118);
+  EXPECT_EQ(summary["gpus"][0]["slowed_looks"], summary["looks"]) << "it is at its power limit all the time";
+  EXPECT_EQ(summary["gpus"][1]["slowed_looks"], 0) << "idle is no reason that slows";
+  EXPECT_EQ(schema_errors(summary, "monitor_summary.schema.json"), "");
+}
+
 }  // namespace
 }  // namespace warpmark::apps

@@ -118,5 +118,80 @@ TEST_F(RunCommand, involves_no_shell_unless_asked) {
   EXPECT_TRUE(std::filesystem::exists(path("y")));
 }
 
+TEST_F(RunCommand, measures_stages_with_their_shares_and_limits) {
+  ASSERT_TRUE(write_file(path("p.yaml"),
+                         "items: 300\nsla: 10m\nstages:\n  - {name: prepare, run: sleep 0.01, items: 5}\n"
+                         "  - {name: train, run: 'sleep 0.03', sla: 1ms}\n")
+                  .ok());
+  const auto output = run({"--project", path("p.yaml"), "--rounds", "6", "--warmup", "0", "--json", path("o.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  const Json document = json("o.json");
+  EXPECT_EQ(testing_support::schema_errors(document, "results.schema.json"), "");
+  const Json staged = document["stages"][0];
+  ASSERT_EQ(staged["stages"].size(), 2U);
+  const Json prepare = staged["stages"][0], train = staged["stages"][1];
+  EXPECT_EQ(train["name"], "train");
+  EXPECT_GT(train["seconds"].get<double>(), prepare["seconds"].get<double>());
+  const double share = train["share"];
+  EXPECT_NEAR(train["gain_if_twice_as_fast"].get<double>(), 1 / (1 - share / 2), 1e-9);
+  EXPECT_EQ(train["limit"], "missed");
+  EXPECT_EQ(staged["all"]["limit"], "met");
+  EXPECT_EQ(prepare["items"], 5);
+  EXPECT_NEAR(staged["all"]["items_per_second"].get<double>(), 300 / staged["all"]["seconds"].get<double>(), 1e-6);
+  EXPECT_NE(output.out.find("train takes most"), std::string::npos) << output.out;
+  EXPECT_EQ(points({.metric = "stage.*"}).size(), 2U) << "each is a series";
+}
+
+TEST_F(RunCommand, takes_the_times_of_stages_that_one_program_tells) {
+  ASSERT_TRUE(write_file(path("q.yaml"),
+                         "run: 'echo prepared 0.0000025; echo trained 0.0000075'\nshell: true\nstages:\n"
+                         "  - {name: prepare, regex: 'prepared ([0-9.]+)'}\n"
+                         "  - {name: train, regex: 'trained ([0-9.]+)'}\n")
+                  .ok());
+  const auto output = run({"--project", path("q.yaml"), "--rounds", "2", "--warmup", "0", "--json", path("o.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  const Json staged = json("o.json")["stages"][0];
+  EXPECT_EQ(staged["stages"][1]["seconds"], 0.0000075);
+  EXPECT_GT(staged["outside"].get<double>(), 0.5) << "the program takes far longer than it says of its stages";
+}
+
+TEST_F(RunCommand, names_what_is_wrong_with_stages) {
+  const auto refused = [&](const std::string& yaml, const std::string& why) {
+    ASSERT_TRUE(write_file(path("p.yaml"), yaml).ok());
+    const auto output = run({"--project", path("p.yaml")});
+    EXPECT_EQ(output.exit_code, 2) << yaml;
+    EXPECT_NE(output.err.find(why), std::string::npos) << output.err;
+  };
+  refused("stages:\n  - {name: a}\n", "has nothing to run");
+  refused("stages:\n  - {name: a, run: 'true'}\n  - {name: a, run: 'true'}\n", "there twice");
+  refused("run: 'true'\nstages:\n  - {name: a}\n", "where its time comes from");
+  refused("run: 'true'\nsizes: {n: [1, 2]}\n", "three sizes");
+  refused("run: 'true'\nsla: -3s\n", "sla");
+  ASSERT_TRUE(write_file(path("p.yaml"), "stages:\n  - {name: a, run: 'true'}\n  - {name: b, run: 'false'}\n").ok());
+  const auto failed = run({"--project", path("p.yaml"), "--rounds", "1", "--warmup", "0"});
+  EXPECT_NE((failed.out + failed.err).find("stage 'b'"), std::string::npos) << failed.out << failed.err;
+}
+
+TEST_F(RunCommand, tells_the_fixed_cost_of_a_command_of_several_sizes) {
+  ASSERT_TRUE(write_file(path("p.yaml"), "run: 'sleep 0.0{n}'\nsizes: {n: {small: 1, typical: 4, large: 8}}\n").ok());
+  const auto output = run({"--project", path("p.yaml"), "--rounds", "4", "--warmup", "0", "--json", path("o.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  const Json document = json("o.json");
+  EXPECT_EQ(testing_support::schema_errors(document, "results.schema.json"), "");
+  ASSERT_EQ(document["sizes"].size(), 1U);
+  EXPECT_EQ(document["sizes"][0]["sizes"].size(), 3U);
+  EXPECT_NEAR(document["sizes"][0]["per_item_s"].get<double>(), 0.01, 0.008);
+  EXPECT_NE(output.out.find("whatever its size"), std::string::npos) << output.out;
+}
+
+TEST_F(RunCommand, keeps_what_the_first_run_took) {
+  const auto output = run({"--rounds", "3", "--warmup", "1", "--json", path("o.json"), "--", "/bin/sh", "-c",
+                           "test -e " + path("warm") + " || { sleep 0.2; touch " + path("warm") + "; }"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const Json run = json("o.json")["runs"][0];
+  EXPECT_GE(run["warmup"]["first_s"].get<double>(), 0.2);
+  EXPECT_NE(output.out.find("the first run took"), std::string::npos) << output.out;
+}
+
 }  // namespace
 }  // namespace warpmark::apps

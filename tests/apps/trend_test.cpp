@@ -6,6 +6,8 @@
 #include "apps/stored_history.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/subprocess.h"
+#include "base/text.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -103,6 +105,40 @@ TEST_F(TrendVerb, lists_series_and_their_points) {
   EXPECT_NE(one.out.find("2026-0010"), std::string::npos) << one.out;
   EXPECT_EQ(one.out.find("2026-0009"), std::string::npos) << one.out;
   EXPECT_EQ(warpmark({"history", "series", "nothing"}).exit_code, 2);
+}
+
+TEST_F(TrendVerb, shows_what_lies_between_two_dates_or_revisions) {
+  store_history(store(), 30);
+  const auto dates = trend({"--since", "2026-01-05", "--until", "2026-01-20", "--format", "json"});
+  ASSERT_EQ(dates.exit_code, 0) << dates.err;
+  const auto json = *parse_json(dates.out, "out");
+  EXPECT_EQ(testing_support::schema_errors(json, "trend.schema.json"), "");
+  EXPECT_EQ(json["since"], "2026-01-05");
+  EXPECT_EQ(json["series"][0]["points"].size(), 16U);
+  EXPECT_EQ(json["series"][0]["points"].front()["started"].get<std::string>().substr(0, 10), "2026-01-05");
+  EXPECT_EQ(json["series"][0]["points"].back()["started"].get<std::string>().substr(0, 10), "2026-01-20");
+  EXPECT_EQ(trend({"--since", "2030-01-01"}).exit_code, 2);
+  const auto wrong = trend({"--since", "no-such-revision"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("neither a date nor a revision"), std::string::npos) << wrong.err;
+}
+
+TEST_F(TrendVerb, counts_sessions_by_their_commits_where_a_revision_is_given) {
+  const std::string setup =
+      "cd " + path("") +
+      " && git init -q -b main . && git config user.email a@b && git config user.name a && "
+      "for i in 1 2 3 4 5 6; do git commit -q --allow-empty -m $i; done && git log --format=%H --reverse";
+  const auto commits = split(std::string(trim(run_process({"sh", "-c", setup})->out)), '\n');
+  ASSERT_EQ(commits.size(), 6U);
+  // Measured in another order than they were made.
+  for (int i = 0; i < 6; ++i) store_session(store(), {.day = 6 - i, .commit = commits[static_cast<std::size_t>(i)]});
+  const auto since =
+      run_process({kExecutable, "trend", "--since", "HEAD~2", "--format", "json"}, {.directory = path("")});
+  ASSERT_TRUE(since.ok());
+  EXPECT_EQ((*parse_json(since->out, "out"))["series"][0]["points"].size(), 3U) << since->out << since->err;
+  const auto until =
+      run_process({kExecutable, "trend", "--until", commits[1], "--format", "json"}, {.directory = path("")});
+  EXPECT_EQ((*parse_json(until->out, "out"))["series"][0]["points"].size(), 2U) << until->err;
 }
 
 }  // namespace

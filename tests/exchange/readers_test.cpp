@@ -179,6 +179,43 @@ TEST(CustomIsBetter, asks_which_direction_it_is) {
   EXPECT_EQ(note_of(smaller.runs[1], "extra"), "x [31m") << "no control characters";
 }
 
+TEST(FlatMetrics, knows_units_and_directions_by_the_names) {
+  const Session session = read_one(R"({"latency_p50_ms": 12.5, "throughput": [448.0, 452.0], "samples_per_sec": 450,
+    "peak_memory_gb": 61.5, "top1Accuracy": 0.76, "layers": 24, "allreduce_busbw_gbps": 571, "gpu": "H100",
+    "ok": true})");
+  ASSERT_EQ(session.runs.size(), 7U) << "texts and truth values are no results";
+  const auto found = [&](std::size_t run, const char* metric, Better better, double value) {
+    const Metric& read = metric_of(session.runs.at(run), metric);
+    EXPECT_EQ(read.better, better) << session.runs[run].workload;
+    EXPECT_DOUBLE_EQ(read.samples.front(), value) << session.runs[run].workload;
+  };
+  found(0, "time", Better::lower, 0.0125);
+  found(1, "value", Better::higher, 448);
+  EXPECT_EQ(session.runs[1].metrics[0].samples.size(), 2U);
+  found(2, "item_rate", Better::higher, 450);
+  found(3, "size", Better::lower, 61.5e9);
+  found(4, "value", Better::higher, 0.76);
+  found(5, "value", Better::neither, 24);
+  found(6, "bandwidth", Better::higher, 571e9);
+}
+
+TEST(FlatMetrics, takes_a_direction_that_is_given) {
+  const auto text = R"({"layers": 24, "latency": 3})";
+  const Session session = read_one(text, {.better = {{"layers", Better::higher}, {"lat*", Better::higher}}});
+  EXPECT_EQ(session.runs.at(0).metrics.at(0).better, Better::higher);
+  EXPECT_EQ(session.runs.at(1).metrics.at(0).better, Better::higher) << "what is given counts above the name";
+  const auto typo = read_text(text, {.better = {{"latenzy", Better::lower}}});
+  ASSERT_FALSE(typo.ok());
+  EXPECT_EQ(typo.error().kind, ErrorKind::usage);
+}
+
+TEST(FlatMetrics, leaves_other_documents_alone) {
+  EXPECT_FALSE(read_text(R"({"name": "x"})").ok());
+  EXPECT_FALSE(read_text(R"({"time": 3, "inner": {"time": 4}})").ok());
+  EXPECT_FALSE(read_text(R"({"schema": "warpmark.something/1", "time": 3})").ok());
+  EXPECT_FALSE(read_text(R"({"time": []})").ok());
+}
+
 TEST(GithubActionHistory, gives_a_session_for_each_commit) {
   const std::string entry = R"({"commit":{"id":"c1","timestamp":"2026-03-01T12:00:00+02:00"},"date":1772366400000,
     "tool":"pytest","benches":[{"name":"t","value":5,"unit":"iter/sec"}]})";

@@ -9,7 +9,9 @@
 #include <map>
 
 #include "base/files.h"
+#include "model/beside.h"
 #include "stats/random.h"
+#include "stats/summary.h"
 #include "validate/commands/environment_watch.h"
 #include "validate/compare/environment_guard.h"
 #include "validate/compare/journal.h"
@@ -63,8 +65,84 @@ TEST(AbTest, stops_at_the_budget_and_says_what_is_missing) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->comparison.rounds, 11);
   EXPECT_EQ(overall(outcome->comparison), Verdict::inconclusive);
-  EXPECT_NE(outcome->comparison.metrics[0].reason.find("more rounds would decide"), std::string::npos);
+  EXPECT_NE(outcome->comparison.metrics[0].reason.find("rounds"), std::string::npos);
+  EXPECT_TRUE(outcome->comparison.metrics[0].more_rounds);
   EXPECT_NE(outcome->comparison.stopped_because.find("budget"), std::string::npos);
+}
+
+/// A command whose wall time is the machine's and whose CPU time is its own.
+class Worker final : public measure::Experiment {
+ public:
+  Worker(double cpu_s, double wall_share) : cpu_s_(cpu_s), wall_share_(wall_share) {}
+  Result<Run> run(const measure::Config&) override {
+    Run run;
+    run.outcome = Outcome::passed;
+    const double jitter = 1 + 0.001 * static_cast<double>(runs_++ % 5);
+    const double waiting = stats::random_unit(17, static_cast<std::uint64_t>(runs_) * 2 + (cpu_s_ > 1 ? 1 : 0));
+    for (const bool wall : {true, false}) {
+      Metric metric{.id = wall ? "time" : std::string(kProcessorTime), .unit = "s"};
+      metric.samples = {wall ? cpu_s_ * jitter / wall_share_ * (1 + waiting) : cpu_s_ * jitter};
+      metric.round_sizes = {1};
+      metric.summary = stats::summarize(metric.samples);
+      run.metrics.push_back(metric);
+    }
+    return run;
+  }
+
+ private:
+  double cpu_s_;
+  double wall_share_;
+  int runs_ = 0;
+};
+
+TEST(AbTest, tells_cpu_time_beside_and_decides_nothing_by_it) {
+  Worker a(1.0, 0.9), b(1.1, 0.9);
+  const auto outcome =
+      run_ab({&a, {}, "A"}, {&b, {}, "B"}, {.schedule = {.rounds = 12}, .warmup_runs = 0}, {}, at_rest());
+  ASSERT_TRUE(outcome.ok());
+  const auto& metrics = outcome->comparison.metrics;
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_FALSE(metrics[0].beside);
+  EXPECT_TRUE(metrics[1].beside);
+  EXPECT_EQ(metrics[1].verdict, Verdict::worse) << "what the waiting hides is plain in CPU time";
+  EXPECT_EQ(metrics[0].verdict, Verdict::inconclusive);
+  EXPECT_EQ(overall(outcome->comparison), Verdict::inconclusive) << "and decides nothing";
+  EXPECT_EQ(outcome->comparison.rounds, 12);
+  EXPECT_EQ(metrics[0].p, metrics[0].adjusted_p) << "it is not corrected for";
+}
+
+TEST(AbTest, tells_no_cpu_time_of_what_waits_most_of_the_time) {
+  Worker a(1.0, 0.2), b(1.0, 0.2);
+  const auto outcome =
+      run_ab({&a, {}, "A"}, {&b, {}, "B"}, {.schedule = {.rounds = 7}, .warmup_runs = 0}, {}, at_rest());
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->comparison.metrics.size(), 1U);
+}
+
+TEST(AbTest, judges_gpu_figures_only_where_they_are_declared) {
+  const auto with_memory = [](double bytes) {
+    warpmark::Run run;
+    run.outcome = Outcome::passed;
+    for (const bool time : {true, false}) {
+      Metric metric{.id = time ? "time" : std::string(kGpuPeakMemory), .unit = time ? "s" : "B"};
+      metric.samples = {time ? 1.0 : bytes};
+      metric.round_sizes = {1};
+      metric.summary = stats::summarize(metric.samples);
+      run.metrics.push_back(metric);
+    }
+    return run;
+  };
+  for (const bool declared : {false, true}) {
+    AbOptions options{.schedule = {.rounds = 8}};
+    if (declared) options.declared = {std::string(kGpuPeakMemory)};
+    std::vector<AbSample> samples;
+    for (std::int64_t i = 0; i < options.schedule.slots(); ++i) {
+      const Slot slot = options.schedule.slot(i);
+      samples.push_back({slot, with_memory(slot.arm == 0 ? 1e9 : 2e9)});
+    }
+    const auto comparison = judge_samples(samples, options, true);
+    EXPECT_EQ(overall(comparison), declared ? Verdict::worse : Verdict::same);
+  }
 }
 
 TEST(AbTest, ends_with_the_error_of_an_experiment_and_names_its_arm) {
@@ -131,10 +209,13 @@ TEST(HostReadings, are_shares_of_the_machine_without_what_was_measured) {
   const device::Conditions after{
       .sensors = {{"busy_time", "s", 104.0}, {"steal_time", "s", 5.4}, {"process_time", "s", 1.5}}};
   const auto readings = host_readings(before, after, 2, 2.5, 2);
-  ASSERT_EQ(readings.size(), 2U);
+  ASSERT_EQ(readings.size(), 3U);
   EXPECT_NEAR(*readings[0].after, 0.25, 1e-12);
   EXPECT_NEAR(*readings[1].after, 0.1, 1e-12);
-  EXPECT_TRUE(host_readings(before, after, 0.1, 0.1, 2).empty()) << "ticks of 10 ms cannot tell";
+  EXPECT_NEAR(*readings[2].after, 1.25, 1e-12) << "processors used";
+  const auto brief = host_readings(before, after, 0.1, 0.1, 2);
+  ASSERT_EQ(brief.size(), 1U) << "ticks of 10 ms cannot tell shares";
+  EXPECT_EQ(brief[0].id, "cpus_used");
 }
 
 class JournalTest : public ::testing::Test {

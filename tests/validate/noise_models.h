@@ -12,11 +12,12 @@
 
 namespace warpmark::validate {
 
-enum class Noise { iid, ar1, drift, bimodal, heavy_tail };
-inline constexpr std::array kNoises{Noise::iid, Noise::ar1, Noise::drift, Noise::bimodal, Noise::heavy_tail};
+enum class Noise { iid, ar1, drift, bimodal, heavy_tail, bursts };
+inline constexpr std::array kNoises{Noise::iid,     Noise::ar1,        Noise::drift,
+                                    Noise::bimodal, Noise::heavy_tail, Noise::bursts};
 
 inline const char* name_of(Noise noise) {
-  constexpr std::array kNames{"iid", "AR(1) rho 0.6", "drift 5 %", "bimodal", "heavy tail"};
+  constexpr std::array kNames{"iid", "AR(1) rho 0.6", "drift 5 %", "bimodal", "heavy tail", "bursts"};
   return kNames[static_cast<std::size_t>(noise)];
 }
 
@@ -28,6 +29,7 @@ inline std::vector<double> noise_of(Noise noise, std::uint64_t seed, std::size_t
   const auto normal = [&](std::uint64_t stream, std::size_t i) { return stats::normal_quantile(unit(stream, i)); };
   std::vector<double> values;
   double state = normal(9, 0);
+  bool busy = unit(8, 0) < 0.5;
   for (std::size_t i = 0; i < n; ++i) {
     double z = 0;
     switch (noise) {
@@ -37,6 +39,11 @@ inline std::vector<double> noise_of(Noise noise, std::uint64_t seed, std::size_t
       case Noise::bimodal: z = (unit(1, i) < 0.5 ? -1 : 1) + 0.2 * normal(0, i); break;
       // Log-normal spikes on one run in ten, as from a busy neighbour.
       case Noise::heavy_tail: z = 0.7 * normal(0, i) + (unit(1, i) < 0.1 ? std::exp(normal(2, i)) : 0); break;
+      // Neighbours that are busy and idle by turns, some runs long: what a run meets of them is part of its time.
+      case Noise::bursts:
+        if (unit(3, i) < 0.35) busy = !busy;
+        z = 0.15 * normal(0, i) + (busy ? 3.3 * unit(4, i) : 0);
+        break;
     }
     values.push_back(std::exp(cv * z));
   }
@@ -53,6 +60,8 @@ inline double spread_of_pairs(Noise noise, double cv) {
     case Noise::bimodal: return independent(1 + 0.2 * 0.2);
     // exp of a standard normal value: mean e^(1/2), mean square e^2.
     case Noise::heavy_tail: return independent(0.7 * 0.7 + 0.1 * std::exp(2) - 0.01 * std::exp(1));
+    // Half of the runs are busy, uniform in (0, 3.3); two in a row are both busy with 0.325.
+    case Noise::bursts: return independent(0.15 * 0.15 + 0.5 * 3.3 * 3.3 / 3 - 0.325 * 3.3 * 3.3 / 4);
   }
   return 0;
 }

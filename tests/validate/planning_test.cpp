@@ -11,7 +11,13 @@ namespace {
 const double kLimit = std::log1p(VerdictOptions{}.effect);
 
 Effect standing(std::int64_t n, double log_ratio, double stdev) {
-  return {.n = n, .log_ratio = log_ratio, .stdev = stdev, .interval = std::nullopt, .p = std::nullopt, .undefined = {}};
+  return {.n = n,
+          .log_ratio = log_ratio,
+          .stdev = stdev,
+          .worth_stdev = stdev,
+          .interval = std::nullopt,
+          .p = std::nullopt,
+          .undefined = {}};
 }
 
 TEST(RoundsNeeded, grow_with_the_square_of_the_noise) {

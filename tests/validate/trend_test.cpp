@@ -83,5 +83,33 @@ TEST(MarkChanges, takes_any_values) {
   EXPECT_TRUE(empty.changes.empty());
 }
 
+TEST(MarkChanges, tells_a_slow_drift_by_its_slope) {
+  std::vector<double> creep;
+  const auto noise = quiet(40);
+  for (std::size_t i = 0; i < 40; ++i) creep.push_back(noise[i] * std::pow(1.004, static_cast<double>(i)));
+  auto series = series_of(creep), higher = series_of(creep, Better::higher);
+  mark_changes(series, 0.05);
+  mark_changes(higher, 0.05);
+  ASSERT_TRUE(series.drift);
+  EXPECT_TRUE(series.drift->marked);
+  EXPECT_EQ(series.drift->from, 0) << "the whole of it, whatever steps were found in it";
+  EXPECT_NEAR(series.drift->per_session, 0.004, 0.0005);
+  EXPECT_NEAR(series.drift->change, std::pow(1.004, 39) - 1, 0.02);
+  EXPECT_LT(series.drift->change_interval.low, series.drift->change);
+  EXPECT_EQ(series.drift->worse, true);
+  EXPECT_EQ(higher.drift->worse, false);
+}
+
+TEST(MarkChanges, takes_no_step_and_no_noise_for_a_drift) {
+  auto steady = series_of(quiet(40)), step = series_of(joined(quiet(20, 1), quiet(20, 1.2))),
+       brief = series_of(quiet(9));
+  for (auto* series : {&steady, &step, &brief}) mark_changes(*series, 0.05);
+  ASSERT_TRUE(steady.drift && step.drift);
+  EXPECT_FALSE(steady.drift->marked);
+  EXPECT_FALSE(step.drift->marked) << "since the step it is steady";
+  EXPECT_EQ(step.drift->from, 20);
+  EXPECT_FALSE(brief.drift);
+}
+
 }  // namespace
 }  // namespace warpmark::validate

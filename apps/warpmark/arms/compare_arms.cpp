@@ -70,11 +70,14 @@ class ArmMaker {
   Result<validate::Arm> arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
     WM_TRY(add_gates(options_, spec));
     arms_.accuracy = spec.accuracy;
+    arms_.declared.clear();
+    for (const auto& metric : spec.metrics) arms_.declared.push_back(metric.name);
     arms_.request += "arm " + name + "\n" + settings_text(config) + "\n" + identity_of(spec) + "\n";
     arms_.experiments.push_back(std::make_unique<CommandExperiment>(
         std::move(spec), validate::CommandOptions{.directory = std::move(directory),
                                                   .interrupted = &context_.interrupted,
                                                   .watch_environment = true,
+                                                  .processor_time = true,
                                                   .check_accuracy = true}));
     return validate::Arm{
         .experiment = arms_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};

@@ -24,7 +24,8 @@ struct Arms {
   std::vector<std::unique_ptr<measure::Experiment>> experiments;
   std::vector<std::unique_ptr<Worktree>> worktrees;
   std::vector<validate::AccuracyGate> accuracy;
-  std::string request;  ///< what identifies the comparison: equal for a repetition of it
+  std::vector<std::string> declared;  ///< names of the project's metrics
+  std::string request;                ///< what identifies the comparison: equal for a repetition of it
 };
 
 /// `folder` is for worktrees.

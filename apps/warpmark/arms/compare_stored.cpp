@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/import.h"
+#include "model/beside.h"
 #include "model/run_query.h"
 #include "report/draw/table.h"
 #include "report/results/labels.h"
@@ -147,6 +148,7 @@ class StoredPairs {
                           .better = metric.better,
                           .a = stats::round_medians({metric.samples, metric.round_sizes}),
                           .b = stats::round_medians({other->samples, other->round_sizes})});
+      metrics_.back().beside = is_beside(metric.id);
       overruled_.emplace_back(Verdict::mistrusted, distrust(before, after));
     }
   }

@@ -68,6 +68,12 @@ Result<Commit> find_commit(const std::string& revision) {
   return commit_of(line);
 }
 
+Result<std::set<std::string>> ancestors_of(const std::string& revision) {
+  WM_ASSIGN(const auto text, git({"rev-list", "--end-of-options", revision}));
+  const auto lines = split(text, '\n');
+  return std::set<std::string>(lines.begin(), lines.end());
+}
+
 Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad) {
   WM_ASSIGN(auto first, find_commit(good));
   WM_ASSIGN(const auto last, find_commit(bad));

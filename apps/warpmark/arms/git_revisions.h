@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace warpmark::apps {
 
 /// The commit that `revision` names. Usage error if there is none or we are not in a repository.
 [[nodiscard]] Result<Commit> find_commit(const std::string& revision);
+
+/// A commit and all that it descends from, by their hashes. Usage error as for find_commit.
+[[nodiscard]] Result<std::set<std::string>> ancestors_of(const std::string& revision);
 
 /// The good commit, then those after it on the first-parent line of the bad one that contain it, oldest first; the bad
 /// one is the last. A merged branch is one step. Usage error unless the bad commit descends from the good one.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "device/machine.h"
 #include "exchange/catalog.h"
+#include "model/names.h"
 #include "store/keep.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
@@ -23,14 +24,29 @@ struct ReadFile {
   std::vector<Session> sessions;
 };
 
-exchange::ImportOptions import_options(const ParsedOptions& options) {
+Result<std::vector<std::pair<std::string, Better>>> directions_of(const ParsedOptions& options) {
+  std::vector<std::pair<std::string, Better>> directions;
+  for (const auto& text : options.all("--better")) {
+    const auto equals = text.rfind('=');
+    const auto better = better_from(equals == std::string::npos ? "" : text.substr(equals + 1));
+    if (!better || equals == 0) {
+      return usage_error("--better " + text + " is not of the form NAME=lower", "lower, higher or neither");
+    }
+    directions.emplace_back(text.substr(0, equals), *better);
+  }
+  return directions;
+}
+
+Result<exchange::ImportOptions> import_options(const ParsedOptions& options) {
   exchange::ImportOptions import{.format = options.get("--format"),
                                  .commit = options.get("--commit"),
                                  .branch = options.get("--branch"),
                                  .started = options.get("--started"),
                                  .machine = options.get("--machine"),
                                  .measured_on = {},
+                                 .better = {},
                                  .fallback_started = {}};
+  WM_ASSIGN(import.better, directions_of(options));
   if (import.machine == kThisMachine) import.measured_on = device::machine_facts();
   return import;
 }
@@ -62,7 +78,8 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
     return usage_error("which files?",
                        "warpmark history import FILE...; formats: " + join(exchange::readable_formats(), ", "));
   }
-  WM_ASSIGN(const auto files, read_files(paths, import_options(options)));
+  WM_ASSIGN(const auto import, import_options(options));
+  WM_ASSIGN(const auto files, read_files(paths, import));
   bool unknown_machine = false;
   for (const auto& file : files) {
     context.out << file.path << '\n';

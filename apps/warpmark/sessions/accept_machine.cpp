@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "collectives/operation.h"
 #include "device/health.h"
 #include "device/machine.h"
 #include "validate/accept/acceptance.h"
@@ -25,9 +26,12 @@ namespace {
 /// A workload of criteria that only a user's command can have.
 constexpr std::string_view kUserCommand = "command";
 
+/// What `warpmark collective` stores is named after its operation; --run does not measure it.
+bool is_collective(std::string_view workload) { return find_in(collectives::collectives(), workload) != nullptr; }
+
 /// Names and parameters are checked before anything is measured; an error names the criterion's line.
 Status check_workload(const validate::Criterion& row, const std::string& file) {
-  if (!row.fact.empty() || row.workload == kUserCommand) return {};
+  if (!row.fact.empty() || row.workload == kUserCommand || is_collective(row.workload)) return {};
   const auto place = fmt::format("{} line {}: ", file, row.line);
   const auto* workload = find_in(workloads::catalog(), row.workload);
   if (workload == nullptr) {
@@ -61,7 +65,7 @@ Result<RunRequest> accept_machine_request_of(const validate::Criteria& criteria,
   request.session.stopping.half_width = criteria.half_width;
   request.ceilings = false;
   for (const auto& row : criteria.rows) {
-    if (!row.fact.empty() || row.workload == kUserCommand) continue;
+    if (!row.fact.empty() || row.workload == kUserCommand || is_collective(row.workload)) continue;
     request.entries.push_back(
         {.workload = row.workload, .device = row.device, .set = row.set, .sweep = {}, .line = row.line});
     request.ceilings = request.ceilings || row.of == validate::LimitOf::roof;
@@ -97,11 +101,27 @@ Result<Found> measured(Context& context, const ParsedOptions& options, const val
   return session.error();
 }
 
+/// More results of the same machine: a node is judged by several commands together.
+Status add_results(Context& context, const ParsedOptions& options, const std::string& name, Session& all) {
+  WM_ASSIGN(auto more, load_results(context, options, name));
+  if (more.machine.fingerprint != all.machine.fingerprint) {
+    return environment_error("the results are not of one machine: " + all.id + " and " + more.id,
+                             "judge one machine at a time");
+  }
+  all.id += " " + more.id;
+  all.complete = all.complete && more.complete;
+  for (auto& run : more.runs) all.runs.push_back(std::move(run));
+  return {};
+}
+
 Result<Found> stored_sessions(Context& context, const ParsedOptions& options) {
-  auto session = load_results(context, options, options.get("--results", "last"));
-  if (session.ok()) return Found{std::move(*session), {}};
-  if (options.has("--results")) return session.error();
-  return Found{std::nullopt, "there are no results yet; measure with --run"};
+  auto names = options.all("--results");
+  if (names.empty()) names = {"last"};
+  auto session = load_results(context, options, names.front());
+  if (!session.ok() && options.has("--results")) return session.error();
+  if (!session.ok()) return Found{std::nullopt, "there are no results yet; measure with --run"};
+  for (std::size_t i = 1; i < names.size(); ++i) WM_TRY(add_results(context, options, names[i], *session));
+  return Found{std::move(*session), {}};
 }
 
 }  // namespace

@@ -81,6 +81,16 @@ std::vector<measure::Config> configs_of(const workloads::SuiteEntry& overrides) 
   return configs;
 }
 
+/// The project's sizes, of settings that the command line leaves open.
+void add_sizes(const CommandSpec& spec, workloads::SuiteEntry& overrides) {
+  const auto said = [](const auto& list, const std::string& name) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& item) { return item.first == name; });
+  };
+  for (const auto& [name, values] : spec.sizes) {
+    if (!said(overrides.set, name) && !said(overrides.sweep, name)) overrides.sweep.emplace_back(name, values);
+  }
+}
+
 /// A series is named by the command with its settings; by --name where the command's text may change.
 Result<CommandCase> case_of(const CommandSpec& spec, const measure::Config& config, const std::string& name) {
   WM_ASSIGN(const auto filled, validate::configured(spec, config));
@@ -103,7 +113,8 @@ Result<RunCommandRequest> run_command_request_of(const Context& context, const P
   }
   RunCommandRequest request;
   WM_ASSIGN(request.spec, spec_of(context, options));
-  WM_ASSIGN(const auto overrides, overrides_of(options));
+  WM_ASSIGN(auto overrides, overrides_of(options));
+  add_sizes(request.spec, overrides);
   for (const auto& config : configs_of(overrides)) {
     WM_ASSIGN(auto made, case_of(request.spec, config, options.get("--name")));
     request.cases.push_back(std::move(made));
@@ -168,6 +179,14 @@ Status without_command_options(const ParsedOptions& options) {
     }
   }
   return {};
+}
+
+Result<CommandSpec> command_spec_of(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto spec, spec_of(context, options));
+  WM_ASSIGN(const auto overrides, overrides_of(options));
+  const auto configs = configs_of(overrides);
+  if (configs.size() != 1) return usage_error("--sweep makes several commands of it", "name one by --set");
+  return validate::configured(spec, configs.front());
 }
 
 Result<Session> measure_command(Context& context, const ParsedOptions& options, store::Store* store) {

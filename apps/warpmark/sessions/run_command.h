@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "model/run.h"
 #include "store/store.h"
+#include "validate/commands/command_spec.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -17,6 +18,10 @@ namespace warpmark::apps {
 
 /// Usage error for options that only commands have.
 [[nodiscard]] Status without_command_options(const ParsedOptions& options);
+
+/// The command after `--` or of --project with its metrics, settings (--set) filled in. Usage error where there are
+/// several (--sweep).
+[[nodiscard]] Result<validate::CommandSpec> command_spec_of(const Context& context, const ParsedOptions& options);
 
 /// Builds where the project says so, measures, and appends to `store` (nullptr keeps nothing) as rounds finish. The
 /// session is incomplete if it was interrupted. Usage and data errors for commands, projects and settings that make no

@@ -20,7 +20,8 @@ namespace {
 
 constexpr OptionSpec kAcceptOptions[] = {
     {"--run", "", "measure what the criteria need first"},
-    {"--results", "RUN", "judge these results: a .json file, a session's id or last (default)", false, "<runs>"},
+    {"--results", "RUN", "judge these results: a .json file, a session's id or last (default); several of one machine",
+     true, "<runs>"},
     {"--device", "DEVICE", "with --run: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
     {"--budget", "TIME", "with --run: time for measuring (default: the file's)"},
     {"--rounds", "N", "with --run: rounds over all cases (default: the file's)"},
@@ -120,7 +121,7 @@ extern const Command accept_command{
     .details =
         "Judges results and facts of the machine (driver, error correction, links, memory, what doctor checks) by a "
         "YAML file of criteria: limits with units, or shares of the measured roof or of the vendor's datasheet "
-        "(docs/acceptance.md). cpu-smoke, h100-sxm and a100-sxm come along.\n"
+        "(docs/acceptance.md). cpu-smoke, h100-sxm, a100-sxm and training-node come along.\n"
         "\n"
         "A measured value passes or fails only where its whole 95 % interval lies on one side of the limit; else it "
         "is undecided. Results that were disturbed are mistrusted and no pass. The report has the machine, the "

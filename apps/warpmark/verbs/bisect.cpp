@@ -5,23 +5,19 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "device/machine.h"
 #include "model/bisection.h"
 #include "report/build/bisection.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/guard/bisect_run.h"
-#include "warpmark/arms/bisect_project.h"
+#include "warpmark/arms/bisect_search.h"
 #include "warpmark/arms/git_revisions.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
-#include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/session_output.h"
-#include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -114,16 +110,6 @@ Result<validate::CommandSpec> bisect_spec_of(const Context& context, const Parse
   return spec;
 }
 
-/// What decides whether an interrupted search is this one. Budgets may change.
-std::string project_identity(const validate::CommandSpec& spec, const validate::BisectRequest& request,
-                             const Machine& machine) {
-  return fmt::format(
-      "bisect {} {} build {} run {} effect {} confidence {} alpha {} rounds {} warmup {} seed {} machine {}",
-      request.commits.front().sha, request.commits.back().sha, command_line(spec.build), identity_of(spec),
-      request.effect, request.confidence, request.alpha, request.rounds, request.warmup_runs, request.seed,
-      machine.fingerprint);
-}
-
 int bisect_exit_code(const Bisection& bisection) {
   switch (bisection.outcome) {
     case BisectOutcome::found:
@@ -134,40 +120,12 @@ int bisect_exit_code(const Bisection& bisection) {
   return kInconclusive;
 }
 
-/// Worktrees are gone when this returns, whatever happened; what was measured stays until the search is over.
-Result<Bisection> search(Context& context, const ParsedOptions& options, validate::BisectRequest& request) {
-  WM_ASSIGN(auto spec, bisect_spec_of(context, options));
-  const Machine machine = device::machine_facts();
-  const std::string wanted = project_identity(spec, request, machine);
-  WM_ASSIGN(const auto state, state_folder(context, options));
-  const auto folder = state / ("bisect-" + hash_of(wanted));
-  WM_ASSIGN(const auto log, FolderLog::open(folder, wanted, options.has("--fresh")));
-  WM_ASSIGN(const auto history, history_of(context, options, spec, request.commits, machine));
-  request.prior = validate::prior_from_history(request.commits.size() - 1, history);
-  request.interrupted = &context.interrupted;
-  request.progress = [&](const std::string& step, std::int64_t runs) {
-    if (!context.err_is_terminal) return;
-    context.err << fmt::format("\r\x1b[K{} run {} ", step.substr(0, 18), runs) << std::flush;
-  };
-  set_grace(60);
-  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
-  ProjectRevisions revisions(context, std::move(spec), request.commits, folder);
-  auto found = validate::run_bisect(request, revisions, *log);
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
-  if (!found.ok()) return found.error();
-  found->machine = machine;
-  found->history_points = request.prior.empty() ? 0 : static_cast<std::int64_t>(history.size());
-  found->build = build_info();
-  // With more builds, rounds or time an undecided search goes on where it was.
-  if (found->outcome != BisectOutcome::inconclusive) log->remove();
-  return found;
-}
-
 Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, bisect_request_of(options));
   WM_TRY(check_outputs(options));
   const std::string started = format_utc(wall_clock_s());
-  auto found = search(context, options, request);
+  WM_ASSIGN(auto spec, bisect_spec_of(context, options));
+  auto found = search_culprit(context, options, std::move(spec), request, options.has("--fresh"));
   if (!found.ok()) {
     if (!context.interrupted) return found.error();
     context.err << "interrupted; run the same command again to go on\n";

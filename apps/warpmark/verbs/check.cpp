@@ -6,11 +6,14 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "model/check.h"
 #include "report/build/check.h"
 #include "report/build/check_junit.h"
 #include "report/build/github.h"
 #include "validate/guard/check_history.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/arms/suspects.h"
 #include "warpmark/command.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/result_files.h"
@@ -52,6 +55,8 @@ constexpr OptionSpec kCheckOptions[] = {
     {"--shell", "", "commands: run with /bin/sh -c"},
     {"--reference", "REV", "commands: measure this revision beside it in every round; judge the ratio"},
     {"--no-reference", "", "commands: without the reference that the project names"},
+    {"--bisect", "", "where a metric is worse, go on: find the commit among those since the last good session"},
+    {"--bisect-budget", "TIME", "most time for that (default: without limit); the same check goes on"},
     {"--no-store", "", "commands: do not add the measurement to the history"},
 };
 
@@ -149,6 +154,27 @@ int failure_of(const std::vector<Session>& sessions) {
   return code;
 }
 
+/// What --bisect builds and runs: the command that was measured, else that of the project file.
+Result<validate::CommandSpec> searched_command(const Context& context, const ParsedOptions& options) {
+  if (asks_for_command(context, options)) return command_spec_of(context, options);
+  std::error_code missing;
+  if (std::filesystem::exists("warpmark.yaml", missing)) return project_spec(options);
+  return usage_error("--bisect needs to know what to build and run",
+                     "give the command behind --, or --project, or write a warpmark.yaml (docs/validate.md)");
+}
+
+/// Names the suspects, and with --bisect the culprit.
+Status name_suspects(Context& context, const ParsedOptions& options, Check& check) {
+  check.suspects = suspects_of(check);
+  if (!check.suspects || !options.has("--bisect")) return {};
+  double budget_s = 0;
+  if (options.has("--bisect-budget")) {
+    WM_ASSIGN(budget_s, parse_duration_s(options.get("--bisect-budget")));
+  }
+  WM_ASSIGN(auto spec, searched_command(context, options));
+  return search_among(*check.suspects, context, options, std::move(spec), check.threshold, budget_s);
+}
+
 Result<int> run_check(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto request, check_request_of(options));
   const bool measures = asks_for_command(context, options);
@@ -165,6 +191,12 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto check, validate::check_against_history(*store, *sessions, request.check));
   check.command = command_line_of(context);
+  // The verdict stands whatever becomes of the search.
+  if (const auto named = name_suspects(context, options, check); !named.ok()) {
+    if (context.interrupted) return kInterrupted;
+    context.err << "warpmark: the search for the commit failed: " << named.error().what << '\n';
+    if (!named.error().hint.empty()) context.err << "  " << named.error().hint << '\n';
+  }
   auto shown = shown_as([&] { return to_json(check); }, report::build_report(check));
   shown.forms.push_back({"github", [&] { return report::render_github_comment(check); }});
   shown.forms.push_back({"junit", [&] { return report::render_junit(check); }});
@@ -190,6 +222,10 @@ extern const Command check_command{
         "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
         "says so. docs/regressions.md tells the exact conditions.\n"
         "\n"
+        "Where a metric is worse it names the suspects: the commits since the last session of the baseline. With "
+        "--bisect it goes on as `warpmark bisect` does, with what is measured now or the project file, until one of "
+        "them is the culprit; the JSON and the comment carry it.\n"
+        "\n"
         "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
         "was measured failed; 3: too little history or data to tell, and it says how much is missing; 4: the "
         "answers of --eval are worse; 5: mistrusted, "
@@ -204,6 +240,7 @@ extern const Command check_command{
         "warpmark check\n"
         "warpmark check --baseline main --threshold 3% --metrics 'time'\n"
         "warpmark check --project warpmark.yaml --format github > comment.md\n"
+        "warpmark check --bisect -- ./bench\n"
         "warpmark check --run results.json --out check/",
     .run = run_check,
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -23,6 +24,7 @@
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -129,6 +131,7 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Compa
   const Machine machine = device::machine_facts();
   const std::string wanted = identity(arms, request.test, machine);
   request.test.accuracy = arms.accuracy;
+  request.test.declared = arms.declared;
   const auto path = folder / (hash_of(wanted) + ".jsonl");
   WM_ASSIGN(auto journal,
             validate::Journal::open(path.string(), wanted, hash_of(fmt::format("{} {:.6f}", wanted, wall_clock_s())),
@@ -184,9 +187,32 @@ bool stored(const Context& context, const ParsedOptions& options) {
   return commands_after_dashes(context.words).empty() && options.positionals().size() == 2;
 }
 
+/// Whether a word can only be meant as a command: several words, or a program's file.
+bool looks_like_command(const std::string& word) {
+  std::error_code unknown;
+  return word.find(' ') != std::string::npos || std::filesystem::is_regular_file(word, unknown);
+}
+
+/// `compare 'A' 'B'` where neither is a result that is stored: the two commands that are meant. The dashes are put in,
+/// so that what is recorded of the command line can be repeated.
+void take_as_commands(Context& context, const ParsedOptions& options) {
+  if (!stored(context, options)) return;
+  const auto words = options.positionals();
+  for (const auto& word : words) {
+    if (!looks_like_command(word) || load_results(context, options, word).ok()) return;
+  }
+  for (const auto& word : words) {
+    context.words.erase(std::find(context.words.begin(), context.words.end(), word));
+  }
+  for (const auto& word : words) context.words.insert(context.words.end(), {"--", word});
+  context.err << fmt::format("No stored results are called so: taken as two commands, as in\n  {}\n",
+                             command_line_of(context));
+}
+
 Result<int> run_compare(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, compare_request_of(options));
   WM_TRY(check_outputs(options));
+  take_as_commands(context, options);
   WM_TRY(check_eval_gate(context, options));
   const std::string started = format_utc(wall_clock_s());
   auto compared = stored(context, options)
@@ -225,12 +251,15 @@ extern const Command compare_command{
         "\n"
         "The verdict is against the smallest difference that matters (--effect): same, if a difference that large is "
         "ruled out; better or worse, if a difference is certain and nearer to mattering than to nothing; else "
-        "inconclusive, with about how many more rounds would decide. It stops when all metrics are decided, by a test "
-        "that stays valid under such peeking. Where the machine treated the arms differently (load of others, "
+        "inconclusive, with about how many more rounds would decide, or which difference could be decided. It stops "
+        "when "
+        "all metrics are decided, by a test that stays valid under such peeking and that bursts of other load do not "
+        "blind. Where the machine treated the arms differently (load of others, "
         "clocks, throttling) the result is mistrusted. docs/validate.md tells the methods.\n"
         "\n"
-        "Commands are measured by their wall time, or by the metrics of --project. No shell is involved without "
-        "--shell. An interrupted comparison goes on when the same command is given again, and so does one whose "
+        "Commands are measured by their wall time, or by the metrics of --project; CPU time and what they made of GPUs "
+        "are told beside and decide nothing. No shell is involved without --shell. An interrupted comparison goes on "
+        "when the same command is given again, and so does one whose "
         "--budget "
         "is used up. What was measured is stored when it ends.\n"
         "\n"

@@ -29,6 +29,7 @@ constexpr OptionSpec kHistoryOptions[] = {
     {"--branch", "NAME", "import: its branch"},
     {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
     {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
+    {"--better", "NAME=WAY", "import: lower, higher or neither is better, for names that do not say it (globs)", true},
     {"--remove", "NAME", "tag: takes this tag off"},
     {"--keep", "N", "prune: the newest N sessions stay"},
     {"--before", "DATE", "prune: what started before goes"},

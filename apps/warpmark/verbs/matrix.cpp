@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "device/machine.h"
+#include "model/beside.h"
 #include "report/build/matrix.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
@@ -126,9 +127,11 @@ class Commands {
     auto run = experiment.run({});
     const auto after = energy_.joules();
     if (run.ok() && before && after && *after >= *before) {
-      Metric metric{.id = "gpu_energy", .unit = "J", .better = Better::lower, .samples = {*after - *before}};
+      Metric metric{.id = std::string(kGpuEnergy), .unit = "J", .better = Better::lower, .samples = {*after - *before}};
       metric.round_sizes = {1};
       metric.summary = stats::summarize(metric.samples);
+      // Of all GPUs of the machine, as they are all paid for; what was measured beside is of those that were used.
+      std::erase_if(run->metrics, [](const auto& item) { return item.id == kGpuEnergy; });
       run->metrics.push_back(std::move(metric));
     }
     return run;

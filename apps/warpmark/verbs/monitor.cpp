@@ -18,7 +18,10 @@
 #include "device/machine.h"
 #include "monitor/csv.h"
 #include "monitor/sampler.h"
+#include "monitor/summary.h"
+#include "report/formats/render.h"
 #include "report/results/machine_state.h"
+#include "report/results/machine_summary.h"
 #include "warpmark/command.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/report_output.h"
@@ -32,6 +35,8 @@ constexpr OptionSpec kMonitorOptions[] = {
     {"--processes", "N", "processes shown beside those that use a GPU (default 10)"},
     {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", false, "<files>"},
     {"--jsonl", "FILE", "append a line of JSON with everything; - is the output", false, "<files>"},
+    {"--summary", "", "end with the least, mean and most of each figure, for the host and each GPU"},
+    {"--json", "FILE", "at the end, write that as JSON (warpmark.monitor_summary/1)", false, "<files>"},
     {"--once", "", "look twice, one interval apart, show that and end"},
 };
 
@@ -163,6 +168,15 @@ void print_snapshot(Context& context, const MachineState& state, const report::U
   context.out << report::render_machine_state(state, history, render_options(context), 0);
 }
 
+/// Also after Ctrl-C, which is how most watching ends.
+Result<int> show_summary(Context& context, const ParsedOptions& options, const MachineSummary& summary) {
+  if (options.has("--summary")) {
+    context.out << report::render(report::build_report(summary), "text", render_options(context)) << std::flush;
+  }
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(to_json(summary)) + "\n"));
+  return kSuccess;
+}
+
 Result<int> run_monitor(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const MonitorRequest request, monitor_request_of(options));
   Logs logs;
@@ -172,15 +186,18 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
   monitor::Sampler sampler({.host = device::machine_facts().hostname, .processes = request.processes},
                            monitor::nvml_source());
   report::UtilizationHistory history;
+  monitor::Summarizer summarizer;
+  if (options.has("--json")) WM_TRY(check_folder_of(options.get("--json")));
   std::optional<Screen> screen;
   if (can_redraw(context) && !log_to_output && !request.once) screen.emplace(context);
-  const bool print_each = !screen && !logging;
+  const bool print_each = !screen && !logging && !options.has("--summary");
 
   const std::int64_t began = monotonic_ns();
   const auto interval_ns = static_cast<std::int64_t>(request.interval_s * 1e9);
   for (std::int64_t look = 0;; ++look) {
     const MachineState state = sampler.sample(now());
     history.add(state);
+    summarizer.add(state);
     WM_TRY(log(state, logs));
     const bool last = request.once && look == 1;
     if (screen) screen->draw(state, history);
@@ -192,7 +209,8 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
     if (request.duration_s && static_cast<double>(next - began) * 1e-9 > *request.duration_s + 1e-9) break;
     if (!wait_until(next, context.interrupted)) break;
   }
-  return kSuccess;
+  screen.reset();
+  return show_summary(context, options, summarizer.summary());
 }
 
 }  // namespace
@@ -208,6 +226,9 @@ extern const Command monitor_command{
         "--csv and --jsonl append to their files at every look; units are SI, without prefixes (docs/metrics.md). It "
         "takes less than 1 % of a core. Works without a GPU.\n"
         "\n"
+        "--summary ends with min, mean and max of utilization, memory, power, clocks and heat, per GPU, also after "
+        "Ctrl-C: run it beside a program to see what that made of the machine.\n"
+        "\n"
         "Ctrl-C ends it; the exit code is 0 then as well.",
     .options = kMonitorOptions,
     .positional = {},
@@ -215,6 +236,7 @@ extern const Command monitor_command{
         "warpmark monitor\n"
         "warpmark monitor --csv night.csv --interval 10s\n"
         "warpmark monitor --jsonl - --duration 1m | jq .gpus\n"
+        "warpmark monitor --summary --interval 500ms --duration 1m\n"
         "warpmark monitor --once",
     .run = run_monitor,
 };

@@ -9,6 +9,7 @@
 #include "report/build/trend.h"
 #include "report/formats/render.h"
 #include "validate/guard/trend_series.h"
+#include "warpmark/arms/git_revisions.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr OptionSpec kTrendOptions[] = {
     {"--branch", "NAME", "only results of this branch (default main, or all if it has none); 'all' for all"},
     {"--threshold", "RATIO", "smallest change of level that is marked (default 5%)"},
+    {"--since", "DATE|REV", "only from here on: a date (2026-11-01, when it was measured) or a git revision"},
+    {"--until", "DATE|REV", "only up to here, this day or revision included"},
     {"--last", "N", "newest sessions of each series (default 200)"},
     {"--this-machine", "", "only results of machines like this one"},
     {"--dirty", "", "also results with uncommitted changes"},
@@ -29,12 +32,43 @@ constexpr OptionSpec kTrendOptions[] = {
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
+/// Whether a text begins as dates do: 2026-11-01, perhaps with a time.
+bool is_date(const std::string& text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i == kShape.size()) return text.substr(i) == "Z";
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kShape[i] == 'd' ? !digit : text[i] != kShape[i]) return false;
+  }
+  return true;
+}
+
+Result<validate::TrendBound> bound_of(const ParsedOptions& options, const char* name) {
+  validate::TrendBound bound{.text = options.get(name), .date = {}, .commit = {}, .ancestors = {}};
+  if (bound.text.empty()) return bound;
+  if (is_date(bound.text)) {
+    bound.date = bound.text;
+    return bound;
+  }
+  auto commit = find_commit(bound.text);
+  if (!commit.ok()) {
+    return usage_error(std::string(name) + " " + bound.text + " is neither a date nor a revision",
+                       "such as 2026-11-01, 2026-11-01T18:00, v1.2 or HEAD~20");
+  }
+  bound.commit = commit->sha;
+  WM_ASSIGN(bound.ancestors, ancestors_of(bound.commit));
+  return bound;
+}
+
 Result<validate::TrendOptions> trend_options_of(const ParsedOptions& options) {
   validate::TrendOptions wanted;
   if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
   if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
   if (options.has("--branch")) wanted.branch = options.get("--branch") == "all" ? "" : options.get("--branch");
   WM_ASSIGN(wanted.threshold, ratio_of(options, "--threshold", wanted.threshold));
+  WM_ASSIGN(wanted.since, bound_of(options, "--since"));
+  WM_ASSIGN(wanted.until, bound_of(options, "--until"));
   WM_ASSIGN(wanted.last, count_of(options, "--last", wanted.last, 1, 100'000));
   if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
   wanted.dirty = options.has("--dirty");
@@ -79,7 +113,8 @@ extern const Command trend_command{
     .details =
         "Shows every series of the store, or those that the pattern matches, with the changes of their level (commit, "
         "size, p), changes of the machine, and where the next session is expected to lie. A pattern is for a metric "
-        "('time') or for \"benchmark metric\" ('gemm*time').\n"
+        "('time') or for \"benchmark metric\" ('gemm*time'). A level that creeps, too slowly for any one commit to be "
+        "the cause, is told by its slope, with an interval.\n"
         "\n"
         "Results on different machines are never set against one another: where one machine follows another, the "
         "chart is marked; where several take turns, each is a series of its own.",
@@ -87,7 +122,8 @@ extern const Command trend_command{
     .positional = {"GLOB", "metrics to show (default all)", true, ""},
     .examples =
         "warpmark trend\n"
-        "warpmark trend time --last 60\n"
+        "warpmark trend time --since v1.2\n"
+        "warpmark trend --since 2026-10-01 --until 2026-10-31 --format md > october.md\n"
         "warpmark trend 'gemm*flop_rate' --format html > trend.html\n"
         "warpmark trend --branch all --out trend/",
     .run = run_trend,

@@ -87,14 +87,16 @@ void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>
 void show_main_thread(const Evidence& evidence, Finding& finding) {
   const auto thread = main_thread(*evidence.session, evidence.rank());
   if (!thread) return;
-  const std::string who = thread->threads == 1 ? "Launching thread " + thread->name
-                                               : fmt::format("One of {} launching threads", thread->threads);
-  finding.evidence.push_back(share_fact("main_thread_running", who + " on a processor", thread->running));
-  finding.evidence.push_back(share_fact("main_thread_blocked", "Blocked", thread->blocked));
+  const std::string who =
+      thread->threads == 1 ? "The thread that hands work to the GPU (" + thread->name + ")"
+                           : fmt::format("At least one of the {} threads that hand work to the GPU", thread->threads);
+  finding.evidence.push_back(share_fact("main_thread_running", who + " was computing", thread->running));
+  finding.evidence.push_back(
+      share_fact("main_thread_blocked", "It was waiting: for the GPU, data, or another thread", thread->blocked));
   constexpr double kWorthSaying = 0.05;
   if (thread->waiting > kWorthSaying) {
-    finding.evidence.push_back(
-        share_fact("main_thread_waiting", "Ready to run, but without a processor", thread->waiting));
+    finding.evidence.push_back(share_fact(
+        "main_thread_waiting", "It could have gone on, but every processor core was taken", thread->waiting));
   }
   if (const std::string text = idle_text(*thread); !text.empty()) {
     finding.evidence.push_back(

@@ -63,9 +63,11 @@ double gain_without_waits(const Evidence& evidence) {
 }
 
 constexpr const char* kWorkers =
-    "DataLoader(dataset, batch_size=B, num_workers=12, pin_memory=True, persistent_workers=True, prefetch_factor=4)";
+    "DataLoader(dataset, batch_size=B, num_workers=len(os.sched_getaffinity(0)) // torch.cuda.device_count(),  # cores "
+    "per GPU\n           pin_memory=True, persistent_workers=True, prefetch_factor=4)";
 constexpr const char* kPrefetch =
-    "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=12))";
+    "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(\n    "
+    "num_workers=len(os.sched_getaffinity(0)) // jax.local_device_count()))  # cores per GPU";
 constexpr Advice kLoadAhead = {
     .kind = AdviceKind::code,
     .text = "Load batches in worker processes, ahead of the GPU; as many workers as the host has cores for each GPU.",

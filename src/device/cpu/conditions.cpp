@@ -37,10 +37,10 @@ std::optional<double> read_governor_clock(const fs::path& root) {
   return *kilohertz * 1e3;
 }
 
-std::optional<double> read_pressure(const fs::path& root) {
-  // A kernel booted with psi=0 has the file and refuses to read it.
-  const auto text = read_file(root / "proc/pressure/cpu", 1 << 16);
-  return text.ok() ? parse_pressure(*text) : std::nullopt;
+/// A kernel booted with psi=0 has the file and refuses to read it: empty then.
+std::string pressure_text(const fs::path& root) {
+  auto text = read_file(root / "proc/pressure/cpu", 1 << 16);
+  return text.ok() ? std::move(*text) : std::string();
 }
 
 double seconds_of(const timeval& time) {
@@ -64,6 +64,7 @@ Conditions read_cpu_conditions(const fs::path& root) {
   rusage usage{};
   const bool has_usage = getrusage(RUSAGE_SELF, &usage) == 0;
   const MemoryState memory = read_memory(root);
+  const std::string pressure = pressure_text(root);
   const auto of_usage = [&](double value) { return has_usage ? std::optional(value) : std::nullopt; };
 
   Conditions conditions;
@@ -79,7 +80,8 @@ Conditions read_cpu_conditions(const fs::path& root) {
       {"temperature", "degC", read_cpu_temperature(root)},
       {"memory_available", "B",
        memory.total_bytes > 0 ? std::optional(static_cast<double>(memory.available_bytes)) : std::nullopt},
-      {"pressure_cpu", "ratio", read_pressure(root)},
+      {"pressure_cpu", "ratio", parse_pressure(pressure)},
+      {"pressure_cpu_time", "s", parse_pressure_total(pressure)},
   };
   conditions.threads = read_thread_waits(root);
   return conditions;

@@ -138,6 +138,17 @@ std::optional<double> parse_pressure(std::string_view text) {
   return ratio;
 }
 
+std::optional<double> parse_pressure_total(std::string_view text) {
+  std::optional<double> seconds;
+  for_each_line(text, [&](std::string_view line) {
+    constexpr std::string_view kTotal = "total=";
+    const auto at = line.find(kTotal);
+    if (!line.starts_with("some ") || at == std::string_view::npos) return;
+    if (const auto microseconds = leading_number(line.substr(at + kTotal.size()))) seconds = *microseconds * 1e-6;
+  });
+  return seconds;
+}
+
 CpuInfo parse_cpuinfo(std::string_view text) {
   CpuInfo info;
   for_each_line(text, [&](std::string_view line) {

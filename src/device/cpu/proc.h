@@ -50,6 +50,9 @@ struct Scheduled {
 /// "some avg10" of a /proc/pressure file, as a ratio.
 [[nodiscard]] std::optional<double> parse_pressure(std::string_view text);
 
+/// "some total" of a /proc/pressure file, in seconds: how long some task stalled since boot.
+[[nodiscard]] std::optional<double> parse_pressure_total(std::string_view text);
+
 /// First block of /proc/cpuinfo.
 struct CpuInfo {
   std::string vendor;

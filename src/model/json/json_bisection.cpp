@@ -8,12 +8,6 @@
 namespace warpmark {
 namespace {
 
-Json commit_json(const Commit& commit) {
-  Json json{{"sha", commit.sha}, {"author", commit.author}, {"date", commit.date}, {"subject", commit.subject}};
-  put_text(json, "merged", commit.merged);
-  return json;
-}
-
 Json change_json(const MetricVerdict& metric) {
   Json json{{"verdict", name_of(metric.verdict)}};
   put_text(json, "reason", metric.reason);
@@ -27,7 +21,7 @@ Json change_json(const MetricVerdict& metric) {
 }
 
 Json probe_json(const BisectProbe& probe) {
-  Json json{{"index", probe.index}, {"commit", commit_json(probe.commit)}, {"answer", name_of(probe.answer)}};
+  Json json{{"index", probe.index}, {"commit", to_json(probe.commit)}, {"answer", name_of(probe.answer)}};
   json["rounds"] = probe.rounds;
   json["bad_probability"] = finite(probe.bad_probability);
   put_optional(json, "ratio_to_good", probe.ratio_to_good);
@@ -36,6 +30,12 @@ Json probe_json(const BisectProbe& probe) {
 }
 
 }  // namespace
+
+Json to_json(const Commit& commit) {
+  Json json{{"sha", commit.sha}, {"author", commit.author}, {"date", commit.date}, {"subject", commit.subject}};
+  put_text(json, "merged", commit.merged);
+  return json;
+}
 
 const char* name_of(BisectOutcome outcome) {
   switch (outcome) {
@@ -61,8 +61,8 @@ const char* name_of(ProbeAnswer answer) {
 
 Json to_json(const Bisection& bisection) {
   Json json{{"schema", kBisectSchema}, {"started", bisection.started}, {"command", bisection.command}};
-  json["good"] = commit_json(bisection.good);
-  json["bad"] = commit_json(bisection.bad);
+  json["good"] = to_json(bisection.good);
+  json["bad"] = to_json(bisection.bad);
   json["commits"] = bisection.commits;
   json["metric"] =
       Json{{"id", bisection.range.id}, {"unit", bisection.range.unit}, {"better", name_of(bisection.range.better)}};
@@ -72,7 +72,7 @@ Json to_json(const Bisection& bisection) {
   json["seed"] = std::to_string(bisection.seed);
   json["outcome"] = name_of(bisection.outcome);
   json["candidates"] = Json::array();
-  for (const auto& commit : bisection.candidates) json["candidates"].push_back(commit_json(commit));
+  for (const auto& commit : bisection.candidates) json["candidates"].push_back(to_json(commit));
   json["probability"] = finite(bisection.probability);
   json["range"] = change_json(bisection.range);
   if (bisection.change) {

@@ -52,6 +52,21 @@ Json metric_json(const MetricCheck& metric) {
   return json;
 }
 
+Json suspects_json(const Suspects& suspects) {
+  Json json{{"metric", suspects.metric}};
+  put_text(json, "good", suspects.good);
+  put_text(json, "bad", suspects.bad);
+  put_text(json, "reason", suspects.reason);
+  json["commits"] = Json::array();
+  for (const auto& commit : suspects.commits) json["commits"].push_back(to_json(commit));
+  if (!suspects.search) return json;
+  const Bisection& search = *suspects.search;
+  json["culprit_certain"] = search.outcome == BisectOutcome::found;
+  if (search.candidates.size() == 1) json["culprit"] = to_json(search.candidates.front());
+  json["search"] = to_json(search);
+  return json;
+}
+
 }  // namespace
 
 Verdict overall(const Check& check) {
@@ -78,6 +93,7 @@ Json to_json(const Check& check) {
   for (const auto& metric : check.metrics) json["metrics"].push_back(metric_json(metric));
   json["missing"] = check.missing;
   if (!check.advice.empty()) json["advice"] = check.advice;
+  if (check.suspects) json["suspects"] = suspects_json(*check.suspects);
   json["disturbances"] = disturbances_json(check.disturbances);
   json["machine"] = to_json(check.machine);
   json["build"] = to_json(check.build);

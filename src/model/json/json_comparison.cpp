@@ -22,6 +22,8 @@ Json metric_json(const MetricVerdict& metric) {
   json["verdict"] = name_of(metric.verdict);
   put_text(json, "reason", metric.reason);
   if (metric.more_rounds) json["more_rounds"] = *metric.more_rounds;
+  put_optional(json, "decidable_effect", metric.decidable_effect);
+  if (metric.beside) json["beside"] = true;
   json["n_a"] = metric.a.size();
   json["n_b"] = metric.b.size();
   if (!metric.a.empty()) json["median_a"] = finite(metric.median_a);
@@ -113,7 +115,7 @@ Verdict overall(const Comparison& comparison) {
   for (const Verdict verdict : {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive, Verdict::different,
                                 Verdict::better, Verdict::same}) {
     for (const auto& metric : comparison.metrics) {
-      if (metric.verdict == verdict) return verdict;
+      if (metric.verdict == verdict && !metric.beside) return verdict;
     }
     for (const auto& gate : comparison.accuracy) {
       if (verdict == Verdict::inconclusive && gate.outcome == AccuracyOutcome::inconclusive) return verdict;

@@ -92,6 +92,7 @@ Json environment_to_json(const Environment& environment) {
 Json warmup_to_json(const Warmup& warmup) {
   Json json{{"launches", warmup.launches}, {"seconds", finite(warmup.seconds)}, {"settled", warmup.settled}};
   put_text(json, "reason", warmup.reason);
+  put_optional(json, "first_s", warmup.first_s);
   return json;
 }
 
@@ -230,6 +231,7 @@ void read_measurement(JsonFields& fields, Run& run) {
     item.required("seconds", run.warmup.seconds);
     item.required("settled", run.warmup.settled);
     item.maybe("reason", run.warmup.reason);
+    item.maybe("first_s", run.warmup.first_s);
   });
   fields.object("timing", false, [&](JsonFields& item) {
     item.required("method", run.timing.method);

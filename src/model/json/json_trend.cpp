@@ -30,6 +30,21 @@ Json change_json(const TrendChange& change) {
   return json;
 }
 
+Json drift_json(const TrendDrift& drift) {
+  Json json{{"from", drift.from},
+            {"per_session", finite(drift.per_session)},
+            {"per_session_low", finite(drift.interval.low)},
+            {"per_session_high", finite(drift.interval.high)},
+            {"confidence", finite(drift.interval.confidence)},
+            {"change", finite(drift.change)},
+            {"change_low", finite(drift.change_interval.low)},
+            {"change_high", finite(drift.change_interval.high)},
+            {"p", finite(drift.p)},
+            {"marked", drift.marked}};
+  if (drift.worse) json["worse"] = *drift.worse;
+  return json;
+}
+
 Json series_json(const TrendSeries& series) {
   Json json{{"case", series.label},
             {"metric", series.metric},
@@ -43,6 +58,7 @@ Json series_json(const TrendSeries& series) {
   for (const auto& change : series.machines) {
     json["machine_changes"].push_back({{"index", change.index}, {"what", change.what}});
   }
+  if (series.drift) json["drift"] = drift_json(*series.drift);
   put_optional(json, "level", series.level);
   if (series.band) {
     json["band"] = {{"from", series.band_from},
@@ -58,6 +74,8 @@ Json series_json(const TrendSeries& series) {
 Json to_json(const Trend& trend) {
   Json json{{"schema", kTrendSchema}, {"command", trend.command}, {"threshold", finite(trend.threshold)}};
   put_text(json, "branch", trend.branch);
+  put_text(json, "since", trend.since);
+  put_text(json, "until", trend.until);
   json["series"] = Json::array();
   for (const auto& series : trend.series) json["series"].push_back(series_json(series));
   return json;

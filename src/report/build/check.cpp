@@ -96,6 +96,21 @@ void add_sentences(const Check& check, Section& section) {
   }
 }
 
+Table suspects_table(const std::vector<Commit>& commits) {
+  constexpr std::size_t kShown = 20;
+  Table table{{{"suspect"}, {"date", Align::left, 1}, {"author", Align::left, 2}, {"subject"}}, {}};
+  for (auto commit = commits.rbegin(); commit != commits.rend() && table.rows.size() < kShown; ++commit) {
+    table.rows.push_back(
+        {{commit->sha.substr(0, 10)}, {commit->date.substr(0, 10)}, {commit->author}, {commit->subject}});
+  }
+  return table;
+}
+
+void add_suspects(const Suspects& suspects, Section& section) {
+  section.blocks.push_back(Paragraph{suspects_sentence(suspects), Tone::warning});
+  if (!suspects.commits.empty()) section.blocks.push_back(suspects_table(suspects.commits));
+}
+
 Section summary(const Check& check) {
   Section section{"Verdicts", {}, false};
   const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
@@ -113,6 +128,7 @@ Section summary(const Check& check) {
   for (const auto& name : check.missing) {
     section.blocks.push_back(Paragraph{"not measured, though the baseline has it: " + name, Tone::warning});
   }
+  if (check.suspects) add_suspects(*check.suspects, section);
   if (!check.advice.empty()) section.blocks.push_back(Paragraph{check.advice, Tone::warning});
   section.blocks.push_back(Paragraph{method_text(check), Tone::quiet});
   return section;
@@ -167,6 +183,35 @@ std::string restart_sentence(const MetricCheck& metric) {
   return fmt::format("{} {}: the baseline begins anew at {} ({}), where it changed by {}{}", metric.label,
                      metric.metric, where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
                      restart.worse ? ", for the worse: later results are held against that level" : "");
+}
+
+std::string suspects_sentence(const Suspects& suspects) {
+  if (suspects.commits.empty()) return "The suspects cannot be named: " + suspects.reason + ".";
+  const std::string count = format_plural(suspects.commits.size(), "commit", "commits");
+  std::string text = fmt::format("Suspects for {}: {} since the last good session ({})", suspects.metric, count,
+                                 suspects.good.substr(0, 10));
+  if (!suspects.search) {
+    if (suspects.commits.size() == 1) return text + ".";
+    return text + fmt::format("; to find the one: warpmark bisect --good {} --bad {}, or check with --bisect.",
+                              suspects.good.substr(0, 10), suspects.bad.substr(0, 10));
+  }
+  const Bisection& search = *suspects.search;
+  switch (search.outcome) {
+    case BisectOutcome::found: {
+      const Commit& commit = search.candidates.front();
+      return text +
+             fmt::format(". {} made the change: {} ({})", commit.sha.substr(0, 10), commit.subject, commit.author);
+    }
+    case BisectOutcome::range:
+      return text + fmt::format(". One of {} of them made the change; those between cannot be measured.",
+                                search.candidates.size());
+    case BisectOutcome::no_difference:
+      return text +
+             ". Built and run again now, the last good commit and the checked one do not differ: the machine may "
+             "have changed, or what was measured beside the code.";
+    case BisectOutcome::inconclusive: break;
+  }
+  return text + ". The search did not become certain: " + search.stopped_because + ".";
 }
 
 std::string method_text(const Check& check) {

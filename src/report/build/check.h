@@ -24,6 +24,9 @@ namespace warpmark::report {
 /// Why the baseline begins where it does; empty if it was never restarted.
 [[nodiscard]] std::string restart_sentence(const MetricCheck& metric);
 
+/// Who is suspected, and what a search found.
+[[nodiscard]] std::string suspects_sentence(const Suspects& suspects);
+
 /// What decides, in one paragraph.
 [[nodiscard]] std::string method_text(const Check& check);
 

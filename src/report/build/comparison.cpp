@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/build/verdict_tone.h"
@@ -31,7 +32,7 @@ Table metrics_table(const Comparison& comparison) {
     const auto median = [&](const std::vector<double>& values, double value) {
       return values.empty() ? "" : format_quantity(value, metric.unit);
     };
-    table.rows.push_back({{metric.id},
+    table.rows.push_back({{metric.id + (metric.beside ? " (beside)" : "")},
                           {median(metric.a, metric.median_a)},
                           {median(metric.b, metric.median_b)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
@@ -113,6 +114,11 @@ std::string accuracy_sentence(const AccuracyVerdict& gate) {
   return "";
 }
 
+std::int64_t deciding_metrics(const Comparison& comparison) {
+  return std::count_if(comparison.metrics.begin(), comparison.metrics.end(),
+                       [](const auto& metric) { return !metric.beside; });
+}
+
 std::string method_text(const Comparison& comparison) {
   const std::string confidence = format_percent(1 - comparison.alpha);
   std::string text;
@@ -123,8 +129,8 @@ std::string method_text(const Comparison& comparison) {
         confidence);
   } else if (comparison.sequential) {
     text = fmt::format(
-        "Paired log ratios of the rounds, order random ({}, seed {}); {} intervals and p hold at every "
-        "look, so stopping early is fine.",
+        "Paired log ratios of the rounds, order random ({}, seed {}), by a t test and by signed ranks together; {} "
+        "intervals and p hold at every look, so stopping early is fine.",
         name_of(comparison.interleave), comparison.seed, confidence);
   } else {
     text = fmt::format(
@@ -132,8 +138,10 @@ std::string method_text(const Comparison& comparison) {
         "before; {} intervals.",
         name_of(comparison.interleave), comparison.seed, confidence);
   }
-  if (comparison.metrics.size() > 1) text += " p adjusted over all metrics (Holm).";
-  text += comparison.paired
+  if (deciding_metrics(comparison) > 1) text += " p adjusted over all metrics (Holm).";
+  text += comparison.paired && comparison.sequential
+              ? " B / A is the pseudo-median of the ratios within the rounds: the ratio of the medians may differ."
+          : comparison.paired
               ? " B / A is the geometric mean of the ratios within the rounds: the ratio of the medians may differ."
               : " B / A is the ratio of the geometric means: that of the medians may differ.";
   return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
@@ -144,10 +152,18 @@ Section summary(const Comparison& comparison) {
   section.blocks.push_back(Paragraph{"A: " + comparison.name_a, Tone::quiet});
   section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
   section.blocks.push_back(metrics_table(comparison));
+  const auto deciding = deciding_metrics(comparison);
   for (const auto& metric : comparison.metrics) {
-    const std::string name = comparison.metrics.size() > 1 ? metric.id + ": " : "";
+    if (metric.beside) continue;
+    const std::string name = deciding > 1 ? metric.id + ": " : "";
     section.blocks.push_back(
         Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+  }
+  for (const auto& metric : comparison.metrics) {
+    if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
+    section.blocks.push_back(
+        Paragraph{"Beside, not decided by: " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
+                  Tone::quiet});
   }
   if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
   for (const auto& gate : comparison.accuracy) {

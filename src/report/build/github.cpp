@@ -110,6 +110,19 @@ void add_folded(Comment& comment, const std::string& title, const std::string& b
   comment.add("\n<details>\n<summary>" + title + "</summary>\n\n" + body + "\n</details>\n");
 }
 
+/// The newest first. GitHub makes links of the hashes.
+std::string suspects_list(const Suspects& suspects) {
+  constexpr std::size_t kMost = 30;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(suspects.commits.size(), kMost); ++i) {
+    const Commit& commit = suspects.commits[suspects.commits.size() - 1 - i];
+    text += fmt::format("- {} {} ({})\n", commit.sha, comment_text(cut_short(commit.subject)),
+                        comment_text(cut_short(commit.author)));
+  }
+  if (suspects.commits.size() > kMost) text += fmt::format("- and {} more\n", suspects.commits.size() - kMost);
+  return text;
+}
+
 std::string reasons_of(const Check& check) {
   const std::string advice = check.advice.empty() ? "" : "\n" + comment_text(check.advice) + "\n";
   std::string text;
@@ -171,6 +184,10 @@ std::string render_github_comment(const Check& check, std::size_t limit) {
   if (!notable.empty()) {
     comment.add(std::string("\n") + kHeader);
     for (const auto* metric : notable) comment.add_row(row_of(*metric));
+  }
+  if (check.suspects) {
+    comment.add("\n" + comment_text(suspects_sentence(*check.suspects)) + "\n");
+    if (!check.suspects->commits.empty()) add_folded(comment, "Suspects", suspects_list(*check.suspects));
   }
   if (const auto reasons = reasons_of(check); !reasons.empty()) add_folded(comment, "Reasons", reasons);
   if (const auto notes = notes_of(check); !notes.empty()) add_folded(comment, "Baseline", notes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "report/draw/format.h"
 #include "report/draw/svg.h"
@@ -93,6 +94,40 @@ Table changes_table(const Trend& trend) {
   return table;
 }
 
+/// Series whose level creeps, the steepest first.
+std::optional<Table> drift_table(const Trend& trend) {
+  Table table{{{"benchmark"},
+               {"metric"},
+               {"since"},
+               {"in all", Align::right},
+               {"interval", Align::right},
+               {"a session", Align::right},
+               {"p", Align::right, 1}},
+              {}};
+  std::vector<const TrendSeries*> found;
+  for (const auto& series : trend.series) {
+    if (series.drift && series.drift->marked) found.push_back(&series);
+  }
+  if (found.empty()) return std::nullopt;
+  std::stable_sort(found.begin(), found.end(), [](const auto* a, const auto* b) {
+    return std::fabs(std::log1p(a->drift->change)) > std::fabs(std::log1p(b->drift->change));
+  });
+  for (const auto* series : found) {
+    const auto& drift = *series->drift;
+    const auto tone = drift.worse ? (*drift.worse ? Tone::bad : Tone::good) : Tone::plain;
+    table.rows.push_back({{series->label},
+                          {series->metric},
+                          {where_of(series->points[static_cast<std::size_t>(drift.from)].point), Tone::quiet},
+                          {format_change(1 + drift.change), tone},
+                          {fmt::format("{} .. {}", format_change(1 + drift.change_interval.low),
+                                       format_change(1 + drift.change_interval.high)),
+                           Tone::quiet},
+                          {format_change(1 + drift.per_session), Tone::quiet},
+                          {format_p(drift.p), Tone::quiet}});
+  }
+  return table;
+}
+
 std::vector<std::string> machine_sentences(const Trend& trend) {
   std::vector<std::string> sentences;
   for (const auto& series : trend.series) {
@@ -113,7 +148,12 @@ std::string method_text(const Trend& trend) {
       format_percent(trend.threshold));
 }
 
-std::string subtitle_of(const Trend& trend) { return trend.branch.empty() ? "all branches" : "branch " + trend.branch; }
+std::string subtitle_of(const Trend& trend) {
+  std::string text = trend.branch.empty() ? "all branches" : "branch " + trend.branch;
+  if (!trend.since.empty()) text += " since " + trend.since;
+  if (!trend.until.empty()) text += " until " + trend.until;
+  return text;
+}
 
 }  // namespace
 
@@ -156,6 +196,14 @@ Report build_report(const Trend& trend, bool unicode) {
   for (const auto& sentence : machine_sentences(trend)) changes.blocks.emplace_back(Paragraph{sentence, Tone::warning});
   changes.blocks.emplace_back(Paragraph{method_text(trend), Tone::quiet});
   report.sections.push_back(std::move(changes));
+  if (auto table = drift_table(trend)) {
+    report.sections.push_back(
+        {"Slow drift",
+         {std::move(*table), Paragraph{"The median of all slopes between two sessions (Sen), with its interval, where "
+                                       "a line tells the sessions better than steps do; no one session is the cause.",
+                                       Tone::quiet}},
+         false});
+  }
   return report;
 }
 

@@ -27,7 +27,7 @@ std::string format_duration(double seconds) {
 std::string format_quantity(double value, std::string_view unit) {
   if (unit == "s") return format_seconds(value);
   if (unit == "B") return format_bytes(value);
-  if (unit == "%") return format_percent(value);
+  if (unit == "%" || unit == "ratio") return format_percent(value);
   if (unit == "x") return format_significant(value, 4) + "x";  // ratios near 1: their changes are a few per cent
   if (unit.empty()) {
     const bool whole = value == std::floor(value) && std::abs(value) < 1e15;

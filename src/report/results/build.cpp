@@ -19,7 +19,9 @@ Report build_report(const Session& session) {
   add(problems_section(session, labels));
   add(ceilings_section(session));
   add_all(results_sections(session, labels));
+  add(speedups_section(session, labels));
   add(commands_section(session, labels));
+  add_all(stages_sections(session, labels));
   add(unmeasured_section(session, labels));
   add_all(plot_sections(session, labels));
   add_all(detail_sections(session, labels));

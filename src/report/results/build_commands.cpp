@@ -20,6 +20,17 @@ std::vector<Cell> metric_row(const std::string& label, const Run& run, const Met
           {format_count(summary.n)}};
 }
 
+/// What only the first run pays: compiling, filling caches, choosing algorithms. Where it is within what the others
+/// spread over there is nothing to tell.
+std::string first_run_text(const Run& run, const std::string& label) {
+  const Metric* time = metric_of(run, "time");
+  if (!run.warmup.first_s || time == nullptr) return {};
+  const double first_s = *run.warmup.first_s, over_s = first_s - time->summary.median;
+  if (first_s <= time->summary.max) return {};
+  return label + ": the first run took " + format_quantity(first_s, "s") + ", " + format_quantity(over_s, "s") +
+         " over the median; it is not among the results.";
+}
+
 }  // namespace
 
 bool is_command(const Run& run) { return run.workload == "command" && run.device == "host"; }
@@ -45,6 +56,12 @@ std::optional<Section> commands_section(const Session& session, const RunLabels&
   }
   if (table.rows.empty()) return std::nullopt;
   Section section{"Results of commands", {std::move(table)}};
+  for (const auto& run : session.runs) {
+    if (!is_command(run) || !shows_speed(run)) continue;
+    if (auto text = first_run_text(run, labels.params(run)); !text.empty()) {
+      section.blocks.emplace_back(Paragraph{std::move(text), Tone::quiet});
+    }
+  }
   if (mistrusted) section.blocks.emplace_back(Paragraph{"? mistrusted: the machine was disturbed.", Tone::quiet});
   return section;
 }

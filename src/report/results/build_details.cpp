@@ -160,6 +160,14 @@ std::string warmup_text(const Warmup& warmup) {
          (warmup.reason.empty() ? "" : ": " + warmup.reason);
 }
 
+/// "41.2 ms, 41.1 ms over the median".
+std::string first_launch_text(const Run& run) {
+  if (!run.warmup.first_s || !shows_speed(run) || run.metrics.front().unit != "s") return {};
+  const double first_s = *run.warmup.first_s, over_s = first_s - run.metrics.front().summary.median;
+  if (over_s <= 0) return format_quantity(first_s, "s");
+  return format_quantity(first_s, "s") + ", " + format_quantity(over_s, "s") + " over the median";
+}
+
 std::string timer_text(const Timing& timing) {
   if (timing.method.empty()) return {};
   std::string text = timing.method + ", resolution " + format_si(timing.resolution_s, "s", 2) + ", overhead " +
@@ -178,14 +186,21 @@ std::string error_text(const std::optional<ErrorCheck>& error) {
 }
 
 Table method_table(const Runs& runs, const RunLabels& labels) {
-  Table table{
-      {{"how it was measured"}, {"warm-up"}, {"timer"}, {"stopped because"}, {"error of the output"}, {"notes"}}, {}};
+  Table table{{{"how it was measured"},
+               {"warm-up"},
+               {"first launch"},
+               {"timer"},
+               {"stopped because"},
+               {"error of the output"},
+               {"notes"}},
+              {}};
   for (const Run* run : runs) {
     std::string notes;
     for (const auto& [name, text] : run->notes) notes += (notes.empty() ? "" : "; ") + name + ": " + text;
     if (run->rounds > 1) notes += (notes.empty() ? "" : "; ") + format_count(run->rounds) + " rounds merged";
     table.rows.push_back({{labels.within_workload(*run)},
                           {warmup_text(run->warmup)},
+                          {first_launch_text(*run)},
                           {timer_text(run->timing)},
                           {run->stopped_because},
                           {error_text(run->error)},

@@ -30,9 +30,15 @@ namespace warpmark::report {
 // build_results.cpp: a section a device.
 [[nodiscard]] std::vector<Section> results_sections(const Session& session, const RunLabels& labels);
 
+// build_speedups.cpp: against a baseline in the same session; nothing where there is none.
+[[nodiscard]] std::optional<Section> speedups_section(const Session& session, const RunLabels& labels);
+
 // build_commands.cpp: all metrics of users' commands, which have no roof.
 [[nodiscard]] bool is_command(const Run& run);
 [[nodiscard]] std::optional<Section> commands_section(const Session& session, const RunLabels& labels);
+
+// build_stages.cpp: commands in stages, and of several sizes.
+[[nodiscard]] std::vector<Section> stages_sections(const Session& session, const RunLabels& labels);
 
 // build_plots.cpp: roofline and bandwidth curves of each device.
 [[nodiscard]] std::vector<Section> plot_sections(const Session& session, const RunLabels& labels);

@@ -13,6 +13,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/beside.h"
+#include "model/run_query.h"
+#include "model/stages.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"
 #include "validate/commands/line_pattern.h"
@@ -152,6 +155,31 @@ std::optional<std::string> open_place(std::string_view word) {
   return std::nullopt;
 }
 
+Metric single_value(std::string_view id, std::string unit, Better better, double value) {
+  Metric metric{.id = std::string(id), .unit = std::move(unit), .better = better, .samples = {value}};
+  metric.round_sizes = {1};
+  metric.summary = stats::summarize(metric.samples);
+  return metric;
+}
+
+/// Of a metric that somebody declared: without a value there is nothing to decide by.
+Result<double> gpu_figure(const MetricSpec& metric, const std::vector<Metric>& figures) {
+  for (const auto& figure : figures) {
+    if (figure.id == metric.name) return figure.samples.front();
+  }
+  return data_error("metric '" + metric.name + "' could not be measured: the command was not seen on a GPU",
+                    "it needs an NVIDIA driver here, and a command that runs a second or longer on a GPU");
+}
+
+/// CPU time is told beside wall time, where nobody asked for it.
+bool wants_processor_time(const CommandSpec& spec) {
+  const auto has = [&](MetricSource source) {
+    return std::any_of(spec.metrics.begin(), spec.metrics.end(),
+                       [&](const auto& metric) { return metric.source == source; });
+  };
+  return has(MetricSource::wall_time) && !has(MetricSource::cpu_time);
+}
+
 std::filesystem::file_time_type written_at(const std::string& directory, const std::string& file) {
   std::error_code missing;
   const auto time = std::filesystem::last_write_time(std::filesystem::path(directory) / file, missing);
@@ -205,6 +233,7 @@ Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output
     case MetricSource::wall_time: return output.wall_s;
     case MetricSource::cpu_time: return output.cpu_s;
     case MetricSource::peak_memory: return static_cast<double>(output.peak_memory_bytes);
+    case MetricSource::gpu: return data_error("metric '" + metric.name + "' is measured beside the command");
     case MetricSource::regex:
     case MetricSource::json: break;
   }
@@ -234,9 +263,10 @@ Status build(const CommandSpec& spec, const std::string& directory, const std::a
   return succeeded(spec.build, *output);
 }
 
-CommandExperiment::CommandExperiment(CommandSpec spec, CommandOptions options)
+CommandExperiment::CommandExperiment(CommandSpec spec, CommandOptions options, measure::GpuProbe gpus)
     : spec_(std::move(spec)), options_(std::move(options)) {
   if (options_.watch_environment) watch_ = std::make_unique<EnvironmentWatch>();
+  if (options_.gpu_figures) gpus_ = std::make_unique<measure::GpuWatch>(std::move(gpus));
 }
 
 Result<Run> CommandExperiment::run(const measure::Config& config) {
@@ -248,14 +278,47 @@ Result<Run> CommandExperiment::run(const measure::Config& config) {
   run.device = "host";
   run.rounds = 1;
   run.started = format_utc(wall_clock_s());
+  return measured(spec, std::move(run));
+}
+
+Result<ProcessOutput> CommandExperiment::execute(const CommandSpec& spec, std::vector<double>& stages_s) const {
+  const auto run = [&](std::vector<std::string> words, double deadline_s) {
+    return run_process(words, {.deadline_s = deadline_s,
+                               .directory = options_.directory,
+                               .environment = spec.environment,
+                               .own_group = true,
+                               .interrupted = options_.interrupted});
+  };
+  if (spec.stages.empty()) return run(spec.run, spec.timeout_s);
+  ProcessOutput all;
+  for (const auto& stage : spec.stages) {
+    const auto at = [&](std::size_t word) { return spec.run.begin() + static_cast<std::ptrdiff_t>(word); };
+    const std::vector<std::string> words(at(stage.begin), at(stage.end));
+    auto output = run(words, std::max(0.001, spec.timeout_s - all.wall_s));
+    if (!output.ok()) {
+      return Error{output.error().kind, "stage '" + stage.name + "': " + output.error().what, output.error().hint};
+    }
+    if (const auto status = succeeded(words, *output); !status.ok()) {
+      return Error{status.error().kind, "stage '" + stage.name + "': " + status.error().what, status.error().hint};
+    }
+    stages_s.push_back(output->wall_s);
+    all.out += output->out;
+    all.err += output->err;
+    all.wall_s += output->wall_s;
+    all.cpu_s += output->cpu_s;
+    all.peak_memory_bytes = std::max(all.peak_memory_bytes, output->peak_memory_bytes);
+  }
+  return all;
+}
+
+Result<Run> CommandExperiment::measured(const CommandSpec& spec, Run run) {
   std::vector<std::filesystem::file_time_type> written;
   for (const auto& metric : spec.metrics) written.push_back(written_at(options_.directory, metric.file));
   if (watch_) watch_->before();
-  const auto ended = run_process(spec.run, {.deadline_s = spec.timeout_s,
-                                            .directory = options_.directory,
-                                            .environment = spec.environment,
-                                            .own_group = true,
-                                            .interrupted = options_.interrupted});
+  if (gpus_) gpus_->begin();
+  std::vector<double> stages_s;
+  const auto ended = execute(spec, stages_s);
+  const auto on_gpus = gpus_ ? measure::metrics_of(gpus_->end(ended.ok() ? ended->wall_s : 0)) : std::vector<Metric>();
   if (!ended.ok()) return with_limit(ended.error(), "a longer timeout (in the file, or --timeout) allows it more");
   const ProcessOutput& output = *ended;
   if (watch_) run.environment = watch_->after(output.wall_s, output.cpu_s);
@@ -266,12 +329,21 @@ Result<Run> CommandExperiment::run(const measure::Config& config) {
     if (!source.file.empty() && written_at(options_.directory, source.file) == written[i]) {
       return data_error(fmt::format("metric '{}': the command did not write {}", source.name, source.file));
     }
-    WM_ASSIGN(const double value, read_metric(source, output, options_.directory));
-    Metric metric{.id = source.name, .unit = source.unit, .better = source.better, .samples = {value}};
-    metric.round_sizes = {1};
-    metric.summary = stats::summarize(metric.samples);
-    run.metrics.push_back(std::move(metric));
+    WM_ASSIGN(const double value, source.source == MetricSource::gpu ? gpu_figure(source, on_gpus)
+                                                                     : read_metric(source, output, options_.directory));
+    run.metrics.push_back(single_value(source.name, source.unit, source.better, value));
   }
+  for (const auto& metric : on_gpus) {
+    if (metric_of(run, metric.id) == nullptr) run.metrics.push_back(metric);
+  }
+  if (options_.processor_time && wants_processor_time(spec)) {
+    run.metrics.push_back(single_value(kProcessorTime, "s", Better::lower, output.cpu_s));
+  }
+  for (std::size_t i = 0; i < stages_s.size(); ++i) {
+    run.metrics.push_back(
+        single_value(std::string(kStagePrefix) + spec.stages[i].name, "s", Better::lower, stages_s[i]));
+  }
+  run.notes = spec.stage_notes;
   if (options_.check_accuracy) WM_TRY(check_outputs(spec, run));
   run.outcome = Outcome::passed;
   run.repro = command_line(spec.run);
@@ -290,11 +362,7 @@ Status CommandExperiment::check_outputs(const CommandSpec& spec, Run& run) const
                                                              .interrupted = options_.interrupted}));
     // What a shell or exec says of a command that is not there is no verdict on the outputs.
     if (checked.exit_code == 126 || checked.exit_code == 127) return succeeded(gate.command, checked);
-    Metric metric{.id = check_metric(i), .unit = "", .better = Better::higher, .samples = {}};
-    metric.samples = {checked.exit_code == 0 ? 1.0 : 0.0};
-    metric.round_sizes = {1};
-    metric.summary = stats::summarize(metric.samples);
-    run.metrics.push_back(std::move(metric));
+    run.metrics.push_back(single_value(check_metric(i), "", Better::higher, checked.exit_code == 0 ? 1 : 0));
     if (checked.exit_code != 0)
       run.notes.emplace_back(check_metric(i), last_line_of(checked.err.empty() ? checked.out : checked.err));
   }

@@ -8,6 +8,7 @@
 
 #include "base/subprocess.h"
 #include "measure/experiment.h"
+#include "measure/gpu_watch.h"
 #include "validate/commands/command_spec.h"
 #include "validate/commands/environment_watch.h"
 
@@ -17,20 +18,27 @@ struct CommandOptions {
   std::string directory;                           ///< where it runs; empty is ours
   const std::atomic<bool>* interrupted = nullptr;  ///< Ctrl-C: the run ends with an environment error
   bool watch_environment = true;
+  bool gpu_figures = true;  ///< of a command that uses a GPU (measure/gpu_watch.h); metrics that declare them need it
+  bool processor_time = false;  ///< beside wall time (model/beside.h), unless the spec asks for CPU time itself
   bool check_accuracy = false;  ///< run the commands of the spec's gates after each run
 };
 
 /// Settings "env.NAME" set a variable; any other fills {name} in the words of the command.
 class CommandExperiment final : public measure::Experiment {
  public:
-  CommandExperiment(CommandSpec spec, CommandOptions options);
+  /// `gpus` are asked where gpu_figures are wanted.
+  CommandExperiment(CommandSpec spec, CommandOptions options, measure::GpuProbe gpus = measure::nvml_probe());
   Result<Run> run(const measure::Config& config) override;
 
  private:
+  [[nodiscard]] Result<Run> measured(const CommandSpec& spec, Run run);
+  /// Runs the command, or its stages one after another; seconds of each of those into `stages_s`.
+  [[nodiscard]] Result<ProcessOutput> execute(const CommandSpec& spec, std::vector<double>& stages_s) const;
   [[nodiscard]] Status check_outputs(const CommandSpec& spec, Run& run) const;
   CommandSpec spec_;
   CommandOptions options_;
   std::unique_ptr<EnvironmentWatch> watch_;
+  std::unique_ptr<measure::GpuWatch> gpus_;
 };
 
 /// Runs the build command in `directory`. Data error with the end of its output if it fails.

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "measure/round.h"
+#include "model/run_query.h"
 #include "stats/random.h"
 #include "stats/summary.h"
 
@@ -23,8 +24,15 @@ constexpr double kLoadNote = 0.05, kStealNote = 0.01;
 /// A configuration in the course of the measurement.
 struct Course {
   std::vector<Run> rounds;
+  std::optional<double> first_s;  ///< of its first run of all
   bool finished = false;
 };
+
+/// Seconds from start to end, where the run has them among its metrics.
+std::optional<double> wall_s_of(const Run& run) {
+  const Metric* time = metric_of(run, "time");
+  return time != nullptr && time->unit == "s" ? std::optional(time->samples.front()) : std::nullopt;
+}
 
 class CommandRunner {
  public:
@@ -76,6 +84,7 @@ class CommandRunner {
     auto run = experiment_.run(cases_[at].config);
     if (interrupted()) return {};  // a run that was killed says nothing
     if (!run.ok()) return give_up(at, run.error());
+    if (!courses_[at].first_s) courses_[at].first_s = wall_s_of(*run);
     if (!round) return {};
     ++rounds_done_;
     name(*run, at);
@@ -112,7 +121,10 @@ class CommandRunner {
     if (course.finished || course.rounds.empty()) return {};
     course.finished = true;
     Run run = merge_command_rounds(course.rounds);
-    run.warmup = {.launches = options_.warmup_runs, .settled = true, .reason = "runs discarded before the first round"};
+    run.warmup = {.launches = options_.warmup_runs,
+                  .settled = true,
+                  .reason = "runs discarded before the first round",
+                  .first_s = options_.warmup_runs > 0 ? course.first_s : std::nullopt};
     const auto done = static_cast<std::int64_t>(course.rounds.size());
     run.stopped_because = done == options_.rounds ? fmt::format("all {} rounds were run", done)
                           : interrupted()         ? fmt::format("interrupted after {} rounds", done)

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "model/beside.h"
+#include "model/stages.h"
 #include "validate/commands/command_spec_yaml.h"
 #include "validate/commands/line_pattern.h"
 
@@ -21,9 +23,11 @@ struct BuiltIn {
   const char* unit;
   MetricSource source;
 };
-constexpr BuiltIn kBuiltIns[] = {{"time", "s", MetricSource::wall_time},
-                                 {"cpu_time", "s", MetricSource::cpu_time},
-                                 {"peak_memory", "B", MetricSource::peak_memory}};
+constexpr BuiltIn kBuiltIns[] = {
+    {"time", "s", MetricSource::wall_time},          {"cpu_time", "s", MetricSource::cpu_time},
+    {"peak_memory", "B", MetricSource::peak_memory}, {kGpuUtilization.data(), "ratio", MetricSource::gpu},
+    {kGpuPeakMemory.data(), "B", MetricSource::gpu}, {kGpuEnergy.data(), "J", MetricSource::gpu},
+    {kGpuPower.data(), "W", MetricSource::gpu},      {kGpuClock.data(), "Hz", MetricSource::gpu}};
 
 struct CommandReader : YamlReader {
   using YamlReader::YamlReader;
@@ -109,10 +113,13 @@ struct CommandReader : YamlReader {
       if (spec.name != built_in.name) continue;
       spec.source = built_in.source;
       spec.unit = built_in.unit;
+      if (spec.name == kGpuUtilization) spec.better = Better::higher;
       return {};
     }
     return error(node, "metric '" + spec.name + "' does not say where its value comes from",
-                 "give regex or json; built in are: time, cpu_time, peak_memory");
+                 "give regex or json; built in are: time, cpu_time, peak_memory; of GPUs: gpu_utilization, "
+                 "gpu_peak_memory, gpu_energy, "
+                 "gpu_power, gpu_clock");
   }
 
   Status environment(const YAML::Node& map, CommandSpec& spec) const {
@@ -131,15 +138,17 @@ struct CommandReader : YamlReader {
   Result<CommandSpec> spec(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
     WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "reference",
-                            "metrics", "accuracy"}));
+                            "metrics", "accuracy", "items", "sla", "stages", "sizes"}));
     WM_TRY(schema(root, kProjectSchema));
     CommandSpec result;
     bool shell = false;
     if (const auto node = root["shell"]) {
       WM_ASSIGN(shell, flag(node, "shell"));
     }
-    if (!root["run"]) return error(root, "there is nothing to run", "add run: COMMAND");
-    WM_ASSIGN(result.run, words(root["run"], "run", shell));
+    if (!root["run"] && !root["stages"]) return error(root, "there is nothing to run", "add run: COMMAND");
+    if (root["run"]) {
+      WM_ASSIGN(result.run, words(root["run"], "run", shell));
+    }
     if (root["build"]) {
       WM_ASSIGN(result.build, words(root["build"], "build", shell));
     }
@@ -152,8 +161,103 @@ struct CommandReader : YamlReader {
     if (root["env"]) WM_TRY(environment(root["env"], result));
     if (root["reference"]) WM_TRY(reference(root["reference"], result));
     WM_TRY(metrics(root["metrics"], result));
+    WM_TRY(amounts(root, "", result));
+    if (root["stages"]) WM_TRY(stages(root["stages"], shell, result));
+    if (root["sizes"]) WM_TRY(sizes(root["sizes"], result));
     if (root["accuracy"]) WM_TRY(accuracy(root["accuracy"], shell, result));
     return result;
+  }
+
+  /// How much a stage (or all) processes, and how long it may take.
+  Status amounts(const YAML::Node& node, const std::string& stage, CommandSpec& spec) const {
+    if (node["items"]) {
+      WM_ASSIGN(const double items, number(node["items"], "items"));
+      if (!(items > 0)) return error(node["items"], "items must be above 0");
+      spec.stage_notes.emplace_back(std::string(kStageItems) + stage, fmt::format("{}", items));
+    }
+    if (node["sla"]) {
+      WM_ASSIGN(const double limit_s, duration_s(node["sla"], "sla"));
+      if (!(limit_s > 0)) return error(node["sla"], "sla must be above 0");
+      spec.stage_notes.emplace_back(std::string(kStageLimit) + stage, fmt::format("{}", limit_s));
+    }
+    return {};
+  }
+
+  Status stages(const YAML::Node& list, bool shell, CommandSpec& spec) const {
+    if (!list.IsSequence() || list.size() == 0) return error(list, "stages must be a list with at least one stage");
+    const bool commands = spec.run.empty();
+    const bool timed =
+        std::any_of(spec.metrics.begin(), spec.metrics.end(), [](const auto& item) { return item.name == "time"; });
+    if (!timed) spec.metrics.push_back(timed_command({}).metrics.front());
+    std::set<std::string> names;
+    for (const auto& node : list) {
+      if (!node.IsMap()) return error(node, "a stage must be a map such as {name: train, run: ./train}");
+      if (!node["name"]) return error(node, "a stage needs a name");
+      WM_ASSIGN(const auto name, scalar(node["name"], "name"));
+      WM_TRY(printable(node["name"], "the name of a stage", name));
+      if (name.empty() || name.find_first_of(" \t") != std::string::npos) {
+        return error(node["name"], "the name of a stage is one word");
+      }
+      if (!names.insert(name).second) return error(node, "stage '" + name + "' is there twice");
+      WM_TRY(commands ? stage_command(node, name, shell, spec) : told_stage(node, name, spec));
+      WM_TRY(amounts(node, name, spec));
+    }
+    return {};
+  }
+
+  Status stage_command(const YAML::Node& node, const std::string& name, bool shell, CommandSpec& spec) const {
+    WM_TRY(only_keys(node, {"name", "run", "items", "sla"}));
+    if (!node["run"]) {
+      return error(node, "stage '" + name + "' has nothing to run",
+                   "add run: COMMAND; or give run for all stages, and regex or json for the time of each");
+    }
+    WM_ASSIGN(const auto command, words(node["run"], "run", shell));
+    if (!spec.run.empty()) spec.run.emplace_back("then");
+    const std::size_t begin = spec.run.size();
+    spec.run.insert(spec.run.end(), command.begin(), command.end());
+    spec.stages.push_back({name, begin, spec.run.size()});
+    return {};
+  }
+
+  /// Its time is told by the command that runs all of them, in seconds.
+  Status told_stage(const YAML::Node& node, const std::string& name, CommandSpec& spec) const {
+    WM_TRY(only_keys(node, {"name", "regex", "json", "file", "items", "sla"}));
+    if (!node["regex"] && !node["json"]) {
+      return error(node, "stage '" + name + "' does not say where its time comes from",
+                   "regex or json, as of a metric; or no run for all, and a run for each stage");
+    }
+    MetricSpec spec_of_time{.name = std::string(kStagePrefix) + name, .unit = "s"};
+    if (node["file"]) {
+      WM_ASSIGN(spec_of_time.file, scalar(node["file"], "file"));
+    }
+    WM_TRY(source(node, spec_of_time));
+    spec.metrics.push_back(std::move(spec_of_time));
+    return {};
+  }
+
+  Status sizes(const YAML::Node& map, CommandSpec& spec) const {
+    if (!map.IsMap() || map.size() == 0) return error(map, "sizes must be a map such as {n: [10, 100, 1000]}");
+    WM_TRY(no_key_twice(map));
+    for (const auto& item : map) {
+      std::vector<std::string> values;
+      // {small: 10, typical: 100, large: 1000} says the same with names.
+      if (item.second.IsMap()) {
+        for (const auto& named : item.second) {
+          WM_ASSIGN(auto value, scalar(named.second, named.first.Scalar()));
+          values.push_back(std::move(value));
+        }
+      } else {
+        WM_ASSIGN(values, texts(item.second, item.first.Scalar()));
+      }
+      for (const auto& value : values) {
+        const auto number = parse_number(value);
+        if (!number.ok() || !(*number > 0))
+          return error(item.second, "a size is a number above 0, not '" + value + "'");
+      }
+      if (values.size() < 3) return error(item.second, "three sizes tell the fixed cost, fewer do not");
+      spec.sizes.emplace_back(item.first.Scalar(), std::move(values));
+    }
+    return {};
   }
 
   Status reference(const YAML::Node& node, CommandSpec& spec) const {

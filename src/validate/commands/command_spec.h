@@ -6,11 +6,18 @@
 //   timeout: 60s
 //   env: {OMP_NUM_THREADS: 2}
 //   reference: v1.0                 # `run` and `check` measure this revision beside it
+//   items: 10000                    # that a run processes, for items a second
+//   sla: 6h                         # a run's limit; stages may have their own
+//   stages:                         # a command each, one after another, instead of run; or times that `run` tells
+//     - {name: prepare, run: ./prepare, items: 50000, sla: 30m}
+//     - {name: train, regex: 'trained in ([0-9.]+) s'}
+//   sizes: {n: [10, 100, 1000]}     # measured each, where --set and --sweep do not say n: the cost by the item
 //   metrics:
 //     - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
 //     - {name: latency, unit: s, json: result.latency, file: out.json}
 //     - {name: p99, unit: s, better: lower, json: latencies, percentile: 99}
-//     - {name: time}                # built in: time, cpu_time, peak_memory
+//     - {name: time}                # built in: time, cpu_time, peak_memory, and of GPUs (model/beside.h):
+//     gpu_peak_memory ...
 //     - {name: top1, better: higher, regex: 'top-1: ([0-9.]+)'}
 //   accuracy:                       # gates of `compare`: what is faster but worse is rejected
 //     - {metric: top1, margin: 1%}  # by how much B may be worse: a share of A, or an absolute number
@@ -37,6 +44,7 @@ enum class MetricSource {
   wall_time,    ///< seconds from start to end
   cpu_time,     ///< seconds of user and system time
   peak_memory,  ///< bytes, of the largest process
+  gpu,          ///< the figure of model/beside.h that the metric is named after
   regex,        ///< first group (or whole match) of the last line that matches
   json,         ///< number at a path in a JSON document; of an array of numbers the median
 };
@@ -53,6 +61,13 @@ struct MetricSpec {
   double percentile = 0;
 };
 
+/// A command of its own among the words of CommandSpec::run.
+struct StageCommand {
+  std::string name;
+  std::size_t begin = 0;  ///< words [begin, end) of CommandSpec::run
+  std::size_t end = 0;
+};
+
 struct CommandSpec {
   std::vector<std::string> build;  ///< empty: nothing to build
   std::vector<std::string> run;
@@ -62,6 +77,12 @@ struct CommandSpec {
   std::string reference;            ///< revision that `run` and `check` measure beside this one; empty: none
   std::vector<MetricSpec> metrics;  ///< never empty; wall time if nothing else is asked for
   std::vector<AccuracyGate> accuracy;
+  /// Commands that are run one after another; the words between them are "then". Empty: `run` is one command.
+  std::vector<StageCommand> stages;
+  /// What is to be known of stages, as notes of runs (model/stages.h): items and limits.
+  std::vector<std::pair<std::string, std::string>> stage_notes;
+  /// Values to measure, by the name of a setting.
+  std::vector<std::pair<std::string, std::vector<std::string>>> sizes;
 };
 
 /// Data error with the line for unknown keys, missing ones, bad values and regular expressions that do not compile.

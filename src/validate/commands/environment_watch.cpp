@@ -42,6 +42,10 @@ std::vector<Reading> host_readings(const device::Conditions& before, const devic
       readings.push_back({"steal", "1", std::nullopt, std::clamp(*steal / host_time, 0.0, 1.0)});
     }
   }
+  if (const auto waited = increase(before, after, "pressure_cpu_time"); waited && elapsed_s > 0) {
+    readings.push_back({"cpu_wait", "1", std::nullopt, std::clamp(*waited / elapsed_s, 0.0, 1.0)});
+  }
+  if (elapsed_s > 0) readings.push_back({"cpus_used", "1", std::nullopt, cpu_s / elapsed_s});
   if (const auto clock = reading_of(after, "core_clock")) readings.push_back({"core_clock", "Hz", std::nullopt, clock});
   return readings;
 }

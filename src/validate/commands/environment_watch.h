@@ -20,8 +20,9 @@ class EnvironmentWatch {
   void before();
   /// Call right after it. `cpu_s` is the CPU time of what was measured: the rest of the machine's busy time is others'.
   /// Readings: "other_load" and "steal" as shares of all CPUs (absent for samples under 0.2 s, which the kernel's ticks
-  /// cannot resolve), "core_clock" Hz of the CPU, and "<gpu>.sm_clock" Hz, "<gpu>.temperature". Disturbances:
-  /// "throttle" with the GPU and its reason.
+  /// cannot resolve), "cpu_wait" (share of the time in which some task of the machine waited for a CPU, by the kernel's
+  /// pressure stall information), "cpus_used" (CPU time over time), "core_clock" Hz of the CPU, and "<gpu>.sm_clock"
+  /// Hz, "<gpu>.temperature". Disturbances: "throttle" with the GPU and its reason.
   [[nodiscard]] Environment after(double elapsed_s, double cpu_s);
 
  private:

@@ -57,9 +57,9 @@ std::vector<MetricCalibration> calibrate(const Comparison& comparison, const Ver
     if (!effect.undefined.empty() || effect.n < kFewestRounds || metric.a.size() != metric.b.size()) continue;
     MetricCalibration calibration{.id = metric.id, .spread = effect.stdev};
     calibration.false_positive_rate = false_positive_rate(metric, options);
-    calibration.detectable = effect.stdev > 0 ? detectable_effect(effect.stdev, effect.n, options) : 0;
+    calibration.detectable = effect.stdev > 0 ? detectable_effect(effect.worth_stdev, effect.n, options) : 0;
     calibration.rounds_for_effect =
-        rounds_needed(effect.stdev, std::log1p(options.effect), options, static_cast<double>(effect.n - 1));
+        rounds_needed(effect.worth_stdev, std::log1p(options.effect), options, static_cast<double>(effect.n - 1));
     calibration.autocorrelation = autocorrelation(comparison, i);
     result.push_back(std::move(calibration));
   }

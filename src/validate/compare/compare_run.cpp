@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string_view>
 
 #include "base/clock.h"
+#include "model/beside.h"
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"
@@ -21,6 +24,10 @@ double value_of(const Run& run, const std::string& id) {
   const Metric* metric = metric_of(run, id);
   WM_CHECK(metric != nullptr);
   return stats::median(metric->samples);
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 /// Rounds in which both arms are complete. Of an unpaired schedule all samples count.
@@ -61,9 +68,50 @@ std::vector<MetricVerdict> common_metrics(const std::vector<AbSample>& samples, 
     const bool everywhere = std::all_of(samples.begin(), samples.end(), [&](const AbSample& sample) {
       return metric_of(sample.run, metric.id) != nullptr;
     });
-    if (everywhere) metrics.push_back({.id = metric.id, .unit = metric.unit, .better = metric.better});
+    if (!everywhere) continue;
+    metrics.push_back({.id = metric.id, .unit = metric.unit, .better = metric.better});
+    metrics.back().beside = is_beside(metric.id) && !contains(options.declared, metric.id);
   }
   return metrics;
+}
+
+/// CPU time tells something beside wall time where most of the time is the CPU's: of the run that waited least for one.
+bool is_work_of_the_cpu(const std::vector<MetricVerdict>& metrics) {
+  const auto named = [&](std::string_view id) {
+    return std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.id == id; });
+  };
+  const auto cpu = named(kProcessorTime), wall = named("time");
+  if (cpu == metrics.end() || wall == metrics.end()) return true;
+  constexpr double kMostOfTheTime = 0.5;
+  const auto busiest = [](const std::vector<double>& used, const std::vector<double>& taken) {
+    double share = 0;
+    for (std::size_t i = 0; i < std::min(used.size(), taken.size()); ++i) share = std::max(share, used[i] / taken[i]);
+    return share;
+  };
+  return busiest(cpu->a, wall->a) >= kMostOfTheTime && busiest(cpu->b, wall->b) >= kMostOfTheTime;
+}
+
+std::optional<double> reading_of(const Run& run, std::string_view id) {
+  for (const auto& reading : run.environment.readings) {
+    if (reading.id == id) return reading.after;
+  }
+  return std::nullopt;
+}
+
+/// How much each round was disturbed, in shares of its time: taken by the hypervisor, spent waiting for a CPU
+/// (anybody), and spent by the program without one. The mean over the runs of both arms, so that it favours neither.
+std::vector<double> disturbances_by_round(const std::vector<AbSample>& samples, std::int64_t rounds) {
+  std::vector<double> sums(static_cast<std::size_t>(rounds));
+  bool any = false;
+  for (const auto& sample : samples) {
+    if (sample.slot.round >= rounds) continue;
+    const auto steal = reading_of(sample.run, "steal"), wait = reading_of(sample.run, "cpu_wait"),
+               cpus = reading_of(sample.run, "cpus_used");
+    any = any || steal || wait || cpus;
+    sums[static_cast<std::size_t>(sample.slot.round)] +=
+        steal.value_or(0) + wait.value_or(0) + 1 - std::min(1.0, cpus.value_or(1));
+  }
+  return any ? sums : std::vector<double>();
 }
 
 std::vector<Environment> environments(const std::vector<AbSample>& samples, int arm) {
@@ -129,7 +177,7 @@ bool decided(const Comparison& comparison) {
                                 [](const auto& gate) { return gate.outcome == AccuracyOutcome::inconclusive; });
   return !open && !comparison.metrics.empty() &&
          std::all_of(comparison.metrics.begin(), comparison.metrics.end(), [](const MetricVerdict& metric) {
-           return metric.verdict != Verdict::inconclusive || !metric.ratio;
+           return metric.beside || metric.verdict != Verdict::inconclusive || !metric.ratio;
          });
 }
 
@@ -140,6 +188,7 @@ class AbRunner {
 
   Result<AbOutcome> run(std::vector<AbSample> known) {
     outcome_.samples = std::move(known);
+    known_ = next_slot();
     WM_TRY(check_known());
     begin_s_ = now_s();
     std::string reason = stop_reason();
@@ -151,7 +200,9 @@ class AbRunner {
       WM_TRY(run_slot());
       reason = stop_reason();
     }
-    outcome_.comparison = judge_samples(outcome_.samples, options_, true);
+    AbOptions final_look = options_;
+    final_look.affordable_rounds = affordable_rounds();
+    outcome_.comparison = judge_samples(outcome_.samples, final_look, true);
     if (outcome_.comparison.metrics.empty() && !outcome_.samples.empty()) {
       return data_error("the arms have no metric in common");
     }
@@ -165,6 +216,14 @@ class AbRunner {
  private:
   [[nodiscard]] double now_s() const {
     return events_.clock_s ? events_.clock_s() : static_cast<double>(monotonic_ns()) * 1e-9;
+  }
+  /// Rounds that the budget is enough for, as fast as they went; 0 without one.
+  [[nodiscard]] std::int64_t affordable_rounds() const {
+    const auto taken = next_slot() - known_;
+    if (options_.budget_s <= 0 || taken <= 0) return 0;
+    const double slots = options_.budget_s * static_cast<double>(taken) / std::max(1e-9, now_s() - begin_s_);
+    return static_cast<std::int64_t>(slots * static_cast<double>(options_.schedule.rounds) /
+                                     static_cast<double>(options_.schedule.slots()));
   }
   [[nodiscard]] bool interrupted() const { return options_.interrupted != nullptr && options_.interrupted->load(); }
   [[nodiscard]] std::int64_t next_slot() const { return static_cast<std::int64_t>(outcome_.samples.size()); }
@@ -234,6 +293,7 @@ class AbRunner {
   const AbOptions& options_;
   const AbEvents& events_;
   AbOutcome outcome_;
+  std::int64_t known_ = 0;  ///< samples of an interrupted comparison
   double begin_s_ = 0;
 };
 
@@ -253,13 +313,19 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
     metric.a = values_by_round(samples, 0, comparison.rounds, metric.id);
     metric.b = values_by_round(samples, 1, comparison.rounds, metric.id);
   }
+  if (!is_work_of_the_cpu(comparison.metrics)) {
+    std::erase_if(comparison.metrics, [](const auto& metric) { return metric.id == kProcessorTime; });
+  }
+  const auto disturbances = disturbances_by_round(samples, comparison.paired ? comparison.rounds : 0);
   judge(comparison.metrics,
         {.effect = options.effect,
          .alpha = options.alpha,
          .paired = comparison.paired,
          .sequential = comparison.sequential,
          .seed = options.schedule.seed,
-         .explain = final},
+         .explain = final,
+         .disturbances = disturbances,
+         .affordable_rounds = options.affordable_rounds > 0 ? options.affordable_rounds : options.schedule.rounds},
         final && options.further_tests);
   comparison.accuracy = judge_gates(samples, options, comparison.rounds);
   if (!final) return comparison;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/beside.h"
 #include "model/names.h"
 #include "validate/commands/reference_experiment.h"
 #include "validate/compare/environment_history.h"
@@ -127,11 +128,15 @@ class HistoryCheck {
       if (here.contains(series.metric)) continue;
       if (run.metrics.empty()) {
         ids.push_back(series.metric);  // it could not be measured today
-      } else if (matches_series(options_.metrics, label, series.metric)) {
+      } else if (matches_series(options_.metrics, label, series.metric) && !is_beside(series.metric)) {
         check_.missing.push_back(label + " " + series.metric);
       }
     }
-    if (options_.metrics.empty()) leave_ratios(ids);
+    if (options_.metrics.empty()) {
+      // What is measured beside a command nobody asked to be guarded; --metrics does.
+      std::erase_if(ids, [](const auto& id) { return is_beside(id); });
+      leave_ratios(ids);
+    }
     for (const auto& id : ids) {
       if (matches_series(options_.metrics, label, id)) add_metric(run, label, id, baselines);
     }

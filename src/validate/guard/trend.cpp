@@ -4,6 +4,7 @@
 
 #include "stats/change_points.h"
 #include "stats/distributions.h"
+#include "stats/drift.h"
 #include "stats/tests/log_ratio.h"
 #include "validate/guard/regression.h"
 
@@ -48,6 +49,38 @@ void add_band(TrendSeries& series, std::int64_t begin) {
   series.band = Interval{level * stats::ratio_of_log(-half), level * stats::ratio_of_log(half), kBandConfidence};
 }
 
+/// Over all of the newest machine where a line tells it better than its steps, else since the newest step.
+void add_drift(TrendSeries& series, std::int64_t begin, double threshold) {
+  std::vector<double> logs;
+  for (std::size_t i = static_cast<std::size_t>(begin); i < series.points.size(); ++i) {
+    const double value = series.points[i].point.value;
+    if (!(value > 0) || !std::isfinite(value)) return;
+    logs.push_back(std::log(value));
+  }
+  std::vector<std::int64_t> breaks;
+  for (const auto& change : series.changes) {
+    if (change.index > begin) breaks.push_back(change.index - begin);
+  }
+  std::size_t first = 0;
+  if (!breaks.empty() && !stats::creeps_rather_than_steps(logs, breaks))
+    first = static_cast<std::size_t>(breaks.back());
+  const auto found = stats::drift_of(std::span(logs).subspan(first), kBandConfidence);
+  if (!found) return;
+  const auto steps = static_cast<double>(found->n - 1);
+  const auto ratio = [](double log) { return stats::change_of_log(log); };
+  TrendDrift drift{
+      .from = static_cast<std::int64_t>(series.points.size()) - found->n,
+      .per_session = ratio(found->slope),
+      .interval = {ratio(found->interval.low), ratio(found->interval.high), kBandConfidence},
+      .change = ratio(found->slope * steps),
+      .change_interval = {ratio(found->interval.low * steps), ratio(found->interval.high * steps), kBandConfidence},
+      .p = found->p};
+  if (series.better != Better::neither) drift.worse = (drift.change > 0) == (series.better == Better::lower);
+  const bool certain = found->interval.low > 0 || found->interval.high < 0;
+  drift.marked = certain && std::fabs(drift.change) >= threshold;
+  series.drift = drift;
+}
+
 }  // namespace
 
 void mark_changes(TrendSeries& series, double threshold) {
@@ -58,7 +91,9 @@ void mark_changes(TrendSeries& series, double threshold) {
   }
   const auto end = static_cast<std::int64_t>(series.points.size());
   add_changes(series, begin, end, threshold);
-  if (end > begin) add_band(series, begin);
+  if (end <= begin) return;
+  add_band(series, begin);
+  add_drift(series, begin, threshold);
 }
 
 }  // namespace warpmark::validate

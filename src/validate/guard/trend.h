@@ -5,8 +5,9 @@
 
 namespace warpmark::validate {
 
-/// Fills changes, level, band and band_from from the points, better and machines of a series. Points on both sides of a
-/// change of the machine are never set against one another. `threshold` is the smallest change that is marked.
+/// Fills changes, drift, level, band and band_from from the points, better and machines of a series. Points on both
+/// sides of a change of the machine are never set against one another. `threshold` is the smallest change that is
+/// marked.
 void mark_changes(TrendSeries& series, double threshold);
 
 }  // namespace warpmark::validate

@@ -1,5 +1,7 @@
 #include "validate/guard/trend_series.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -48,7 +50,17 @@ class TrendMaker {
 
   Result<Trend> make() {
     trend_.threshold = options_.threshold;
-    WM_ASSIGN(const auto points, points_of_branch());
+    trend_.since = options_.since.text;
+    trend_.until = options_.until.text;
+    WM_ASSIGN(auto points, points_of_branch());
+    const std::size_t stored = points.size();
+    std::erase_if(points, [&](const auto& point) { return is_before(point) || is_after(point); });
+    if (points.empty() && stored > 0) {
+      return usage_error(fmt::format("none of {} results lies between {} and {}", stored,
+                                     options_.since.text.empty() ? "the first" : options_.since.text,
+                                     options_.until.text.empty() ? "the newest" : options_.until.text),
+                         "dates are those of the measurement (UTC), revisions those of the commits measured");
+    }
     for (const auto& series : series_of(points)) {
       if (!matches_series(options_.metrics, series.label, series.metric)) continue;
       for (const auto& part : take_turns(series) ? by_machine(series) : std::vector<Series>{series}) {
@@ -60,6 +72,18 @@ class TrendMaker {
   }
 
  private:
+  [[nodiscard]] bool is_before(const store::RunPoint& point) const {
+    const auto& bound = options_.since;
+    if (!bound.date.empty()) return point.session_started.substr(0, bound.date.size()) < bound.date;
+    if (bound.commit.empty()) return false;
+    return point.commit.empty() || (bound.ancestors.contains(point.commit) && point.commit != bound.commit);
+  }
+  [[nodiscard]] bool is_after(const store::RunPoint& point) const {
+    const auto& bound = options_.until;
+    if (!bound.date.empty()) return point.session_started.substr(0, bound.date.size()) > bound.date;
+    return !bound.commit.empty() && !bound.ancestors.contains(point.commit);
+  }
+
   [[nodiscard]] store::RunQuery query(const std::string& branch) const {
     store::RunQuery query{.metric = "*", .fingerprint = options_.fingerprint, .commit = {}, .branch = branch};
     if (!options_.dirty) query.dirty = false;

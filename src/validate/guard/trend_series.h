@@ -1,6 +1,7 @@
 // The series of the store as a Trend: grouped, split where machines take turns, marked where anything changed.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -9,6 +10,15 @@
 
 namespace warpmark::validate {
 
+/// One end of what is shown; all empty where there is none.
+struct TrendBound {
+  std::string text;  ///< as given
+  std::string date;  ///< "2026-11-01", or longer, in UTC: a session counts by when it was measured
+  /// Of a revision: its commit, and all that it descends from. Sessions count by their commits.
+  std::string commit;
+  std::set<std::string> ancestors;
+};
+
 struct TrendOptions {
   std::string metrics;                ///< glob, see matches_series; empty for all
   std::optional<std::string> branch;  ///< absent: main where it has results, else all
@@ -16,6 +26,8 @@ struct TrendOptions {
   bool dirty = false;                 ///< also results with uncommitted changes
   std::int64_t last = 200;            ///< newest sessions of a series
   double threshold = 0.05;
+  TrendBound since;
+  TrendBound until;
 };
 
 /// Usage error that names what there is if nothing matches.

@@ -128,7 +128,7 @@ RoundsToDecide rounds_to_decide(const Effect& effect, std::int64_t metrics, cons
   VerdictOptions adjusted = options;
   adjusted.alpha = options.alpha / static_cast<double>(metrics);
   const double degrees = static_cast<double>((options.paired ? 1 : 2) * std::max<std::int64_t>(1, effect.n - 1));
-  const Spreads spreads = spreads_of(effect.stdev, degrees);
+  const Spreads spreads = spreads_of(effect.worth_stdev, degrees);
   const std::int64_t from = std::max(effect.n + 1, fewest_rounds(options));
   RoundsToDecide rounds;
   rounds.as_it_looks = first_with_power(from, [&](std::int64_t n) {
@@ -139,7 +139,7 @@ RoundsToDecide rounds_to_decide(const Effect& effect, std::int64_t metrics, cons
   rounds.either_way = rounds.as_it_looks;
   if (effect.p.value_or(1) > adjusted.alpha) {
     rounds.either_way =
-        std::max(rounds.as_it_looks, rounds_needed(effect.stdev, std::log1p(options.effect), options, degrees));
+        std::max(rounds.as_it_looks, rounds_needed(effect.worth_stdev, std::log1p(options.effect), options, degrees));
   }
   return rounds;
 }

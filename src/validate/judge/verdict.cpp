@@ -11,6 +11,7 @@
 #include "stats/tests/compare.h"
 #include "stats/tests/log_ratio.h"
 #include "stats/tests/sequential.h"
+#include "stats/tests/sequential_paired.h"
 #include "stats/tests/t_tests.h"
 #include "validate/judge/further_tests.h"
 #include "validate/judge/planning.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::int64_t kFewestUnpaired = 3;
 constexpr double kErrorRounding = 1e-13;
+// So few rounds nobody minds, however few there were before.
+constexpr std::int64_t kRoundsWithinReach = 60;
 
 std::string why_no_ratio(std::span<const double> values, const char* arm) {
   if (values.empty()) return fmt::format("{} has no values", arm);
@@ -40,15 +43,24 @@ Effect paired_effect(std::span<const double> a, std::span<const double> b, const
   std::vector<double> differences;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) differences.push_back(std::log(b[i] / a[i]));
   Effect effect;
-  // The sequential test also knows what to do where all differences are equal.
-  const auto sequential = stats::sequential_t(differences, {.alpha = options.alpha});
-  effect.n = sequential.n;
-  effect.log_ratio = sequential.mean;
-  effect.stdev = sequential.stdev;
-  if (options.sequential || sequential.stdev == 0) {
-    effect.interval = sequential.interval;
-    effect.p = sequential.p;
-  } else if (sequential.n >= 3) {
+  // The sequential t test also knows what to do where all differences are equal.
+  const auto plain = stats::sequential_t(differences, {.alpha = options.alpha});
+  effect.n = plain.n;
+  effect.log_ratio = plain.mean;
+  effect.stdev = effect.worth_stdev = plain.stdev;
+  if (plain.stdev == 0) {
+    effect.interval = plain.interval;
+    effect.p = plain.p;
+  } else if (options.sequential) {
+    const bool known = options.disturbances.size() >= differences.size();
+    const auto test = stats::sequential_paired(
+        differences, known ? options.disturbances.first(differences.size()) : std::span<const double>(),
+        {.alpha = options.alpha});
+    effect.log_ratio = test.centre;
+    effect.worth_stdev = test.worth_stdev;
+    effect.interval = test.interval;
+    effect.p = test.p;
+  } else if (plain.n >= 3) {
     const auto test = stats::one_sample_t(differences, 1 - options.alpha);
     effect.interval = test.interval;
     effect.p = test.p;
@@ -66,7 +78,7 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
   }
   const auto test = stats::welch_t(before, after, 1 - options.alpha);
   effect.log_ratio = test.estimate;
-  effect.stdev = test.standard_error * std::sqrt(static_cast<double>(effect.n));
+  effect.stdev = effect.worth_stdev = test.standard_error * std::sqrt(static_cast<double>(effect.n));
   if (effect.n < kFewestUnpaired) return effect;
   if (test.standard_error > kErrorRounding) {
     effect.interval = test.interval;
@@ -74,7 +86,7 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
     return effect;
   }
   // No noise to test against: only the order is known, as in an exact permutation test.
-  effect.stdev = 0;
+  effect.stdev = effect.worth_stdev = 0;
   const bool equal = std::fabs(test.estimate) <= kErrorRounding;
   const double p = 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(a.size() + b.size()),
                                                                  static_cast<unsigned>(a.size()));
@@ -85,18 +97,39 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
 
 std::string change_percent(double log_ratio) { return fmt::format("{:+.2f} %", std::expm1(log_ratio) * 100); }
 
+std::string count_of_rounds(std::int64_t n) { return fmt::format("{} round{}", n, n == 1 ? "" : "s"); }
+
+/// Rounds that a person may add, or, where they are beyond reach, the effect that is within it.
+std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds, const VerdictOptions& options,
+                              std::optional<double>& decidable) {
+  const std::int64_t reach = std::max(options.affordable_rounds, effect.n);
+  const std::int64_t near = std::max({2 * reach, 3 * effect.n, kRoundsWithinReach});
+  const bool soon_as_it_looks = rounds.either_way > 2 * rounds.as_it_looks && rounds.as_it_looks <= near;
+  const std::int64_t as_it_looks = rounds.as_it_looks - effect.n;
+  if (rounds.either_way <= near) {
+    const std::int64_t more = rounds.either_way - effect.n;
+    std::string text = fmt::format("about {} more round{} would decide", more, more == 1 ? "" : "s");
+    if (soon_as_it_looks) text += fmt::format(", about {} if the difference is as it looks", as_it_looks);
+    return text;
+  }
+  decidable = detectable_effect(effect.worth_stdev, std::max(reach, fewest_rounds(options)), options);
+  const double later = detectable_effect(effect.worth_stdev, 4 * reach, options);
+  std::string text = fmt::format(
+      "with this noise {} can decide differences of {:.2g} % or more, {} of {:.2g} %: ask for less (--effect {:.2g}%), "
+      "or "
+      "measure more work a run",
+      count_of_rounds(reach), *decidable * 100, 4 * reach, later * 100, *decidable * 100);
+  if (soon_as_it_looks) text += fmt::format("; if the difference is as it looks, about {} more decide", as_it_looks);
+  return text;
+}
+
 /// `metrics` is over how many p is adjusted.
 void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
              const VerdictOptions& options) {
   const std::int64_t fewest = fewest_rounds(options);
-  std::int64_t as_it_looks = 0;
-  if (effect.stdev > 0) {
-    const auto rounds = rounds_to_decide(effect, metrics, options);
-    metric.more_rounds = rounds.either_way - effect.n;
-    if (rounds.either_way > 2 * rounds.as_it_looks) as_it_looks = rounds.as_it_looks - effect.n;
-  } else {
-    metric.more_rounds = std::max<std::int64_t>(1, fewest - effect.n);
-  }
+  RoundsToDecide rounds{.as_it_looks = std::max(effect.n + 1, fewest), .either_way = std::max(effect.n + 1, fewest)};
+  if (effect.stdev > 0) rounds = rounds_to_decide(effect, metrics, options);
+  metric.more_rounds = rounds.either_way - effect.n;
   if (!effect.interval) {
     metric.reason = fmt::format("{} round{} cannot tell, at least {} can", effect.n, effect.n == 1 ? "" : "s", fewest);
   } else if (p <= options.alpha) {
@@ -107,9 +140,7 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
     metric.reason = fmt::format("anything from {} to {} is possible", change_percent(effect.interval->low),
                                 change_percent(effect.interval->high));
   }
-  metric.reason +=
-      fmt::format("; about {} more round{} would decide", *metric.more_rounds, *metric.more_rounds == 1 ? "" : "s");
-  if (as_it_looks > 0) metric.reason += fmt::format(", about {} if the difference is as it looks", as_it_looks);
+  metric.reason += "; " + what_would_decide(effect, rounds, options, metric.decidable_effect);
 }
 
 }  // namespace
@@ -137,7 +168,7 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
   std::vector<double> p;
   for (auto& metric : metrics) {
     effects.push_back(effect_of(metric.a, metric.b, options));
-    if (effects.back().p) p.push_back(*effects.back().p);
+    if (effects.back().p && !metric.beside) p.push_back(*effects.back().p);
   }
   const auto holm = stats::holm(p, options.alpha);
   std::size_t next = 0;
@@ -147,7 +178,8 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     metric.median_a = stats::median(metric.a);
     metric.median_b = stats::median(metric.b);
     metric.p = effect.p;
-    metric.adjusted_p = effect.p ? std::optional(holm.adjusted[next++]) : std::nullopt;
+    metric.adjusted_p = effect.p;
+    if (effect.p && !metric.beside) metric.adjusted_p = holm.adjusted[next++];
     metric.ratio = effect.undefined.empty() ? std::optional(stats::ratio_of_log(effect.log_ratio)) : std::nullopt;
     metric.interval.reset();
     if (effect.interval) {
@@ -157,9 +189,11 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     metric.verdict = verdict_of(effect, metric.adjusted_p.value_or(1), metric.better, options);
     metric.reason.clear();
     metric.more_rounds.reset();
+    metric.decidable_effect.reset();
     if (metric.verdict == Verdict::inconclusive && options.explain) {
       if (effect.undefined.empty()) {
-        explain(metric, effect, metric.adjusted_p.value_or(1), static_cast<std::int64_t>(metrics.size()), options);
+        explain(metric, effect, metric.adjusted_p.value_or(1),
+                metric.beside ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(1, p.size())), options);
       } else {
         metric.reason = effect.undefined;
       }

@@ -5,8 +5,9 @@
 //   same          the interval lies inside (-L, L): no difference that matters is left
 //   better/worse  p (adjusted) <= alpha, and the estimate is at least L / 2, the middle between "nothing" and "matters"
 //   inconclusive  else
-// Paired rounds are judged by a test that may be looked at after every round (stats/sequential.h), or by the paired t
-// test where the number of rounds was fixed before; unpaired ones by Welch's t test.
+// Paired rounds are judged by a test that may be looked at after every round and that bursts and outliers do not blind
+// (stats/tests/sequential_paired.h), or by the paired t test where the number of rounds was fixed before; unpaired ones
+// by Welch's t test.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,19 @@ struct VerdictOptions {
   bool paired = true;
   bool sequential = true;  ///< paired only
   std::uint64_t seed = 1;  ///< of the bootstrap
-  bool explain = true;     ///< why a metric is inconclusive, and how many more rounds would decide
+  bool explain = true;     ///< why a metric is inconclusive, and what would decide
+  /// Paired and sequential: how much each round was disturbed, both arms alike (any scale); empty where unknown.
+  std::span<const double> disturbances{};
+  /// Rounds that the budget allows in all; 0 where it is unknown.
+  std::int64_t affordable_rounds = 0;
 };
 
 /// The difference of two arms and how certain it is, before any verdict.
 struct Effect {
-  std::int64_t n = 0;  ///< rounds; of unpaired arms the smaller number
-  double log_ratio = 0;
-  double stdev = 0;  ///< of one round's log ratio (of unpaired arms: of one value of A and one of B together)
+  std::int64_t n = 0;      ///< rounds; of unpaired arms the smaller number
+  double log_ratio = 0;    ///< mean; of a sequential test the pseudo-median
+  double stdev = 0;        ///< of one round's log ratio (of unpaired arms: of one value of A and one of B together)
+  double worth_stdev = 0;  ///< with which normal noise would leave this interval: what rounds to come are planned by
   std::optional<Interval> interval;  ///< of the log ratio
   std::optional<double> p;
   std::string undefined;  ///< why there is no ratio; then all else is empty

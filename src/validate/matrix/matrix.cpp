@@ -9,6 +9,7 @@
 
 #include "base/command_line.h"
 #include "base/text.h"
+#include "model/beside.h"
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -183,6 +184,7 @@ class MatrixJudge {
                             .better = metric.better,
                             .a = std::move(before),
                             .b = std::move(after)});
+        verdicts.back().beside = beside(metric.id);
         cells.push_back(&cell);
         owners.push_back(v);
       }
@@ -200,6 +202,15 @@ class MatrixJudge {
       }
       cells[i]->verdict = std::move(verdicts[i]);
     }
+  }
+
+  /// Measured anyway, and asked for by nobody: it takes no part in the correction for many metrics.
+  [[nodiscard]] bool beside(const std::string& metric) const {
+    const bool objective =
+        std::find(spec_.objectives.begin(), spec_.objectives.end(), metric) != spec_.objectives.end();
+    const auto& declared = spec_.variants.front().command.metrics;
+    return is_beside(metric) && metric != kGpuEnergy && !objective &&
+           std::none_of(declared.begin(), declared.end(), [&](const auto& item) { return item.name == metric; });
   }
 
   /// What the machine did to one of the two and not to the other.

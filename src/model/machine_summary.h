@@ -1,0 +1,53 @@
+// What a machine did over the time that it was watched: the least, mean and most of each figure.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+
+namespace warpmark {
+
+inline constexpr const char* kMonitorSummarySchema = "warpmark.monitor_summary/1";
+
+/// Of the looks at which a figure was told.
+struct Extent {
+  std::int64_t looks = 0;  ///< 0: it never was, and the rest says nothing
+  double least = 0;
+  double mean = 0;
+  double most = 0;
+
+  void add(double value) {
+    least = looks == 0 ? value : std::min(least, value);
+    most = looks == 0 ? value : std::max(most, value);
+    ++looks;
+    mean += (value - mean) / static_cast<double>(looks);
+  }
+};
+
+struct GpuSummary {
+  int index = 0;
+  std::string name;
+  double memory_bytes = 0;        ///< that it has; 0 where the driver does not tell
+  Extent utilization;             ///< ratio
+  Extent memory_used;             ///< B; `most` is the peak of the looks
+  Extent power;                   ///< W
+  Extent sm_clock;                ///< Hz
+  Extent temperature;             ///< degC
+  std::int64_t slowed_looks = 0;  ///< at which power, heat or the like held the clock down
+};
+
+struct MachineSummary {
+  std::int64_t looks = 0;
+  double seconds = 0;  ///< from the first to the last
+  Extent host_utilization;
+  Extent host_memory_used;  ///< B
+  std::vector<GpuSummary> gpus;
+};
+
+/// "warpmark.monitor_summary/1" (docs/metrics.md). What was never told has no key.
+[[nodiscard]] Json to_json(const MachineSummary& summary);
+
+}  // namespace warpmark

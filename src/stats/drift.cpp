@@ -1,0 +1,130 @@
+#include "stats/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "stats/autocorrelation.h"
+#include "stats/distributions.h"
+#include "stats/moments.h"
+#include "stats/summary.h"
+
+namespace warpmark::stats {
+namespace {
+
+constexpr std::size_t kMostForDrift = 3000;
+
+struct Line {
+  double level = 0;
+  double slope = 0;
+};
+
+std::vector<double> slopes_of(std::span<const double> values) {
+  std::vector<double> slopes;
+  slopes.reserve(values.size() * (values.size() - 1) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      slopes.push_back((values[j] - values[i]) / static_cast<double>(j - i));
+    }
+  }
+  std::sort(slopes.begin(), slopes.end());
+  return slopes;
+}
+
+double middle_of_sorted(const std::vector<double>& sorted) {
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+std::vector<double> residuals_of(std::span<const double> values, const Line& line) {
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    residuals.push_back(values[i] - line.level - line.slope * static_cast<double>(i));
+  }
+  return residuals;
+}
+
+Line line_through(std::span<const double> values, double slope) {
+  return {.level = median(residuals_of(values, {.level = 0, .slope = slope})), .slope = slope};
+}
+
+/// Variance of Kendall's sum of signs under "no trend", equal values and resemblance of neighbours included.
+double variance_of_signs(std::span<const double> values, const Line& line) {
+  const auto n = static_cast<double>(values.size());
+  double variance = n * (n - 1) * (2 * n + 5);
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i;
+    while (end < sorted.size() && sorted[end] == sorted[i]) ++end;
+    const auto ties = static_cast<double>(end - i);
+    variance -= ties * (ties - 1) * (2 * ties + 5);
+    i = end;
+  }
+  const double rho = largest_rho(residuals_of(values, line), {});
+  return variance / 18 * (1 + rho) / (1 - rho);
+}
+
+double squares_around_levels(std::span<const double> values, std::span<const std::int64_t> breaks) {
+  double squares = 0;
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k <= breaks.size(); ++k) {
+    const std::size_t end = k < breaks.size() ? static_cast<std::size_t>(breaks[k]) : values.size();
+    const auto part = values.subspan(begin, end - begin);
+    const double level = part.empty() ? 0 : mean_of(part);
+    for (const double value : part) squares += (value - level) * (value - level);
+    begin = end;
+  }
+  return squares;
+}
+
+}  // namespace
+
+std::optional<Drift> drift_of(std::span<const double> values, double confidence) {
+  if (values.size() > kMostForDrift) values = values.last(kMostForDrift);
+  const bool finite = std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  if (static_cast<std::int64_t>(values.size()) < kFewestForDrift || !finite) return std::nullopt;
+  const auto slopes = slopes_of(values);
+  const Line line = line_through(values, middle_of_sorted(slopes));
+  const auto pairs = static_cast<double>(slopes.size());
+  const double spread = std::sqrt(std::max(0.0, variance_of_signs(values, line)));
+  const double reach = normal_quantile(0.5 + confidence / 2) * spread;
+  const auto at = [&](double rank) {
+    const double last = pairs - 1;
+    return slopes[static_cast<std::size_t>(std::clamp(rank, 0.0, last))];
+  };
+  const auto rising = static_cast<double>(slopes.end() - std::upper_bound(slopes.begin(), slopes.end(), 0.0));
+  const auto falling = static_cast<double>(std::lower_bound(slopes.begin(), slopes.end(), 0.0) - slopes.begin());
+  const double sum = rising - falling;
+  const double z = spread > 0 ? std::max(0.0, std::fabs(sum) - 1) / spread : 0;
+  return Drift{.n = static_cast<std::int64_t>(values.size()),
+               .slope = line.slope,
+               .interval = {at(std::floor((pairs - reach) / 2)), at(std::ceil((pairs + reach) / 2)), confidence},
+               .p = std::min(1.0, 2 * normal_tail(z)),
+               .level = line.level};
+}
+
+bool creeps_rather_than_steps(std::span<const double> values, std::span<const std::int64_t> breaks) {
+  const auto n = static_cast<double>(values.size());
+  if (breaks.empty() || values.size() < 4) return false;
+  // Least squares, as the levels are.
+  const double middle = (n - 1) / 2, mean = mean_of(values);
+  double products = 0, distances = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = static_cast<double>(i) - middle;
+    products += x * (values[i] - mean);
+    distances += x * x;
+  }
+  const double slope = products / distances;
+  double of_line = 0;
+  for (const double rest : residuals_of(values, {.level = mean - slope * middle, .slope = slope})) {
+    of_line += rest * rest;
+  }
+  const double of_levels = squares_around_levels(values, breaks);
+  // A level and where it begins are two numbers each, the first level one.
+  const auto numbers = 2 * static_cast<double>(breaks.size()) + 1;
+  return n * std::log(std::max(of_line, 1e-300)) + 2 * std::log(n) <
+         n * std::log(std::max(of_levels, 1e-300)) + numbers * std::log(n);
+}
+
+}  // namespace warpmark::stats
