@@ -28,6 +28,7 @@ namespace warpmark::apps {
   X("share",         history)   \
   X("share",         convert)   \
   X("share",         generate)  \
+  X("share",         mcp)       \
   X("look up",       doctor)    \
   X("look up",       list)      \
   X("look up",       completion)\

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/names.h"
@@ -34,6 +35,7 @@ constexpr OptionSpec kHistoryOptions[] = {
     {"--keep", "N", "prune: the newest N sessions stay"},
     {"--before", "DATE", "prune: what started before goes"},
     {"--yes", "", "prune: really delete"},
+    {"--json", "", "list: print JSON (warpmark.sessions/1)"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
 };
@@ -46,6 +48,26 @@ std::string outcomes_text(const store::SessionSummary& session) {
   return session.complete ? text : text + (text.empty() ? "interrupted" : ", interrupted");
 }
 
+Json sessions_json(const std::vector<store::SessionSummary>& sessions) {
+  Json list = Json::array();
+  for (const auto& session : sessions) {
+    Json outcomes = Json::object();
+    for (const auto& [outcome, count] : session.outcomes) outcomes[std::string(name_of(outcome))] = count;
+    list.push_back({{"id", session.id},
+                    {"started", session.started},
+                    {"command", session.command},
+                    {"hostname", session.hostname},
+                    {"fingerprint", session.fingerprint},
+                    {"commit", session.commit},
+                    {"branch", session.branch},
+                    {"dirty", session.dirty},
+                    {"complete", session.complete},
+                    {"outcomes", std::move(outcomes)},
+                    {"tags", session.tags}});
+  }
+  return {{"schema", "warpmark.sessions/1"}, {"sessions", std::move(list)}};
+}
+
 Result<int> list_sessions(Context& context, const ParsedOptions& options, store::Store& store) {
   store::SessionQuery query;
   query.commit = options.get("--commit");
@@ -54,6 +76,10 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
     if (query.limit < 1) return usage_error("--limit must be at least 1");
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
+  if (options.has("--json")) {
+    context.out << dump_json(sessions_json(sessions)) << '\n';
+    return kSuccess;
+  }
   if (sessions.empty()) {
     context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"
                                          : "no session of commit " + query.commit + " is stored\n");
@@ -83,7 +109,8 @@ Status only_options_of(const std::string& action, const ParsedOptions& options) 
   constexpr std::pair<const char*, const char*> kActions[] = {
       {"--limit", "list series"},  {"--alpha", "diff"},    {"--format", "import export"}, {"--out", "export"},
       {"--commit", "list import"}, {"--branch", "import"}, {"--started", "import"},       {"--machine", "import"},
-      {"--remove", "tag"},         {"--keep", "prune"},    {"--before", "prune"},         {"--yes", "prune"}};
+      {"--remove", "tag"},         {"--keep", "prune"},    {"--before", "prune"},         {"--yes", "prune"},
+      {"--json", "list"}};
   for (const auto& [option, actions] : kActions) {
     const auto allowed = split(actions, ' ');
     if (!options.has(option) || std::find(allowed.begin(), allowed.end(), action) != allowed.end()) continue;

@@ -1,0 +1,228 @@
+#include "warpmark/mcp/mcp_call.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "warpmark/command.h"
+#include "warpmark/terminal/help_text.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestReport = 8000;
+constexpr std::size_t kLongestComplaint = 4000;
+constexpr std::size_t kLargestAnswer = 8 << 20;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code ignored;
+    std::string name = (fs::temp_directory_path(ignored) / "warpmark-mcp-XXXXXX").string();
+    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Processes whose parent we are, from /proc/PID/stat: "PID (NAME) STATE PPID ...", where NAME may hold anything.
+std::vector<pid_t> own_children() {
+  std::vector<pid_t> children;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator("/proc", code)) {
+    const auto name = entry.path().filename().string();
+    if (!std::all_of(name.begin(), name.end(), is_digit)) continue;
+    const auto stat = first_line(entry.path() / "stat");
+    const auto end = stat.rfind(')');
+    if (end == std::string::npos) continue;
+    const auto fields = split(stat.substr(std::min(end + 2, stat.size())), ' ');
+    if (fields.size() > 1 && fields[1] == std::to_string(::getpid())) children.push_back(std::stoi(name));
+  }
+  return children;
+}
+
+/// Those that outlived the call were given to us as their last ancestor. Ending one may hand over its own children.
+void end_orphans() {
+  constexpr int kMostGenerations = 64;
+  for (int i = 0; i < kMostGenerations; ++i) {
+    const auto children = own_children();
+    if (children.empty()) return;
+    for (const pid_t child : children) ::kill(child, SIGKILL);
+    for (const pid_t child : children) {
+      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+}
+
+/// The beginning and the end of what is too long.
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto whole = [&text](std::size_t at) {  // no character is cut in two
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+    return at;
+  };
+  const auto head = whole(most / 4 * 3), tail = whole(text.size() - most / 4);
+  return text.substr(0, head) + fmt::format("\n[... {} bytes left out ...]\n", tail - head) + text.substr(tail);
+}
+
+std::string last_line_of(const std::string& text) {
+  const auto end = text.find_last_not_of("\r\n ");
+  if (end == std::string::npos) return {};
+  const auto begin = text.find_last_of("\r\n", end);
+  auto line =
+      text.substr(begin == std::string::npos ? 0 : begin + 1, end + 1 - (begin == std::string::npos ? 0 : begin + 1));
+  std::erase_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  return line.substr(0, 200);
+}
+
+class Call {
+ public:
+  Call(const McpConfig& config, const McpCallOptions& options)
+      : config_(config), options_(options), begin_ns_(monotonic_ns()), told_ns_(begin_ns_) {}
+
+  McpOutcome answer(const McpPlan& plan) {
+    if (folder_.path().empty()) return failure(environment_error("cannot make a folder for temporary files"));
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      const bool last = i + 1 == plan.steps.size();
+      auto output = run(plan.steps[i]);
+      end_orphans();
+      if (!output.ok()) return failure(output.error());
+      complaints_ += output->err;
+      code_ = output->exit_code;
+      if (last && plan.json_is_printed) return with_json(plan, output->out);
+      report_ += output->out;
+      if (!last && (code_ == kUsage || code_ == kEnvironment || code_ >= 126)) return failed_text();
+    }
+    const auto written = read_file(json_file());
+    return with_json(plan, written.ok() ? *written : std::string());
+  }
+
+ private:
+  [[nodiscard]] std::string json_file() const { return folder_.path() / "result.json"; }
+  [[nodiscard]] double elapsed_s() const { return static_cast<double>(monotonic_ns() - begin_ns_) * 1e-9; }
+
+  Result<ProcessOutput> run(const std::vector<std::string>& step) {
+    std::vector<std::string> words{options_.executable};
+    for (auto word : step) {
+      if (const auto at = word.find(kMcpJsonFile); at != std::string::npos) {
+        word.replace(at, std::strlen(kMcpJsonFile), json_file());
+      }
+      words.push_back(std::move(word));
+    }
+    ProcessOptions process;
+    process.deadline_s = std::max(0.1, config_.longest_s - elapsed_s());
+    process.output_cap_bytes = kLargestAnswer + 1;
+    process.directory = config_.folder.string();
+    if (!config_.db.empty()) process.environment.emplace_back("WARPMARK_DB", config_.db);
+    process.own_group = true;
+    process.grace_s = 2;  // it ends what it measures, and keeps what it has measured
+    process.should_stop = [this] {
+      tell_progress();
+      return options_.should_stop && options_.should_stop();
+    };
+    process.on_err = [this](std::string_view piece) {
+      last_words_ = shortened(last_words_ + std::string(piece), 1000);
+    };
+    return run_process(words, process);
+  }
+
+  void tell_progress() {
+    constexpr std::int64_t kInterval = 1'000'000'000;
+    if (!options_.progress || monotonic_ns() - told_ns_ < kInterval) return;
+    told_ns_ = monotonic_ns();
+    options_.progress(elapsed_s(), last_line_of(last_words_));
+  }
+
+  McpOutcome with_json(const McpPlan& plan, const std::string& text) {
+    if (text.size() > kLargestAnswer) {
+      return failure(usage_error("the answer has more than 8 MiB", "ask for less: fewer cases, or a LIMIT in a query"));
+    }
+    auto json = parse_json(text, "result");
+    if (text.empty() || !json.ok()) return failed_text();
+    McpOutcome outcome{.exit_code = code_};
+    outcome.json = plan.json_key.empty() ? *json : Json{{plan.json_key, *json}};
+    outcome.text = shortened(report_, kLongestReport);
+    if (!plan.json_key.empty()) outcome.text += fmt::format("{} {}\n", json->size(), plan.json_key);
+    if (!plan.note.empty()) outcome.text += plan.note + "\n";
+    if (code_ != kSuccess) outcome.text += fmt::format("Exit code {}: {}.\n", code_, meaning_of(code_));
+    return outcome;
+  }
+
+  static const char* meaning_of(int code) {
+    switch (code) {
+      case kGateFailed: return "a result is wrong or worse, or a gate failed";
+      case kInconclusive: return "inconclusive; the report says what would decide it";
+      case kAccuracyRejected: return "rejected for its accuracy";
+      case kEnvironment: return "mistrusted: the environment gave no valid measurement";
+      default: return "see the report";
+    }
+  }
+
+  McpOutcome failure(const Error& error) const {
+    return {.failed = true,
+            .text = error_text(error, 0) + shortened(complaints_, kLongestComplaint),
+            .json = {},
+            .exit_code = exit_code_of(error)};
+  }
+
+  McpOutcome failed_text() const {
+    return {.failed = true,
+            .text = shortened(complaints_.empty() ? report_ : complaints_, kLongestComplaint) +
+                    fmt::format("warpmark ended with exit code {} and no result.\n", code_),
+            .json = {},
+            .exit_code = code_};
+  }
+
+  const McpConfig& config_;
+  const McpCallOptions& options_;
+  TemporaryFolder folder_;
+  std::int64_t begin_ns_;
+  std::int64_t told_ns_;
+  std::string report_;
+  std::string complaints_;
+  std::string last_words_;
+  int code_ = 0;
+};
+
+}  // namespace
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+McpOutcome call_mcp_tool(const McpTool& tool, const Json& arguments, const McpConfig& config,
+                         const McpCallOptions& options) {
+  const auto refused = [](const Error& error) {
+    return McpOutcome{.failed = true, .text = error_text(error, 0), .json = {}, .exit_code = exit_code_of(error)};
+  };
+  const auto read = read_mcp_arguments(tool, arguments, config);
+  if (!read.ok()) return refused(read.error());
+  const auto plan = tool.plan(*read);
+  if (!plan.ok()) return refused(plan.error());
+  return Call(config, options).answer(*plan);
+}
+
+}  // namespace warpmark::apps

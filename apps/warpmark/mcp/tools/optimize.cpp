@@ -1,0 +1,40 @@
+#include "warpmark/mcp/mcp_tool.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr McpProperty kOptimize[] = {
+    {"command", McpKind::command, "the training or inference program", "", true},
+    {"settings", McpKind::settings, "values for the settings of the command"},
+    {"only", McpKind::names, "these knobs alone", "--only"},
+    {"skip", McpKind::names, "not these knobs", "--skip"},
+    {"effect", McpKind::quantity, "smallest gain that matters (1%)", "--effect"},
+    {"rounds", McpKind::whole, "most rounds of a test", "--rounds"},
+    {"steps", McpKind::whole, "steps that are measured in a run", "--steps"},
+    {"budget", McpKind::quantity, "most time for all runs; the same call goes on later", "--budget"},
+};
+
+Result<McpPlan> plan_optimize(const McpArguments& arguments) {
+  WM_ASSIGN(const auto command, arguments.command());
+  auto words = mcp_words("optimize", kOptimize, arguments);
+  words.push_back(std::string("--json=") + kMcpJsonFile);
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  return McpPlan{.steps = {words}};
+}
+
+}  // namespace
+
+extern const McpTool optimize_tool{
+    .id = "optimize",
+    .title = "Find and prove what makes a program faster",
+    .summary =
+        "Tries what could make a PyTorch program faster (loader workers, precision, compiling, ...) without editing "
+        "it, "
+        "and keeps what is proven faster with the same answers. Returns warpmark.journey/1. Takes many runs.",
+    .properties = kOptimize,
+    .changes_nothing = false,
+    .plan = plan_optimize,
+};
+
+}  // namespace warpmark::apps

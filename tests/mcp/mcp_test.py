@@ -1,0 +1,379 @@
+"""`warpmark mcp` as agents use it, and as nobody should. Usage: mcp_test.py WARPMARK [UNITTEST ARGUMENTS]"""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from mcp_client import MODERN, Client
+
+WARPMARK = os.path.abspath(sys.argv.pop(1)) if __name__ == "__main__" else ""
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
+
+CONFIG = f"""
+schema: warpmark.mcp/1
+folders: [., {TRACE.parent}]
+db: results.db
+longest: 100s
+commands:
+  quick: {{run: [{sys.executable}, quick.py, '{{size}}'], settings: {{size: [1, 2]}}}}
+  slow: {{run: [{sys.executable}, slow.py]}}
+"""
+
+# Leaves a child in a session of its own, as launchers and data loaders do.
+SLOW = """
+import os, pathlib, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+pathlib.Path("pids.part").write_text(f"{os.getpid()} {child.pid}")
+os.rename("pids.part", "pids")
+time.sleep(600)
+"""
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(true, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class McpTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="warpmark mcp ")
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "mcp.yaml").write_text(CONFIG)
+        (self.path / "quick.py").write_text("import sys; sum(range(1000 * int(sys.argv[1])))\n")
+        (self.path / "slow.py").write_text(SLOW)
+
+    def client(self, *arguments):
+        environment = {**os.environ, "HOME": str(self.path), "WARPMARK_DB": str(self.path / "test.db")}
+        client = Client(WARPMARK, arguments or ("--config", str(self.path / "mcp.yaml")), cwd=self.path, env=environment)
+        self.addCleanup(self.end, client)
+        return client
+
+    def end(self, client):
+        client.close()
+        self.assertEqual(client.broken_lines, [])
+
+    def started_slow(self, client, method, params):
+        number = client.start(method, params)
+        self.assertTrue(wait_until((self.path / "pids").exists))
+        return number, [int(word) for word in (self.path / "pids").read_text().split()]
+
+
+class Protocol(McpTest):
+    def test_a_session_with_a_handshake(self):
+        client = self.client()
+        result = client.initialize("2025-06-18")
+        self.assertEqual(result["protocolVersion"], "2025-06-18")
+        self.assertEqual(result["serverInfo"]["name"], "warpmark")
+        self.assertIn("tools", result["capabilities"])
+        self.assertEqual(client.ask("ping")["result"], {})
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        self.assertEqual(list(tools), ["doctor", "run", "profile", "analyze", "query", "compare", "check", "optimize",
+                                       "history"])
+        for tool in tools.values():
+            self.assertEqual(tool["inputSchema"]["type"], "object")
+            self.assertFalse(tool["inputSchema"]["additionalProperties"])
+            self.assertGreater(len(tool["description"]), 40)
+        self.assertEqual(tools["run"]["inputSchema"]["properties"]["command"]["enum"], ["quick", "slow"])
+        self.assertTrue(tools["analyze"]["annotations"]["readOnlyHint"])
+        self.assertEqual(client.ask("resources/list")["error"]["code"], -32601)
+
+    def test_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake(self):
+        self.assertEqual(self.client().initialize("1999-01-01")["protocolVersion"], "2025-11-25")
+
+    def test_without_a_handshake(self):
+        client = self.client()
+        found = client.modern("server/discover")["result"]
+        self.assertEqual(found["supportedVersions"], [MODERN])
+        self.assertEqual(found["resultType"], "complete")
+        tools = client.modern("tools/list")["result"]
+        self.assertEqual((len(tools["tools"]), tools["cacheScope"]), (9, "private"))
+        self.assertGreater(tools["ttlMs"], 0)
+        result = client.modern("tools/call", {"name": "doctor"})["result"]
+        self.assertEqual(result["structuredContent"]["schema"], "warpmark.doctor/1")
+        self.assertEqual(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "warpmark")
+        refused = client.modern("tools/list", version="2031-01-01")["error"]
+        self.assertEqual((refused["code"], refused["data"]["supported"]), (-32022, [MODERN]))
+        no_capabilities = {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}
+        self.assertEqual(client.ask("tools/list", no_capabilities)["error"]["code"], -32602)
+        self.assertEqual(client.modern("ping")["error"]["code"], -32601)
+
+    def test_a_version_is_asked_for(self):
+        error = self.client().ask("tools/list")["error"]
+        self.assertEqual(error["code"], -32602)
+        self.assertIn("initialize", error["message"])
+
+    def test_the_oldest_version_gets_the_json_as_text(self):
+        client = self.client()
+        client.initialize("2024-11-05")
+        result = client.call("doctor")
+        self.assertNotIn("structuredContent", result)
+        self.assertEqual(json.loads(result["content"][1]["text"])["schema"], "warpmark.doctor/1")
+
+    def test_the_end_of_the_input_ends_it_and_all_that_runs(self):
+        client = self.client()
+        client.initialize()
+        _, pids = self.started_slow(client, "tools/call", {"name": "run", "arguments": {"command": "slow"}})
+        self.assertEqual(client.close(), 0)
+        self.assertTrue(wait_until(lambda: not any(is_alive(pid) for pid in pids)))
+
+    def test_without_a_configuration_nothing_can_be_started(self):
+        checked = subprocess.run([WARPMARK, "mcp", "--check"], cwd=self.path, capture_output=True, text=True, timeout=60)
+        self.assertEqual(checked.returncode, 0)
+        self.assertIn("none; a configuration names them", checked.stdout)
+        client = Client(WARPMARK, (), cwd=self.path)
+        self.addCleanup(self.end, client)
+        client.initialize()
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        self.assertNotIn("profile", tools)
+        self.assertNotIn("command", tools["run"]["inputSchema"]["properties"])
+        refused = client.call("run", command="quick")
+        self.assertTrue(refused["isError"])
+        self.assertIn("whoever started it", refused["content"][0]["text"])
+
+
+class Tools(McpTest):
+    def setUp(self):
+        super().setUp()
+        self.agent = self.client()
+        self.agent.initialize()
+
+    def answer(self, tool, schema, **arguments):
+        result = self.agent.call(tool, **arguments)
+        self.assertFalse(result["isError"], result["content"][0]["text"])
+        self.assertEqual(result["structuredContent"].get("schema"), schema)
+        self.assertLess(len(result["content"][0]["text"]), 9000)
+        return result
+
+    def test_analyze_and_query(self):
+        result = self.answer("analyze", "warpmark.analysis/1", paths=[str(TRACE)], top=1)
+        self.assertEqual(result["structuredContent"]["findings"][0]["rule"], "data_loading")
+        self.assertIn("input data", result["content"][0]["text"])
+        rows = self.answer("query", None, paths=[str(TRACE)],
+                           sql="SELECT count(*) AS n FROM sqlite_master WHERE type = 'table'")["structuredContent"]["rows"]
+        self.assertGreater(rows[0]["n"], 3)
+
+    def test_run_compare_check_and_history(self):
+        result = self.answer("run", "warpmark.results/1", command="quick", settings={"size": 2}, rounds=2)
+        self.assertIn("quick.py 2", json.dumps(result["structuredContent"]))
+        compared = self.answer("compare", "warpmark.compare/1", rounds=2, effect="5%",
+                               a={"command": "quick"}, b={"command": "quick", "settings": {"size": 2}})
+        self.assertIn(compared["_meta"]["warpmark/exitCode"], (0, 1, 3, 5))
+        listed = self.answer("history", "warpmark.sessions/1", limit=5)["structuredContent"]["sessions"]
+        self.assertGreaterEqual(len(listed), 1)
+        self.answer("history", "warpmark.results/1", show="session", session=listed[0]["id"])
+        self.answer("history", "warpmark.trend/1", show="trend", branch="all")
+        checked = self.answer("check", "warpmark.check/1")
+        self.assertEqual(checked["_meta"]["warpmark/exitCode"], 3)  # there is no history yet
+        self.answer("run", "warpmark.results/1", workloads=["copy"], device="cpu", budget="1s", rounds=1,
+                    set={"size": "64KiB"})
+
+    def test_calls_without_an_answer_say_why(self):
+        for tool, arguments, cause in [
+            ("profile", {"command": "quick"}, "CUDA"),
+            ("optimize", {"command": "missing"}, "there is: quick, slow"),
+            ("run", {"workloads": ["gemmm"]}, "gemm"),
+            ("history", {"show": "session", "session": "nothing"}, "no session"),
+            ("compare", {"a": {"command": "quick"}}, "both a and b"),
+            ("query", {"paths": [str(TRACE)], "sql": "SELECT nothing"}, "nothing"),
+        ]:
+            with self.subTest(tool):
+                result = self.agent.call(tool, **arguments)
+                self.assertTrue(result["isError"])
+                self.assertIn(cause, result["content"][0]["text"])
+                self.assertNotIn("structuredContent", result)
+
+    def test_a_long_call_reports_progress_and_can_be_cancelled(self):
+        number, pids = self.started_slow(self.agent, "tools/call", {
+            "name": "run", "arguments": {"command": "slow"}, "_meta": {"progressToken": "one"}})
+        waiting = self.agent.start("tools/call", {"name": "doctor"})
+        told = [self.agent.next(lambda message: message.get("method") == "notifications/progress") for _ in range(2)]
+        self.assertEqual({each["params"]["progressToken"] for each in told}, {"one"})
+        self.assertLess(told[0]["params"]["progress"], told[1]["params"]["progress"])
+        self.assertEqual(self.agent.ask("ping")["result"], {})  # answered meanwhile
+        self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        answer = self.agent.next(lambda message: message.get("id") in (number, waiting))
+        self.assertEqual(answer["id"], waiting)  # what was cancelled has no answer
+        self.assertFalse(any(is_alive(pid) for pid in pids))
+
+    def test_what_waits_can_be_cancelled(self):
+        _, pids = self.started_slow(self.agent, "tools/call", {"name": "run", "arguments": {"command": "slow"}})
+        waiting = [self.agent.start("tools/call", {"name": "doctor"}) for _ in range(15)]
+        one_more = self.agent.ask("tools/call", {"name": "doctor"})
+        self.assertIn("waiting", one_more["error"]["message"])
+        for number in [*waiting[:-1], 1_000_000, None, {"x": 1}]:
+            self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        running = waiting[0] - 1
+        self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": running}})
+        answer = self.agent.next(lambda message: "id" in message)
+        self.assertEqual(answer["id"], waiting[-1])
+        self.assertFalse(any(is_alive(pid) for pid in pids))
+
+    def test_it_holds_no_socket(self):
+        self.answer("doctor", "warpmark.doctor/1")
+        files = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{self.agent.process.pid}/fd").iterdir()]
+        self.assertFalse([name for name in files if name.startswith("socket:")])
+
+
+class Hostile(McpTest):
+    def setUp(self):
+        super().setUp()
+        self.agent = self.client()
+        self.agent.initialize()
+
+    def refused(self, tool, **arguments):
+        result = self.agent.call(tool, **arguments)
+        self.assertTrue(result["isError"], result)
+        return result["content"][0]["text"]
+
+    def test_broken_messages_are_refused_and_the_next_is_answered(self):
+        for line, code in [
+            (b"{", -32700), (b"\xff\xfe\x00garbage", -32700), (b"[" * 100_000, -32700), (b"nan", -32700),
+            (b"[]", -32600), (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600), (b"7", -32600), (b'"x"', -32600),
+            (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600), (b'{"id":1,"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600), (b'{"jsonrpc":"2.0","id":1}', -32600),
+            (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', -32600),
+            (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602),
+            (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["run"]}}', -32602),
+            (b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * (3 << 20) + b'"}', -32600),
+        ]:
+            with self.subTest(line[:60]):
+                self.agent.write(line + b"\n")
+                answer = self.agent.next(lambda message: "error" in message)
+                self.assertEqual(answer["error"]["code"], code)
+                self.assertEqual(self.agent.ask("ping")["result"], {})
+
+    def test_answers_and_unknown_notifications_are_passed_over(self):
+        self.agent.say({"jsonrpc": "2.0", "id": 5, "result": {}})
+        self.agent.say({"jsonrpc": "2.0", "method": "notifications/unknown"})
+        self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}})
+        self.agent.write(b"\n   \n")
+        self.assertEqual(self.agent.ask("ping")["result"], {})
+        self.assertEqual(self.agent.waiting, [])
+
+    def test_an_id_cannot_be_used_twice_at_once(self):
+        number, _ = self.started_slow(self.agent, "tools/call", {"name": "run", "arguments": {"command": "slow"}})
+        self.agent.last_id = number - 1
+        self.assertIn("in progress", self.agent.ask("tools/call", {"name": "doctor"})["error"]["message"])
+
+    def test_only_what_is_allowed_is_started(self):
+        mark = self.path / "mark"
+        touch = f"touch {mark}"
+        for tool, arguments in [
+            ("run", {"command": touch}), ("run", {"command": "quick; " + touch}), ("run", {"command": ""}),
+            ("run", {"command": "quick", "settings": {"size": f"1; {touch}"}}),
+            ("run", {"command": "quick", "settings": {"size": "--"}}),
+            ("run", {"command": "quick", "settings": {"other": "1"}}),
+            ("run", {"command": "quick", "settings": {"env.LD_PRELOAD": "1"}}),
+            ("run", {"workloads": ["copy"], "set": {"env.LD_PRELOAD": "/tmp/x.so"}}),
+            ("run", {"workloads": ["--plugin=/tmp/x.so"]}), ("run", {"workloads": ["--"], "device": "cpu"}),
+            ("run", {"suite": "/etc/passwd"}), ("run", {"project": "warpmark.yaml"}),
+            ("run", {"device": "cpu --shell"}), ("run", {"budget": "--shell"}), ("run", {"shell": True}),
+            ("run", {"command": "quick", "project": "x"}), ("run", {"command": ["touch", str(mark)]}),
+            ("check", {"project": str(self.path / "mcp.yaml")}), ("check", {"command": touch}),
+            ("compare", {"a": {"command": touch}, "b": {"command": "quick"}}),
+            ("compare", {"a": {"command": "quick", "shell": True}, "b": {"command": "quick"}}),
+            ("compare", {"runs": ["--shell", touch]}),
+            ("optimize", {"command": "quick", "only": ["--knob=x='touch mark'"]}),
+            ("optimize", {"command": "quick", "apply": "plan.yaml"}),
+            ("history", {"show": "prune"}), ("history", {"show": "trend", "metrics": "--out=mark"}),
+            ("profile", {"command": touch}), ("profile", {"command": "quick", "out": str(mark)}),
+        ]:
+            with self.subTest(f"{tool} {arguments}"):
+                self.refused(tool, **arguments)
+        self.assertFalse(mark.exists())
+
+    def test_only_files_of_the_folders_are_read(self):
+        secret = pathlib.Path(tempfile.mkdtemp(dir=self.path.parent)) / "secret.json"
+        self.addCleanup(secret.parent.rmdir)
+        self.addCleanup(secret.unlink)
+        secret.write_text('{"traceEvents": []}')
+        (self.path / "link.json").symlink_to(secret)
+        (self.path / "beside").symlink_to(secret.parent)
+        for path in [str(secret), f"../{secret.parent.name}/secret.json", "link.json", "beside/secret.json", "/etc/passwd",
+                     "/proc/self/environ", "missing.json", "--html=page.html", "-", "", ".", "a\u0000b", "\n", "~/x", "."*5000]:
+            with self.subTest(path):
+                said = self.refused("analyze", paths=[path])
+                self.assertNotIn("root:", said)
+        self.refused("analyze", paths=[str(TRACE)], against=str(secret))
+        self.refused("analyze", paths=str(TRACE))
+        self.refused("analyze", paths=[])
+        self.refused("analyze", paths=[7])
+        for sql in ["ATTACH 'x.db' AS x", "DROP TABLE kernels", "SELECT load_extension('x')",
+                    "SELECT readfile('/etc/passwd')", "SELECT 1; SELECT 2", "", "PRAGMA writable_schema = 1"]:
+            with self.subTest(sql):
+                self.refused("query", paths=[str(TRACE)], sql=sql)
+        self.assertFalse((self.path / "page.html").exists())
+        self.assertFalse((self.path / "x.db").exists())
+
+    def test_a_file_of_results_beside_the_configuration_is_no_session(self):
+        (self.path / "allowed").mkdir()
+        (self.path / "mcp.yaml").write_text("folders: [allowed]\n")
+        (self.path / "results.json").write_text("{}")
+        agent = self.client()
+        agent.initialize()
+        self.assertIn("may be read", agent.call("compare", runs=["results.json", "last"])["content"][0]["text"])
+
+    def test_messages_changed_at_random_never_end_it(self):
+        chance = random.Random(28)
+        seeds = [
+            {"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": {"name": "history", "arguments": {"limit": 3}}},
+            {"jsonrpc": "2.0", "id": "s", "method": "tools/list", "params": {"_meta": {"progressToken": 1}}},
+            {"jsonrpc": "2.0", "id": "t", "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+        ]
+        for _ in range(400):
+            line = bytearray(json.dumps(chance.choice(seeds)).encode())
+            for _ in range(chance.randint(1, 6)):
+                at = chance.randrange(len(line))
+                kind = chance.randrange(3)
+                if kind == 0:
+                    line[at] = chance.choice(b'{}[]",:0123456789 \\u\xff\x00abc')
+                elif kind == 1:
+                    del line[at:at + chance.randint(1, 8)]
+                else:
+                    line[at:at] = line[at:at + chance.randint(1, 30)]
+                if not line:
+                    break
+            self.agent.write(bytes(line.replace(b"\n", b" ")) + b"\n")
+        self.assertEqual(self.agent.ask("ping")["result"], {})
+
+    def test_faults_of_the_configuration_name_the_line(self):
+        for text, cause in [
+            ("commands: {a: {run: 'rm -rf x'}}", "list of words"), ("commands: {a: {run: ['rm -rf x']}}", "blank"),
+            ("commands: {a: {}}", "run"), ("comands: {}", "commands"), ("schema: warpmark.mcp/2", "warpmark.mcp/1"),
+            ("commands: {a: {run: [x], settings: {b: [1]}}}", "{b}"), ("folders: [nowhere]", "nowhere"),
+            ("commands: {a: {run: [x, --]}}", "--"), ("projects: {p: none.yaml}", "none.yaml"), ("longest: -1s", "longest"),
+            ("commands: [a]", "map"),
+        ]:
+            with self.subTest(text):
+                (self.path / "mcp.yaml").write_text(text)
+                done = subprocess.run([WARPMARK, "mcp", "--config", self.path / "mcp.yaml"], stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=60)
+                self.assertIn(done.returncode, (2, 5))
+                self.assertIn(cause, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
