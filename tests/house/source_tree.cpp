@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kCodeEndings{".h", ".cpp", ".cu", ".cuh"};
+const std::vector<std::string> kCodeEndings{".h", ".hpp", ".cpp", ".cu", ".cuh"};
 
 fs::path root() { return WARPMARK_SOURCE_DIR; }
 

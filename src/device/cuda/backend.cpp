@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 
@@ -83,6 +84,16 @@ Result<const CudaModule*> load(const fs::path& path, void** handle) {
   return module;
 }
 
+/// Beside the library that this code is in, which other programs load (libwarpmark.so in lib, the module in
+/// lib/warpmark).
+std::vector<fs::path> candidates_beside_library() {
+  Dl_info info{};
+  if (dladdr(static_cast<const void*>(&kCudaBackend), &info) == 0 || info.dli_fname == nullptr) return {};
+  const fs::path library = info.dli_fname;
+  if (!library.is_absolute()) return {};  // a relative path may mean another file by now
+  return {library.parent_path() / "warpmark" / kModuleFile, library.parent_path() / kModuleFile};
+}
+
 struct LoadedModule {
   Result<const CudaModule*> module = internal_error("the CUDA module is not loaded");
   void* handle = nullptr;
@@ -93,8 +104,12 @@ const LoadedModule& loaded_module() {
     std::error_code ignored;
     const auto executable = fs::read_symlink("/proc/self/exe", ignored);
     LoadedModule made;
-    made.module =
-        load_cuda_module(cuda_module_candidates(executable, std::getenv("WARPMARK_CUDA_MODULE")), &made.handle);
+    const char* named = std::getenv("WARPMARK_CUDA_MODULE");
+    auto candidates = cuda_module_candidates(executable, named);
+    if (named == nullptr || *named == '\0') {
+      for (auto& path : candidates_beside_library()) candidates.push_back(std::move(path));
+    }
+    made.module = load_cuda_module(candidates, &made.handle);
     return made;
   }();
   return loaded;
