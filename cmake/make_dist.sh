@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # make_dist.sh BUILD_FOLDER: installs the build into dist/, adds the shared libraries it needs, checks that the result runs
-# from where it lies, and packs it as dist/warpmark-<version>-linux-<processor>.tar.zst.
+# from where it lies, and packs it as dist/warpmark-<version>-linux-<processor>.tar.zst, and with the Python package as a wheel.
+#
+# make_dist.sh --wheel BUILD_FOLDER OUT: only the wheel, without stripping, for the tests.
 #
 # make_dist.sh --check-symbols BUILD_FOLDER: only whether what would be packed asks for no newer C library than promised.
 set -euo pipefail
@@ -24,9 +26,14 @@ main() {
     check_built_symbols
     return
   fi
+  if [[ $1 == --wheel ]]; then
+    kBuild=$2
+    make_wheel_only "$3"
+    return
+  fi
   kBuild=$1
   local version name root
-  version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$kBuild/CMakeCache.txt")
+  version=$(version_of_build)
   name=warpmark-$version-linux-$kProcessor
   root=dist/$name
   rm -rf "$root" "$root.tar.zst"
@@ -36,6 +43,20 @@ main() {
   find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) | check_symbol_versions
   check_it_runs "$root"
   pack "$name"
+  rm -f dist/*.whl
+  say "$(python3 -B cmake/make_wheel.py "$root" "$version" dist)"
+}
+
+version_of_build() { sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$kBuild/CMakeCache.txt"; }
+
+# What the tests install: the same but for the symbols and the licenses.
+make_wheel_only() {
+  local out=$1 root
+  root=$(mktemp -d)
+  cmake --install "$kBuild" --prefix "$root" >/dev/null
+  bundle_libraries "$root" "$out/bundled.txt"
+  python3 -B cmake/make_wheel.py "$root" "$(version_of_build)" "$out" 1  # packed fast
+  rm -rf "$root"
 }
 
 # Name and file of every shared library that the executable and the modules load; not of the MPI module, whose MPI is
@@ -45,14 +66,15 @@ needed_libraries() {
     -exec ldd {} + 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
 }
 
+# bundle_libraries ROOT [LIST]
 bundle_libraries() {
-  local root=$1 library file
+  local root=$1 list=${2:-$kBuild/bundled.txt} library file
   while read -r library file; do
     if [[ ! $library =~ $kFromTheSystem && ! -e $root/lib/$library ]]; then
       install -D --mode=644 --strip --strip-program=strip "$file" "$root/lib/$library"
       printf '%s %s\n' "$library" "$(readlink -f "$file")"
     fi
-  done < <(needed_libraries "$root") >"$kBuild/bundled.txt"
+  done < <(needed_libraries "$root") >"$list"
 }
 
 # The licenses of what was copied, as Debian keeps them.

@@ -33,13 +33,17 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  /// There is one in a process, made when CUDA starts and never destroyed: CUPTI may call back until the end.
+  /// Made when CUDA starts, or for a part of a program, one after the other, and never destroyed: CUPTI may call back
+  /// until the end.
   explicit Recorder(RecorderOptions options) : options_(std::move(options)) {}
 
   /// Nothing is thrown or printed; what goes wrong is in the recording's metadata.
   void start();
   /// Writes what is left. Called when the program ends; later calls do nothing.
   void stop();
+  [[nodiscard]] bool is_running() const { return !stopping_.load(); }
+  /// Before start(): takes over as CUPTI's only subscriber from one that was stopped.
+  void succeed(const Recorder& earlier) { subscriber_ = earlier.subscriber_; }
 
   // Called by CUPTI, from any thread.
   void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);

@@ -1,0 +1,24 @@
+"""Measure, diagnose and compare GPU programs with warpmark, from Python.
+
+    import warpmark
+    warpmark.analyze("trace.json.gz")                      # in a notebook: the report
+    warpmark.compare(["python", "a.py"], ["python", "b.py"]).verdict
+    with warpmark.record() as recording:                    # a part of this program, on the GPU
+        train_one_epoch()
+    recording.analysis.findings[0].gain
+
+Everything is done by the `warpmark` program that this package brings; results are its JSON as dataclasses, with the whole of it
+in `.data`.
+"""
+
+from ._program import WarpmarkError, executable, version
+from ._recording import Recording, record
+from ._results import (Analysis, BreakdownPart, Comparison, Finding, Gain, Interval, Journey, Measurement, Metric,
+                       MetricVerdict, Recommendation, Run, Step)
+from ._verbs import analyze, compare, optimize, query, run
+
+__all__ = [
+    "Analysis", "BreakdownPart", "Comparison", "Finding", "Gain", "Interval", "Journey", "Measurement", "Metric",
+    "MetricVerdict", "Recommendation", "Recording", "Run", "Step", "WarpmarkError", "analyze", "compare", "executable",
+    "optimize", "query", "record", "run", "version",
+]

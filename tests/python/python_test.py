@@ -1,0 +1,151 @@
+"""The wheel in a virtual environment of its own, without an index. Usage: python_test.py BUILD SOURCE [UNITTEST ARGUMENTS]"""
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+BUILD, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2)) if __name__ == "__main__" else (None, None)
+TRACE = "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
+SKIPPED = 77
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="warpmark wheel ")
+        cls.path = pathlib.Path(cls.folder.name)
+        run(SOURCE / "cmake/make_dist.sh", "--wheel", BUILD, cls.path)
+        cls.wheel = next(cls.path.glob("*.whl"))
+        cls.environment = {"PATH": "/usr/bin:/bin", "HOME": str(cls.path), "LC_ALL": "C.UTF-8",
+                           "WARPMARK_DB": str(cls.path / "test.db")}
+        run(sys.executable, "-m", "venv", cls.path / "venv", env=cls.environment)
+        cls.python = cls.path / "venv/bin/python"
+        run(cls.python, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", cls.wheel,
+            env=cls.environment)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def say(self, text, **environment):
+        return run(self.python, "-c", "import warpmark\n" + text, cwd=self.path,
+                   env={**self.environment, "TRACE": str(SOURCE / TRACE), **environment})
+
+    def test_the_wheel_is_as_the_specification_says(self):
+        self.assertRegex(self.wheel.name, r"^warpmark-\d+\.\d+\.\d+-py3-none-manylinux_2_34_(x86_64|aarch64)\.whl$")
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = wheel.namelist()
+            info = next(name for name in names if name.endswith(".dist-info/RECORD")).split("/")[0]
+            rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(wheel.read(f"{info}/RECORD").decode()))}
+            self.assertEqual(sorted(rows), sorted(names))
+            for name in names:
+                if name == f"{info}/RECORD":
+                    continue
+                data = wheel.read(name)
+                digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                self.assertEqual(rows[name], [f"sha256={digest}", str(len(data))])
+            tag = re.search(r"-(py3-.*)\.whl", self.wheel.name)[1]
+            self.assertIn(f"Tag: {tag}\n", wheel.read(f"{info}/WHEEL").decode())
+            self.assertIn("warpmark/py.typed", names)
+            modes = {entry.filename: entry.external_attr >> 16 for entry in wheel.infolist()}
+            self.assertTrue(modes["warpmark/_program/bin/warpmark"] & 0o111)
+            self.assertFalse(modes["warpmark/__init__.py"] & 0o111)
+
+    def test_the_command_is_on_the_path_and_is_the_same_program(self):
+        command = self.path / "venv/bin/warpmark"
+        self.assertEqual(run(command, "--version", env=self.environment), run(BUILD / "warpmark", "--version"))
+        self.assertEqual(run(self.python, "-m", "warpmark", "--version", env=self.environment),
+                         run(BUILD / "warpmark", "--version"))
+        refused = subprocess.run([str(command), "nothing"], capture_output=True, text=True, env=self.environment)
+        self.assertEqual(refused.returncode, 2)
+        libraries = run("ldd", self.path / next(self.path.glob("venv/lib/python*/site-packages/warpmark/_program/bin/warpmark")),
+                        env=self.environment)
+        self.assertRegex(libraries, r"libfmt\S* => \S*.*_program/bin/\.\./lib/libfmt")
+
+    def test_analyze_and_query(self):
+        said = self.say("""
+import os
+found = warpmark.analyze(os.environ["TRACE"])
+print(found.findings[0].rule, found.findings[0].gain.low > 1, round(sum(part.share for part in found.breakdown), 6))
+print(found.data["schema"], found.exit_code, found.step_ms > 80)
+assert str(found) == repr(found) == found.text and "Where the time" in found.text
+page = found._repr_html_()
+assert page.startswith("<iframe srcdoc=") and "&lt;h1" in page
+rows = warpmark.query("SELECT count(*) AS n FROM sqlite_master", os.environ["TRACE"])
+print(rows[0]["n"] > 3)
+""")
+        self.assertEqual(said.splitlines(), ["data_loading True 1.0", "warpmark.analysis/1 0 True", "True"])
+
+    def test_run_and_compare(self):
+        said = self.say("""
+import sys
+quick = [sys.executable, "-c", "pass"]
+measured = warpmark.run(command=quick, rounds=2)
+print(measured.results[0].workload, measured.results[0].metrics[0].id, measured.results[0].metrics[0].median > 0)
+compared = warpmark.compare(quick, quick, rounds=2, effect=0.5)
+print(compared.verdict in ("same", "inconclusive", "better", "worse", "mistrusted"), compared.metrics[0].id)
+sized = warpmark.run("copy", device="cpu", set={"size": "64KiB"}, rounds=1, budget="2s", store=False, options=["--no-ceilings"])
+print(sized.results[0].params["size"])
+""")
+        self.assertEqual(said.splitlines(), ["command time True", "True time", "65536"])
+
+    def test_errors_name_the_cause(self):
+        for text, cause in [
+            ("warpmark.analyze('missing.json')", "missing.json"), ("warpmark.run('gemmm')", "gemm"),
+            ("warpmark.compare('a b', ['b'])", "list of words"), ("warpmark.analyze()", "profile"),
+            ("warpmark.optimize(['/no/such/program'])", "/no/such/program"), ("warpmark.run('--plugin=x')", "no workload"),
+            ("warpmark.query('SELECT nothing', __import__('os').environ['TRACE'])", "nothing"),
+        ]:
+            with self.subTest(text):
+                said = self.say(f"try:\n    {text}\nexcept Exception as error:\n    print(type(error).__name__, error)")
+                self.assertIn(cause, said)
+
+    def test_recording_needs_a_driver_and_says_so(self):
+        if pathlib.Path("/dev/nvidiactl").exists():
+            self.skipTest("there is a GPU")
+        said = self.say("try:\n    with warpmark.record(): pass\nexcept warpmark.WarpmarkError as error:\n    print(error)")
+        self.assertRegex(said, "NVIDIA driver|not part of this installation")
+
+    def test_parts_of_a_program_are_recorded_one_after_the_other(self):
+        cupti = BUILD / "mock_cupti/libmock_cupti.so"
+        if not cupti.exists() or not (BUILD / "libwarpmark_inject.so").exists():
+            self.skipTest("the recorder was not built")
+        said = self.say("""
+import ctypes, os, time
+from mock_cupti import works
+for part in (1, 2):
+    with warpmark.record(f"part{part}.wmrec", cupti=os.environ["MOCK_CUPTI"]) as recording:
+        try:
+            with warpmark.record(cupti=os.environ["MOCK_CUPTI"]): pass
+        except warpmark.WarpmarkError as error:
+            print("nested" in str(error))
+        works(os.environ["MOCK_CUPTI"], 3 * part)
+    rows = warpmark.query("SELECT count(*) AS n FROM kernels", recording.path)
+    print(rows[0]["n"], recording.analysis.data["schema"])
+""", MOCK_CUPTI=str(cupti), PYTHONPATH=str(pathlib.Path(__file__).parent))
+        self.assertEqual(said.splitlines(), ["True", "3 warpmark.analysis/1", "True", "6 warpmark.analysis/1"])
+
+
+if __name__ == "__main__":
+    try:
+        import ensurepip  # noqa: F401  Debian has it in a package of its own
+    except ImportError:
+        print("python3-venv is not installed")
+        sys.exit(SKIPPED)
+    unittest.main()
