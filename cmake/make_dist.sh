@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make_dist.sh BUILD_FOLDER: installs the build into dist/, adds the shared libraries it needs, checks that the result runs
-# from where it lies, and packs it as dist/warpmark-<version>-linux-<processor>.tar.zst, and with the Python package as a wheel.
+# from where it lies, and packs it as dist/warpmark-<version>-linux-<processor>.tar.zst, with the Python package as a wheel,
+# and as Debian packages.
 #
 # make_dist.sh --wheel BUILD_FOLDER OUT: only the wheel, without stripping, for the tests.
 #
@@ -45,6 +46,12 @@ main() {
   pack "$name"
   rm -f dist/*.whl
   say "$(python3 -B cmake/make_wheel.py "$root" "$version" dist)"
+  if command -v dpkg-shlibdeps >/dev/null; then
+    cmake/make_deb.sh "$PWD/$root" "$version" "$PWD/dist"
+    say "$(echo dist/*.deb)"
+  else
+    say "no Debian packages: dpkg-shlibdeps of dpkg-dev is not installed"
+  fi
 }
 
 version_of_build() { sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$kBuild/CMakeCache.txt"; }

@@ -2,18 +2,21 @@
 # Proves in a minimal Debian what the README promises: `./dev run` and `./dev test` on a fresh clone, and the distribution
 # on a system that has none of its packages. No part of `./dev test`: needs root, mmdebstrap, the network and some 4 GB.
 #
-#   tests/clean_room.sh [--suite SUITE] [--plain-user] [--working-tree] [source] [dist [TARBALL]] [aarch64]
+#   tests/clean_room.sh [--suite SUITE] [--plain-user] [--working-tree] [source] [dist [TARBALL]] [deb [PACKAGE]] [aarch64]
 #
 # source   clones HEAD (with --working-tree: copies the files as they are now) and runs both commands, then ./dev dist
 # dist     runs the TARBALL, or the one that `source` made, in a second root
+# deb      installs the PACKAGE, or the one that `source` made, in a root of its own, runs it, and removes it again
 # aarch64  compiles for 64-bit Arm with Debian's cross compiler, and runs the tests of what computes without a device
 #          under qemu-user
-# Without any, source and dist are done. SUITE is bookworm (Debian 12, default) or trixie (Debian 13). With --plain-user
+# Without any, source, dist and deb are done. SUITE is bookworm (Debian 12, default), trixie (Debian 13) or noble (Ubuntu
+# 24.04, for dist and deb; its root needs the package ubuntu-keyring). With --plain-user
 # root only installs the packages; all else is done by a user whose folder has a space in its name. The roots are kept
 # under WARPMARK_CLEAN_ROOM (/var/tmp/warpmark-clean-room).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+readonly kUbuntuKeys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 suite=bookworm
 plain_user=false
 working_tree=false
@@ -30,6 +33,13 @@ main() {
       --plain-user) plain_user=true ;;
       --working-tree) working_tree=true ;;
       source | aarch64) steps+=("$1") ;;
+      deb)
+        steps+=(deb)
+        if [[ ${2:-} == *.deb ]]; then
+          package=$2
+          shift
+        fi
+        ;;
       dist)
         steps+=(dist)
         if [[ ${2:-} == *.tar.zst ]]; then
@@ -42,12 +52,12 @@ main() {
     shift
   done
   case $suite in
-    bookworm | trixie) ;;
-    *) fail "--suite is bookworm or trixie, not '$suite'" ;;
+    bookworm | trixie | noble) ;;
+    *) fail "--suite is bookworm, trixie or noble, not '$suite'" ;;
   esac
   rooms=${WARPMARK_CLEAN_ROOM:-/var/tmp/warpmark-clean-room}/$suite
   make_pristine_root
-  if [[ ${#steps[@]} -eq 0 ]]; then steps=(source dist); fi
+  if [[ ${#steps[@]} -eq 0 ]]; then steps=(source dist deb); fi
   local step
   for step in "${steps[@]}"; do "prove_$step"; done
 }
@@ -104,6 +114,35 @@ prove_dist() {
     /opt/warpmark/bin/warpmark run --suite quick --json /tmp/quick.json && test -s /tmp/quick.json'
 }
 
+prove_deb() {
+  local packed=${package:-$(find "$rooms/source" -path '*/dist/warpmark_*.deb' | head -n 1)}
+  fresh_room deb
+  cp "$packed" "$rooms/deb/tmp/warpmark.deb"
+  say "$(basename "$packed") on $suite: install, run, remove"
+  # shellcheck disable=SC2016  # for the inner shell
+  inside "$rooms/deb" 'export DEBIAN_FRONTEND=noninteractive
+    listed() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /var/cache -o -path /var/log -o -path /tmp \
+      -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /root \) -prune -o -print | sort; }
+    apt-get -qq update
+    listed >/tmp/before
+    apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 /tmp/warpmark.deb >/tmp/apt.log
+    warpmark --version
+    warpmark doctor >/dev/null
+    warpmark run copy --device cpu --rounds 1 --budget 5s --json /tmp/quick.json >/dev/null && test -s /tmp/quick.json
+    warpmark report /tmp/quick.json | head -n 3
+    printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}" | warpmark mcp | grep -qF "\"result\":{}"
+    for file in man/man1/warpmark.1.gz man/man1/warpmark-run.1.gz bash-completion/completions/warpmark \
+      zsh/vendor-completions/_warpmark fish/vendor_completions.d/warpmark.fish doc/warpmark/copyright; do
+      case $file in *.gz | doc/*) ;; *) test -s /usr/share/$file; continue ;; esac
+      dpkg --listfiles warpmark | grep -qxF "/usr/share/$file"  # minimal roots of Ubuntu leave man pages and documents out
+    done
+    dpkg --audit
+    apt-get purge -qq --yes --autoremove -o Dpkg::Use-Pty=0 warpmark >>/tmp/apt.log
+    listed >/tmp/after
+    diff <(grep warpmark /tmp/before || true) <(grep warpmark /tmp/after || true)
+    if [[ -e /usr/bin/warpmark || -e /usr/lib/warpmark ]]; then exit 1; fi'
+}
+
 made_tarball() { find "$rooms/source" -path '*/dist/*.tar.zst' | head -n 1; }
 
 # What is measured under an emulator means nothing; what is computed must be right.
@@ -134,6 +173,10 @@ make_pristine_root() {
   mkdir -p "$rooms"
   local options=() setting
   while read -r setting; do options+=("--aptopt=$setting"); done < <(cat /etc/apt/apt.conf.d/* | grep '^Acquire::Check' || true)
+  if [[ $suite == noble ]]; then
+    options+=(--include=apt "--components=main,universe")
+    if [[ -f $kUbuntuKeys ]]; then options+=("--keyring=$kUbuntuKeys"); fi
+  fi
   mmdebstrap --mode=root --format=tar --variant=minbase "${options[@]}" "$suite" "$rooms/pristine.tar.part" "$(mirror)" \
     2>"$rooms/bootstrap.log" || fail "mmdebstrap failed: $(tail -n 3 "$rooms/bootstrap.log")"
   mv "$rooms/pristine.tar.part" "$rooms/pristine.tar"
@@ -142,6 +185,10 @@ make_pristine_root() {
 # Where this machine's own packages come from.
 mirror() {
   local own
+  if [[ $suite == noble ]]; then
+    printf '%s\n' "${WARPMARK_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}"
+    return
+  fi
   # shellcheck disable=SC2016  # for apt-get
   own=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Component: main' | grep -v security | head -n 1)
   printf '%s\n' "${WARPMARK_DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"

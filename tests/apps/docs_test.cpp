@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "warpmark/terminal/help_text.h"
+#include "warpmark/terminal/man_page.h"
 
 namespace warpmark::apps {
 namespace {
@@ -64,6 +65,36 @@ TEST(Completion, names_every_option_for_zsh) {
   for (const Command* command : commands()) {
     for (const auto& option : command->options) EXPECT_NE(script.find(option.name), std::string::npos) << option.name;
   }
+}
+
+TEST(Completion, names_every_verb_and_option_for_fish) {
+  const std::string script = fish_completion();
+  for (const Command* command : commands()) {
+    EXPECT_NE(script.find(std::string(" -a ") + command->id + " -d"), std::string::npos) << command->id;
+    for (const auto& option : command->options) {
+      EXPECT_NE(script.find(std::string(" -l ") + (option.name + 2) + " "), std::string::npos) << option.name;
+    }
+  }
+}
+
+TEST(ManPages, have_every_option_and_no_line_that_troff_takes_for_its_own) {
+  for (const Command* command : commands()) {
+    const std::string page = man_page_of(*command);
+    EXPECT_TRUE(page.starts_with(".TH \"WARPMARK\\-"));
+    for (const auto& option : command->options) {
+      std::string name = option.name;
+      for (std::size_t at = 0; (at = name.find('-', at)) != std::string::npos; at += 2) name.insert(at, "\\");
+      EXPECT_NE(page.find("\\fB" + name + "\\fR"), std::string::npos) << option.name;
+    }
+    for (const auto& line : split(page, '\n')) {
+      if (!line.starts_with(".") && !line.starts_with("'")) continue;
+      const auto macro = line.substr(0, line.find(' '));
+      EXPECT_TRUE(macro == ".TH" || macro == ".SH" || macro == ".PP" || macro == ".TP" || macro == ".nf" ||
+                  macro == ".fi")
+          << command->id << ": " << line;
+    }
+  }
+  EXPECT_NE(man_page().find("warpmark\\-run"), std::string::npos);
 }
 
 }  // namespace

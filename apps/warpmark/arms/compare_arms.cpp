@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "validate/commands/command_experiment.h"
+#include "validate/commands/frameworks.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/arms/workload_command.h"
 
@@ -69,6 +70,11 @@ class ArmMaker {
   /// Adds an experiment and names its arm. Where both arms are one command, `name` tells the settings.
   Result<validate::Arm> arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
     WM_TRY(add_gates(options_, spec));
+    for (auto& version : validate::framework_versions(spec.run, directory)) {
+      if (std::ranges::find(arms_.software, version) == arms_.software.end()) {
+        arms_.software.push_back(std::move(version));
+      }
+    }
     arms_.accuracy = spec.accuracy;
     arms_.declared.clear();
     for (const auto& metric : spec.metrics) arms_.declared.push_back(metric.name);

@@ -24,8 +24,9 @@ struct Arms {
   std::vector<std::unique_ptr<measure::Experiment>> experiments;
   std::vector<std::unique_ptr<Worktree>> worktrees;
   std::vector<validate::AccuracyGate> accuracy;
-  std::vector<std::string> declared;  ///< names of the project's metrics
-  std::string request;                ///< what identifies the comparison: equal for a repetition of it
+  std::vector<std::string> declared;                          ///< names of the project's metrics
+  std::vector<std::pair<std::string, std::string>> software;  ///< versions of the frameworks that the commands use
+  std::string request;  ///< what identifies the comparison: equal for a repetition of it
 };
 
 /// `folder` is for worktrees.

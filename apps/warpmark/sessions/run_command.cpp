@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
+#include "validate/commands/frameworks.h"
 #include "validate/commands/reference_experiment.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/arms/reference.h"
@@ -194,6 +195,9 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
   WM_TRY(validate::build(request.spec, "", &context.interrupted));
   WM_ASSIGN(const auto reference, reference_of(context, options, request.spec));
   Session session = new_session(context);
+  for (auto& version : validate::framework_versions(request.spec.run)) {
+    session.machine.software.push_back(std::move(version));
+  }
   if (store != nullptr) WM_TRY(store->begin(session));
   set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
   validate::CommandExperiment subject(request.spec, {.directory = "", .interrupted = &context.interrupted});

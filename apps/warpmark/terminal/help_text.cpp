@@ -78,6 +78,11 @@ std::string bash_words(const std::string& completion) {
   return completion;
 }
 
+std::string fish_words(const std::string& completion) {
+  if (!completion.starts_with("<")) return completion;
+  return fmt::format("(warpmark list {} --ids 2>/dev/null)", completion.substr(1, completion.size() - 2));
+}
+
 std::string bash_case(const std::string& option, const std::string& completion) {
   if (completion.empty()) return {};
   if (completion == "<files>")
@@ -185,6 +190,30 @@ std::string zsh_completion() {
     text += " ;;\n";
   }
   return text + "  esac\n}\n_warpmark \"$@\"\n";
+}
+
+std::string fish_completion() {
+  const auto quoted = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find_first_of("\\'", at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    return "'" + text + "'";
+  };
+  // fish's own list of files is wanted where a value or an argument is one.
+  const auto values = [&](const std::string& completion) {
+    return completion == "<files>" ? std::string(" -F") : " -f -a " + quoted(fish_words(completion));
+  };
+  std::string text = "# fish completion of warpmark\ncomplete -c warpmark -f\n";
+  for (const Command* command : commands()) {
+    text += fmt::format("complete -c warpmark -n __fish_use_subcommand -a {} -d {}\n", command->id,
+                        quoted(command->summary));
+    const std::string seen = fmt::format("complete -c warpmark -n '__fish_seen_subcommand_from {}'", command->id);
+    for (const auto& option : command->options) {
+      text += fmt::format("{} -l {} -d {}", seen, option.name + 2, quoted(option.help));
+      if (*option.value != '\0') text += " -r" + (*option.completion != '\0' ? values(option.completion) : " -f");
+      text += '\n';
+    }
+    if (*command->positional.completion != '\0') text += seen + values(command->positional.completion) + "\n";
+  }
+  return text;
 }
 
 std::string version_text() {

@@ -12,6 +12,7 @@ namespace warpmark::apps {
 [[nodiscard]] std::string markdown_of(const Command& command);
 [[nodiscard]] std::string bash_completion();
 [[nodiscard]] std::string zsh_completion();
+[[nodiscard]] std::string fish_completion();
 [[nodiscard]] std::string version_text();
 
 /// "warpmark: what" and, indented, the hint, each of as many lines as it has. Lines are broken between words to fit

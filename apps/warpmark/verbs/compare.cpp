@@ -153,6 +153,7 @@ Result<Comparison> measure(Context& context, const ParsedOptions& options, Compa
   if (outcome->complete)
     WM_TRY(keep_comparison(context, options, request, arms, outcome->samples, comparison, journal));
   comparison.machine = machine;
+  comparison.machine.software.insert(comparison.machine.software.end(), arms.software.begin(), arms.software.end());
   comparison.build = build_info();
   if (options.has("--calibrate")) {
     comparison.calibration = validate::calibrate(

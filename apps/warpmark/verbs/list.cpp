@@ -168,11 +168,19 @@ Result<Table> runs_table(Context& context, const ParsedOptions& options) {
   return table;
 }
 
-constexpr std::array kKinds{
-    Kind{"workloads", workloads_table},   Kind{"suites", suites_table},       Kind{"devices", devices_table},
-    Kind{"metrics", metrics_table},       Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
-    Kind{"readers", readers_table},       Kind{"writers", writers_table},     Kind{"criteria", criteria_table},
-    Kind{"datasheets", datasheets_table}, Kind{"facts", facts_table},         Kind{"runs", runs_table}};
+Result<Table> verbs_table(Context&, const ParsedOptions&) {
+  Table table{{{"verb"}, {"what it does"}}, {}};
+  for (const Command* command : commands()) table.rows.push_back({{command->id}, {command->summary}});
+  return table;
+}
+
+constexpr std::array kKinds{Kind{"workloads", workloads_table}, Kind{"suites", suites_table},
+                            Kind{"devices", devices_table},     Kind{"metrics", metrics_table},
+                            Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
+                            Kind{"readers", readers_table},     Kind{"writers", writers_table},
+                            Kind{"criteria", criteria_table},   Kind{"datasheets", datasheets_table},
+                            Kind{"facts", facts_table},         Kind{"runs", runs_table},
+                            Kind{"verbs", verbs_table}};
 
 Result<int> run_list(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
@@ -202,9 +210,10 @@ extern const Command list_command{
     .options = kListOptions,
     .positional = {"WHAT",
                    "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "
-                   "datasheets, facts or runs",
+                   "datasheets, facts, runs or verbs",
                    false,
-                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts runs"},
+                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts runs "
+                   "verbs"},
     .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
     .run = run_list,
 };
