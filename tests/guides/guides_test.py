@@ -1,0 +1,51 @@
+"""Runs what docs/guides show. A shell block behind a comment `<!-- test: exits 0 3 -->` is run, in the order of the page and in
+one folder, and must end with one of these codes; with `<!-- test: exact -->` it must end with 0 and print exactly the text block
+that follows it. Other blocks need a GPU or take long, and the page says which. Usage: guides_test.py WARPMARK SOURCE"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WARPMARK, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2)) if __name__ == "__main__" else (None, None)
+BLOCK = re.compile(r"<!-- test: (exact|exits(?: \d+)+) -->\n+```sh\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
+GUIDES = ("benchmark-a-machine", "find-and-mend-a-bottleneck", "guard-a-project")
+
+
+def trimmed(text):
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+class Guide(unittest.TestCase):
+    def follow(self, name):
+        page = (SOURCE / f"docs/guides/{name}.md").read_text(encoding="utf-8")
+        blocks = BLOCK.findall(page)
+        self.assertEqual(len(blocks), page.count("<!-- test:"), "a comment is not followed by a shell block")
+        self.assertGreaterEqual(len(blocks), 3)
+        with tempfile.TemporaryDirectory(prefix="warpmark guide ") as folder:
+            path = pathlib.Path(folder)
+            (path / "bin").mkdir()
+            (path / "bin/warpmark").symlink_to(WARPMARK)
+            environment = {"PATH": f"{path}/bin:{os.environ['PATH']}", "HOME": folder, "LC_ALL": "C.UTF-8",
+                           "WARPMARK_DB": f"{path}/results.db", "WARPMARK_SOURCE": str(SOURCE),
+                           "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
+                           "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": "/dev/null"}
+            (path / "examples").symlink_to(SOURCE / "examples")
+            for how, script, shown in blocks:
+                with self.subTest(script[:60]):
+                    done = subprocess.run(["bash", "-e", "-c", script], cwd=path, env=environment, capture_output=True,
+                                          text=True, timeout=300)
+                    allowed = [0] if how == "exact" else [int(code) for code in how.split()[1:]]
+                    self.assertIn(done.returncode, allowed, done.stdout + done.stderr)
+                    if how == "exact":
+                        self.assertEqual(trimmed(done.stdout), trimmed(shown))
+
+
+for guide in GUIDES:
+    setattr(Guide, "test_" + guide.replace("-", "_"), lambda self, guide=guide: self.follow(guide))
+
+if __name__ == "__main__":
+    unittest.main()
