@@ -271,13 +271,13 @@ Status add_fault(std::string_view text, ReferenceScript& script) {
   const std::string_view name = text.substr(0, equals);
   const auto share =
       equals == std::string_view::npos ? Result<double>(usage_error("")) : parse_ratio(text.substr(equals + 1));
-  constexpr std::pair<std::string_view, double ReferenceScript::*> kFaults[] = {
+  constexpr std::pair<std::string_view, double ReferenceScript::*> kShares[] = {
       {"error", &ReferenceScript::status_500}, {"rate-limit", &ReferenceScript::status_429},
       {"reset", &ReferenceScript::reset},      {"truncate", &ReferenceScript::truncate},
       {"stall", &ReferenceScript::stall},      {"stream-error", &ReferenceScript::stream_error}};
   const auto* found =
-      std::find_if(std::begin(kFaults), std::end(kFaults), [&](const auto& item) { return item.first == name; });
-  if (found == std::end(kFaults) || !share.ok() || *share < 0 || *share > 1) {
+      std::find_if(std::begin(kShares), std::end(kShares), [&](const auto& item) { return item.first == name; });
+  if (found == std::end(kShares) || !share.ok() || *share < 0 || *share > 1) {
     return usage_error(fmt::format("'{}' is no fault", text),
                        "such as error=1%; faults: error, rate-limit, reset, truncate, stall, stream-error");
   }
