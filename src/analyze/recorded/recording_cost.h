@@ -18,8 +18,8 @@ struct RecordingCost {
   std::int64_t api_ns = 0;
   double most_share = 0;
 };
-/// By what the recorder measured of itself, else by format; the figures and how they were measured: docs/metrics.md,
-/// "Profiles".
+/// By what the recorder measured of itself, else by format; the figures and how they were measured:
+/// docs/metrics/analyze.md, section "Breakdown".
 [[nodiscard]] RecordingCost recording_cost(const Timeline& timeline);
 /// How much slower the program ran while it was recorded, as the recorder measured it: 0.1 is 10 %. Nothing if it did
 /// not, or if the profile was corrected for it already.

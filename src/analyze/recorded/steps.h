@@ -1,6 +1,6 @@
 // The iterations of a program, found without asking: profiler or user annotations that repeat, else the repeating
-// sequence of kernels, else the whole recording is one step. What a step's time is: docs/metrics.md, section
-// "Profiles".
+// sequence of kernels, else the whole recording is one step. What a step's time is: docs/metrics/analyze.md, section
+// "Steps".
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // Where the time of the analyzed steps goes: every nanosecond of a rank's steps is given to exactly one part, so the
-// parts sum to the steps. Definitions and priorities: docs/metrics.md, section "Profiles".
+// parts sum to the steps. Definitions and priorities: docs/metrics/analyze.md, section "Breakdown".
 #pragma once
 
 #include <array>
