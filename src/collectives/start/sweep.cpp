@@ -167,8 +167,8 @@ class Sweeper {
     return gathered(loops, wrong, call);
   }
 
-  /// Never as a graph: the first call connects the ranks and loads kernels, which waits for GPUs that, inside of a graph,
-  /// wait for the rest of it.
+  /// Never as a graph: the first call connects the ranks and loads kernels, which waits for GPUs that, inside of a
+  /// graph, wait for the rest of it.
   Status warm_up(const Call& call, const SetLayout& layout) {
     const int iterations = call.graph ? std::max(plan_.warmups, 1) : plan_.warmups;
     if (iterations == 0) return {};

@@ -17,10 +17,10 @@ namespace warpmark::device {
 /// thread.
 [[nodiscard]] Conditions read_cpu_conditions(const std::filesystem::path& root);
 
-/// The clock that the calling core runs at now, measured: a chain of instructions, each waiting for the one before, takes
-/// a known number of cycles per link (x86_64/chain.h, portable/chain.h), and the timer gives the time. The fastest of
-/// several short chains counts: interrupts only lengthen one. Works in virtual machines, which hide the hardware's own
-/// counters. About 50 us.
+/// The clock that the calling core runs at now, measured: a chain of instructions, each waiting for the one before,
+/// takes a known number of cycles per link (x86_64/chain.h, portable/chain.h), and the timer gives the time. The
+/// fastest of several short chains counts: interrupts only lengthen one. Works in virtual machines, which hide the
+/// hardware's own counters. About 50 us.
 [[nodiscard]] double measure_core_clock();
 
 /// Degrees Celsius of the hottest CPU package, from /sys/class/hwmon (coretemp, k10temp, zenpower) or
