@@ -1,6 +1,5 @@
 #include "analyze/cures/strongest.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -16,25 +15,19 @@ bool is_cure(const Recommendation& one) { return one.kind != AdviceKind::command
 
 }  // namespace
 
-void lead_with_strongest(Finding& finding) {
-  auto& all = finding.recommendations;
-  if (all.empty() || !is_cure(all.front())) return;
-  if (!all.front().gain) all.front().gain = finding.gain;
-  const auto better = [](const Recommendation& a, const Recommendation& b) {
-    return middle_of(*a.gain) < middle_of(*b.gain);
-  };
-  auto best = all.begin();
-  for (auto one = all.begin() + 1; one != all.end(); ++one) {
-    if (!one->gain || !is_cure(*one) || one->gain->per_sample != best->gain->per_sample) continue;
-    if (better(*best, *one)) best = one;
+const Recommendation* stronger_cure(const Finding& finding) {
+  const Recommendation* best = nullptr;
+  for (const Recommendation& one : finding.recommendations) {
+    if (!one.gain || !is_cure(one) || one.gain->per_sample != finding.gain.per_sample) continue;
+    if (one.gain->low <= finding.gain.high) continue;
+    if (best == nullptr || middle_of(*one.gain) > middle_of(*best->gain)) best = &one;
   }
-  if (best != all.begin() && best->gain->low > middle_of(*all.front().gain)) std::rotate(all.begin(), best, best + 1);
-  finding.gain = *all.front().gain;
+  return best;
 }
 
-std::string leading_cure(const Finding& finding) {
-  if (finding.recommendations.empty() || !is_cure(finding.recommendations.front())) return "";
-  const std::string& text = finding.recommendations.front().text;
+std::string clause_of(const Recommendation& cure) {
+  if (!is_cure(cure)) return "";
+  const std::string& text = cure.text;
   // To the end of the first clause; a long one only to its first comma.
   std::size_t end = 0, comma = 0;
   for (; end < text.size(); ++end) {

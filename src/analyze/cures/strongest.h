@@ -1,5 +1,5 @@
-// A finding leads with the cure that gains most: what its reader does first, what the summary names, and what the
-// finding's own interval is of.
+// Which cures the summary names: the one that a finding leads with, which fits the program as it is, and one that gains
+// clearly more where the program can be made to fit it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@
 
 namespace warpmark::analyze {
 
-/// Gives the first recommendation the finding's gain where it has none of its own. Moves the recommendation to the
-/// front whose interval lies clearly above that of the first (its low end above the middle of the other), and makes its
-/// interval the finding's. Cures that gain samples a second are not set against those that make the step faster.
-void lead_with_strongest(Finding& finding);
+/// The recommendation whose interval lies wholly above the finding's, the highest of them; null if there is none. Cures
+/// that gain samples a second are not set against those that make the step faster.
+[[nodiscard]] const Recommendation* stronger_cure(const Finding& finding);
 
-/// What the first recommendation says to do, as a clause: "replay the step as a CUDA graph". Empty without one.
-[[nodiscard]] std::string leading_cure(const Finding& finding);
+/// What a recommendation says to do, as a clause: "replay the step as a CUDA graph". Empty for what is no cure.
+[[nodiscard]] std::string clause_of(const Recommendation& cure);
 
 }  // namespace warpmark::analyze
