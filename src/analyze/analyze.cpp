@@ -247,10 +247,12 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
+  AnalysisTable lines = place_in_source(evidence, options.source, analysis.findings);
   if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
   analysis.verdict = verdict_of(analysis, session);
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
+  if (options.tables && !lines.rows.empty()) analysis.tables.insert(analysis.tables.begin(), std::move(lines));
   analysis.missing = missing_data(evidence);
   merge_quality(session, analysis);
   return analysis;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analyze/cures/source_lines.h"
 #include "model/analysis.h"
 #include "model/profile/profile_session.h"
 
@@ -12,6 +13,7 @@ struct AnalyzeOptions {
   bool tables = true;            ///< else findings and breakdown only
   std::size_t table_rows = 50;   ///< longest tables
   double least_severity = 0.01;  ///< findings below are left out (compute_bound is kept)
+  SourceText source;             ///< of the lines that findings name; may be empty
 };
 
 /// Never fails: what the data does not support is absent and named in Analysis::missing. O(n log n).

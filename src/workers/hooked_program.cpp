@@ -19,6 +19,11 @@ constexpr std::int64_t kLargestReport = 256 << 20;
 constexpr std::size_t kMostProcesses = 4096;
 constexpr std::string_view kFileMark = "#file ";
 
+std::string path_with(const fs::path& folder, const char* python_path) {
+  const bool given = python_path != nullptr && *python_path != '\0';
+  return folder.string() + (given ? std::string(":") + python_path : "");
+}
+
 /// The error of a run that was killed at its deadline, and no other one.
 bool is_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
 
@@ -40,9 +45,13 @@ Status write_hook(const fs::path& folder) {
 
 NamedValues hook_variables(const fs::path& folder, const fs::path& plan, const fs::path& report,
                            const char* python_path) {
-  std::string path = folder.string();
-  if (python_path != nullptr && *python_path != '\0') path += std::string(":") + python_path;
-  return {{"PYTHONPATH", path}, {"WARPMARK_HOOK", plan.string()}, {"WARPMARK_HOOK_REPORT", report.string()}};
+  return {{"PYTHONPATH", path_with(folder, python_path)},
+          {"WARPMARK_HOOK", plan.string()},
+          {"WARPMARK_HOOK_REPORT", report.string()}};
+}
+
+NamedValues stack_variables(const fs::path& folder, const fs::path& stacks, const char* python_path) {
+  return {{"PYTHONPATH", path_with(folder, python_path)}, {"WARPMARK_STACKS", stacks.string()}};
 }
 
 std::string plan_text(const HookPlan& plan) {

@@ -58,6 +58,11 @@ struct HookedRun {
 [[nodiscard]] NamedValues hook_variables(const std::filesystem::path& folder, const std::filesystem::path& plan,
                                          const std::filesystem::path& report, const char* python_path);
 
+/// The variables with which a Python program that is recorded loads the hook in `folder` and samples its stacks into
+/// `stacks`, an existing folder (profile/collectors/python_stacks.h reads them).
+[[nodiscard]] NamedValues stack_variables(const std::filesystem::path& folder, const std::filesystem::path& stacks,
+                                          const char* python_path);
+
 /// The plan as the hook reads it.
 [[nodiscard]] std::string plan_text(const HookPlan& plan);
 

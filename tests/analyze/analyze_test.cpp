@@ -143,7 +143,7 @@ TEST(Analysis, has_all_tables_with_rows_as_wide_as_their_columns) {
     EXPECT_FALSE(table.rows.empty() && table.note.empty()) << table.id;
   }
   EXPECT_THAT(ids, testing::ElementsAre("ranks", "kernels", "operators", "launches", "queue", "copies", "idle",
-                                        "overlap", "collectives", "critical_path"));
+                                        "overlap", "collectives", "ranges", "phases", "critical_path"));
 }
 
 TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {

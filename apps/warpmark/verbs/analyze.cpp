@@ -22,6 +22,7 @@
 #include "warpmark/command.h"
 #include "warpmark/profiles/analyze_query.h"
 #include "warpmark/profiles/profile_inputs.h"
+#include "warpmark/profiles/source_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -35,6 +36,7 @@ constexpr OptionSpec kAnalyzeOptions[] = {
     {"--top", "N", "findings shown in full (default 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
+    {"--source", "DIR", "print the lines of code that findings name, from this folder of sources", false, "<files>"},
     {"--query", "SQL", "ask the profile's tables instead (docs/profile-sql.md); --format text or json"},
     {"--fail-above", "SEVERITY",
      "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
@@ -67,9 +69,9 @@ Status check_combination(const ParsedOptions& options) {
     }
     return {};
   };
-  WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--details"},
+  WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--details", "--source"},
                 "leave one of them out; --format json prints the answer as JSON"));
-  return refuse("--against", {"--fail-above", "--top"}, "ask for the findings without --against");
+  return refuse("--against", {"--fail-above", "--top", "--source"}, "ask for the findings without --against");
 }
 
 constexpr const char* kFiles[] = {"--json", "--html"};
@@ -161,7 +163,11 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   WM_TRY(check_files_are_no_inputs(options, session));
   if (options.has("--against")) return print_difference(context, options, session);
   if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
-  Analysis analysis = analyze::analyze(session);
+  analyze::AnalyzeOptions how;
+  if (options.has("--source")) {
+    WM_ASSIGN(how.source, source_lines(options.get("--source")));
+  }
+  Analysis analysis = analyze::analyze(session, how);
   add_sources(options.positionals(), analysis);
   report::Shown shown{report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)})};
   shown.forms.push_back({"json", [&] { return to_json(analysis).dump(2) + "\n"; }});

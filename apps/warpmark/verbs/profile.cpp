@@ -16,6 +16,7 @@
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
+#include "workers/hooked_program.h"
 
 namespace warpmark::apps {
 namespace {
@@ -38,6 +39,7 @@ constexpr OptionSpec kProfileOptions[] = {
      "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
     {"--memory", "", "also a record of every allocation and release that reaches the driver"},
     {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
+    {"--no-stacks", "", "leave the stacks of a Python program out: findings then name no lines of its code"},
 };
 
 Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
@@ -209,6 +211,32 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   return record;
 }
 
+/// A folder beside the recording, which is removed with this.
+class StacksFolder {
+ public:
+  StacksFolder() = default;
+  ~StacksFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  StacksFolder(const StacksFolder&) = delete;
+  StacksFolder& operator=(const StacksFolder&) = delete;
+
+  /// Has Python programs load the sampler, which does nothing until the recorder tells it to.
+  Status prepare(Context& context, profile::RecordOptions& record) {
+    path_ = fs::absolute(record.out.string() + ".stacks");
+    const fs::path hook = path_ / "hook";
+    WM_TRY(workers::write_hook(hook));
+    const char* python_path = context.environment("PYTHONPATH");
+    record.environment = workers::stack_variables(hook, path_, python_path);
+    record.stacks = path_;
+    return {};
+  }
+
+ private:
+  fs::path path_;
+};
+
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
   // The recorder sits in the program and has nobody to tell that it cannot write.
@@ -218,7 +246,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
                        "name a file with --out");
   }
   if (options.has("--nsys")) {
-    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits"}) {
+    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits", "--no-stacks"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");
     }
     return record_with_nsys(context, options, record);
@@ -238,6 +266,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
 
+  StacksFolder stacks;
+  if (!options.has("--no-stacks")) WM_TRY(stacks.prepare(context, record));
   WM_ASSIGN(const auto outcome, profile::record_program(record));
   if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
   const std::vector<fs::path> files{record.out};

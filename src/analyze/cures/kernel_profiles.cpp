@@ -116,9 +116,14 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   return {finding};
 }
 
+std::optional<double> memory_throughput(const KernelProfile& profile) {
+  const auto all = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+  return all ? all : profile.metric("dram__throughput.avg.pct_of_peak_sustained_elapsed");
+}
+
 double best_throughput(const KernelProfile& profile) {
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
-  const double memory = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
+  const double memory = memory_throughput(profile).value_or(0);
   return std::clamp(std::max(compute, memory) / 100, 0.0, 1.0);
 }
 

@@ -28,6 +28,8 @@ struct KernelSaving {
     const Rule& rule, const Evidence& evidence, const std::string& title, std::vector<Recommendation> recommendations,
     const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge);
 
+/// Of its peak, in per cent: all levels of memory together, else device memory alone.
+[[nodiscard]] std::optional<double> memory_throughput(const KernelProfile& profile);
 /// Highest of compute and memory throughput, ratio 0..1; 0 if not measured.
 [[nodiscard]] double best_throughput(const KernelProfile& profile);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "analyze/host/host_activity.h"
@@ -64,6 +65,8 @@ struct Breakdown {
   std::array<std::int64_t, kParts> ns{};               ///< sums to the length of the steps
   std::array<std::int64_t, kParts> pieces{};           ///< how many stretches
   std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
+  /// All idle stretches; only where stacks were recorded, which are joined with them.
+  std::vector<std::pair<Part, IdlePiece>> all_pieces;
   /// Idle because the host was loading, dispatching or slowed by recording before work that exchanges nothing.
   /// Ascending.
   std::vector<Interval> late_host;

@@ -33,6 +33,7 @@ class Explainer {
     std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) { return a.time < b.time; });
     std::vector<Interval> overhead;
     for (EventIndex i = 0; i < events.size(); ++i) {
+      has_stacks_ = has_stacks_ || events.kind[i] == EventKind::python;
       if (events.kind[i] != EventKind::overhead) continue;
       if (tells_full_queue(input.timeline.name_of(i))) continue;
       overhead.push_back({events.start[i], events.end(i)});
@@ -163,6 +164,7 @@ class Explainer {
     }
     breakdown_.ns[index] += piece.end - piece.start;
     breakdown_.pieces[index] += 1;
+    if (has_stacks_) breakdown_.all_pieces.push_back({part, {piece.start, piece.end, host_event, next}});
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
     const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };
     const auto at = std::find_if(longest.begin(), longest.end(), shorter);
@@ -181,6 +183,7 @@ class Explainer {
   Breakdown& breakdown_;
   std::vector<Launch> launches_;  // ascending by time
   Coverage overhead_;
+  bool has_stacks_ = false;
   std::int64_t step_ns_ = 0;
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...

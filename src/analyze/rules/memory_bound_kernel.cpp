@@ -12,7 +12,7 @@ namespace {
 constexpr double kUsualSaving = 0.2;  // fusing with one neighbour, or half the bytes of one of several operands
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
-  const auto memory = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+  const auto memory = memory_throughput(profile);
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
   if (!memory || *memory < 80 || *memory - compute < 10) return std::nullopt;
   return KernelSaving{kUsualSaving,

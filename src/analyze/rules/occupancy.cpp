@@ -1,6 +1,7 @@
 // Too few warps on a multiprocessor to hide latency. Thresholds as in Nsight Compute's rules: theoretical occupancy
-// below 80 %, or achieved more than 10 points below it. What bounds the theoretical one is the resource of which there
-// is enough for the fewest blocks (CUDA programming guide, "Hardware Multithreading").
+// below 80 %, or achieved more than 10 points below it; achieved below 30 % where the theoretical one was not measured.
+// What bounds the theoretical one is the resource of which there is enough for the fewest blocks (CUDA programming
+// guide, "Hardware Multithreading").
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kEnough = 80;  // per cent of theoretical occupancy
 constexpr double kFarBelow = 10;
+constexpr double kLittle = 30;
 
 struct Bound {
   std::string with;  ///< "50 % possible ..."
@@ -75,9 +77,22 @@ Bound bound_of(const KernelProfile& profile) {
   return {" with its barriers per block", {}};
 }
 
+/// What would be possible was not measured: far below what most kernels reach.
+std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& profile) {
+  if (achieved >= kLittle) return std::nullopt;
+  return KernelSaving{std::min(1 - achieved / 100, 1 - best_throughput(profile)),
+                      fmt::format("occupancy {:.0f} % achieved", achieved),
+                      "achieved_occupancy",
+                      achieved / 100,
+                      "",
+                      bound_of(profile).cures};
+}
+
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto achieved = profile.metric("sm__warps_active.avg.pct_of_peak_sustained_active");
-  const double theoretical = profile.metric("sm__maximum_warps_per_active_cycle_pct").value_or(100);
+  const auto most = profile.metric("sm__maximum_warps_per_active_cycle_pct");
+  if (achieved && !most) return judge_alone(*achieved, profile);
+  const double theoretical = most.value_or(100);
   const bool possible = theoretical >= kEnough;
   if (!achieved || (possible && theoretical - *achieved <= kFarBelow)) return std::nullopt;
   const double fraction = std::min(1 - *achieved / 100, 1 - best_throughput(profile));

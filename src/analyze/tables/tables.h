@@ -20,6 +20,10 @@ namespace warpmark::analyze {
 [[nodiscard]] AnalysisTable collective_table(const Evidence& evidence, std::size_t rows);
 [[nodiscard]] AnalysisTable collective_benchmark_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable critical_path_table(const Evidence& evidence);
+[[nodiscard]] AnalysisTable range_table(const Evidence& evidence, std::size_t rows);
+[[nodiscard]] AnalysisTable phase_table(const Evidence& evidence);
+/// A card a kernel that a kernel profiler measured, the costliest first, with its point under the roofs.
+[[nodiscard]] AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows);
 
 [[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows);
 

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/program.h"
+#include "profile/collectors/python_stacks.h"
 #include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 
@@ -47,18 +48,20 @@ std::vector<std::int64_t> running_among(const std::vector<fs::path>& parts) {
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const RecordOptions& options, const fs::path& folder) {
-  return {{"CUDA_INJECTION64_PATH", options.library.string()},
-          {"NVTX_INJECTION64_PATH", options.library.string()},
-          {"WARPMARK_RECORD_FOLDER", folder.string()},
-          {"WARPMARK_RECORD_CUPTI", options.cupti},
-          {"WARPMARK_RECORD_DELAY", std::to_string(options.delay_s)},
-          {"WARPMARK_RECORD_DURATION", std::to_string(options.duration_s)},
-          {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
-          {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
-          {"WARPMARK_RECORD_WINDOWS", std::to_string(options.windows)},
-          {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
-          {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
-          {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}};
+  auto variables = options.environment;
+  variables.insert(variables.end(), {{"CUDA_INJECTION64_PATH", options.library.string()},
+                                     {"NVTX_INJECTION64_PATH", options.library.string()},
+                                     {"WARPMARK_RECORD_FOLDER", folder.string()},
+                                     {"WARPMARK_RECORD_CUPTI", options.cupti},
+                                     {"WARPMARK_RECORD_DELAY", std::to_string(options.delay_s)},
+                                     {"WARPMARK_RECORD_DURATION", std::to_string(options.duration_s)},
+                                     {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
+                                     {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
+                                     {"WARPMARK_RECORD_WINDOWS", std::to_string(options.windows)},
+                                     {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
+                                     {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
+                                     {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}});
+  return variables;
 }
 
 /// Samples until the program has ended. Ctrl-C reaches the program from the terminal by itself; a second one kills it.
@@ -104,13 +107,14 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   outcome.exit_code = watch(*program, sampler, options);
   outcome.gpu_problem = sampler.gpu_problem();
   machine.finish();
-  const auto parts = parts_in(folder);
+  auto parts = parts_in(folder);
   outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
   outcome.still_running = running_among(parts);
   if (outcome.processes == 0) {  // samples of the machine alone: not worth what may be in the file
     fs::remove_all(folder, ignored);
     return outcome;
   }
+  if (!options.stacks.empty()) WM_TRY(add_python_stacks(options.stacks, parts));
   if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
     Error error = joined.error();
     error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +27,9 @@ struct RecordOptions {
   bool waits = false;             ///< CUPTI's records of synchronization
   std::filesystem::path library;  ///< libwarpmark_inject.so
   std::string cupti;              ///< path; empty leaves the search to the library
+  /// Further variables of the program, with which it loads what samples its Python stacks into `stacks`.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::filesystem::path stacks;  ///< a folder that exists; empty: no stacks
   const std::atomic<bool>* interrupted = nullptr;
 };
 

@@ -212,6 +212,7 @@ void Recorder::enter(Phase phase) {
   if (!on && was_recording) mark("recording_end_ns");
   outlived_ = !on && was_recording;
   RangeLog::instance().set_recording(phase == Phase::recording);
+  stacks_.tell(phase == Phase::recording ? StackPhase::recording : on ? StackPhase::probing : StackPhase::off);
   drain();  // what the phase before recorded
   recorded_ = recorded_ || phase == Phase::recording;
   probing_ = phase == Phase::probing;
@@ -316,6 +317,7 @@ void Recorder::conclude() {
   logging_.store(false);
   RangeLog::instance().set_recording(false);
   RangeLog::instance().set_counting(false);
+  stacks_.tell(StackPhase::off);
   subscribe(false, false);
   const bool was_recording = collecting_ && !probing_;
   collect(false);

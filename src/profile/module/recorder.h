@@ -14,6 +14,7 @@
 #include "profile/module/launch_history.h"
 #include "profile/module/records.h"
 #include "profile/module/schedule.h"
+#include "profile/module/stack_signal.h"
 #include "profile/module/step_finder.h"
 #include "profile/recording/writer.h"
 
@@ -88,6 +89,7 @@ class Recorder {
   std::int64_t flushed_ns_ = 0;      ///< or the phase began
   std::int64_t switched_on_ns_ = 0;  ///< records, or off
   StepFinder steps_;
+  StackSignal stacks_;
   std::atomic<bool> stopping_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;

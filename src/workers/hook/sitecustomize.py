@@ -13,13 +13,19 @@ def _begin():
     folder = os.path.dirname(os.path.abspath(__file__))
     # The program sees the path it would have seen; processes that it starts inherit the variable, and so the hook.
     sys.path[:] = [entry for entry in sys.path if not entry or os.path.abspath(entry) != folder]
-    if not os.environ.get("WARPMARK_HOOK"):
+    stacks = os.environ.get("WARPMARK_STACKS")
+    if not os.environ.get("WARPMARK_HOOK") and not stacks:
         return
     sys.path.insert(0, folder)
     try:
         import _warpmark_start
 
-        _warpmark_start.begin(folder)
+        if stacks:
+            import _warpmark_stacks
+
+            _warpmark_stacks.begin(stacks, _warpmark_start.Watcher, _warpmark_start.Report)
+        if os.environ.get("WARPMARK_HOOK"):
+            _warpmark_start.begin(folder)
     except Exception:  # the program must start as if nothing had been tried
         pass
     finally:

@@ -31,6 +31,7 @@ struct MeasuredCase {
 TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
   const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
   const char* kMemory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed";
+  const char* kDram = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
   const MeasuredCase cases[] = {
       {"occupancy",
        {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 40},
@@ -39,7 +40,7 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
         {"sm__maximum_warps_per_active_cycle_pct", "%", 90}}},
       {"warp_divergence",
        {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 12}, {kCompute, "%", 90}},
-       {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 25}, {kCompute, "%", 90}}},
+       {{"smsp__thread_inst_executed_per_inst_executed.ratio", "", 26}, {kCompute, "%", 90}}},
       {"uncoalesced_access",
        {{"derived__memory_l2_theoretical_sectors_global_excessive", "", 58e6},
         {"memory_l2_theoretical_sectors_global", "", 75e6}},
@@ -51,6 +52,16 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
       {"sm_efficiency",
        {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 40}},
        {{"smsp__issue_active.avg.per_cycle_active", "", 0.2}, {kCompute, "%", 30}, {kMemory, "%", 85}}},
+      // With nothing but throughputs and active warps measured.
+      {"sm_efficiency", {{kCompute, "%", 35}}, {{kCompute, "%", 65}}},
+      {"sm_efficiency", {{kCompute, "%", 50}, {kDram, "%", 30}}, {{kCompute, "%", 50}, {kDram, "%", 90}}},
+      {"memory_bound_kernel", {{kCompute, "%", 50}, {kDram, "%", 90}}, {{kCompute, "%", 50}, {kDram, "%", 70}}},
+      {"occupancy",
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25}},
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 35}}},
+      {"warp_divergence",
+       {{"smsp__thread_inst_executed_per_inst_executed.pct", "%", 70}},
+       {{"smsp__thread_inst_executed_per_inst_executed.pct", "%", 85}}},
       {"memory_bound_kernel", {{kMemory, "%", 90}, {kCompute, "%", 20}}, {{kMemory, "%", 79}, {kCompute, "%", 20}}},
       {"tail_effect",
        {{"launch__waves_per_multiprocessor", "", 1.5}},
@@ -67,6 +78,18 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
     good.kernels.push_back(kernel("fast(float*)", one.good));
     EXPECT_EQ(severity(good, one.rule), 0) << one.rule;
   }
+}
+
+TEST(KernelRules, an_unused_processor_is_critical_by_its_throughput_alone) {
+  ProfileSession session;
+  session.kernels.push_back(kernel("slow(float*)", {{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 35}}));
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings[0].kind, "kernel_efficiency");
+  EXPECT_GT(analysis.findings[0].severity, kCritical);
+  ASSERT_EQ(analysis.tables.size(), 1U);
+  EXPECT_EQ(analysis.tables[0].id, "kernel_cards");
+  EXPECT_EQ(std::get<std::string>(analysis.tables[0].rows[0][7]), "latency");
 }
 
 struct OccupancyCase {
@@ -115,7 +138,7 @@ TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {
       for (int i = 0; i < 9; ++i) scene.launch("void big<float>(float*)", 100'000);
       scene.launch("small(int)", 100'000);
     }));
-    result.kernels.push_back(kernel(bad_kernel, {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 30}}));
+    result.kernels.push_back(kernel(bad_kernel, {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25}}));
     return result;
   };
   EXPECT_GT(severity(session("big(float*)"), "occupancy"), 0.9);

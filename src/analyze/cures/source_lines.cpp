@@ -1,0 +1,312 @@
+#include "analyze/cures/source_lines.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyze/cures/findings.h"
+#include "analyze/names/api_calls.h"
+#include "analyze/names/code_frames.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
+constexpr double kWorthNaming = 0.05;         // of the finding's time
+constexpr std::size_t kLinesNamed = 3;
+
+/// From `start` until the next one, the thread was in this frame.
+struct InFrame {
+  std::int64_t start = 0;
+  EventIndex own = kNoEvent;        ///< innermost frame of the program's own code
+  EventIndex innermost = kNoEvent;  ///< kNoEvent: no stack is known
+};
+
+using ThreadId = std::pair<std::int64_t, std::int64_t>;  // process, thread
+
+class Stacks {
+ public:
+  explicit Stacks(const Timeline& timeline) : timeline_(timeline) {
+    const EventColumns& events = timeline.events;
+    std::map<ThreadId, std::vector<EventIndex>> frames;
+    for (EventIndex i = 0; i < events.size(); ++i) {
+      if (events.kind[i] != EventKind::python) continue;
+      const Track& track = timeline.tracks[events.track[i]];
+      sampled_ = sampled_ || track.kind == TrackKind::other;
+      frames[{track.process, track.thread}].push_back(i);
+    }
+    std::size_t most = 0;
+    for (const auto& [thread, all] : frames) {
+      if (all.size() > most) most = all.size(), main_ = thread;
+      threads_[thread] = in_frames(all);
+    }
+  }
+  [[nodiscard]] bool empty() const { return threads_.empty(); }
+
+  /// Calls take(frame, ns) for what the thread of `track` was in within the interval; where nothing overlaps, the
+  /// nearest within kNearNs. A thread without stacks works for the one that has most: PyTorch's backward pass.
+  template <typename Take>
+  void in(std::uint32_t track, std::int64_t from, std::int64_t to, Take take) const {
+    const Track& row = timeline_.tracks[track];
+    auto thread = threads_.find({row.process, row.thread});
+    if (thread == threads_.end()) thread = threads_.find(main_);
+    if (thread == threads_.end()) return;
+    const std::vector<InFrame>& all = thread->second;
+    const auto after = [](std::int64_t time, const InFrame& one) { return time < one.start; };
+    auto at = std::upper_bound(all.begin(), all.end(), from, after);
+    // Of samples, what was seen before the interval is old once something was seen within it.
+    const bool seen_within = at != all.end() && at->start < to && at->innermost != kNoEvent;
+    if (at != all.begin() && !(sampled_ && seen_within)) --at;
+    bool any = false;
+    for (auto one = at; one != all.end() && one->start < std::max(to, from + 1); ++one) {
+      const std::int64_t end = std::next(one) == all.end() ? one->start : std::next(one)->start;
+      const std::int64_t ns = std::min(end, std::max(to, from + 1)) - std::max(one->start, from);
+      if (ns <= 0 || one->innermost == kNoEvent) continue;
+      take(*one, ns);
+      any = true;
+    }
+    if (!any) nearest(all, at, from, to, take);
+  }
+
+ private:
+  template <typename Take>
+  static void nearest(const std::vector<InFrame>& all, std::vector<InFrame>::const_iterator at, std::int64_t from,
+                      std::int64_t to, Take take) {
+    for (auto one = at; one != all.end() && one->start <= to + kNearNs; ++one) {
+      if (one->innermost != kNoEvent && one->start >= from) return take(*one, 1);
+    }
+    while (at != all.begin()) {
+      const auto end = at->start;
+      --at;
+      if (end < from - kNearNs) return;
+      if (at->innermost != kNoEvent) return take(*at, 1);
+    }
+  }
+
+  /// Frames of one thread by start, the outer ones first.
+  [[nodiscard]] std::vector<InFrame> in_frames(const std::vector<EventIndex>& frames) const {
+    const EventColumns& events = timeline_.events;
+    std::vector<InFrame> all;
+    std::vector<EventIndex> open;
+    const auto now_in = [&](std::int64_t time) {
+      InFrame one{time, kNoEvent, open.empty() ? kNoEvent : open.back()};
+      for (auto frame = open.rbegin(); frame != open.rend() && one.own == kNoEvent; ++frame) {
+        if (is_own(*frame)) one.own = *frame;
+      }
+      if (!all.empty() && all.back().start == time) all.pop_back();
+      all.push_back(one);
+    };
+    const auto close_until = [&](std::int64_t time) {
+      while (!open.empty() && events.end(open.back()) <= time) {
+        const std::int64_t end = events.end(open.back());
+        open.pop_back();
+        now_in(end);
+      }
+    };
+    for (const EventIndex frame : frames) {
+      close_until(events.start[frame]);
+      open.push_back(frame);
+      now_in(events.start[frame]);
+    }
+    close_until(INT64_MAX);
+    return all;
+  }
+
+  [[nodiscard]] bool is_own(EventIndex frame) const {
+    const NameId name = timeline_.events.name[frame];
+    const auto [known, is_new] = own_.try_emplace(name, false);
+    if (is_new) known->second = !is_library_code(parse_code_frame(timeline_.names.at(name)).file);
+    return known->second;
+  }
+
+  const Timeline& timeline_;
+  std::map<ThreadId, std::vector<InFrame>> threads_;
+  ThreadId main_{};
+  bool sampled_ = false;  ///< a frame begins when it was first seen
+  mutable std::map<NameId, bool> own_;
+};
+
+struct Cause {
+  const char* rule;
+  std::initializer_list<Part> idle;
+  Owner owner = Owner::none;
+};
+
+const Cause* cause_of(const std::string& rule) {
+  static const std::initializer_list<Cause> kCauses = {
+      {"data_loading", {Part::idle_data_loading}},
+      {"host_transfer", {Part::idle_host_transfer}},
+      {"cpu_gpu_sync", {Part::idle_sync}},
+      {"memory_allocation", {Part::idle_allocation}},
+      {"launch_overhead", {Part::idle_launch, Part::idle_host}},
+      {"optimizer", {Part::idle_optimizer}, Owner::optimizer},
+      {"attention", {}, Owner::attention},
+      {"precision", {}, Owner::precision},
+      {"memory_bandwidth", {}, Owner::memory_bandwidth},
+  };
+  const auto found = std::ranges::find_if(kCauses, [&rule](const Cause& cause) { return cause.rule == rule; });
+  return found == kCauses.end() ? nullptr : found;
+}
+
+/// Adds up the time of one finding by line.
+class Placing {
+ public:
+  Placing(const RankEvidence& rank, const Stacks& stacks) : rank_(rank), timeline_(*rank.timeline), stacks_(stacks) {}
+
+  std::vector<LineShare> of(const Finding& finding) {
+    if (const Cause* cause = cause_of(finding.rule)) {
+      for (const auto& [part, piece] : rank_.breakdown.all_pieces) {
+        if (std::ranges::find(cause->idle, part) != cause->idle.end()) idle(piece);
+      }
+      if (finding.rule == "cpu_gpu_sync") waits(HostCause::sync);
+      if (finding.rule == "memory_allocation") waits(HostCause::allocation);
+      works(*cause, finding.rule == "host_transfer");
+    }
+    if (all_ == 0) shown(finding);
+    return sorted();
+  }
+
+ private:
+  void add(std::uint32_t track, std::int64_t from, std::int64_t to, double weight) {
+    std::vector<std::pair<InFrame, double>> found;
+    double sum = 0;
+    stacks_.in(track, from, to, [&](const InFrame& frame, std::int64_t ns) {
+      found.emplace_back(frame, static_cast<double>(ns));
+      sum += static_cast<double>(ns);
+    });
+    for (const auto& [frame, ns] : found) add(frame, weight * ns / sum);
+  }
+
+  void add(const InFrame& frame, double weight) {
+    const EventIndex named = frame.own != kNoEvent ? frame.own : frame.innermost;
+    const CodeFrame code = parse_code_frame(timeline_.name_of(named));
+    const CodeFrame inner = parse_code_frame(timeline_.name_of(frame.innermost));
+    const bool calls = frame.innermost != named && inner.file.empty();
+    lines_[{std::string(code.file), code.line, std::string(code.function), std::string(calls ? inner.function : "")}] +=
+        weight;
+    all_ += weight;
+  }
+
+  /// Of a call: while it lasted. Else while the GPU was idle.
+  void idle(const IdlePiece& piece) {
+    const EventColumns& events = timeline_.events;
+    const auto weight = static_cast<double>(piece.end - piece.start);
+    if (piece.host_event == kNoEvent) {
+      if (const EventIndex launch = launch_of(piece.next_work); launch != kNoEvent) {
+        add(events.track[launch], piece.start, piece.end, weight);
+      }
+    } else if (is_api_call(events.kind[piece.host_event]) || events.kind[piece.host_event] == EventKind::op) {
+      add(events.track[piece.host_event], events.start[piece.host_event], events.end(piece.host_event), weight);
+    } else {
+      add(events.track[piece.host_event], piece.start, piece.end, weight);
+    }
+  }
+
+  void waits(HostCause cause) {
+    const EventColumns& events = timeline_.events;
+    for (const BlockingCall& call : rank_.host->blocking_calls()) {
+      if (call.cause != cause || call.end < rank_.steps.start() || call.start >= rank_.steps.end()) continue;
+      const std::int64_t ns = cause == HostCause::sync ? call.waited_ns : call.end - call.start;
+      if (ns > 0) add(events.track[call.event], call.start, call.end, static_cast<double>(ns));
+    }
+  }
+
+  void works(const Cause& cause, bool copies) {
+    if (cause.owner == Owner::none && !copies) return;
+    for (std::size_t i = 0; i < rank_.list.works.size(); ++i) {
+      const GpuWork& work = rank_.list.works[i];
+      const bool wanted = copies ? moves_data(work) : rank_.blame.owner[i] == cause.owner;
+      if (!wanted || !rank_.in_steps(work)) continue;
+      const double share = copies ? 1 : 1 - static_cast<double>(rank_.blame.share_left[i]);
+      launch(work.launch, static_cast<double>(work.end - work.start) * share);
+    }
+  }
+
+  void launch(EventIndex call, double weight) {
+    const EventColumns& events = timeline_.events;
+    if (call != kNoEvent && weight > 0) add(events.track[call], events.start[call], events.end(call), weight);
+  }
+
+  /// The events that show a finding whose time is known no nearer.
+  void shown(const Finding& finding) {
+    for (const EventReference& one : finding.events) {
+      if (one.rank != static_cast<int>(rank_.index)) continue;
+      const bool on_gpu = is_gpu_work(timeline_.events.kind[one.event]);
+      launch(on_gpu ? launch_of(one.event) : one.event, static_cast<double>(one.duration_ns));
+    }
+  }
+
+  [[nodiscard]] EventIndex launch_of(EventIndex event) const {
+    if (event == kNoEvent) return kNoEvent;
+    const std::int64_t start = timeline_.events.start[event];
+    const auto& works = rank_.list.works;
+    auto at = std::partition_point(works.begin(), works.end(), [start](const auto& one) { return one.start < start; });
+    while (at != works.end() && at->start == start && at->event != event) ++at;
+    return at != works.end() && at->event == event ? at->launch : kNoEvent;
+  }
+
+  [[nodiscard]] std::vector<LineShare> sorted() const {
+    std::vector<LineShare> lines;
+    for (const auto& [key, weight] : lines_) {
+      const auto& [file, line, function, call] = key;
+      if (weight >= kWorthNaming * all_) lines.push_back({file, line, function, call, weight / all_});
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
+    return lines;
+  }
+
+  const RankEvidence& rank_;
+  const Timeline& timeline_;
+  const Stacks& stacks_;
+  std::map<std::tuple<std::string, std::int64_t, std::string, std::string>, double> lines_;
+  double all_ = 0;
+};
+
+/// "train.py:57 main, calling item"
+std::string text_of(const LineShare& line) {
+  if (line.file.empty()) return line.function;
+  std::string text = std::string(file_name_of(line.file)) + ":" + std::to_string(line.line);
+  if (!line.function.empty()) text += " " + line.function;
+  if (!line.call.empty()) text += ", calling " + line.call;
+  return text;
+}
+
+}  // namespace
+
+AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source, std::vector<Finding>& findings) {
+  AnalysisTable table{"source_lines",
+                      "Where in the program",
+                      "Lines of the program's own code, by the time that each finding loses there; stacks are joined "
+                      "with calls by thread and time.",
+                      {{"rule", "Finding", ""},
+                       {"file", "File", ""},
+                       {"line", "Line", ""},
+                       {"function", "Function", ""},
+                       {"call", "Calling", ""},
+                       {"code", "Code", ""},
+                       {"time", "Lost a step", "s"},
+                       {"share", "Of the finding", "ratio"}},
+                      {}};
+  if (!evidence.has_timeline()) return table;
+  const RankEvidence& rank = evidence.rank();
+  const Stacks stacks(*rank.timeline);
+  if (stacks.empty()) return table;
+  for (Finding& finding : findings) {
+    const std::vector<LineShare> lines = Placing(rank, stacks).of(finding);
+    std::vector<Fact> facts;
+    for (const LineShare& line : lines) {
+      const std::string code = source ? source(line.file, line.line) : "";
+      table.rows.push_back({finding.rule, line.file, line.line, line.function, line.call, code,
+                            static_cast<double>(finding.lost_ns) * 1e-9 * line.share, line.share});
+      if (facts.size() == kLinesNamed) continue;
+      facts.push_back(share_fact("source_line", "At " + text_of(line) + (code.empty() ? "" : ": " + code), line.share));
+    }
+    finding.evidence.insert(finding.evidence.begin(), facts.begin(), facts.end());
+  }
+  return table;
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,65 @@
+#include "analyze/names/code_frames.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace warpmark::analyze {
+
+namespace {
+
+std::int64_t number_of(std::string_view digits) {
+  std::int64_t value = -1;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return failure == std::errc() && end == digits.data() + digits.size() ? value : -1;
+}
+
+/// "<built-in method item of Tensor object at 0x7f>", "<built-in function len>"
+CodeFrame built_in(std::string_view name) {
+  for (const std::string_view before : {"<built-in method ", "<built-in function "}) {
+    if (name.substr(0, before.size()) != before) continue;
+    const std::string_view rest = name.substr(before.size());
+    return {{}, 0, rest.substr(0, rest.find_first_of(" >"))};
+  }
+  return {{}, 0, name};
+}
+
+}  // namespace
+
+CodeFrame parse_code_frame(std::string_view name) {
+  if (name.starts_with('$')) name.remove_prefix(1);
+  if (name.starts_with("<built-in")) return built_in(name);
+  if (const auto close = name.find("): "); close != std::string_view::npos) {  // train.py(50): main
+    const auto open = name.rfind('(', close);
+    const std::int64_t line = open == std::string_view::npos ? -1 : number_of(name.substr(open + 1, close - open - 1));
+    if (line >= 0) return {name.substr(0, open), line, name.substr(close + 3)};
+  }
+  for (auto at = name.find(':'); at != std::string_view::npos; at = name.find(':', at + 1)) {  // train.py:57 main
+    const auto space = name.find(' ', at);
+    const std::string_view digits = name.substr(at + 1, space == std::string_view::npos ? space : space - at - 1);
+    const std::int64_t line = number_of(digits);
+    if (line >= 0) return {name.substr(0, at), line, space == std::string_view::npos ? "" : name.substr(space + 1)};
+  }
+  return {{}, 0, name};
+}
+
+bool is_library_code(std::string_view file) {
+  constexpr std::array<std::string_view, 5> kWithin = {"/site-packages/", "/dist-packages/", "/lib/python",
+                                                       "/lib64/python", "importlib"};
+  // PyTorch's profiler cuts what stands before a package or a module of Python's own.
+  constexpr std::array<std::string_view, 16> kBegin = {
+      "<",           "torch/",       "jax/",          "jaxlib/",  "cupy/",
+      "numpy/",      "threading.py", "contextlib.py", "runpy.py", "multiprocessing/",
+      "concurrent/", "selectors.py", "queue.py",      "flax/",    "transformers/",
+      "accelerate/"};
+  return file.empty() ||
+         std::ranges::any_of(kWithin, [file](auto part) { return file.find(part) != std::string_view::npos; }) ||
+         std::ranges::any_of(kBegin, [file](auto begin) { return file.starts_with(begin); });
+}
+
+std::string_view file_name_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace warpmark::analyze

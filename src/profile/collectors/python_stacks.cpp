@@ -1,0 +1,178 @@
+#include "profile/collectors/python_stacks.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "model/profile/event_kind.h"
+#include "profile/recording/writer.h"
+
+namespace warpmark::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLargestFile = 256 << 20;
+constexpr std::int64_t kMostGapNs = 100'000'000;  // a sample stands for no longer: the sampler waits for the GIL
+
+struct Sample {
+  std::int64_t time_ns = 0;
+  std::size_t stack = 0;
+};
+
+struct Sampled {
+  std::unordered_map<std::int64_t, std::string> frames;                ///< by number: "/home/me/train.py:57 main"
+  std::unordered_map<std::int64_t, std::vector<std::int64_t>> stacks;  ///< by number: frames, outermost first
+  std::map<std::int64_t, std::vector<Sample>> threads;                 ///< by system id
+  std::int64_t period_ns = 5'000'000;
+};
+
+template <typename T>
+T field(const Json& line, const char* key, T otherwise) {
+  const auto found = line.find(key);
+  if (found == line.end()) return otherwise;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return found->is_string() ? found->get<std::string>() : otherwise;
+  } else {
+    return found->is_number() ? found->get<T>() : otherwise;
+  }
+}
+
+void take_stack(const Json& line, Sampled& sampled) {
+  const auto frames = line.find("f");
+  if (frames == line.end() || !frames->is_array()) return;
+  std::vector<std::int64_t> numbers;
+  for (const Json& number : *frames) {
+    if (number.is_number_integer()) numbers.push_back(number.get<std::int64_t>());
+  }
+  std::reverse(numbers.begin(), numbers.end());
+  sampled.stacks[field<std::int64_t>(line, "i", -1)] = std::move(numbers);
+}
+
+void take(const Json& line, Sampled& sampled) {
+  const auto kind = field<std::string>(line, "k", "");
+  if (kind == "begin") {  // what was recorded before was start-up
+    sampled = {};
+    sampled.period_ns = static_cast<std::int64_t>(field(line, "period", 0.005) * 1e9);
+  } else if (kind == "f") {
+    sampled.frames[field<std::int64_t>(line, "i", -1)] = field<std::string>(line, "file", "") + ":" +
+                                                         std::to_string(field<std::int64_t>(line, "line", 0)) + " " +
+                                                         field<std::string>(line, "fn", "");
+  } else if (kind == "s") {
+    take_stack(line, sampled);
+  } else if (kind == "t") {
+    const auto stack = field<std::int64_t>(line, "s", -1);
+    if (!sampled.stacks.contains(stack)) return;
+    sampled.threads[field<std::int64_t>(line, "th", 0)].push_back(
+        {field<std::int64_t>(line, "t", 0), static_cast<std::size_t>(stack)});
+  }
+}
+
+Sampled parse(const std::string& text) {
+  Sampled sampled;
+  for (const std::string& line : split(text, '\n')) {
+    const auto json = parse_json(line, "stacks");
+    if (json.ok() && json->is_object()) take(*json, sampled);
+  }
+  return sampled;
+}
+
+/// The frames of a thread as nested events: a frame goes on while the samples that follow have it at the same depth
+/// under the same callers.
+class Frames {
+ public:
+  Frames(const Sampled& sampled, std::uint32_t track, recording::RecordingWriter& writer)
+      : sampled_(sampled), track_(track), writer_(writer) {}
+
+  void add(const std::vector<Sample>& samples) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto& stack = sampled_.stacks.at(static_cast<std::int64_t>(samples[i].stack));
+      std::size_t same = 0;
+      while (same < open_.size() && same < stack.size() && open_[same].frame == stack[same]) ++same;
+      close_to(same, samples[i].time_ns);
+      for (std::size_t depth = same; depth < stack.size(); ++depth) open_.push_back({stack[depth], samples[i].time_ns});
+      const bool last = i + 1 == samples.size();
+      const std::int64_t next = last ? samples[i].time_ns + sampled_.period_ns : samples[i + 1].time_ns;
+      if (last || next - samples[i].time_ns > kMostGapNs) close_to(0, samples[i].time_ns + sampled_.period_ns);
+    }
+  }
+
+ private:
+  struct Open {
+    std::int64_t frame = 0;
+    std::int64_t start_ns = 0;
+  };
+
+  /// The outer ones first: of events that begin and end together, that order tells which is within the other.
+  void close_to(std::size_t depth, std::int64_t end_ns) {
+    for (std::size_t i = depth; i < open_.size(); ++i) {
+      const auto name = sampled_.frames.find(open_[i].frame);
+      recording::EventRecord event;
+      event.start_ns = open_[i].start_ns;
+      event.duration_ns = std::max<std::int64_t>(1, end_ns - event.start_ns);
+      event.name = writer_.name(name == sampled_.frames.end() ? std::string_view("?") : name->second);
+      event.track = track_;
+      event.kind = static_cast<std::uint8_t>(EventKind::python);
+      writer_.event(event);
+    }
+    if (depth < open_.size()) open_.resize(depth);
+  }
+
+  const Sampled& sampled_;
+  const std::uint32_t track_;
+  recording::RecordingWriter& writer_;
+  std::vector<Open> open_;
+};
+
+/// The file goes on from a part, so it has no chunk that begins one.
+Status leave_out_begin(const fs::path& path) {
+  WM_ASSIGN(const std::string bytes, read_file(path, kLargestFile));
+  constexpr std::size_t kBegin = sizeof(recording::ChunkHeader) + sizeof(std::uint32_t);
+  return write_file(path, bytes.substr(std::min(kBegin, bytes.size())));
+}
+
+Status write(const Sampled& sampled, std::int64_t process, const fs::path& to) {
+  recording::RecordingWriter writer;
+  if (!writer.open(to.c_str())) return environment_error("cannot write " + to.string());
+  for (const auto& [thread, samples] : sampled.threads) {
+    recording::TrackRecord track;
+    track.kind = static_cast<std::uint8_t>(TrackKind::other);
+    track.process = process;
+    track.thread = thread;
+    Frames(sampled, writer.track(track, kPythonStackRow), writer).add(samples);
+  }
+  writer.metadata("python_stack_period_ns", std::to_string(sampled.period_ns));
+  writer.flush();
+  writer.close();
+  if (writer.error() != 0) return environment_error("cannot write " + to.string());
+  return leave_out_begin(to);
+}
+
+}  // namespace
+
+Status add_python_stacks(const fs::path& stacks, std::vector<fs::path>& parts) {
+  std::vector<fs::path> all;
+  for (const fs::path& part : parts) {
+    all.push_back(part);
+    const auto process = parse_integer(part.stem().string());
+    const fs::path lines = stacks / (part.stem().string() + ".jsonl");
+    std::error_code none;
+    if (!process.ok() || !fs::exists(lines, none)) continue;
+    WM_ASSIGN(const std::string text, read_file(lines, kLargestFile));
+    const Sampled sampled = parse(text);
+    if (sampled.threads.empty()) continue;
+    const fs::path to = part.string() + ".stacks";
+    WM_TRY(write(sampled, *process, to));
+    all.push_back(to);
+  }
+  parts = std::move(all);
+  return {};
+}
+
+}  // namespace warpmark::profile

@@ -1,0 +1,106 @@
+// Findings name lines of the program's own code, from stacks in the ways that recorders write them.
+#include <gtest/gtest.h>
+
+#include "analyze/names/code_frames.h"
+#include "support/analyzed.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing_support::find;
+using testing_support::TimelineScene;
+
+TEST(CodeFrames, are_read_as_each_recorder_writes_them) {
+  struct FrameCase {
+    const char* name;
+    const char* file;
+    std::int64_t line;
+    const char* function;
+  };
+  const FrameCase cases[] = {
+      {"/home/me/a b/train.py:57 main", "/home/me/a b/train.py", 57, "main"},
+      {"train.py(50): Model.forward", "train.py", 50, "Model.forward"},
+      {"$train.py:12 step", "train.py", 12, "step"},
+      {"<built-in method item of Tensor object at 0x7f00>", "", 0, "item"},
+      {"<built-in function len>", "", 0, "len"},
+      {"nn.Module: Linear_0", "", 0, "nn.Module: Linear_0"},
+      {"train.py(x): f", "", 0, "train.py(x): f"},
+      {"", "", 0, ""},
+  };
+  for (const FrameCase& one : cases) {
+    const CodeFrame frame = parse_code_frame(one.name);
+    EXPECT_EQ(frame.file, one.file) << one.name;
+    EXPECT_EQ(frame.line, one.line) << one.name;
+    EXPECT_EQ(frame.function, one.function) << one.name;
+  }
+  EXPECT_TRUE(is_library_code("/usr/lib/python3.11/threading.py"));
+  EXPECT_TRUE(is_library_code("/venv/lib/x/site-packages/torch/nn/modules/module.py"));
+  EXPECT_TRUE(is_library_code("torch/nn/modules/module.py"));
+  EXPECT_TRUE(is_library_code("<frozen runpy>"));
+  EXPECT_FALSE(is_library_code("/home/me/train.py"));
+}
+
+/// Steps whose wait for the GPU `around` makes.
+template <typename Around>
+Timeline waiting(Around around) {
+  return testing_support::stepped(8, [&](TimelineScene& scene) {
+    scene.within("train.py(5): train", EventKind::python, [&] {
+      scene.within("model.py(9): forward", EventKind::python, [&] {
+        for (int i = 0; i < 5; ++i) scene.launch("some_kernel", 200'000);
+      });
+      around(scene);
+      scene.idle_host(400'000);
+    });
+  });
+}
+
+TEST(SourceLines, a_wait_is_at_the_innermost_line_of_the_program) {
+  const Analysis analysis = testing_support::of(waiting([](TimelineScene& scene) {
+    scene.within("train.py(40): log_loss", EventKind::python, [&] {
+      scene.idle_host(100);  // frames that begin together have no order
+      scene.within("torch/_tensor.py(3): wrapped", EventKind::python, [&] {
+        scene.idle_host(100);
+        scene.within("<built-in method item of Tensor object at 0x7f>", EventKind::python,
+                     [&] { scene.synchronize(); });
+      });
+    });
+  }));
+  const Finding* finding = find(analysis, "cpu_gpu_sync");
+  ASSERT_NE(finding, nullptr);
+  ASSERT_FALSE(finding->evidence.empty());
+  EXPECT_EQ(finding->evidence[0].id, "source_line");
+  EXPECT_NE(finding->evidence[0].text.find("At train.py:40 log_loss, calling item"), std::string::npos)
+      << finding->evidence[0].text;
+  ASSERT_FALSE(analysis.tables.empty());
+  EXPECT_EQ(analysis.tables[0].id, "source_lines");
+}
+
+TEST(SourceLines, the_text_of_the_line_is_told_where_it_is_known) {
+  AnalyzeOptions options;
+  options.source = [](std::string_view file, std::int64_t line) {
+    return file == "train.py" && line == 40 ? std::string("print(loss.item())") : std::string();
+  };
+  const Analysis analysis =
+      analyze(testing_support::session_of(waiting([](TimelineScene& scene) {
+                scene.within("train.py(40): log_loss", EventKind::python, [&] { scene.synchronize(); });
+              })),
+              options);
+  const Finding* finding = find(analysis, "cpu_gpu_sync");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->evidence[0].text.find("train.py:40 log_loss: print(loss.item())"), std::string::npos);
+}
+
+TEST(SourceLines, without_stacks_nothing_is_said) {
+  const Analysis analysis = testing_support::of(testing_support::stepped(8, [](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) scene.launch("some_kernel", 200'000);
+    scene.synchronize();
+    scene.idle_host(400'000);
+  }));
+  for (const Finding& finding : analysis.findings) {
+    for (const Fact& fact : finding.evidence) EXPECT_NE(fact.id, "source_line");
+  }
+  for (const AnalysisTable& table : analysis.tables) EXPECT_NE(table.id, "source_lines");
+}
+
+}  // namespace
+}  // namespace warpmark::analyze

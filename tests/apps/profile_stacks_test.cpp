@@ -1,0 +1,133 @@
+// Lines of a Python program in the findings of `warpmark profile` and `analyze`, on a GPU that a mock of CUPTI plays:
+// the program calls it as the driver would, and waits for the GPU on one line of its own.
+#include <algorithm>
+
+#include "apps/profile_fixture.h"
+#include "base/json.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Stands in for the package whose import tells that a GPU is used.
+constexpr const char* kTorchPy = R"py(
+import ctypes, os, time
+
+class Call(ctypes.Structure):
+    _fields_ = [("runtime", ctypes.c_bool), ("id", ctypes.c_uint32), ("correlation", ctypes.c_uint32),
+                ("kernel", ctypes.c_void_p)]
+
+class Work(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("name", ctypes.c_char_p), ("start", ctypes.c_uint64),
+                ("end", ctypes.c_uint64), ("stream", ctypes.c_uint32), ("correlation", ctypes.c_uint32),
+                ("bytes", ctypes.c_uint64), ("grid", ctypes.c_int32), ("block", ctypes.c_int32)]
+
+cupti = ctypes.CDLL(os.environ["WARPMARK_RECORD_CUPTI"], ctypes.RTLD_GLOBAL)
+ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+names = [b"first_kernel", b"second_kernel", b"third_kernel"]
+state = {"correlation": 0, "free": 0}
+
+def call_of(number):
+    state["correlation"] += 1
+    return Call(True, number, state["correlation"], 0)
+
+def launch(which):
+    call = call_of(211)  # cudaLaunchKernel
+    call.kernel = ctypes.cast(names[which], ctypes.c_void_p)
+    cupti.mock_cupti_enter(ctypes.byref(call))
+    start = max(time.time_ns() + 20000, state["free"])
+    state["free"] = start + 2000000
+    cupti.mock_cupti_work(ctypes.byref(Work(0, names[which], start, state["free"], 7, call.correlation, 0, 132, 128)))
+    cupti.mock_cupti_exit(ctypes.byref(call))
+
+def wait():
+    call = call_of(165)  # cudaDeviceSynchronize
+    cupti.mock_cupti_enter(ctypes.byref(call))
+    time.sleep(max(0, state["free"] - time.time_ns()) * 1e-9)
+    cupti.mock_cupti_exit(ctypes.byref(call))
+)py";
+
+constexpr const char* kTrainPy = R"py(
+import time
+import torch
+
+def forward():
+    for i in range(3):
+        torch.launch(i)
+
+def read_loss():
+    return torch.wait()
+
+def train(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        forward()
+        read_loss()
+        time.sleep(0.003)
+
+train(3.0)
+)py";
+
+class ProfileStacks : public ProfileCli {
+ protected:
+  void SetUp() override {
+    ProfileCli::SetUp();
+    if (IsSkipped()) return;
+    if (std::system("python3 -c 'import ctypes' 2>/dev/null") != 0) GTEST_SKIP() << "needs python3";
+    std::filesystem::create_directories(path("site-packages"));
+    ASSERT_TRUE(write_file(path("site-packages/torch.py"), kTorchPy).ok());
+    ASSERT_TRUE(write_file(path("train.py"), kTrainPy).ok());
+    setenv("PYTHONPATH", path("site-packages").c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("PYTHONPATH");
+    ProfileCli::TearDown();
+  }
+  ProcessOutput record(std::vector<std::string> options) {
+    std::vector<std::string> words{"profile", "--delay", "300ms", "--duration", "1s", "--out", path("p.wmrec")};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const auto& word : {std::string("--"), std::string("python3"), path("train.py")}) words.push_back(word);
+    return warpmark(words);
+  }
+};
+
+TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
+  const auto output = record({});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_FALSE(std::filesystem::exists(path("p.wmrec.stacks")));
+  const auto analysis = warpmark({"analyze", path("p.wmrec"), "--source", path(""), "--json", path("a.json")});
+  ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
+  EXPECT_THAT(analysis.out, HasSubstr("train.py:10 read_loss: return torch.wait()"));
+  const auto json = parse_json(*read_file(path("a.json")), "a.json");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
+  const Json& finding = (*json)["findings"][0];
+  EXPECT_EQ(finding["rule"], "cpu_gpu_sync");
+  EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
+  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:10 read_loss"));
+  EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.3);
+  const auto rows = warpmark({"analyze", path("p.wmrec"), "--query",
+                              "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:10 %'",
+                              "--format", "json"});
+  ASSERT_EQ(rows.exit_code, 0) << rows.err;
+  EXPECT_THAT(rows.out, Not(HasSubstr(": 0")));
+}
+
+TEST_F(ProfileStacks, nothing_is_sampled_where_it_is_not_wanted) {
+  ASSERT_EQ(record({"--no-stacks"}).exit_code, 0);
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_EQ(count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == EventKind::python; }), 0);
+  const auto analysis = warpmark({"analyze", path("p.wmrec")});
+  EXPECT_THAT(analysis.out, Not(HasSubstr("train.py")));
+}
+
+TEST_F(ProfileStacks, a_folder_of_sources_that_is_not_there_is_named) {
+  const auto output = warpmark({"analyze", path("train.py"), "--source", path("nowhere")});
+  EXPECT_EQ(output.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace warpmark::apps
