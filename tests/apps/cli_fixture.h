@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
@@ -18,6 +22,17 @@ inline const std::string kExecutable = std::string(WARPMARK_BINARY_DIR) + "/warp
 
 /// A path as a word for a shell, also within single quotes: folders may have spaces in their names.
 inline std::string in_quotes(const std::string& path) { return '"' + path + '"'; }
+
+/// Whether the clock leaps against that of the kernel, so that no time of a command means anything. Takes 1.5 s.
+inline bool clock_jumps() {
+  const auto apart_s = [] {
+    const auto uptime = read_file("/proc/uptime");
+    return static_cast<double>(monotonic_ns()) * 1e-9 - (uptime.ok() ? std::atof(uptime->c_str()) : 0);
+  };
+  const double before_s = apart_s();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  return std::abs(apart_s() - before_s) > 0.2;
+}
 
 class Cli : public ::testing::Test {
  protected:

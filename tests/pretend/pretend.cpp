@@ -5,7 +5,7 @@
 //   PRETEND_ROOT   folder with sys/devices/system/cpu and proc/cpuinfo that are read instead of the machine's
 //   PRETEND_CPUS   this many CPUs may be used
 //   PRETEND_CLOCK  slow: a reading takes 20 us. jumping: as on a virtual machine that is suspended for 0.3 s in each
-//                  second, while somebody sets the wall clock an hour back and forth.
+//                  second; every ten seconds somebody sets the wall clock forward by an hour.
 //   PRETEND_START  monotonic time in ns when it began, so that all processes share one clock
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -102,7 +102,7 @@ std::int64_t seconds_pretended() {
 /// What the pretended clock is ahead of the real one.
 std::int64_t ahead_ns(clockid_t id) {
   if (pretended_clock() != Clock::jumping) return 0;
-  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) return (seconds_pretended() % 2 == 0 ? 0 : -3600) * kSecond;
+  if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE) return seconds_pretended() / 10 * 3600 * kSecond;
   if (id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_RAW || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_BOOTTIME) {
     return seconds_pretended() * kSecond * 3 / 10;
   }

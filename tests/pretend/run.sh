@@ -11,7 +11,7 @@
 # many-cpus      64 CPUs with a cache each for eight; as many threads as CPUs
 # no-topology    /sys tells nothing of caches and CPUs, as in some containers
 # slow-clock     a reading of the clock takes 20 us
-# jumping-clock  the clock jumps 0.3 s in each second, the wall clock an hour back and forth
+# jumping-clock  the clock jumps 0.3 s in each second, the wall clock an hour forward every ten
 # busy           two threads a CPU that compute all the time
 # no-home        no HOME, no XDG folders, no USER
 # fixed-home     a HOME that cannot be written
