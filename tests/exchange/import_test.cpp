@@ -24,7 +24,7 @@ TEST(Import, says_what_a_file_is_that_it_refuses) {
   EXPECT_THAT(what(""), HasSubstr("it is empty"));
   EXPECT_THAT(what("{}"), HasSubstr("an empty JSON object"));
   EXPECT_THAT(what("[]"), HasSubstr("an empty JSON array"));
-  EXPECT_THAT(what(R"({"a":1,"b":2})"), HasSubstr("JSON with the keys 'a', 'b'"));
+  EXPECT_THAT(what(R"({"a":{"x":1},"b":2})"), HasSubstr("JSON with the keys 'a', 'b'"));
   EXPECT_THAT(what(R"({"traceEvents":[]})"), HasSubstr("'warpmark analyze' reads it"));
   EXPECT_THAT(what(R"({"schema":"warpmark.doctor/1"})"), HasSubstr("warpmark.doctor/1"));
   EXPECT_THAT(what("SQLite format 3"), HasSubstr("a SQLite database"));
