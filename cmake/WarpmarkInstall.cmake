@@ -28,7 +28,7 @@ install(FILES cmake/warpmarkConfig.cmake ${CMAKE_BINARY_DIR}/warpmarkConfigVersi
 install(DIRECTORY include/warpmark DESTINATION include OPTIONAL FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/warpmark)
 install(DIRECTORY docs/ DESTINATION share/doc/warpmark/docs)
-install(DIRECTORY suites acceptance datasheets examples DESTINATION share/warpmark OPTIONAL)
+install(DIRECTORY suites acceptance datasheets examples monitoring DESTINATION share/warpmark OPTIONAL)
 
 # The completions and manual pages are printed by the tool that was just built.
 install(CODE "

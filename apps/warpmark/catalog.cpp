@@ -24,6 +24,7 @@ namespace warpmark::apps {
   X("guard",         trend)     \
   X("guard",         bisect)    \
   X("guard",         accept)    \
+  X("guard",         exporter)  \
   X("share",         report)    \
   X("share",         history)   \
   X("share",         convert)   \

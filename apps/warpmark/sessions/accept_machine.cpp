@@ -9,7 +9,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/operation.h"
+#include "collectives/calls/operation.h"
 #include "device/health.h"
 #include "device/machine.h"
 #include "validate/accept/acceptance.h"

@@ -69,6 +69,9 @@ struct GpuActivity {
   std::optional<double> memory_clock_hz;
   std::optional<double> power_w;
   std::optional<double> temperature_c;
+  std::optional<double> energy_j;         ///< since the driver was loaded
+  std::optional<double> ecc_corrected;    ///< errors since the driver was loaded
+  std::optional<double> ecc_uncorrected;  ///< the same
   std::optional<std::uint64_t> nvlink_sent_bytes;
   std::optional<std::uint64_t> nvlink_received_bytes;
   std::vector<std::string> clock_event_reasons;  ///< every set one (see clock_event_reason_slows)

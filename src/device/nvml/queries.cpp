@@ -258,6 +258,9 @@ Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
   activity.memory_clock_hz = scaled(ask<unsigned>(api.clock, gpu, kClockMemory), 1e6);
   activity.power_w = scaled(ask<unsigned>(api.power, gpu), 1e-3);
   activity.temperature_c = scaled(ask<unsigned>(api.temperature, gpu, kTemperatureGpu), 1);
+  activity.energy_j = scaled(ask<unsigned long long>(api.energy, gpu), 1e-3);
+  activity.ecc_corrected = scaled(ask<unsigned long long>(api.ecc_errors, gpu, kCorrected, kVolatile), 1);
+  activity.ecc_uncorrected = scaled(ask<unsigned long long>(api.ecc_errors, gpu, kUncorrected, kVolatile), 1);
   if (const auto bits = ask<unsigned long long>(api.clock_event_reasons, gpu)) {
     activity.clock_event_reasons = clock_event_reasons(*bits);
   }

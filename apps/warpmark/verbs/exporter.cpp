@@ -1,0 +1,128 @@
+// Serves what machine and store tell to Prometheus, or writes it for node_exporter, until it is told to stop.
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "store/location.h"
+#include "store/sqlite/sqlite_store.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "watch/exporter/exporter.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kExporterOptions[] = {
+    {"--host", "ADDRESS", "address to listen on (default 127.0.0.1); any but loopback needs --token-file"},
+    {"--port", "N", "port (default 9464; 0 takes a free one)"},
+    {"--token-file", "FILE", "file with a token that every request needs, as bearer or as basic password", false,
+     "<files>"},
+    {"--textfile", "FILE", "write FILE for node_exporter's collector instead of listening", false, "<files>"},
+    {"--interval", "TIME", "with --textfile: between two writings (default 15s, at least 1s)"},
+    {"--once", "", "with --textfile: write once and end"},
+    {"--no-store", "", "tell nothing of stored results"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+};
+
+/// Waits 1 s for a lock and not half a minute: a scrape has 10 s. Makes no file.
+Result<std::unique_ptr<store::Store>> open_for_scrape(const std::string& location) {
+  if (store::is_postgres(location)) return store::open_store(location);
+  if (std::error_code code; !std::filesystem::exists(location, code)) {
+    return environment_error("there is no database at " + location);
+  }
+  return store::open_sqlite(location, {.busy_timeout_s = 1});
+}
+
+Result<std::string> token_of(const ParsedOptions& options) {
+  if (!options.has("--token-file")) return std::string();
+  WM_ASSIGN(const auto text, read_file(options.get("--token-file"), 1 << 16));
+  std::string token(trim(text));
+  if (token.size() < 16) {
+    return usage_error("the token in " + options.get("--token-file") + " has fewer than 16 characters",
+                       "make one with: openssl rand -hex 32");
+  }
+  return token;
+}
+
+bool wait(Context& context, double seconds) {
+  const auto until_ns = monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  while (!context.interrupted.load() && monotonic_ns() < until_ns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return !context.interrupted.load();
+}
+
+Result<int> write_textfile(Context& context, const ParsedOptions& options, watch::Exporter& exporter) {
+  double interval_s = 15;
+  if (options.has("--interval")) {
+    WM_ASSIGN(interval_s, parse_duration_s(options.get("--interval")));
+  }
+  if (!(interval_s >= 1)) return usage_error("--interval is too short", "the shortest is 1s");
+  const std::string path = options.get("--textfile");
+  if (!path.ends_with(".prom")) {
+    return usage_error("node_exporter reads files that end with .prom only", "--textfile " + path + ".prom");
+  }
+  WM_TRY(check_folder_of(path));
+  do {
+    WM_TRY(write_file(path, exporter.text(watch::TextFormat::prometheus)));
+  } while (!options.has("--once") && wait(context, interval_s));
+  return kSuccess;
+}
+
+Result<int> run_exporter(Context& context, const ParsedOptions& options) {
+  watch::ExporterOptions wanted{.host = device::machine_facts().hostname, .gpus = monitor::nvml_source()};
+  if (!options.has("--no-store")) {
+    WM_ASSIGN(const auto location, store_location(context, options));
+    wanted.open_store = [location] { return open_for_scrape(location); };
+  }
+  for (const char* name : {"--interval", "--once"}) {
+    if (options.has(name) && !options.has("--textfile"))
+      return usage_error(std::string(name) + " goes with --textfile");
+  }
+  watch::ServerOptions server{.host = options.get("--host", "127.0.0.1")};
+  WM_ASSIGN(const auto port, count_of(options, "--port", 9464, 0, 65535));
+  server.port = static_cast<std::uint16_t>(port);
+  WM_ASSIGN(server.token, token_of(options));
+  watch::Exporter exporter(wanted);
+  if (options.has("--textfile")) return write_textfile(context, options, exporter);
+  WM_ASSIGN(const auto running,
+            watch::Server::start(server, [&](const auto& asked) { return exporter.answer(asked); }));
+  context.out << "listening on " << running->url() << '\n' << std::flush;
+  while (wait(context, 3600)) {
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command exporter_command{
+    .id = "exporter",
+    .summary = "tell Prometheus how GPUs, host and results are doing",
+    .details =
+        "Serves /metrics for Prometheus, as text or OpenMetrics: GPUs under the names of NVIDIA's DCGM exporter, so "
+        "that "
+        "its dashboards work unchanged; processors, memory, pressure and network interfaces of the host; the newest "
+        "stored result of each benchmark with its interval and time; and how far the newest session is. What is not "
+        "known has no value. monitoring/ has alert rules and a Grafana dashboard.\n"
+        "\n"
+        "Prints \"listening on http://127.0.0.1:PORT/\" when it is ready. Listens on loopback; on another address "
+        "every "
+        "request needs the token of --token-file. There is no TLS: put a proxy in front where others can listen.\n"
+        "\n"
+        "Ctrl-C ends it; the exit code is 0 then as well.",
+    .options = kExporterOptions,
+    .positional = {},
+    .examples =
+        "warpmark exporter\n"
+        "warpmark exporter --host 0.0.0.0 --token-file token\n"
+        "warpmark exporter --textfile /var/lib/prometheus/node-exporter/warpmark.prom",
+    .run = run_exporter,
+};
+
+}  // namespace warpmark::apps

@@ -1,0 +1,30 @@
+#include "watch/exporter/exporter.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/clock.h"
+#include "watch/exporter/stored.h"
+
+namespace warpmark::watch {
+
+Exporter::Exporter(const ExporterOptions& options)
+    : gpus_(options.gpus, options.host), host_(options.root), open_store_(options.open_store) {}
+
+std::string Exporter::text(TextFormat format) {
+  const std::int64_t now_ns = monotonic_ns();
+  std::vector<Family> all = gpus_.families(now_ns);
+  std::ranges::move(host_.families(now_ns), std::back_inserter(all));
+  if (open_store_) std::ranges::move(stored_families(open_store_), std::back_inserter(all));
+  return render_families(all, format);
+}
+
+Answer Exporter::answer(const Asked& asked) {
+  if (asked.path == "/") return {.body = "warpmark exporter: the metrics are at /metrics\n"};
+  if (asked.path != "/metrics") return {.status = 404, .body = "nothing is here; the metrics are at /metrics\n"};
+  const bool open = asked.accept.find("application/openmetrics-text") != std::string::npos;
+  const auto format = open ? TextFormat::open_metrics : TextFormat::prometheus;
+  return {.type = content_type_of(format), .body = text(format)};
+}
+
+}  // namespace warpmark::watch

@@ -1,0 +1,90 @@
+#include "watch/exporter/stored.h"
+
+#include <time.h>
+
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "model/names.h"
+
+namespace warpmark::watch {
+namespace {
+
+struct StoredNow {
+  std::vector<store::RunPoint> points;
+  std::vector<store::SessionSummary> sessions;
+};
+
+Result<StoredNow> read_stored(const std::function<Result<std::unique_ptr<store::Store>>()>& open) {
+  WM_ASSIGN(const auto store, open());
+  StoredNow now;
+  WM_ASSIGN(now.points, store->find({.limit = kMostStoredResults}));
+  WM_ASSIGN(now.sessions, store->sessions({.limit = 1}));
+  return now;
+}
+
+std::vector<Family> result_families(const std::vector<store::RunPoint>& points) {
+  Family value{"warpmark_result", "Median of the newest result, in the unit of the label.", FamilyType::gauge, {}};
+  Family low{"warpmark_result_low", "Lower end of the interval of that median.", FamilyType::gauge, {}};
+  Family high{"warpmark_result_high", "Upper end of the interval of that median.", FamilyType::gauge, {}};
+  Family passed{"warpmark_result_passed", "1 if it passed, 0 if it is mistrusted.", FamilyType::gauge, {}};
+  Family when{"warpmark_result_timestamp_seconds",
+              "When it was measured, since 1970; time() less this is its age.",
+              FamilyType::gauge,
+              {}};
+  std::set<std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>> seen;
+  for (const auto& point : points) {  // newest first
+    const char* mode = name_of(point.mode);
+    if (!seen.emplace(point.workload, point.params, point.device, mode, point.metric, point.hostname).second) continue;
+    const Labels labels = {
+        {"workload", point.workload}, {"params", point.params}, {"device", point.device}, {"mode", mode},
+        {"metric", point.metric},     {"unit", point.unit},     {"host", point.hostname}};
+    value.samples.push_back({labels, point.median});
+    passed.samples.push_back({labels, point.outcome == Outcome::passed ? 1.0 : 0.0});
+    if (point.interval) {
+      low.samples.push_back({labels, point.interval->low});
+      high.samples.push_back({labels, point.interval->high});
+    }
+    if (const auto seconds = unix_seconds(point.started)) when.samples.push_back({labels, *seconds});
+  }
+  return {std::move(value), std::move(low), std::move(high), std::move(passed), std::move(when)};
+}
+
+}  // namespace
+
+std::optional<double> unix_seconds(const std::string& utc) {
+  tm parts{};
+  const char* end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return static_cast<double>(timegm(&parts));
+}
+
+std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open) {
+  const auto now = read_stored(open);
+  std::vector<Family> out = {
+      {"warpmark_store_up", "1 if the store of results can be read.", FamilyType::gauge, {{{}, now.ok() ? 1.0 : 0.0}}}};
+  if (!now.ok()) return out;
+  for (auto& family : result_families(now->points)) out.push_back(std::move(family));
+  Family complete{"warpmark_session_complete",
+                  "Of the newest session: 0 while it measures, or if it was interrupted.",
+                  FamilyType::gauge,
+                  {}};
+  Family runs{"warpmark_session_runs", "Results of the newest session so far, by outcome.", FamilyType::gauge, {}};
+  Family rounds{
+      "warpmark_session_rounds_pending", "Rounds of its cases that are not all measured yet.", FamilyType::gauge, {}};
+  for (const auto& session : now->sessions) {
+    const Labels labels = {{"session", session.id}, {"host", session.hostname}};
+    complete.samples.push_back({labels, session.complete ? 1.0 : 0.0});
+    rounds.samples.push_back({labels, static_cast<double>(session.unmerged_rounds)});
+    for (const auto& [outcome, count] : session.outcomes) {
+      Labels by_outcome = labels;
+      by_outcome.emplace_back("outcome", name_of(outcome));
+      runs.samples.push_back({by_outcome, static_cast<double>(count)});
+    }
+  }
+  for (auto* family : {&complete, &runs, &rounds}) out.push_back(std::move(*family));
+  return out;
+}
+
+}  // namespace warpmark::watch

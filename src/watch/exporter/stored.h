@@ -1,0 +1,27 @@
+// The newest results of the store as gauges, with when they were measured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/store.h"
+#include "watch/exporter/families.h"
+
+namespace warpmark::watch {
+
+/// At most so many results are told of, the newest of each series.
+inline constexpr std::int64_t kMostStoredResults = 500;
+
+/// Families of the newest primary result of each series, and of sessions that did not end. `warpmark_store_up` is 0 if
+/// the store cannot be read now; the rest is absent then. Opens the store at each call: it may come and go.
+[[nodiscard]] std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open);
+
+/// Seconds since 1970 of "2026-03-01T12:34:56Z"; nothing for another text.
+[[nodiscard]] std::optional<double> unix_seconds(const std::string& utc);
+
+}  // namespace warpmark::watch

@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "base/clock.h"
+#include "store/memory_store.h"
+#include "watch/exporter/exporter.h"
+#include "watch/exporter/stored.h"
+
+namespace warpmark::watch {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Families, any_text_may_be_a_labels_value) {
+  const std::vector<Family> families = {
+      {"warpmark_result", "a \\ b\nc", FamilyType::gauge, {{{{"params", "x\"y\\z\n\xFF\xC3\xA9"}}, 0.5}}}};
+  EXPECT_EQ(render_families(families, TextFormat::prometheus),
+            "# HELP warpmark_result a \\\\ b\\nc\n# TYPE warpmark_result gauge\n"
+            "warpmark_result{params=\"x\\\"y\\\\z\\n\xEF\xBF\xBD\xC3\xA9\"} 0.5\n");
+}
+
+TEST(Families, open_metrics_names_counters_without_their_ending_and_ends) {
+  const std::vector<Family> families = {{"bytes_total", "B", FamilyType::counter, {{{}, 7}}},
+                                        {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "E", FamilyType::counter, {{{}, 1}}},
+                                        {"unknown_now", "nothing is known", FamilyType::gauge, {}}};
+  EXPECT_EQ(render_families(families, TextFormat::open_metrics),
+            "# HELP bytes B\n# TYPE bytes counter\nbytes_total 7\n"
+            "# HELP DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION E\n# TYPE DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION unknown\n"
+            "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION 1\n# EOF\n");
+}
+
+monitor::GpuSource two_gpus(bool& second_answers) {
+  monitor::GpuSource source;
+  source.list = []() -> Result<std::vector<device::nvml::GpuFacts>> {
+    std::vector<device::nvml::GpuFacts> gpus(2);
+    for (int i = 0; i < 2; ++i) {
+      auto& gpu = gpus[static_cast<std::size_t>(i)];
+      gpu.index = i;
+      gpu.uuid = "GPU-" + std::to_string(i);
+      gpu.name = "NVIDIA H100 80GB HBM3";
+      gpu.pci_bus_id = "00000000:1B:00.0";
+      gpu.memory_bytes = std::int64_t{80} << 30;
+    }
+    return gpus;
+  };
+  source.activity = [&second_answers](const std::string& uuid) -> Result<device::nvml::GpuActivity> {
+    if (uuid == "GPU-1" && !second_answers) return environment_error("GPU is lost");
+    device::nvml::GpuActivity now;
+    now.utilization = 0.5;
+    now.memory_used_bytes = std::int64_t{20} << 30;
+    now.sm_clock_hz = 1.98e9;
+    now.energy_j = 12.5;
+    now.ecc_uncorrected = 3;
+    now.clock_event_reasons = {"sw_power_cap", "gpu_idle"};
+    return now;
+  };
+  return source;
+}
+
+TEST(Gpu, has_the_names_units_and_labels_of_dcgm) {
+  bool second_answers = true;
+  GpuLook look(two_gpus(second_answers), "node7");
+  const std::string text = render_families(look.families(1), TextFormat::prometheus);
+  const std::string labels =
+      "{gpu=\"0\",UUID=\"GPU-0\",pci_bus_id=\"00000000:1B:00.0\",device=\"nvidia0\","
+      "modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node7\"}";
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_GPU_UTIL" + labels + " 50\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_USED" + labels + " 20480\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_FREE" + labels + " 61440\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_SM_CLOCK" + labels + " 1980\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" + labels + " 12500\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL" + labels + " 3\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS" + labels + " 5\n"));
+  EXPECT_THAT(text, HasSubstr("reason=\"sw_power_cap\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("reason=\"gpu_idle\"")));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_POWER_USAGE"))) << "not known, so it has no value";
+}
+
+TEST(Gpu, one_that_is_lost_is_down_and_the_others_go_on) {
+  bool second_answers = false;
+  GpuLook look(two_gpus(second_answers), "node7");
+  const std::string text = render_families(look.families(1), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_gpu_up{gpu=\"0\""));
+  EXPECT_THAT(text, testing::ContainsRegex("warpmark_gpu_up\\{gpu=\"1\"[^}]*\\} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"")));
+}
+
+TEST(Host, tells_rates_of_each_interface_since_the_look_before) {
+  const auto root = std::filesystem::path(testing::TempDir()) / "watch_host";
+  std::filesystem::create_directories(root / "proc/net");
+  std::filesystem::create_directories(root / "proc/pressure");
+  const auto write = [&](const char* path, const std::string& text) { std::ofstream(root / "proc" / path) << text; };
+  const auto net = [&](const std::string& received, const std::string& sent) {
+    write("net/dev",
+          "Inter-|   Receive                                                |  Transmit\n"
+          " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls\n"
+          "  ib0:" +
+              received + " 9 0 0 0 0 0 0 " + sent + " 8 0 0 0 0 0 0\n");
+  };
+  write("pressure/memory",
+        "some avg10=1.50 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.25 avg60=0 avg300=0 total=0\n");
+  write("meminfo", "MemTotal: 1024 kB\nMemAvailable: 512 kB\n");
+  net("1000", "50");
+  HostLook look(root);
+  std::string text = render_families(look.families(1'000'000'000), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_network_received_bytes_total{interface=\"ib0\"} 1000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("per_second")));
+  EXPECT_THAT(text, HasSubstr("warpmark_host_pressure_ratio{resource=\"memory\",tasks=\"some\"} 0.015\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_host_memory_available_bytes 524288\n"));
+  net("5000", "70");
+  text = render_families(look.families(3'000'000'000), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_network_received_bytes_per_second{interface=\"ib0\"} 2000\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_network_sent_bytes_per_second{interface=\"ib0\"} 10\n"));
+  net("10", "10");  // another interface of the same name
+  text = render_families(look.families(4'000'000'000), TextFormat::prometheus);
+  EXPECT_THAT(text, Not(HasSubstr("per_second")));
+  std::filesystem::remove_all(root);
+}
+
+TEST(Stored, tells_the_newest_result_of_each_series_and_when_it_was_measured) {
+  const auto open = []() -> Result<std::unique_ptr<store::Store>> {
+    auto store = store::make_memory_store();
+    for (int i = 0; i < 2; ++i) {
+      Session session;
+      session.id = "s" + std::to_string(i);
+      session.started = i == 0 ? "2026-03-01T00:00:00Z" : "2026-03-02T00:00:00Z";
+      session.machine.hostname = "node7";
+      warpmark::Run run;
+      run.workload = "gemm";
+      run.outcome = Outcome::passed;
+      run.started = session.started;
+      Metric metric{.id = "time", .unit = "s"};
+      metric.samples = {0.25 * (i + 1)};
+      metric.summary.n = 1;
+      metric.summary.median = metric.samples.front();
+      run.metrics.push_back(metric);
+      WM_TRY(store->begin(session));
+      WM_TRY(store->append_run(session.id, run));
+    }
+    return store;
+  };
+  const std::string text = render_families(stored_families(open), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_store_up 1\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("warpmark_result\\{workload=\"gemm\"[^}]*\\} 0.5\n"));
+  EXPECT_THAT(text, Not(testing::ContainsRegex("warpmark_result\\{[^}]*\\} 0.25\n")));
+  EXPECT_THAT(text, testing::ContainsRegex("warpmark_result_timestamp_seconds\\{[^}]*\\} 1772409600\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("warpmark_session_complete\\{session=\"s1\"[^}]*\\} 0\n"));
+}
+
+TEST(Stored, a_store_that_is_gone_is_down_and_nothing_else_is_told) {
+  const auto gone = []() -> Result<std::unique_ptr<store::Store>> { return environment_error("gone"); };
+  EXPECT_EQ(render_families(stored_families(gone), TextFormat::prometheus),
+            "# HELP warpmark_store_up 1 if the store of results can be read.\n# TYPE warpmark_store_up gauge\n"
+            "warpmark_store_up 0\n");
+}
+
+}  // namespace
+}  // namespace warpmark::watch

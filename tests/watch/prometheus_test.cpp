@@ -1,0 +1,136 @@
+// What the exporter tells, read by the real promtool and stored by a real Prometheus (Debian's package).
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "http/client.h"
+#include "watch/exporter/exporter.h"
+
+namespace warpmark::watch {
+namespace {
+
+bool has_prometheus() {
+  const auto asked = run_process({"promtool", "--version"});
+  return asked.ok() && asked->exit_code == 0;
+}
+
+class Prometheus : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_prometheus()) GTEST_SKIP() << "promtool is not installed (package prometheus)";
+    folder_ = std::filesystem::path(testing::TempDir()) / ("watch_prometheus_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+ExporterOptions this_host() {
+  ExporterOptions options{.host = "node7"};
+  options.gpus.list = []() -> Result<std::vector<device::nvml::GpuFacts>> {
+    std::vector<device::nvml::GpuFacts> gpus(1);
+    gpus[0].uuid = "GPU-0";
+    gpus[0].name = "a \"quoted\" GPU";
+    return gpus;
+  };
+  options.gpus.activity = [](const std::string&) -> Result<device::nvml::GpuActivity> {
+    device::nvml::GpuActivity now;
+    now.utilization = 0.25;
+    now.energy_j = 1;
+    return now;
+  };
+  options.open_store = []() -> Result<std::unique_ptr<store::Store>> { return environment_error("there is none"); };
+  return options;
+}
+
+TEST_F(Prometheus, promtool_accepts_the_alert_rules_and_their_tests_pass) {
+  const std::string folder = std::string(WARPMARK_SOURCE_DIR) + "/monitoring/";
+  const auto checked = run_process({"promtool", "check", "rules", folder + "alerts.yaml"}, {.deadline_s = 60});
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked->exit_code, 0) << checked->out << checked->err;
+  const auto tested = run_process({"promtool", "test", "rules", folder + "alerts_test.yaml"}, {.deadline_s = 60});
+  ASSERT_TRUE(tested.ok());
+  EXPECT_EQ(tested->exit_code, 0) << tested->out << tested->err;
+}
+
+TEST_F(Prometheus, promtool_finds_no_fault_in_the_metrics_that_are_ours) {
+  auto options = this_host();
+  // DCGM's names and labels break the rules of taste that promtool has.
+  options.gpus.list = []() -> Result<std::vector<device::nvml::GpuFacts>> { return environment_error("no GPU"); };
+  Exporter exporter(options);
+  (void)exporter.text(TextFormat::prometheus);  // the second look has rates
+  const auto file = folder_ / "metrics.prom";
+  ASSERT_TRUE(write_file(file, exporter.text(TextFormat::prometheus)).ok());
+  const auto checked = run_process({"sh", "-c", "promtool check metrics < " + file.string()}, {.deadline_s = 60});
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked->exit_code, 0) << checked->out << checked->err;
+}
+
+/// Waits up to a minute for the server to have a value.
+std::string value_in(const http::Url& base, const std::string& query) {
+  const auto url = http::below(base, "/api/v1/query?query=" + query);
+  const auto until_ns = monotonic_ns() + 60'000'000'000;
+  while (monotonic_ns() < until_ns) {
+    const auto answer = http::request({.url = url}, {.deadline_s = 5});
+    if (answer.ok() && answer->status == 200) {
+      const auto json = parse_json(answer->body, "Prometheus");
+      const auto& found = json.ok() ? (*json)["data"]["result"] : Json::array();
+      if (found.is_array() && !found.empty()) return found[0]["value"][1].get<std::string>();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return "nothing";
+}
+
+TEST_F(Prometheus, a_real_server_stores_what_it_scrapes) {
+  Exporter exporter(this_host());
+  const auto serving =
+      Server::start({.token = "0123456789abcdef"}, [&](const Asked& asked) { return exporter.answer(asked); });
+  ASSERT_TRUE(serving.ok());
+  std::uint16_t port = 0;
+  {
+    const auto free_port = Server::start({}, [](const Asked&) { return Answer{}; });
+    ASSERT_TRUE(free_port.ok());
+    port = (*free_port)->port();
+  }
+  const auto config = folder_ / "prometheus.yaml";
+  ASSERT_TRUE(write_file(config,
+                         "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: warpmark\n"
+                         "  authorization: {credentials: 0123456789abcdef}\n  static_configs:\n"
+                         "  - targets: ['127.0.0.1:" +
+                             std::to_string((*serving)->port()) + "']\n")
+                  .ok());
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  std::atomic<bool> enough{false};
+  std::string said;
+  std::thread server([&] {
+    const auto ended = run_process(
+        {"prometheus", "--config.file=" + config.string(), "--web.listen-address=" + address,
+         "--storage.tsdb.path=" + (folder_ / "data").string(), "--log.level=error"},
+        {.deadline_s = 150, .own_group = true, .interrupted = &enough, .on_err = [&](std::string_view text) {
+           said += text;
+         }});
+    (void)ended;  // it is killed when it has been asked
+  });
+  const auto base = http::parse_url("http://" + address + "/");
+  const std::string up = base.ok() ? value_in(*base, "up") : "no URL";
+  const std::string utilization = value_in(*base, "DCGM_FI_DEV_GPU_UTIL");
+  const std::string store = value_in(*base, "warpmark_store_up");
+  enough.store(true);
+  server.join();
+  EXPECT_EQ(up, "1") << said;
+  EXPECT_EQ(utilization, "25") << said;
+  EXPECT_EQ(store, "0") << said;
+}
+
+}  // namespace
+}  // namespace warpmark::watch
