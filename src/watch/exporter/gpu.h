@@ -17,8 +17,8 @@ namespace warpmark::watch {
 class GpuLook {
  public:
   GpuLook(monitor::GpuSource source, std::string host);
-  /// `monotonic_ns` is the time of this look; rates over NVLink are means since the look before. Takes 20 ms where GPUs
-  /// count their PCIe traffic, most of them asleep.
+  /// `monotonic_ns` is the time of this look; rates over NVLink are means since the look before. Takes 20 ms for each
+  /// GPU that counts its PCIe traffic, most of them asleep.
   [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);
 
  private:
