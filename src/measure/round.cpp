@@ -46,13 +46,6 @@ Result<TimedPhase> sample(device::TimedSequence& sequence, std::size_t sets, con
   return phase;
 }
 
-Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples) {
-  Metric metric{std::move(id), std::move(unit), better, std::move(samples), {}, {}};
-  metric.round_sizes = {static_cast<std::int64_t>(metric.samples.size())};
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
-}
-
 void add_time_metrics(Run& run, const std::vector<double>& seconds) {
   const auto rate_of = [&](double work) {
     std::vector<double> rates;
@@ -192,6 +185,13 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
 
 }  // namespace
 
+Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples) {
+  Metric metric{std::move(id), std::move(unit), better, std::move(samples), {}, {}};
+  metric.round_sizes = {static_cast<std::int64_t>(metric.samples.size())};
+  metric.summary = stats::summarize(metric.samples);
+  return metric;
+}
+
 Run failed_run(Run run, const Error& error) {
   run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
   if (run.outcome == Outcome::error) run.fault = error.kind;
@@ -210,7 +210,8 @@ Run measure_round(const Case& what, device::Device& device, const RoundOptions& 
   run.seed = options.seed;
   run.rounds = 1;
   run.started = format_utc(wall_clock_s());
-  const Status status = measure(run, what, device, options);
+  const Status status = what.workload->measure != nullptr ? what.workload->measure(what, device, options, run)
+                                                          : measure(run, what, device, options);
   return status.ok() ? run : failed_run(std::move(run), status.error());
 }
 

@@ -20,6 +20,8 @@
 namespace warpmark::measure {
 
 struct Workload;
+struct Case;
+struct RoundOptions;
 
 struct PrepareOptions {
   device::Device& device;
@@ -55,6 +57,9 @@ struct Workload {
   /// What `run` measures on this device when no parameter is given: overrides of the defaults, one entry a case.
   std::vector<Overrides> (*cases)(const Workload& self, const DeviceInfo& device);
   Mode default_mode = Mode::cold;
+  /// For work that is done by a process of its own, such as a model's training: measures a whole round in place of
+  /// prepare, and fills everything of the run but its names. `prepare` is then null.
+  Status (*measure)(const Case& what, device::Device& device, const RoundOptions& options, Run& run) = nullptr;
   const void* extension = nullptr;  ///< for workloads made at run time (plugins)
 };
 

@@ -19,7 +19,14 @@ namespace warpmark::workloads {
   item(kAttention)               \
   item(kFusedTexture)            \
   item(kTopKPatches)             \
-  item(kOpponentBalance)
+  item(kOpponentBalance)         \
+  item(kResnet50)                \
+  item(kBert)                    \
+  item(kGpt2)                    \
+  item(kLlama)                   \
+  item(kDlrm)                    \
+  item(kVit)                     \
+  item(kUnet3d)
 // clang-format on
 
 #define WARPMARK_DECLARE(name) extern const measure::Workload name;

@@ -1,0 +1,224 @@
+#include "workers/model_worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "generated/python_hook.h"
+#include "generated/python_models.h"
+
+extern char** environ;
+
+namespace warpmark::workers {
+namespace {
+
+constexpr std::size_t kRingBytes = 4 << 20;
+constexpr std::size_t kRingHead = 16;
+constexpr std::size_t kLongestAnswer = 16 << 20;
+constexpr int kChildSocket = 3;
+constexpr int kChildMemory = 4;
+static_assert(sizeof(RingRecord) == 32);
+
+ErrorKind refused_kind(const std::string& name) {
+  if (name == "unsupported") return ErrorKind::unsupported;
+  if (name == "environment") return ErrorKind::environment;
+  return name == "internal" ? ErrorKind::internal : ErrorKind::data;
+}
+
+/// Text of an answer's field; empty where it has none.
+std::string text_of(const Json& answer, const char* name) {
+  const auto found = answer.find(name);
+  return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+struct Descriptors {
+  std::array<int, 2> pair{-1, -1};
+  int memory = -1;
+  int printed = -1;
+  ~Descriptors() {
+    for (const int fd : {pair[1], memory, printed}) {
+      if (fd >= 0) ::close(fd);
+    }
+  }
+};
+
+int spawn(const std::vector<std::string>& words, const Descriptors& open, pid_t& id) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, open.printed, 1);
+  posix_spawn_file_actions_adddup2(&actions, open.printed, 2);
+  posix_spawn_file_actions_adddup2(&actions, open.pair[1], kChildSocket);
+  posix_spawn_file_actions_adddup2(&actions, open.memory, kChildMemory);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<std::string> variables{fmt::format("WARPMARK_WORKER_FDS={},{}", kChildSocket, kChildMemory)};
+  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (auto& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  };
+  std::vector<std::string> copy = words;
+  const auto argv = pointers(copy);
+  const auto envp = pointers(variables);
+  const int code = ::posix_spawnp(&id, argv[0], &actions, &attributes, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return code;
+}
+
+}  // namespace
+
+Status write_model_worker(const std::filesystem::path& folder) {
+  WM_TRY(make_folder(folder));
+  for (const auto& file : generated::kPythonModels) WM_TRY(write_file(folder / std::string(file.name), file.text));
+  for (const auto& file : generated::kPythonHook) {
+    if (file.name.starts_with("_warpmark_")) WM_TRY(write_file(folder / std::string(file.name), file.text));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ModelWorker>> ModelWorker::start(const Options& options) {
+  const auto failed = [&](const char* what) {
+    return environment_error(fmt::format("cannot start {}: {}: {}", options.words.front(), what, std::strerror(errno)));
+  };
+  Descriptors open;
+  std::unique_ptr<ModelWorker> worker(new ModelWorker());
+  worker->options_ = options;
+  // Above the child's numbers, so that one dup2 does not close what the next one needs.
+  const auto above = [](int fd) {
+    const int moved = fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    if (fd >= 0) ::close(fd);
+    return moved;
+  };
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, open.pair.data()) != 0) return failed("socket pair");
+  worker->socket_ = open.pair[0];
+  open.pair[1] = above(open.pair[1]);
+  open.memory = above(::memfd_create("warpmark-worker", MFD_CLOEXEC));
+  if (open.memory < 0 || ::ftruncate(open.memory, kRingBytes) != 0) return failed("shared memory");
+  void* memory = ::mmap(nullptr, kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED, open.memory, 0);
+  if (memory == MAP_FAILED) return failed("shared memory");
+  worker->memory_ = memory;
+  open.printed = above(::open(options.printed.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+  if (open.printed < 0 || open.pair[1] < 0) return failed("files");
+  pid_t id = -1;
+  if (const int code = spawn(options.words, open, id); code != 0) {
+    return environment_error(fmt::format("cannot start {}: {}", options.words.front(), std::strerror(code)),
+                             "name a Python 3 with PyTorch: --set python=/path/to/python3");
+  }
+  worker->id_ = id;
+  return worker;
+}
+
+ModelWorker::~ModelWorker() {
+  if (socket_ >= 0) ::close(socket_);
+  if (id_ > 0) {
+    ::kill(-id_, SIGKILL);
+    int status = 0;
+    while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (memory_ != nullptr) ::munmap(memory_, kRingBytes);
+}
+
+std::string ModelWorker::last_words() const {
+  const auto text = read_file(options_.printed, 64 << 20);
+  constexpr std::size_t kTail = 400;
+  if (!text.ok() || text->empty()) return "it printed nothing";
+  return "it printed last: " + text->substr(text->size() > kTail ? text->size() - kTail : 0);
+}
+
+Error ModelWorker::gone(const std::string& asked) {
+  int status = 0;
+  const std::int64_t last = monotonic_ns() + 2'000'000'000;
+  pid_t got = 0;
+  while ((got = ::waitpid(id_, &status, WNOHANG)) == 0 && monotonic_ns() < last) ::usleep(1000);
+  std::string how = "closed its channel";
+  if (got == id_) {
+    ::kill(-id_, SIGKILL);
+    id_ = -1;
+    how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                              : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  }
+  return environment_error(fmt::format("the worker {} while it was asked to {}", how, asked), last_words());
+}
+
+Result<std::string> ModelWorker::line(double deadline_s, const std::string& asked) {
+  const std::int64_t last = monotonic_ns() + static_cast<std::int64_t>(deadline_s * 1e9);
+  while (true) {
+    if (const auto end = rest_.find('\n'); end != std::string::npos) {
+      std::string found = rest_.substr(0, end);
+      rest_.erase(0, end + 1);
+      return found;
+    }
+    if (options_.interrupted != nullptr && options_.interrupted->load()) return environment_error("interrupted");
+    if (monotonic_ns() >= last) {
+      return environment_error(fmt::format("the worker did not {} within {:.3g} s", asked, deadline_s), last_words());
+    }
+    if (rest_.size() > kLongestAnswer) return data_error("the worker's answer has no end", last_words());
+    pollfd waited{socket_, POLLIN, 0};
+    if (::poll(&waited, 1, 100) <= 0) continue;
+    std::array<char, 65536> piece{};
+    const ssize_t got = ::recv(socket_, piece.data(), piece.size(), 0);
+    if (got > 0) rest_.append(piece.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) return gone(asked);
+  }
+}
+
+Result<Json> ModelWorker::ask(Json question, double deadline_s) {
+  const std::string asked = question["ask"].get<std::string>();
+  question["number"] = ++number_;
+  const std::string text = dump_json(question, -1) + "\n";
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t now = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) return gone(asked);
+    sent += static_cast<std::size_t>(now);
+  }
+  WM_ASSIGN(const std::string answered, line(deadline_s, asked));
+  auto answer = parse_json(answered, "the worker's answer");
+  if (!answer.ok() || !answer->is_object()) {
+    return data_error("the worker's answer to '" + asked + "' is no JSON object: " + answered.substr(0, 80),
+                      last_words());
+  }
+  const auto number = answer->find("number");
+  if (number == answer->end() || *number != number_ || text_of(*answer, "ask") != asked) {
+    return data_error("the worker answered another question than '" + asked + "'", last_words());
+  }
+  if (answer->contains("refused")) {
+    return Error{refused_kind(text_of(*answer, "refused")), text_of(*answer, "what"), text_of(*answer, "hint")};
+  }
+  return std::move(*answer);
+}
+
+Result<std::vector<RingRecord>> ModelWorker::records() const {
+  std::array<std::int64_t, 2> head{};
+  std::memcpy(head.data(), memory_, sizeof(head));
+  const auto most = static_cast<std::int64_t>((kRingBytes - kRingHead) / sizeof(RingRecord));
+  if (head[0] != kModelProtocol || head[1] < 0 || head[1] > most) {
+    return data_error(fmt::format("the worker's memory says version {} with {} records", head[0], head[1]));
+  }
+  std::vector<RingRecord> all(static_cast<std::size_t>(head[1]));
+  std::memcpy(all.data(), static_cast<const char*>(memory_) + kRingHead, all.size() * sizeof(RingRecord));
+  return all;
+}
+
+}  // namespace warpmark::workers

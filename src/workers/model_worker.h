@@ -1,0 +1,69 @@
+// A process that trains or runs a model for us: it is asked over a socket pair and notes times in shared memory. It is
+// asked with deadlines and never trusted; its whole process group ends with the object.
+//
+// A line of JSON each way. Memory: two 64-bit numbers (version, records), then records of kind, step, nanoseconds of
+// CLOCK_MONOTONIC_RAW and a double (src/workers/models/warpmark_worker.py).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+
+namespace warpmark::workers {
+
+inline constexpr int kModelProtocol = 1;
+
+enum class RecordKind : std::int64_t { step = 0, loss = 1, whole = 2, first_phase = 8 };
+
+struct RingRecord {
+  std::int64_t kind = 0;
+  std::int64_t step = 0;
+  std::int64_t time_ns = 0;
+  double value = 0;
+};
+
+/// The worker's and the knobs' Python files in a folder, which is made. Environment error if it cannot be written.
+[[nodiscard]] Status write_model_worker(const std::filesystem::path& folder);
+
+class ModelWorker {
+ public:
+  struct Options {
+    std::vector<std::string> words;  ///< the program, found on PATH
+    std::filesystem::path printed;   ///< file that takes what it prints
+    const std::atomic<bool>* interrupted = nullptr;
+  };
+  /// Environment error if it cannot be started.
+  [[nodiscard]] static Result<std::unique_ptr<ModelWorker>> start(const Options& options);
+  ModelWorker(const ModelWorker&) = delete;
+  ModelWorker& operator=(const ModelWorker&) = delete;
+  ~ModelWorker();
+
+  /// Asks and waits. What the worker refuses comes back as the error it names. Environment error where it died, was
+  /// interrupted or did not answer in time, with the end of what it printed; data error where the answer is no JSON or
+  /// answers something else.
+  [[nodiscard]] Result<Json> ask(Json question, double deadline_s);
+
+  /// What the last question left in the memory. Data error where the memory contradicts itself.
+  [[nodiscard]] Result<std::vector<RingRecord>> records() const;
+
+ private:
+  ModelWorker() = default;
+  [[nodiscard]] Result<std::string> line(double deadline_s, const std::string& asked);
+  [[nodiscard]] Error gone(const std::string& asked);
+  [[nodiscard]] std::string last_words() const;
+
+  Options options_;
+  int id_ = -1;
+  int socket_ = -1;
+  void* memory_ = nullptr;
+  std::string rest_;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace warpmark::workers

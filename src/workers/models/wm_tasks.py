@@ -1,0 +1,50 @@
+"""Generated data that can be learned, on the host: a pool of batches, their loss, and the loss of knowing nothing."""
+
+import math
+
+import torch
+from torch.nn import functional as F
+
+POOL = 4
+
+
+def pool(name, config, batch, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return [one(name, config, batch, generator) for _ in range(POOL)]
+
+
+def one(name, c, batch, g):
+    """Inputs and target. Text: each word follows from the one before; images: a class is a brightness of the colours."""
+    if name in ("gpt2", "llama"):
+        few = min(16, c["vocab"])
+        begin = torch.randint(few, (batch, 1), generator=g)
+        ids = (begin + torch.arange(c["seq"] + 1) * 3) % few
+        return [ids[:, :-1].contiguous()], ids[:, 1:].contiguous()
+    if name == "bert":
+        few = min(16, c["vocab"] - 1)
+        ids = (torch.randint(few, (batch, 1), generator=g) + torch.arange(c["seq"]) * 3) % few
+        target = ids[:, : c["predictions"]].clone()
+        ids[:, : c["predictions"] : 2] = c["vocab"] - 1
+        return [ids], target
+    if name == "dlrm":
+        dense = torch.randn(batch, 13, generator=g)
+        rows = torch.stack([torch.randint(r, (batch,), generator=g) for r in c["rows"]], 1)
+        return [dense, rows], (dense.sum(1) > 0).float()
+    if name == "unet3d":
+        image = torch.randn(batch, 1, c["size"], c["size"], c["size"], generator=g)
+        return [image], (image[:, 0] > 0).long()
+    target = torch.randint(min(4, c["classes"]), (batch,), generator=g)
+    images = torch.randn(batch, 3, c["size"], c["size"], generator=g) * 0.5
+    return [images + (target.view(-1, 1, 1, 1).float() - 1.5)], target
+
+
+def loss_of(name, out, target):
+    if name == "dlrm":
+        return F.binary_cross_entropy_with_logits(out, target.to(out.dtype))
+    if name in ("gpt2", "llama", "bert"):
+        return F.cross_entropy(out.flatten(0, 1), target.flatten())
+    return F.cross_entropy(out, target)
+
+
+def loss_of_ignorance(name, c):
+    return math.log(2 if name == "dlrm" else c["vocab"] if "vocab" in c else c["classes"])

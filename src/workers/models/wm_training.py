@@ -1,0 +1,281 @@
+"""One model on one device: steps without marks for times, steps with marks for phases, and what proves that they train."""
+
+import copy
+import sys
+import time
+
+import torch
+
+import _warpmark_knobs
+import wm_networks as networks
+import wm_tasks as tasks
+
+
+
+def clock():
+    """Nanoseconds of the clock that warpmark itself reads."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+PHASES = ("data", "h2d", "forward", "backward", "optimizer")
+
+
+class Refused(Exception):
+    """kind is one of warpmark's kinds of errors."""
+
+    def __init__(self, kind, what, hint=""):
+        super().__init__(what)
+        self.kind, self.what, self.hint = kind, what, hint
+
+
+class KnobHost:
+    """What the knobs of `warpmark optimize` need around them."""
+
+    class Recorder:
+        at_window = None
+        steps_seen = 0
+        emptied = 0
+
+    class Watcher:
+        def __init__(self):
+            self.callbacks = {}
+
+    def __init__(self):
+        self.recorder, self.watcher, self.told, self.faults = self.Recorder(), self.Watcher(), [], []
+
+    def replace(self, owner, name, make):
+        setattr(owner, name, make(getattr(owner, name)))
+
+    def guarded(self, what, function, default, *args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception as problem:
+            self.faults.append("%s: %s" % (what, problem))
+            return default
+
+    def add(self, kind, **facts):
+        self.told.append(facts)
+
+
+class Training:
+    def __init__(self, ask):
+        self.name, self.config, self.batch = ask["model"], ask["config"], int(ask["batch"])
+        self.precision, self.train = ask["precision"], ask["pass"] == "train"
+        self.accumulate = int(ask.get("accumulate", 1))
+        self.device = torch.device(ask["device"])
+        self.check_device()
+        torch.manual_seed(int(ask["seed"]))
+        if ask["precision"] == "tf32":
+            torch.set_float32_matmul_precision("high")
+            torch.backends.cudnn.allow_tf32 = True
+        else:
+            torch.set_float32_matmul_precision("highest")
+            torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+        torch.set_flush_denormal(True)
+        self.host = KnobHost()
+        self.knobs = _warpmark_knobs.Knobs(torch, ask.get("knobs", {}), self.host)
+        self.knobs.begin()
+        self.model = networks.NETWORKS[self.name](self.config).to(self.device)
+        self.model.train(self.train)
+        self.pool = tasks.pool(self.name, self.config, self.batch, int(ask["seed"]))
+        self.witness = copy.deepcopy(self.model).double() if self.small_enough() else None
+        self.flops = networks.forward_flops(self.model, lambda: self.model(*self.on_device(self.pool[0][0])))
+        self.restart(int(ask["seed"]))
+        self.knobs.prepare_module(self.model, None, self.pool[0][0])
+        self.optimizer = None
+        if self.train:
+            self.optimizer = torch.optim.AdamW(list(self.model.parameters()), lr=float(ask["rate"]))
+        self.scaler = None
+        if self.precision == "fp16" and self.train:
+            self.scaler = torch.cuda.amp.GradScaler()
+        self.next_batch = 0
+        self.pinned = self.device.type == "cuda"
+        if self.pinned:
+            self.pool = [([t.pin_memory() for t in inputs], target.pin_memory()) for inputs, target in self.pool]
+
+    def check_device(self):
+        if self.device.type == "cuda" and not torch.cuda.is_available():
+            built = torch.version.cuda
+            why = "was built without CUDA" if built is None else "sees no GPU (it was built for CUDA %s)" % built
+            raise Refused(
+                "unsupported",
+                "torch %s of %s %s" % (torch.__version__, sys.executable, why),
+                "name a python whose torch has CUDA: --set python=/path/to/python3; or --device cpu",
+            )
+        if self.precision == "fp16" and self.device.type != "cuda":
+            raise Refused("unsupported", "fp16 with a loss scaler needs a GPU", "--set precision=bf16")
+
+    def small_enough(self):
+        """A copy in fp64 takes 16 bytes a parameter with its gradients."""
+        return sum(p.numel() for p in self.model.parameters()) * 16 < 24 << 30
+
+    def restart(self, seed):
+        """Counting has moved the running means of batch norms; steps begin from the state that was drawn."""
+        for module in self.model.modules():
+            if hasattr(module, "reset_running_stats"):
+                module.reset_running_stats()
+
+    def on_device(self, tensors):
+        return [t.to(self.device, non_blocking=True) for t in tensors]
+
+    def synchronize(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def forward(self, inputs):
+        return self.knobs.around(self.model, tuple(inputs), {}, lambda called, *a, **k: called(*a, **k))
+
+    def step(self, mark):
+        """One step; `mark(phase)` is called where each phase ends. Returns the loss as a tensor."""
+        total = None
+        if self.train:
+            self.optimizer.zero_grad(set_to_none=True)
+        for _ in range(self.accumulate):
+            inputs, target = self.pool[self.next_batch % len(self.pool)]
+            self.next_batch += 1
+            mark("data")
+            inputs, target = self.on_device(inputs), self.on_device([target])[0]
+            mark("h2d")
+            if self.train:
+                loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
+            else:
+                with torch.no_grad():
+                    loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
+            mark("forward")
+            if self.train:
+                (self.scaler.scale(loss) if self.scaler else loss).backward()
+                mark("backward")
+            total = loss.detach() if total is None else total + loss.detach()
+        if self.train:
+            if self.scaler:
+                self.scaler.step(self.optimizer)
+                self.scaler.update()
+            else:
+                self.optimizer.step()
+            mark("optimizer")
+        return total
+
+    def window(self, steps, ring):
+        """Steps between two synchronizations, and nothing inside; their losses are read after it."""
+        self.synchronize()
+        begin = clock()
+        losses = []
+        for i in range(steps):
+            losses.append(self.step(no_mark))
+            ring.note(ring.STEP, i, clock())
+        self.synchronize()
+        end = clock()
+        for i, loss in enumerate(losses):
+            ring.note(ring.LOSS, i, end, value=float(loss))
+        return begin, end
+
+    def phases(self, steps, ring):
+        marks = GpuMarks() if self.device.type == "cuda" else HostMarks()
+        self.synchronize()
+        begin = clock()
+        for _ in range(steps):
+            marks.begin()
+            self.step(marks.mark)
+        self.synchronize()
+        end = clock()
+        for i, (whole, parts) in enumerate(marks.steps()):
+            ring.note(ring.WHOLE, i, end, value=whole)
+            for phase, seconds in parts.items():
+                ring.note(ring.FIRST_PHASE + PHASES.index(phase), i, end, value=seconds)
+        return begin, end
+
+    def reference(self):
+        """The largest relative difference of the loss (and, in f32, of the gradient's length) from fp64, one fresh step."""
+        if self.witness is None:
+            return None
+        inputs, target = self.pool[0]
+        few = min(4, self.batch)
+        inputs, target = self.on_device([t[:few] for t in inputs]), self.on_device([target[:few]])[0]
+        wide = [t.double() if t.is_floating_point() else t for t in inputs]
+        self.witness.train(self.train)
+        with torch.set_grad_enabled(self.train):
+            right = tasks.loss_of(self.name, self.witness(*wide), target)
+            narrow = copy.deepcopy(self.witness).float()
+            if self.precision in ("bf16", "fp16"):
+                with torch.autocast(self.device.type, getattr(torch, {"bf16": "bfloat16", "fp16": "float16"}[self.precision])):
+                    out = narrow(*inputs)
+                ours = tasks.loss_of(self.name, out.float(), target)
+            else:
+                ours = tasks.loss_of(self.name, narrow(*inputs), target)
+        error = abs(float(ours.detach()) - float(right.detach())) / abs(float(right.detach()))
+        if self.train and self.precision == "f32":
+            right.backward()
+            ours.backward()
+            error = max(error, abs(length(narrow) - length(self.witness)) / length(self.witness))
+        self.witness = None
+        return error
+
+    def memory(self):
+        if self.device.type != "cuda":
+            import resource
+
+            return {"peak_resident": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+        cuda = torch.cuda
+        return {"peak_allocated": cuda.max_memory_allocated(), "peak_reserved": cuda.max_memory_reserved(),
+                "allocated": cuda.memory_allocated()}
+
+    def digest(self):
+        return sum(float(p.detach().double().sum()) for p in self.model.parameters())
+
+    def knob_states(self):
+        self.host.told = []
+        self.knobs.tell(self.host)
+        return self.host.told
+
+
+def length(model):
+    return float(sum(p.grad.double().pow(2).sum() for p in model.parameters() if p.grad is not None)) ** 0.5
+
+
+def no_mark(phase):
+    pass
+
+
+class HostMarks:
+    def __init__(self):
+        self.done = []
+
+    def begin(self):
+        self.first = self.last = clock()
+        self.done.append([0.0, {}])
+
+    def mark(self, phase):
+        now = clock()
+        step = self.done[-1]
+        step[1][phase] = step[1].get(phase, 0.0) + (now - self.last) * 1e-9
+        step[0] = (now - self.first) * 1e-9
+        self.last = now
+
+    def steps(self):
+        return self.done
+
+
+class GpuMarks:
+    """Events between the phases: the time of the GPU's queue, in which waiting of the host shows as the phase it is in."""
+
+    def __init__(self):
+        self.events = []
+
+    def record(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def begin(self):
+        self.events.append([(None, self.record())])
+
+    def mark(self, phase):
+        self.events[-1].append((phase, self.record()))
+
+    def steps(self):
+        for events in self.events:
+            parts = {}
+            for (_, before), (phase, after) in zip(events, events[1:]):
+                parts[phase] = parts.get(phase, 0.0) + before.elapsed_time(after) * 1e-3
+            yield events[0][1].elapsed_time(events[-1][1]) * 1e-3, parts

@@ -1,0 +1,313 @@
+#include "workloads/models/model_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace warpmark::workloads {
+namespace {
+
+using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// Parameters and operations (2 for a multiplication with its addition) gathered layer by layer.
+struct Tally {
+  std::int64_t parameters = 0;
+  double flops = 0;
+  void linear(std::int64_t in, std::int64_t out, std::int64_t times, bool bias = true) {
+    parameters += in * out + (bias ? out : 0);
+    flops += 2.0 * static_cast<double>(in * out) * static_cast<double>(times);
+  }
+  /// `points` of the output; `taps` of the kernel.
+  void convolution(std::int64_t in, std::int64_t out, std::int64_t taps, std::int64_t points, bool bias = false) {
+    linear(in * taps, out, points, false);
+    parameters += bias ? out : 0;
+  }
+  void attention(std::int64_t seq, std::int64_t width) {
+    flops += 4.0 * static_cast<double>(seq) * static_cast<double>(seq) * static_cast<double>(width);
+  }
+};
+
+/// Fused query, key and value; output; two layers of four times the width; two norms.
+void transformer(Tally& tally, std::int64_t layers, std::int64_t width, std::int64_t seq) {
+  for (std::int64_t i = 0; i < layers; ++i) {
+    tally.linear(width, 3 * width, seq);
+    tally.linear(width, width, seq);
+    tally.attention(seq, width);
+    tally.linear(width, 4 * width, seq);
+    tally.linear(4 * width, width, seq);
+    tally.parameters += 4 * width;
+  }
+}
+
+void gpt2(ModelShape& s, Tally& t) {
+  const auto w = s.size("width"), seq = s.size("seq"), vocab = s.size("vocab");
+  t.parameters += (vocab + s.size("positions")) * w + 2 * w;
+  transformer(t, s.size("layers"), w, seq);
+  t.flops += 2.0 * static_cast<double>(vocab * w) * static_cast<double>(seq);
+}
+
+void bert(ModelShape& s, Tally& t) {
+  const auto w = s.size("width"), seq = s.size("seq"), vocab = s.size("vocab");
+  t.parameters += (vocab + s.size("positions") + 2) * w + 2 * w;
+  transformer(t, s.size("layers"), w, seq);
+  t.flops += 2.0 * static_cast<double>(w * w + vocab * w) * static_cast<double>(s.size("predictions"));
+}
+
+void llama(ModelShape& s, Tally& t) {
+  const auto w = s.size("width"), seq = s.size("seq"), ffn = s.size("ffn");
+  const auto kv = w / s.size("heads") * s.size("kv_heads");
+  for (std::int64_t i = 0; i < s.size("layers"); ++i) {
+    t.linear(w, w, 2 * seq, false);  // query and output: the parameters of one are added below
+    t.parameters += w * w;
+    t.linear(w, 2 * kv, seq, false);
+    t.linear(w, 3 * ffn, seq, false);
+    t.attention(seq, w);
+    t.parameters += 2 * w;
+  }
+  t.linear(w, s.size("vocab"), seq, false);
+  t.parameters += w + (s.size("tied") != 0 ? 0 : s.size("vocab") * w);
+}
+
+void vit(ModelShape& s, Tally& t) {
+  const auto w = s.size("width"), patch = s.size("patch"), side = s.size("size") / patch;
+  t.convolution(3, w, patch * patch, side * side, true);
+  t.parameters += w + (side * side + 1) * w + 2 * w;
+  transformer(t, s.size("layers"), w, side * side + 1);
+  t.linear(w, s.size("classes"), 1);
+}
+
+void resnet(ModelShape& s, Tally& t) {
+  const auto w = s.size("width");
+  std::int64_t side = (s.size("size") - 1) / 2 + 1, inside = w;
+  t.convolution(3, w, 49, side * side);
+  t.parameters += 2 * w;
+  side = (side - 1) / 2 + 1;
+  for (int stage = 0; stage < 4; ++stage) {
+    const std::int64_t width = w << stage;
+    for (std::int64_t block = 0; block < s.size("blocks" + std::to_string(stage + 1)); ++block) {
+      t.convolution(inside, width, 1, side * side);
+      if (stage > 0 && block == 0) side = (side - 1) / 2 + 1;
+      t.convolution(width, width, 9, side * side);
+      t.convolution(width, 4 * width, 1, side * side);
+      t.parameters += 2 * (width + width + 4 * width);
+      if (block == 0) {
+        t.convolution(inside, 4 * width, 1, side * side);
+        t.parameters += 2 * 4 * width;
+      }
+      inside = 4 * width;
+    }
+  }
+  t.linear(inside, s.size("classes"), 1);
+}
+
+void dlrm(ModelShape& s, Tally& t) {
+  const auto dim = s.size("width"), top = s.size("top");
+  const auto vectors = static_cast<std::int64_t>(s.rows.size()) + 1;
+  for (const auto rows : s.rows) t.parameters += rows * dim;
+  t.linear(13, 4 * dim, 1);
+  t.linear(4 * dim, 2 * dim, 1);
+  t.linear(2 * dim, dim, 1);
+  t.flops += 2.0 * static_cast<double>(vectors * vectors * dim);
+  t.linear(dim + vectors * (vectors - 1) / 2, top, 1);
+  t.linear(top, top, 1);
+  t.linear(top, top / 2, 1);
+  t.linear(top / 2, top / 4, 1);
+  t.linear(top / 4, 1, 1);
+}
+
+void unet3d(ModelShape& s, Tally& t) {
+  const auto w = s.size("width"), levels = s.size("levels");
+  const auto width = [&](std::int64_t level) { return std::min(w << level, 10 * w); };
+  const auto points = [&](std::int64_t level) {
+    const std::int64_t side = s.size("size") >> level;
+    return side * side * side;
+  };
+  const auto twice = [&](std::int64_t in, std::int64_t out, std::int64_t level) {
+    t.convolution(in, out, 27, points(level));
+    t.convolution(out, out, 27, points(level));
+    t.parameters += 4 * out;
+  };
+  twice(1, w, 0);
+  for (std::int64_t level = 1; level <= levels; ++level) twice(width(level - 1), width(level), level);
+  for (std::int64_t level = levels - 1; level >= 0; --level) {
+    t.convolution(width(level + 1), width(level), 8, points(level + 1), false);
+    t.parameters += width(level);
+    twice(2 * width(level), width(level), level);
+  }
+  t.convolution(w, s.size("classes"), 1, points(0), true);
+}
+
+/// Rows of MLPerf's tables for Criteo 1TB (mlcommons/training, recommendation).
+constexpr std::int64_t kCriteoRows[] = {40000000, 39060,    17295,    7424,     20265,  3,     7122, 1543, 63,
+                                        40000000, 3067956,  405282,   10,       2209,   11938, 155,  4,    976,
+                                        14,       40000000, 40000000, 40000000, 590152, 12973, 108,  36};
+
+struct Preset {
+  const char* model;
+  const char* preset;
+  std::int64_t batch;
+  Sizes sizes;
+};
+
+const Preset kPresets[] = {
+    {"resnet50",
+     "tiny",
+     8,
+     {{"width", 16}, {"blocks1", 1}, {"blocks2", 1}, {"blocks3", 3}, {"blocks4", 1}, {"size", 32}, {"classes", 10}}},
+    {"resnet50",
+     "base",
+     128,
+     {{"width", 64}, {"blocks1", 3}, {"blocks2", 4}, {"blocks3", 6}, {"blocks4", 3}, {"size", 224}, {"classes", 1000}}},
+    {"resnet50",
+     "large",
+     128,
+     {{"width", 64},
+      {"blocks1", 3},
+      {"blocks2", 8},
+      {"blocks3", 36},
+      {"blocks4", 3},
+      {"size", 224},
+      {"classes", 1000}}},
+    {"bert",
+     "tiny",
+     8,
+     {{"layers", 3}, {"width", 64}, {"heads", 4}, {"vocab", 256}, {"positions", 64}, {"seq", 32}, {"predictions", 8}}},
+    {"bert",
+     "base",
+     32,
+     {{"layers", 12},
+      {"width", 768},
+      {"heads", 12},
+      {"vocab", 30522},
+      {"positions", 512},
+      {"seq", 128},
+      {"predictions", 20}}},
+    {"bert",
+     "large",
+     32,
+     {{"layers", 24},
+      {"width", 1024},
+      {"heads", 16},
+      {"vocab", 30522},
+      {"positions", 512},
+      {"seq", 384},
+      {"predictions", 57}}},
+    {"gpt2", "tiny", 8, {{"layers", 3}, {"width", 64}, {"heads", 4}, {"vocab", 256}, {"positions", 64}, {"seq", 32}}},
+    {"gpt2",
+     "base",
+     16,
+     {{"layers", 12}, {"width", 768}, {"heads", 12}, {"vocab", 50257}, {"positions", 1024}, {"seq", 1024}}},
+    {"gpt2",
+     "large",
+     4,
+     {{"layers", 48}, {"width", 1600}, {"heads", 25}, {"vocab", 50257}, {"positions", 1024}, {"seq", 1024}}},
+    {"llama",
+     "tiny",
+     8,
+     {{"layers", 3},
+      {"width", 64},
+      {"heads", 4},
+      {"kv_heads", 2},
+      {"ffn", 192},
+      {"vocab", 256},
+      {"seq", 32},
+      {"tied", 1}}},
+    {"llama",
+     "base",
+     2,
+     {{"layers", 16},
+      {"width", 2048},
+      {"heads", 32},
+      {"kv_heads", 8},
+      {"ffn", 8192},
+      {"vocab", 128256},
+      {"seq", 2048},
+      {"tied", 1}}},
+    {"llama",
+     "large",
+     1,
+     {{"layers", 32},
+      {"width", 4096},
+      {"heads", 32},
+      {"kv_heads", 8},
+      {"ffn", 14336},
+      {"vocab", 128256},
+      {"seq", 2048},
+      {"tied", 0}}},
+    {"dlrm", "tiny", 64, {{"width", 16}, {"top", 64}, {"most_rows", 1000}}},
+    {"dlrm", "base", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 1000000}}},
+    {"dlrm", "large", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 40000000}}},
+    {"vit", "tiny", 8, {{"layers", 3}, {"width", 64}, {"heads", 4}, {"size", 32}, {"patch", 8}, {"classes", 10}}},
+    {"vit",
+     "base",
+     64,
+     {{"layers", 12}, {"width", 768}, {"heads", 12}, {"size", 224}, {"patch", 16}, {"classes", 1000}}},
+    {"vit",
+     "large",
+     64,
+     {{"layers", 24}, {"width", 1024}, {"heads", 16}, {"size", 224}, {"patch", 16}, {"classes", 1000}}},
+    {"unet3d", "tiny", 2, {{"width", 4}, {"levels", 3}, {"size", 16}, {"classes", 3}}},
+    {"unet3d", "base", 2, {{"width", 32}, {"levels", 5}, {"size", 128}, {"classes", 3}}},
+    {"unet3d", "large", 1, {{"width", 32}, {"levels", 5}, {"size", 192}, {"classes", 3}}}};
+
+Status set_length(ModelShape& shape, const std::string& model, std::int64_t length) {
+  if (length == 0) return {};
+  const char* name = nullptr;
+  for (auto& [key, value] : shape.sizes) {
+    if (key != "seq" && key != "size") continue;
+    name = key.c_str();
+    value = length;
+  }
+  if (name == nullptr) return usage_error(model + " has no length", "leave out --set length");
+  for (const auto& [key, value] : shape.sizes) {
+    if (key == "positions" && length > value) {
+      return usage_error(fmt::format("length is {}, but {} has {} positions", length, model, value));
+    }
+    if (key == "predictions" && length < value) {
+      return usage_error(fmt::format("length is {}, but {} predicts {} words", length, model, value));
+    }
+    const std::int64_t step = key == "patch" ? value : key == "levels" ? std::int64_t{1} << value : 1;
+    if (length % step != 0) return usage_error(fmt::format("length is {}, but must divide by {}", length, step));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::int64_t ModelShape::size(const std::string& name) const {
+  const auto found = std::find_if(sizes.begin(), sizes.end(), [&](const auto& item) { return item.first == name; });
+  WM_CHECK(found != sizes.end());
+  return found->second;
+}
+
+Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
+                               std::int64_t length) {
+  const auto found = std::find_if(std::begin(kPresets), std::end(kPresets),
+                                  [&](const Preset& known) { return known.model == model && known.preset == preset; });
+  if (found == std::end(kPresets)) return usage_error(model + " has no preset '" + preset + "'", "tiny, base or large");
+  if (batch < 0 || length < 0 || batch > 1'000'000 || length > 1'000'000) {
+    return usage_error("batch and length are from 0 (the preset's) to 1000000");
+  }
+  ModelShape shape;
+  shape.sizes = found->sizes;
+  shape.batch = batch == 0 ? found->batch : batch;
+  WM_TRY(set_length(shape, model, length));
+  Tally tally;
+  if (model == "gpt2") gpt2(shape, tally);
+  if (model == "bert") bert(shape, tally);
+  if (model == "llama") llama(shape, tally);
+  if (model == "vit") vit(shape, tally);
+  if (model == "resnet50") resnet(shape, tally);
+  if (model == "unet3d") unet3d(shape, tally);
+  if (model == "dlrm") {
+    for (const auto rows : kCriteoRows) shape.rows.push_back(std::min(rows, shape.size("most_rows")));
+    dlrm(shape, tally);
+  }
+  if (model == "gpt2" || model == "bert" || model == "llama") shape.tokens = shape.size("seq");
+  shape.parameters = tally.parameters;
+  shape.forward_flops = tally.flops;
+  return shape;
+}
+
+}  // namespace warpmark::workloads

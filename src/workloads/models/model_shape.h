@@ -1,0 +1,29 @@
+// What a model is made of, by arithmetic on its shapes alone: what the worker counts in the real module must be equal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/params.h"
+
+namespace warpmark::workloads {
+
+/// Sizes of a preset by name, as the worker builds from; `rows` are those of DLRM's tables.
+struct ModelShape {
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  std::vector<std::int64_t> rows;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;      ///< of one sample; 0 where it is no text
+  std::int64_t parameters = 0;  ///< BERT's without its head, as it is published
+  double forward_flops = 0;     ///< of one sample: products and convolutions, attention in full
+  [[nodiscard]] std::int64_t size(const std::string& name) const;
+};
+
+/// Of the presets tiny, base and large. Zero `batch` and `length` mean the preset's. Usage error for a length that the
+/// model does not have.
+[[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
+                                             std::int64_t length);
+
+}  // namespace warpmark::workloads

@@ -1,0 +1,74 @@
+// The models, as benchmarks: training steps and forward passes of whole networks in the user's own PyTorch.
+#include "workloads/models/model_round.h"
+#include "workloads/models/model_shape.h"
+
+namespace warpmark::workloads {
+namespace {
+
+constexpr ParamSpec kParams[] = {
+    {"preset", ParamKind::text, "base", "size of the network (docs/workloads.md)", "tiny|base|large"},
+    {"pass", ParamKind::text, "train", "a training step, or the forward pass alone", "train|forward"},
+    {"batch", ParamKind::integer, "0", "samples of a step; 0 is the preset's"},
+    {"length", ParamKind::integer, "0", "words of a sequence, or side of an image; 0 is the preset's"},
+    {"precision", ParamKind::text, "f32", "of products: types of autocast", "f32|tf32|bf16|fp16"},
+    {"accumulate", ParamKind::integer, "1", "batches whose gradients one step of the optimizer takes"},
+    {"channels_last", ParamKind::text, "no", "order of the axes of images", "no|yes"},
+    {"checkpoint", ParamKind::text, "no", "compute blocks again in the backward pass", "no|yes"},
+    {"compile", ParamKind::text, "no", "torch.compile", "no|default|reduce-overhead|max-autotune"},
+    {"optimizer", ParamKind::text, "default", "implementation of AdamW", "default|foreach|fused"},
+    {"python", ParamKind::text, "python3", "the Python whose PyTorch is measured"},
+};
+
+/// FLOPs: products and convolutions, attention in full; a training step is three forward passes (MLPerf's definition of
+/// utilization: nothing that is computed twice counts).
+Result<Cost> cost(const measure::Workload& self, const Params& params) {
+  WM_ASSIGN(const auto shape,
+            model_shape(self.id, params.text("preset"), params.integer("batch"), params.integer("length")));
+  const std::int64_t accumulate = params.integer("accumulate");
+  if (accumulate < 1 || accumulate > 10'000) return usage_error("accumulate is from 1 to 10000");
+  const double passes = params.text("pass") == "train" ? 3 : 1;
+  const std::string& precision = params.text("precision");
+  return Cost{.flops = passes * shape.forward_flops * static_cast<double>(shape.batch * accumulate),
+              .bytes = 0,
+              .footprint_bytes = 0,
+              .flop_type = precision == "fp16" ? "f16" : precision,
+              .link = "",
+              .rate = "flop_rate"};
+}
+
+device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
+  const std::string& precision = params.text("precision");
+  if (device.backend == "cpu" && (precision == "tf32" || precision == "fp16")) {
+    return device::Support::no(precision + " is for GPUs", "--set precision=bf16, or f32");
+  }
+  return device::Support::yes();
+}
+
+std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+  if (device.backend == "cuda") return {{{"preset", "base"}, {"precision", "bf16"}}};
+  return {{{"preset", "tiny"}}};
+}
+
+constexpr auto model(const char* id, const char* summary) -> measure::Workload {
+  return {.id = id,
+          .summary = summary,
+          .params = kParams,
+          .cost = cost,
+          .supports = supports,
+          .prepare = nullptr,
+          .cases = cases,
+          .default_mode = Mode::hot,
+          .measure = measure_model};
+}
+
+}  // namespace
+
+extern const measure::Workload kResnet50 = model("resnet50", "steps of ResNet-50 v1.5 in PyTorch");
+extern const measure::Workload kBert = model("bert", "steps of BERT in PyTorch");
+extern const measure::Workload kGpt2 = model("gpt2", "steps of GPT-2 in PyTorch");
+extern const measure::Workload kLlama = model("llama", "steps of a Llama in PyTorch");
+extern const measure::Workload kDlrm = model("dlrm", "steps of DLRM in PyTorch");
+extern const measure::Workload kVit = model("vit", "steps of a vision transformer in PyTorch");
+extern const measure::Workload kUnet3d = model("unet3d", "steps of a 3D U-Net in PyTorch");
+
+}  // namespace warpmark::workloads

@@ -1,0 +1,153 @@
+// Models end to end: real steps in Debian's PyTorch, and workers that die, hang, answer nonsense and lie.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/catalog.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "measure/round.h"
+#include "support/python_with_torch.h"
+#include "workers/model_worker.h"
+#include "workloads/run_workload.h"
+
+namespace warpmark::workloads {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::python_with_torch;
+
+Run run_model(const char* id, Overrides overrides) {
+  const auto* workload = find_in(catalog(), std::string_view(id));
+  overrides.insert(overrides.begin(), {"preset", "tiny"});
+  const auto params = resolve_params(workload->params, overrides);
+  EXPECT_TRUE(params.ok());
+  const auto device = device::open_device("cpu");
+  EXPECT_TRUE(device.ok());
+  measure::RoundOptions options;
+  options.stopping.budget_s = 0.2;
+  options.stopping.max_samples = 12;
+  options.warmup.cap_s = 0.2;
+  options.seed = 1;
+  return measure::measure_round({workload, "cpu", *params, Mode::hot}, **device, options);
+}
+
+const Metric* metric(const Run& run, const std::string& id) {
+  const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
+  return found == run.metrics.end() ? nullptr : &*found;
+}
+
+class ModelOnCpu : public testing::TestWithParam<const char*> {};
+
+TEST_P(ModelOnCpu, trains_and_tells_its_phases) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model(GetParam(), {{"python", python_with_torch()}});
+  // How well the clocks of two processes agree is the machine's business, not the test's.
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_LE(run.error->value, run.error->tolerance);
+  for (const char* id : {"time", "flop_rate", "samples_rate", "phase.data", "phase.h2d", "phase.forward",
+                         "phase.backward", "phase.optimizer", "first_step", "memory.peak_resident"}) {
+    ASSERT_NE(metric(run, id), nullptr) << id;
+    EXPECT_GT(metric(run, id)->summary.max, 0) << id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelOnCpu, testing::Values("resnet50", "bert", "gpt2", "llama", "dlrm", "vit", "unet3d"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(Models, run_forward_alone) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"pass", "forward"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_EQ(metric(run, "phase.backward"), nullptr);
+}
+
+TEST(Models, whose_knob_does_not_hold_are_unsupported) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"optimizer", "fused"}});
+  EXPECT_EQ(run.outcome, Outcome::unsupported);
+  EXPECT_THAT(run.reason, HasSubstr("optimizer.implementation"));
+}
+
+TEST(Models, without_a_python_say_so) {
+  const warpmark::Run run = run_model("gpt2", {{"python", "/no/such/python"}});
+  EXPECT_EQ(run.outcome, Outcome::error);
+  EXPECT_EQ(run.fault, ErrorKind::environment);
+  EXPECT_THAT(run.hint, HasSubstr("python="));
+}
+
+/// A program in place of the worker: BODY reads questions with ask() and answers with say(text).
+class Impostor : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark impostor XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<Json> ask(const std::string& body, double deadline_s = 60) {
+    const std::string head =
+        "import os, sys, json, time\n"
+        "fd = int(os.environ['WARPMARK_WORKER_FDS'].split(',')[0])\n"
+        "def ask(): return json.loads(os.read(fd, 65536))\n"
+        "def say(text): os.write(fd, text.encode() + b'\\n')\n";
+    EXPECT_TRUE(write_file(folder_ / "impostor.py", head + body).ok());
+    auto worker = workers::ModelWorker::start(
+        {.words = {"python3", (folder_ / "impostor.py").string()}, .printed = folder_ / "printed.txt"});
+    EXPECT_TRUE(worker.ok());
+    return (*worker)->ask({{"ask", "hello"}}, deadline_s);
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Impostor, that_dies_is_told_with_its_last_words) {
+  const auto answer = ask("ask(); print('out of coffee', flush=True); os._exit(7)");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().kind, ErrorKind::environment);
+  EXPECT_THAT(answer.error().what, HasSubstr("exit code 7"));
+  EXPECT_THAT(answer.error().hint, HasSubstr("out of coffee"));
+}
+
+TEST_F(Impostor, that_hangs_is_ended_with_all_its_processes) {
+  const auto answer = ask(
+      "child = os.fork()\nif child: open('" + (folder_ / "pid").string() + "', 'w').write(str(child))\ntime.sleep(600)",
+      20);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().what, HasSubstr("did not hello within"));
+  const auto child = read_file(folder_ / "pid");
+  ASSERT_TRUE(child.ok());
+  const auto state = [&] { return first_line("/proc/" + *child + "/stat"); };
+  for (int i = 0; i < 500 && !state().empty() && state().find(") Z ") == std::string::npos; ++i) ::usleep(10'000);
+  EXPECT_TRUE(state().empty() || state().find(") Z ") != std::string::npos) << state();
+}
+
+TEST_F(Impostor, that_answers_nonsense_is_a_data_error) {
+  for (const char* text : {"say('{\"ask\": ')", "say('[]')", "say('{\"ask\": \"hello\", \"number\": 9}')"}) {
+    const auto answer = ask(std::string("ask(); ") + text + "; time.sleep(60)");
+    ASSERT_FALSE(answer.ok()) << text;
+    EXPECT_EQ(answer.error().kind, ErrorKind::data) << text;
+  }
+}
+
+TEST_F(Impostor, may_print_what_it_likes) {
+  const auto answer = ask("q = ask(); print('{\"ask\": 1}\\n' * 1000, flush=True); say(json.dumps(q))");
+  EXPECT_TRUE(answer.ok());
+}
+
+TEST_F(Impostor, that_refuses_is_believed) {
+  const auto answer =
+      ask("q = ask(); say(json.dumps(dict(q, refused='unsupported', what='no torch', hint='get one')))");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(answer.error().hint, "get one");
+}
+
+}  // namespace
+}  // namespace warpmark::workloads
