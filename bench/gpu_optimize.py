@@ -77,7 +77,7 @@ def encoder(layers, width, tokens, batch, cured_cast, cured_compile=None, fused=
     layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
     model = nn.Sequential(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(width, 64)).cuda()
     if cured_compile:
-        model.compile(mode=cured_compile)
+        model = torch.compile(model, mode=cured_compile)
     data = [
         (torch.randn(batch, tokens, width, device="cuda"), torch.randint(64, (batch * tokens,), device="cuda"))
         for _ in range(4)

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kLargestSource = 16 << 20;
 
 /// "b/train.py" in the folder, for "/a/b/train.py"; empty if not even "train.py" is there.
-fs::path find_in(const fs::path& folder, const fs::path& path) {
+fs::path found_below(const fs::path& folder, const fs::path& path) {
   std::vector<fs::path> parts(path.begin(), path.end());
   std::error_code none;
   for (std::size_t first = 0; first < parts.size(); ++first) {
@@ -39,7 +39,7 @@ Result<analyze::SourceText> source_lines(const std::string& folder) {
   return analyze::SourceText([files, folder](std::string_view file, std::int64_t line) -> std::string {
     auto known = files->find(file);
     if (known == files->end()) {
-      const fs::path path = find_in(folder, fs::path(std::string(file)));
+      const fs::path path = found_below(folder, fs::path(std::string(file)));
       const auto text = path.empty() ? Result<std::string>(std::string()) : read_file(path, kLargestSource);
       known = files->emplace(std::string(file), split(text.ok() ? *text : "", '\n')).first;
     }

@@ -172,10 +172,16 @@ class NcclEngine final : public Engine {
       WM_CUDA(cudaSetDevice(gpu->device()));
       WM_CUDA(cudaStreamBeginCapture(gpu->stream(), cudaStreamCaptureModeThreadLocal));
     }
-    for (int i = 0; i < request.iterations; ++i) WM_TRY(enqueue(call, layout, request, i));
+    Status captured;
+    for (int i = 0; i < request.iterations && captured.ok(); ++i) captured = enqueue(call, layout, request, i);
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {  // also after a fault, which would leave the streams capturing
+      WM_CUDA(cudaSetDevice(gpus_[i]->device()));
+      const cudaError_t ended = cudaStreamEndCapture(gpus_[i]->stream(), &graphs[i].handle);
+      if (captured.ok()) captured = cuda_status(ended, "cudaStreamEndCapture");
+    }
+    WM_TRY(captured);
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       WM_CUDA(cudaSetDevice(gpus_[i]->device()));
-      WM_CUDA(cudaStreamEndCapture(gpus_[i]->stream(), &graphs[i].handle));
       WM_CUDA(cudaGraphInstantiate(&executables[i].handle, graphs[i].handle, 0));
     }
     for (std::size_t i = 0; i < gpus_.size(); ++i) {

@@ -196,7 +196,10 @@ class Sweeper {
       const int now = std::min(chunk, plan_.iterations - done);
       WM_TRY(fill(call, layout));
       WM_TRY(bootstrap_.barrier());
-      progress_.step(fmt::format("{}, iterations from {}", place_, done));
+      progress_.step(fmt::format("{}, iterations from {}{}", place_, done,
+                                 each         ? ", each timed"
+                                 : call.graph ? ", as a graph"
+                                              : ""));
       plant_death();
       WM_ASSIGN(const auto part, engine_.run(call, layout, request(now, destroys_input(call) ? 0 : done, each)));
       for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -95,12 +95,16 @@ Status run_worker(const Plan& plan, const WorkerOptions& options) {
     WM_ASSIGN(bootstrap, mpi_bootstrap());
   }
   progress.step("making the communicator");
-  WM_ASSIGN(const auto engine, engine_for(plan, *bootstrap));
+  WM_ASSIGN(auto engine, engine_for(plan, *bootstrap));
   const SweepEvents events{.head = [&](const Head& head) { options.tell("head", to_json(head)); },
                            .row = [&](const Row& row) { options.tell("row", to_json(row)); },
                            .die = [](int) { ::kill(::getpid(), SIGKILL); },
                            .stop = [](int) { ::kill(::getpid(), SIGSTOP); }};
-  WM_TRY(run_sweep(plan, *engine, *bootstrap, progress, events));
+  const Status swept = run_sweep(plan, *engine, *bootstrap, progress, events);
+  if (!swept.ok()) {
+    (void)engine.release();  // taking down a communicator after a fault may wait for ranks that have none, for ever
+    return swept;
+  }
   if (bootstrap->process() == 0) options.tell("done", Json::object());
   progress.step("ending");
   return {};

@@ -57,10 +57,13 @@ class ModelKnobs:
             return self.knobs.cannot("compile", "torch %s cannot compile a module in place" % self.torch.__version__)
         if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
             return self.knobs.cannot("compile", "the program compiles it itself")
-        if mode == "default":
-            module.compile()
-        else:
-            module.compile(mode=mode)
+
+        # Not module.compile(): that compiles nothing, silently, where the module is of torch's own files (nn.Sequential).
+        def call(*args, **kwargs):
+            return module._call_impl(*args, **kwargs)
+
+        arguments = {} if mode == "default" else {"mode": mode}
+        module._compiled_call_impl = self.torch.compile(call, **arguments)
         self.knobs.did("compile")
 
         def check():
