@@ -90,7 +90,8 @@ add_notices() {
   mkdir -p "$root/share/doc/warpmark/third-party"
   cp LICENSE "$root/"
   while read -r library file; do
-    package=$(dpkg-query --search "$file" | sed 's/:.*//' | head -n 1)
+    # A file of /usr/lib may be known by its name from before /lib became a link to it.
+    package=$({ dpkg-query --search "$file" 2>/dev/null || dpkg-query --search "${file#/usr}"; } | sed 's/:.*//' | head -n 1)
     cp "/usr/share/doc/$package/copyright" "$root/share/doc/warpmark/third-party/$package.txt"
   done <"$kBuild/bundled.txt"
   header_only_notices "$root/share/doc/warpmark/third-party"

@@ -34,15 +34,16 @@ bool detect_flat(const Document& document) {
   return any;
 }
 
-/// The words of a name: "p99_latencyMs" is p99, latency, ms.
+/// The words of a name: "p99_latencyMs" is p99, latency, ms; "top1GPUs" is top1, gpus.
 std::vector<std::string> words_of_name(std::string_view name) {
   std::vector<std::string> words(1);
+  bool after_upper = false;
   for (const char c : name) {
     const bool upper = c >= 'A' && c <= 'Z', digit = c >= '0' && c <= '9';
     const bool letter = upper || digit || (c >= 'a' && c <= 'z');
-    const bool after_lower = !words.back().empty() && words.back().back() >= 'a' && words.back().back() <= 'z';
-    if ((!letter || (upper && after_lower)) && !words.back().empty()) words.emplace_back();
+    if ((!letter || (upper && !after_upper)) && !words.back().empty()) words.emplace_back();
     if (letter) words.back() += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    after_upper = upper;
   }
   if (words.back().empty()) words.pop_back();
   return words;

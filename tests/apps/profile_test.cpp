@@ -337,7 +337,7 @@ TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {
 TEST_F(ProfileCli, refuses_a_number_of_windows_that_makes_no_sense) {
   const auto output = warpmark({"profile", "--windows", "-1", "--", kProgram, "1"});
   EXPECT_EQ(output.exit_code, 2);
-  EXPECT_THAT(output.err, HasSubstr("from 0 to 20"));
+  EXPECT_THAT(output.err, HasSubstr("--windows must be 0 to 20"));
 }
 
 TEST_F(ProfileCli, refuses_an_output_that_is_no_file_before_the_program_runs) {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
+#include "warpmark/arms/project_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -191,6 +192,13 @@ TEST_F(RunCommand, keeps_what_the_first_run_took) {
   const Json run = json("o.json")["runs"][0];
   EXPECT_GE(run["warmup"]["first_s"].get<double>(), 0.2);
   EXPECT_NE(output.out.find("the first run took"), std::string::npos) << output.out;
+}
+
+TEST(CommandsAfterDashes, may_be_one_text_or_words) {
+  using Commands = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(commands_after_dashes({"compare", "--seed", "1", "--", "a b", "--", "c", "d"}),
+            (Commands{{"a b"}, {"c", "d"}}));
+  EXPECT_EQ(commands_after_dashes({"compare", "x", "y"}), Commands{});
 }
 
 }  // namespace

@@ -159,9 +159,9 @@ TEST(CpuConditions, have_the_agreed_sensors_and_units) {
   std::vector<std::pair<std::string, std::string>> found;
   for (const auto& sensor : conditions->sensors) found.emplace_back(sensor.id, sensor.unit);
   const std::vector<std::pair<std::string, std::string>> agreed{
-      {"steal_time", "s"},     {"busy_time", "s"},        {"process_time", "s"},    {"involuntary_switches", "1"},
-      {"major_faults", "1"},   {"load_average", "1"},     {"core_clock", "Hz"},     {"governor_clock", "Hz"},
-      {"temperature", "degC"}, {"memory_available", "B"}, {"pressure_cpu", "ratio"}};
+      {"steal_time", "s"},     {"busy_time", "s"},        {"process_time", "s"},     {"involuntary_switches", "1"},
+      {"major_faults", "1"},   {"load_average", "1"},     {"core_clock", "Hz"},      {"governor_clock", "Hz"},
+      {"temperature", "degC"}, {"memory_available", "B"}, {"pressure_cpu", "ratio"}, {"pressure_cpu_time", "s"}};
   EXPECT_EQ(found, agreed);
 }
 

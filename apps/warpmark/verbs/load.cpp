@@ -76,7 +76,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--telemetry", "SOURCE", "run: nvml, or the URL of a Prometheus page: power, memory, tokens per joule", true},
     {"--seed", "N", "run: of prompts and arrivals (default 1)"},
     {"--experiment-folder-name", "DIR", "run: also write the results there as genai-bench does"},
-    {"--experiment-base-dir", "DIR", "run: the same below this folder; the name is made if none is given"},
+    {"--experiment-base-dir", "DIR", "run: the same below this folder; a name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
     {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
     {"--json", "FILE", "run, selftest, compare: write the results as JSON", false, "<files>"},

@@ -1,0 +1,124 @@
+// `warpmark compare` of what is stored, and what it stores.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "apps/compare_fixture.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "support/schema_check.h"
+
+namespace warpmark::apps {
+namespace {
+
+using testing_support::schema_errors;
+
+/// The two ids of "warpmark compare A B".
+std::vector<std::string> ids_in(const std::string& said) {
+  const auto hint = said.find("warpmark compare ");
+  EXPECT_NE(hint, std::string::npos) << said;
+  if (hint == std::string::npos) return {"", ""};
+  const auto words = split(said.substr(hint, said.find('\n', hint) - hint), ' ');
+  EXPECT_EQ(words.size(), 4U) << said;
+  return {words.at(2), words.at(3)};
+}
+
+TEST_F(Compare, stores_the_arms_and_compares_them_again_by_id) {
+  write_project("echo cost {n}");
+  const auto output = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=6"});
+  EXPECT_EQ(output.exit_code, 1) << output.err;
+  const auto hint = output.err.find("warpmark compare ");
+  ASSERT_NE(hint, std::string::npos) << output.err;
+  const auto words = split(std::string(trim(output.err.substr(hint))), ' ');
+  ASSERT_EQ(words.size(), 4U);
+  const auto again = compare({words[2], words[3], "--json", path("c.json")});
+  EXPECT_EQ(again.exit_code, 1) << again.out << again.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.2, 1e-9);
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 7);
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_EQ(compare({words[2] + "7", words[3]}).exit_code, 2);  // no such run
+  const auto listed = warpmark({"history", "list"});
+  EXPECT_NE(listed.out.find(words[2].substr(0, words[2].size() - 2)), std::string::npos) << listed.out;
+  const auto not_kept = compare({"--no-store", "--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=7"});
+  EXPECT_EQ(not_kept.err.find("stored"), std::string::npos);
+}
+
+TEST_F(Compare, judges_every_metric_of_stored_commands) {
+  ASSERT_TRUE(write_file(path("warpmark.yaml"),
+                         "run: 'echo cost {n} wait {m}'\nshell: true\nmetrics:\n"
+                         "  - {name: cost, unit: s, regex: 'cost ([0-9.]+)'}\n"
+                         "  - {name: wait, unit: s, regex: 'wait ([0-9.]+)'}\n")
+                  .ok());
+  const auto measured =
+      compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--a", "m=2", "--b", "n=5", "--b", "m=3"});
+  ASSERT_EQ(measured.exit_code, 1) << measured.out << measured.err;
+  const auto ids = ids_in(measured.err);
+  const auto again = compare({ids[0], ids[1], "--json", path("c.json")});
+  EXPECT_EQ(again.exit_code, 1) << again.out << again.err;
+  const Json metrics = json("c.json")["metrics"];
+  ASSERT_EQ(metrics.size(), 2U) << again.out;
+  EXPECT_EQ(metrics[0]["verdict"], "same");
+  EXPECT_EQ(metrics[1]["verdict"], "worse") << "the second metric is as good as the first";
+  EXPECT_EQ(metrics[1]["id"], "wait");
+}
+
+TEST_F(Compare, takes_no_stored_failure_for_a_result_and_names_what_is_missing) {
+  write_project("echo cost {n}");
+  ASSERT_EQ(compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=5.001"}).exit_code, 0);
+  ASSERT_EQ(warpmark({"history", "export", "last", "--format", "warpmark", "--out", path("good.json")}).exit_code, 0);
+  Json session = json("good.json");
+  session["runs"].push_back(session["runs"][0]);
+  session["runs"][1]["id"] = session["id"].get<std::string>() + ".1";
+  session["runs"][1]["index"] = 1;
+  session["runs"][1]["params"]["command"] = "another";
+  ASSERT_TRUE(write_file(path("more.json"), dump_json(session)).ok());
+  const auto fewer = compare({path("more.json"), path("good.json")});
+  EXPECT_EQ(fewer.exit_code, 0) << fewer.out << fewer.err;
+  EXPECT_NE(fewer.err.find("Not compared: another"), std::string::npos) << fewer.err;
+  EXPECT_NE(fewer.err.find("(only A has it)"), std::string::npos) << fewer.err;
+
+  session["runs"][0]["outcome"] = "failed";
+  session["runs"][0]["reason"] = "3 of 8 values are wrong";
+  ASSERT_TRUE(write_file(path("wrong.json"), dump_json(session)).ok());
+  const auto wrong = compare({path("more.json"), path("wrong.json"), "--json", path("c.json")});
+  EXPECT_EQ(wrong.exit_code, 3) << wrong.out << wrong.err;
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_EQ(json("c.json")["metrics"][0]["reason"], "B has a wrong result: 3 of 8 values are wrong");
+  EXPECT_FALSE(json("c.json")["metrics"][0].contains("median_b"));
+}
+
+TEST_F(Compare, stores_what_a_budget_left_and_no_run_twice) {
+  const std::string mark = "sh -c 'echo x >> " + in_quotes(path("marks")) + "; sleep 0.02'";
+  const std::vector<std::string> words{"--fixed", "--warmup", "0",  "--rounds", "500", "--budget",
+                                       "300ms",   "--",       mark, "--",       mark};
+  std::size_t stored = 0;
+  for (const bool first : {true, false}) {
+    const auto output = compare(words);
+    EXPECT_EQ(output.err.find("going on after") == std::string::npos, first) << output.err;
+    EXPECT_NE(output.err.find("give the same command again to go on"), std::string::npos) << output.err;
+    for (const auto& id : ids_in(output.err)) {
+      const auto shown = warpmark({"report", id.substr(0, id.rfind('.')), "--format", "json"});
+      ASSERT_EQ(shown.exit_code, 0) << shown.err;
+      stored += (*parse_json(shown.out, "report"))["runs"][0]["metrics"][0]["samples"].size();
+    }
+  }
+  EXPECT_EQ(stored, read_file(path("marks"))->size() / 2);
+}
+
+TEST_F(Compare, compares_stored_results) {
+  for (const auto* name : {"a.json", "b.json"}) {
+    ASSERT_EQ(warpmark(with({"run", "copy", "--set", "size=65536", "--json", path(name)},
+                            {"--device", "cpu", "--rounds", "3", "--budget", "3s", "--no-ceilings"}))
+                  .exit_code,
+              0);
+  }
+  const auto output = compare({path("a.json"), path("b.json"), "--effect", "50%", "--json", path("c.json")});
+  EXPECT_NE(output.exit_code, 2) << output.err;
+  EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_FALSE(json("c.json")["paired"].get<bool>());
+  EXPECT_EQ(compare({path("a.json"), path("none.json")}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace warpmark::apps
