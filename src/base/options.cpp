@@ -63,6 +63,14 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
   const auto separator = std::find(words.begin(), words.end(), "--");
   const std::span<const std::string> ours(words.begin(), separator);
   if (separator != words.end() && !positional.repeatable) return unexpected_word("--", options);
+  for (const auto& option : options) {
+    // CLI11 would take the next word for the value.
+    const bool takes_value = !std::string_view(option.value).empty();
+    if (takes_value && std::find(ours.begin(), ours.end(), std::string(option.name) + '=') != ours.end()) {
+      return usage_error(std::string("option '") + option.name + "' has an empty value",
+                         "give it one, or leave it out");
+    }
+  }
   CLI::App app;
   app.set_help_flag();  // our own --help is a flag like any other
   app.allow_extras();

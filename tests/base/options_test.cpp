@@ -46,6 +46,12 @@ TEST(Options, names_the_option_without_its_value) {
   EXPECT_EQ(parsed.error().what, "option '--suite' needs a value");
 }
 
+TEST(Options, takes_no_next_word_for_the_value_that_is_empty) {
+  const auto parsed = parse({"--suite=", "--help"});
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().what, "option '--suite' has an empty value");
+}
+
 TEST(Options, names_the_unknown_option_before_the_argument_that_has_no_place) {
   const PositionalSpec one{"NAME", "one workload"};
   EXPECT_EQ(parse({"gemm", "--plugin", "a.so"}, one).error().what, "unknown option '--plugin'");

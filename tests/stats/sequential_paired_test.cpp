@@ -37,6 +37,18 @@ std::vector<double> series(int trial, double shift, NoiseFunction noise, std::si
   return values;
 }
 
+TEST(SequentialPaired, tells_the_mean_where_the_differences_lie_about_no_centre) {
+  std::vector<double> differences;  // a little less in most rounds, much more in a quarter of them
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    differences.push_back(-0.03 + 0.002 * normal(5, i) + (unit(6, i) < 0.25 ? 0.5 : 0.0));
+  }
+  const auto test = sequential_paired(differences, {}, {});
+  ASSERT_TRUE(test.interval.has_value());
+  EXPECT_LE(test.interval->low, test.centre);
+  EXPECT_GE(test.interval->high, test.centre);
+  EXPECT_GT(test.centre, 0) << "the mean is, though the middle is not";
+}
+
 TEST(SequentialPaired, keeps_its_promise_under_peeking_whatever_the_noise) {
   const double bound = 0.05 * kSequences + 3 * std::sqrt(kSequences * 0.05 * 0.95);
   for (const NoiseFunction noise : {normal, two_modes, cauchy}) {

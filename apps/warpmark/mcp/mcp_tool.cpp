@@ -35,6 +35,9 @@ bool is_name(const Json& value) {
 
 bool is_path(const Json& value) { return value.is_string() && is_clean(value) && !value.get<std::string>().empty(); }
 
+/// The parameter of workloads that is started as a program (workloads/models).
+constexpr const char* kProgramParameter = "python";
+
 /// A setting env.NAME would put any variable into a program's environment.
 bool are_settings(const Json& value) {
   if (!value.is_object() || value.size() > kMostItems) return false;
@@ -215,6 +218,12 @@ Result<McpArguments> read_mcp_arguments(const McpTool& tool, const Json& given, 
     const std::string at = who + "'" + property.name + "' must be ";
     if (const char* fitting = misfit(property.kind, value); fitting != nullptr) {
       return usage_error(at + fitting, property.help);
+    }
+    // Parameters of workloads, not settings of the commands that the configuration names.
+    const bool parameters = property.kind == McpKind::settings && *property.option != '\0';
+    if (parameters && value.contains(kProgramParameter)) {
+      return usage_error(who + "'" + kProgramParameter + "' names a program, which is not for an agent to choose",
+                         "models run in the python3 that is on the PATH of this server");
     }
     const auto choices = split(property.choices, ' ');
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text_of(value)) == choices.end()) {

@@ -16,6 +16,7 @@
 namespace warpmark::apps {
 
 Status check_writable(const std::filesystem::path& path) {
+  if (path.empty()) return usage_error("the name of a file to write is empty", "name a file");
   if (path == "-") {
     return usage_error("'-' is no file here",
                        "without it, or with --format json, the output has it; ./- names a file of that name");

@@ -127,7 +127,8 @@ class Evidence {
   const SequentialOptions& options_;
 };
 
-/// The shifts that are not rejected, around the centre.
+/// The shifts that are not rejected, around the centre; none where all are, since nothing about which the differences
+/// were symmetric is left.
 std::optional<Interval> confidence_sequence(const Evidence& evidence, double centre, const SequentialTest& t,
                                             const SequentialOptions& options) {
   SequentialOptions of_t = options;
@@ -136,7 +137,7 @@ std::optional<Interval> confidence_sequence(const Evidence& evidence, double cen
   if (!std::isfinite(half)) return t.interval;  // so few that the t test at its share says nothing yet
   const double reach = half + std::fabs(centre - t.mean);
   const auto below = evidence.border(centre, -1, reach), above = evidence.border(centre, 1, reach);
-  if (!below || !above) return t.interval;
+  if (!below || !above) return std::nullopt;
   return Interval{centre - *below, centre + *above, 1 - options.alpha};
 }
 
@@ -177,6 +178,12 @@ SequentialPairedTest sequential_paired(std::span<const double> differences, std:
   test.p = std::clamp(1 / test.e_value, least, 1.0);
   if (!t.interval) return test;
   test.interval = confidence_sequence(evidence, test.centre, t, options);
+  if (!test.interval) {  // the differences lie about no centre: what is left to tell is their mean
+    test.centre = t.mean;
+    test.interval = t.interval;
+    test.p = std::max(test.p, t.p);
+    return test;
+  }
   // Shifts that are rejected may lie among others that are not. The interval has them all, and p says no more than it.
   if (test.p > options.alpha) {
     test.interval->low = std::min(test.interval->low, 0.0);

@@ -41,7 +41,10 @@ std::vector<double> logs(std::span<const double> values) {
 
 Effect paired_effect(std::span<const double> a, std::span<const double> b, const VerdictOptions& options) {
   std::vector<double> differences;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) differences.push_back(std::log(b[i] / a[i]));
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    // log(b / a) is not exactly -log(a / b): ranks of equal sizes would go by their signs.
+    differences.push_back(b[i] >= a[i] ? std::log(b[i] / a[i]) : -std::log(a[i] / b[i]));
+  }
   Effect effect;
   // The sequential t test also knows what to do where all differences are equal.
   const auto plain = stats::sequential_t(differences, {.alpha = options.alpha});
@@ -158,6 +161,7 @@ Verdict verdict_of(const Effect& effect, double p, Better better, const VerdictO
   if (!effect.undefined.empty() || !effect.interval) return Verdict::inconclusive;
   const double limit = std::log1p(options.effect);
   if (-limit < effect.interval->low && effect.interval->high < limit) return Verdict::same;
+  if (effect.log_ratio < effect.interval->low || effect.log_ratio > effect.interval->high) return Verdict::inconclusive;
   if (p > options.alpha || std::fabs(effect.log_ratio) < limit / 2) return Verdict::inconclusive;
   if (better == Better::neither) return Verdict::different;
   return (effect.log_ratio < 0) == (better == Better::lower) ? Verdict::better : Verdict::worse;
