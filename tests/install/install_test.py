@@ -5,22 +5,17 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from run_program import run  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve() if __name__ == "__main__" else pathlib.Path()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
 STANDARD = re.compile(r"#include <([a-z_]+|sys/[a-z]+\.h|std[a-z]+\.h)>")
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    return done.stdout
 
 
 class Installed(unittest.TestCase):

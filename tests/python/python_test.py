@@ -13,16 +13,12 @@ import tempfile
 import unittest
 import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from run_program import run  # noqa: E402
+
 BUILD, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2)) if __name__ == "__main__" else (None, None)
 TRACE = "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
 SKIPPED = 77
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    return done.stdout
 
 
 class Package(unittest.TestCase):

@@ -274,4 +274,9 @@ std::vector<std::string> mcp_words(const char* verb, std::span<const McpProperty
   return words;
 }
 
+void add_command(std::vector<std::string>& words, const std::vector<std::string>& command) {
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+}
+
 }  // namespace warpmark::apps

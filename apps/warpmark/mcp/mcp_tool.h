@@ -90,4 +90,7 @@ struct McpTool {
 [[nodiscard]] std::vector<std::string> mcp_words(const char* verb, std::span<const McpProperty> properties,
                                                  const McpArguments& arguments);
 
+/// Puts a command behind the options of a verb.
+void add_command(std::vector<std::string>& words, const std::vector<std::string>& command);
+
 }  // namespace warpmark::apps

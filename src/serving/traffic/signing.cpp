@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "http/url.h"
 
@@ -18,13 +19,6 @@ namespace warpmark::serving {
 namespace {
 
 using Digest = std::array<unsigned char, 32>;
-
-Digest sha256(std::string_view bytes) {
-  Digest digest;
-  unsigned int size = 0;
-  WM_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
-  return digest;
-}
 
 Digest hmac(std::string_view key, std::string_view bytes) {
   Digest digest;
@@ -115,10 +109,10 @@ std::string sigv4_authorization(const AwsCredentials& credentials, std::string_v
   const std::string canonical =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}", method, canonical_path(target.substr(0, question)),
                   question == std::string_view::npos ? "" : canonical_query(target.substr(question + 1)), chosen.lines,
-                  chosen.names, hex(sha256(body)));
+                  chosen.names, sha256_hex(body));
   const std::string day(time.substr(0, 8));
   const std::string scope = fmt::format("{}/{}/{}/aws4_request", day, credentials.region, credentials.service);
-  const std::string to_sign = fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, hex(sha256(canonical)));
+  const std::string to_sign = fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", time, scope, sha256_hex(canonical));
   Digest key = hmac("AWS4" + credentials.secret_key, day);
   for (const std::string_view part : {std::string_view(credentials.region), std::string_view(credentials.service),
                                       std::string_view("aws4_request"), std::string_view(to_sign)}) {

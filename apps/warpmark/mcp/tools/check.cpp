@@ -20,8 +20,7 @@ Result<McpPlan> plan_check(const McpArguments& arguments) {
   if (arguments.has("command") && arguments.has("project")) return usage_error("give a command or a project");
   if (arguments.has("command")) {
     WM_ASSIGN(const auto command, arguments.command());
-    words.emplace_back("--");
-    words.insert(words.end(), command.begin(), command.end());
+    add_command(words, command);
   }
   return McpPlan{.steps = {words}};
 }

@@ -32,8 +32,7 @@ Result<McpPlan> plan_compare(const McpArguments& arguments) {
   for (const char* name : {"a", "b"}) {
     if (!arguments.has(name)) continue;
     WM_ASSIGN(const auto command, arguments.arm(name));
-    words.emplace_back("--");
-    words.insert(words.end(), command.begin(), command.end());
+    add_command(words, command);
   }
   return McpPlan{.steps = {words}};
 }

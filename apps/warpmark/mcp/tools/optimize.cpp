@@ -18,8 +18,7 @@ Result<McpPlan> plan_optimize(const McpArguments& arguments) {
   WM_ASSIGN(const auto command, arguments.command());
   auto words = mcp_words("optimize", kOptimize, arguments);
   words.push_back(std::string("--json=") + kMcpJsonFile);
-  words.emplace_back("--");
-  words.insert(words.end(), command.begin(), command.end());
+  add_command(words, command);
   return McpPlan{.steps = {words}};
 }
 

@@ -26,8 +26,7 @@ Result<McpPlan> plan_profile(const McpArguments& arguments) {
   const std::string file = arguments.config().out / name;
   auto record = mcp_words("profile", kProfile, arguments);
   record.push_back("--out=" + file);
-  record.emplace_back("--");
-  record.insert(record.end(), command.begin(), command.end());
+  add_command(record, command);
   return McpPlan{.steps = {record, {"analyze", file, std::string("--json=") + kMcpJsonFile}},
                  .note = "The recording is " + file + ": analyze and query can read it again."};
 }

@@ -25,8 +25,7 @@ Result<McpPlan> plan_run(const McpArguments& arguments) {
   for (const auto& name : arguments.texts("workloads")) words.push_back(name);
   if (arguments.has("command")) {
     WM_ASSIGN(const auto command, arguments.command());
-    words.emplace_back("--");
-    words.insert(words.end(), command.begin(), command.end());
+    add_command(words, command);
   }
   return McpPlan{.steps = {words}};
 }
