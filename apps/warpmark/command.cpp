@@ -72,7 +72,10 @@ int run_command_line(Context& context) {
     return kSuccess;
   }
   const auto code = run_within_memory(*command, context, *options);
-  return code.ok() ? *code : print_error(context, code.error());
+  if (code.ok()) return *code;
+  const int failed = print_error(context, code.error());
+  // What was cut short has no result; that is the wish of whoever pressed Ctrl-C and no fault of the machine.
+  return context.interrupted ? static_cast<int>(kInterrupted) : failed;
 }
 
 }  // namespace warpmark::apps

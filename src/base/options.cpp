@@ -57,6 +57,34 @@ std::vector<std::string> ParsedOptions::all(std::string_view name) const {
   return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
 
+std::vector<std::string> actions_of(const OptionSpec& option, std::span<const std::string> actions) {
+  std::vector<std::string> named;
+  for (const auto& part : split(option.help, ';')) {
+    const auto colon = part.find(": ");
+    if (colon == std::string::npos) continue;
+    for (const auto& word : split(std::string_view(part).substr(0, colon), ',')) {
+      const std::string name(trim(word));
+      if (std::find(actions.begin(), actions.end(), name) == actions.end()) break;  // a sentence, as "text: also ..."
+      if (std::find(named.begin(), named.end(), name) == named.end()) named.push_back(name);
+    }
+  }
+  return named;
+}
+
+Status check_action(std::span<const OptionSpec> options, const PositionalSpec& positional, const ParsedOptions& parsed,
+                    const std::string& action) {
+  const auto actions = split(positional.completion, ' ');
+  if (std::find(actions.begin(), actions.end(), action) == actions.end()) return {};
+  for (const auto& option : options) {
+    if (!parsed.has(option.name)) continue;
+    const auto meant = actions_of(option, actions);
+    if (meant.empty() || std::find(meant.begin(), meant.end(), action) != meant.end()) continue;
+    return usage_error(std::string(option.name) + " is for " + join(meant, " and ") + ", not for " + action,
+                       "see --help");
+  }
+  return {};
+}
+
 Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
                                     std::span<const std::string> words) {
   // What follows "--" belongs to a command that is to be run: nothing in it is an option of ours.
@@ -123,6 +151,8 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
   for (auto word = separator; word != words.end(); ++word) {
     if (word != separator) parsed.add_positional(*word);
   }
+  const bool stops = parsed.has("--help") || parsed.positionals().empty();
+  if (!stops) WM_TRY(check_action(options, positional, parsed, parsed.positionals().front()));
   return parsed;
 }
 

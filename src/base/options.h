@@ -47,7 +47,16 @@ class ParsedOptions {
   std::vector<std::string> positionals_;
 };
 
-/// Usage error naming the word and suggesting the nearest option. `--help` is always accepted and appears as "--help".
+/// The actions that an option is for, by its help: "run: ..." and "server: ...; selftest: ..." begin with names of
+/// `actions`. Empty for all.
+[[nodiscard]] std::vector<std::string> actions_of(const OptionSpec& option, std::span<const std::string> actions);
+
+/// Usage error for an option that means nothing to this action of a verb whose positional completes to actions.
+[[nodiscard]] Status check_action(std::span<const OptionSpec> options, const PositionalSpec& positional,
+                                  const ParsedOptions& parsed, const std::string& action);
+
+/// Usage error naming the word and suggesting the nearest option, and for an option that the action which comes first
+/// would pass over. `--help` is always accepted and appears as "--help".
 [[nodiscard]] Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
                                                   std::span<const std::string> words);
 

@@ -8,7 +8,9 @@ namespace warpmark::store {
 
 Result<std::string> choose_session(const std::string& typed, std::span<const std::string> matches,
                                    const std::string& newest) {
-  if (newest.empty()) return usage_error("no session is stored yet", "'warpmark run' measures one");
+  if (newest.empty() && (typed == kLast || typed.empty())) {
+    return usage_error("no session is stored yet", "'warpmark run' measures one");
+  }
   if (typed == kLast) return newest;
   if (typed.empty()) return usage_error("no session was named", "'last' is the newest one, " + newest);
   if (std::find(matches.begin(), matches.end(), typed) != matches.end()) return typed;
@@ -16,7 +18,8 @@ Result<std::string> choose_session(const std::string& typed, std::span<const std
   const std::string quoted = "'" + typed + "'";
   if (matches.empty()) {
     return usage_error("there is no session " + quoted,
-                       "the newest is " + newest + "; 'warpmark history list' shows all");
+                       newest.empty() ? "no session is stored yet: 'warpmark run' measures one"
+                                      : "the newest is " + newest + "; 'warpmark history list' shows all");
   }
   const std::string shown = join(matches.first(std::min(matches.size(), kShownMatches)), ", ");
   return usage_error(

@@ -220,6 +220,9 @@ TEST_F(Cli, ends_on_ctrl_c_keeps_what_is_finished_and_resumes) {
   ASSERT_EQ(output.exit_code, 130) << output.err;
   EXPECT_LT(seconds, 15);  // it is a second on a machine with nothing else to do
   EXPECT_THAT(output.err, HasSubstr("warpmark run --resume "));
+  const auto changed = warpmark({"run", "--resume", "last", "--rounds", "5"});
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("--rounds cannot be changed in a session that has begun"));
   const auto resumed = warpmark({"run", "--resume", "last", "--json", path("o.json")});
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err << resumed.out;
   const auto json = parse_json(*read_file(path("o.json")), "o.json");

@@ -125,7 +125,7 @@ TEST_F(RunCommand, measures_stages_with_their_shares_and_limits) {
                          "  - {name: train, run: 'sleep 0.03', sla: 1ms}\n")
                   .ok());
   const auto output = run({"--project", path("p.yaml"), "--rounds", "6", "--warmup", "0", "--json", path("o.json")});
-  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  ASSERT_EQ(output.exit_code, 1) << "a limit is missed\n" << output.out << output.err;
   const Json document = json("o.json");
   EXPECT_EQ(testing_support::schema_errors(document, "results.schema.json"), "");
   const Json staged = document["stages"][0];

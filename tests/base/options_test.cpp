@@ -33,6 +33,22 @@ TEST(Options, leaves_what_follows_two_dashes_to_the_command_that_is_to_be_run) {
   EXPECT_FALSE(parse({"--"}, {"NAME", "one workload"}).ok());
 }
 
+TEST(Options, refuses_what_the_action_would_pass_over) {
+  const OptionSpec options[] = {{"--users", "N", "run: how many"},
+                                {"--format", "F", "plot: html; compare, run: text or json"},
+                                {"--seed", "N", "of everything"},
+                                {"--note", "TEXT", "format: as given"}};
+  const PositionalSpec actions{"ACTION", "run, plot, compare", true, "run plot compare"};
+  const auto tried = [&](std::vector<std::string> words) { return parse_options(options, actions, words); };
+  EXPECT_TRUE(tried({"run", "--users", "3", "--format", "json", "--seed", "1", "--note", "a"}).ok());
+  EXPECT_TRUE(tried({"compare", "--format", "json"}).ok());
+  EXPECT_TRUE(tried({"--users", "3"}).ok());  // which action is the verb's to ask
+  const auto ignored = tried({"plot", "--users", "3"});
+  ASSERT_FALSE(ignored.ok());
+  EXPECT_EQ(ignored.error().what, "--users is for run, not for plot");
+  EXPECT_EQ(check_action(options, actions, *tried({"--format", "json"}), "plot").ok(), true);
+}
+
 TEST(Options, suggests_for_an_unknown_option) {
   const auto parsed = parse({"--suit=quick"});
   ASSERT_FALSE(parsed.ok());

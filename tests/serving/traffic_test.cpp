@@ -7,6 +7,7 @@
 #include "serving/client/histogram.h"
 #include "serving/results/evaluate_load.h"
 #include "serving/results/slo.h"
+#include "serving/results/verdicts.h"
 #include "serving/traffic/api.h"
 #include "serving/traffic/arrivals.h"
 #include "serving/traffic/draws.h"
@@ -144,6 +145,18 @@ TEST(Slo, is_read_clause_by_clause) {
        {"", "ttft", "ttft<", "ttft:p0<1s", "ttft:p100<1s", "foo:p99<1s", "errors<2", "ttft:p99<-1s"}) {
     EXPECT_FALSE(parse_slo(text).ok()) << text;
   }
+}
+
+TEST(Slo, is_missed_where_the_median_breaks_the_limit_of_a_high_percentile) {
+  ScenarioResult few;
+  few.metrics.push_back(
+      {.id = "ttft", .n = 20, .percentiles = {{.p = 0.5, .value = 0.8, .interval = Interval{0.7, 0.9}}, {.p = 0.99}}});
+  const auto slo = parse_slo("ttft:p99<500ms,ttft:p99<850ms");
+  ASSERT_TRUE(slo.ok());
+  const auto outcomes = judge_slo(*slo, few);
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].verdict, "missed");
+  EXPECT_EQ(outcomes[1].verdict, "undecided");
 }
 
 TEST(Histogram, tells_quantiles_within_its_width_and_merges_exactly) {

@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/results/stages.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
 #include "validate/commands/frameworks.h"
@@ -151,7 +152,7 @@ int run_command_exit_code(const Session& session, bool strict) {
     if (run.outcome == Outcome::error && run.fault != ErrorKind::environment) return kUsage;
     if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::mistrusted)) code = kEnvironment;
   }
-  return code;
+  return code == kSuccess && report::misses_limit(session) ? static_cast<int>(kGateFailed) : code;
 }
 
 /// The revision to measure beside the command, prepared: of --reference, else of the project. Empty for none.

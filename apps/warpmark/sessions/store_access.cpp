@@ -45,7 +45,9 @@ Result<Session> load_session(store::Store& store, const std::string& id) {
 Result<Session> load_results(const Context& context, const ParsedOptions& options, const std::string& what) {
   if (is_result_file(what)) return read_one_session(what);
   WM_ASSIGN(const auto store, open_store(context, options));
-  return load_session(*store, what);
+  auto session = load_session(*store, what);
+  if (session.ok() || what.find_first_of("./") == std::string::npos) return session;
+  return Error{session.error().kind, session.error().what + ", and no file of this name", session.error().hint};
 }
 
 }  // namespace warpmark::apps

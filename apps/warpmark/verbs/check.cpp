@@ -181,6 +181,9 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
   }
+  if (options.has("--bisect-budget") && !options.has("--bisect")) {
+    return usage_error("--bisect-budget is the time for --bisect, which is not given", "give both");
+  }
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
   WM_ASSIGN(const auto store, open_store(context, options));

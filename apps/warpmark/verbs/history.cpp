@@ -40,6 +40,12 @@ constexpr OptionSpec kHistoryOptions[] = {
      "<files>"},
 };
 
+constexpr PositionalSpec kHistoryPositional{
+    "ACTION",
+    "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
+    "prune",
+    true, "list show series diff import export tag prune"};
+
 std::string outcomes_text(const store::SessionSummary& session) {
   std::string text;
   for (const auto& [outcome, count] : session.outcomes) {
@@ -104,21 +110,6 @@ Result<int> show(Context& context, store::Store& store, const std::string& id) {
   return kSuccess;
 }
 
-/// What belongs to another action would be passed over in silence.
-Status only_options_of(const std::string& action, const ParsedOptions& options) {
-  constexpr std::pair<const char*, const char*> kActions[] = {
-      {"--limit", "list series"},  {"--alpha", "diff"},    {"--format", "import export"}, {"--out", "export"},
-      {"--commit", "list import"}, {"--branch", "import"}, {"--started", "import"},       {"--machine", "import"},
-      {"--remove", "tag"},         {"--keep", "prune"},    {"--before", "prune"},         {"--yes", "prune"},
-      {"--json", "list"}};
-  for (const auto& [option, actions] : kActions) {
-    const auto allowed = split(actions, ' ');
-    if (!options.has(option) || std::find(allowed.begin(), allowed.end(), action) != allowed.end()) continue;
-    return usage_error(std::string(option) + " is for history " + join(allowed, " and ") + ", not for " + action);
-  }
-  return {};
-}
-
 Result<int> run_history(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   const std::string action = words.empty() ? "list" : words[0];
@@ -128,7 +119,7 @@ Result<int> run_history(Context& context, const ParsedOptions& options) {
     return usage_error("history cannot '" + action + "'",
                        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
   }
-  WM_TRY(only_options_of(action, options));
+  WM_TRY(check_action(kHistoryOptions, kHistoryPositional, options, action));
   WM_ASSIGN(const auto store, open_store(context, options));
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
@@ -159,11 +150,7 @@ extern const Command history_command{
         "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
         "results go: it shows which, and deletes them with --yes only.",
     .options = kHistoryOptions,
-    .positional =
-        {"ACTION",
-         "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
-         "prune",
-         true, "list show series diff import export tag prune"},
+    .positional = kHistoryPositional,
     .examples =
         "warpmark history\nwarpmark history show last\nwarpmark history diff 20260301-12 last\n"
         "warpmark history import bench.json --commit 4f1c2ab --machine runner-3\n"

@@ -169,9 +169,12 @@ void print_snapshot(Context& context, const MachineState& state, const report::U
 }
 
 /// Also after Ctrl-C, which is how most watching ends.
-Result<int> show_summary(Context& context, const ParsedOptions& options, const MachineSummary& summary) {
+/// Beside a log that is the output, which programs read, the summary goes where people look.
+Result<int> show_summary(Context& context, const ParsedOptions& options, bool log_to_output,
+                         const MachineSummary& summary) {
   if (options.has("--summary")) {
-    context.out << report::render(report::build_report(summary), "text", render_options(context)) << std::flush;
+    (log_to_output ? context.err : context.out)
+        << report::render(report::build_report(summary), "text", render_options(context)) << std::flush;
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(to_json(summary)) + "\n"));
   return kSuccess;
@@ -210,7 +213,7 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
     if (!wait_until(next, context.interrupted)) break;
   }
   screen.reset();
-  return show_summary(context, options, summarizer.summary());
+  return show_summary(context, options, log_to_output, summarizer.summary());
 }
 
 }  // namespace

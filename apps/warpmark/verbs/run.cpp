@@ -112,6 +112,20 @@ Result<ParsedOptions> options_of(const std::string& command) {
   return parse_options(kRunOptions, kRunPositional, std::span(words).subspan(2));
 }
 
+/// What a session measures and how was said when it began; beside --resume only where results go can be said.
+Status only_outputs_beside_resume(const ParsedOptions& options) {
+  constexpr std::string_view kOutputs[] = {"--resume", "--db", "--json", "--out", "--format", "--strict"};
+  for (const auto& option : kRunOptions) {
+    const bool fits = std::find(std::begin(kOutputs), std::end(kOutputs), option.name) != std::end(kOutputs);
+    if (fits || !options.has(option.name)) continue;
+    return usage_error(std::string(option.name) + " cannot be changed in a session that has begun",
+                       "leave it out, or start a new session without --resume");
+  }
+  if (options.positionals().empty()) return {};
+  return usage_error("--resume goes on with what the session began: " + options.positionals().front() + " is too many",
+                     "leave it out, or start a new session without --resume");
+}
+
 Result<Job> make_job(Context& context, const ParsedOptions& options) {
   Job job;
   WM_TRY(check_outputs(options));
@@ -122,6 +136,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
   ParsedOptions asked = options;
   if (options.has("--resume")) {
     if (job.store == nullptr) return usage_error("--resume needs the store", "leave out --no-store");
+    WM_TRY(only_outputs_beside_resume(options));
     WM_ASSIGN(stored, job.store->load(options.get("--resume")));
     if (stored->session.complete) {
       return usage_error("session " + stored->session.id + " is complete",

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <ostream>
 
@@ -44,10 +45,20 @@ bool is_date(const std::string& text) {
   return true;
 }
 
+/// Whether there is such a day, of a text that is_date.
+bool is_day(const std::string& text) {
+  const auto number = [&](std::size_t from, std::size_t count) { return std::stoi(text.substr(from, count)); };
+  const std::chrono::year_month_day day{std::chrono::year(number(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  return day.ok();
+}
+
 Result<validate::TrendBound> bound_of(const ParsedOptions& options, const char* name) {
   validate::TrendBound bound{.text = options.get(name), .date = {}, .commit = {}, .ancestors = {}};
   if (bound.text.empty()) return bound;
   if (is_date(bound.text)) {
+    if (!is_day(bound.text)) return usage_error(std::string(name) + ": there is no day " + bound.text.substr(0, 10));
     bound.date = bound.text;
     return bound;
   }

@@ -24,11 +24,12 @@ double noted_number(const Run& run, std::string_view prefix, const std::string& 
   return 0;
 }
 
-LimitState state_of(const Stage& stage) {
+/// Of too few samples for an interval all must lie on one side.
+LimitState state_of(const Stage& stage, const Summary& times) {
   if (!(stage.limit_s > 0)) return LimitState::none;
-  if (!stage.interval) return stage.seconds <= stage.limit_s ? LimitState::met : LimitState::missed;
-  if (stage.interval->high <= stage.limit_s) return LimitState::met;
-  return stage.interval->low > stage.limit_s ? LimitState::missed : LimitState::undecided;
+  const Interval known = stage.interval.value_or(Interval{times.min, times.max});
+  if (known.high <= stage.limit_s) return LimitState::met;
+  return known.low > stage.limit_s ? LimitState::missed : LimitState::undecided;
 }
 
 Stage stage_of(const Run& run, const Metric& metric, std::string name) {
@@ -36,7 +37,7 @@ Stage stage_of(const Run& run, const Metric& metric, std::string name) {
   stage.items = noted_number(run, kStageItems, name);
   stage.limit_s = noted_number(run, kStageLimit, name);
   stage.name = std::move(name);
-  stage.limit = state_of(stage);
+  stage.limit = state_of(stage, metric.summary);
   return stage;
 }
 
@@ -110,6 +111,14 @@ std::vector<StagedRun> stages_of(const Session& session) {
     found.push_back(std::move(staged));
   }
   return found;
+}
+
+bool misses_limit(const Session& session) {
+  const auto runs = stages_of(session);
+  return std::any_of(runs.begin(), runs.end(), [](const StagedRun& run) {
+    const auto missed = [](const Stage& stage) { return stage.limit == LimitState::missed; };
+    return missed(run.all) || std::any_of(run.stages.begin(), run.stages.end(), missed);
+  });
 }
 
 std::vector<SizeFit> size_fits_of(const Session& session) {

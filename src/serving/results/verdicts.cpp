@@ -129,6 +129,18 @@ bool meets(const RequestRecord& record, const Slo& slo) {
   });
 }
 
+namespace {
+
+/// Whether a lower percentile lies above the limit for certain, and so the one that is asked for too: of few requests
+/// p99 has no interval, and the median may break its limit all the same.
+bool broken_below(const LoadMetric& metric, const SloClause& clause) {
+  return std::any_of(metric.percentiles.begin(), metric.percentiles.end(), [&](const Percentile& lower) {
+    return lower.p <= clause.p && lower.interval && lower.interval->low >= clause.limit;
+  });
+}
+
+}  // namespace
+
 std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result) {
   std::vector<SloOutcome> outcomes;
   for (const auto& clause : slo) {
@@ -145,6 +157,8 @@ std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result) 
     if (outcome.value && !outcome.interval) outcome.verdict = *outcome.value < clause.limit ? "met" : "missed";
     if (outcome.interval && outcome.interval->high < clause.limit) outcome.verdict = "met";
     if (outcome.interval && outcome.interval->low >= clause.limit) outcome.verdict = "missed";
+    const LoadMetric* metric = clause.p < 0 ? nullptr : metric_of(result, clause.metric);
+    if (metric != nullptr && broken_below(*metric, clause)) outcome.verdict = "missed";
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;
