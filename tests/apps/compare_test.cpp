@@ -67,6 +67,9 @@ TEST_F(Compare, refuses_what_makes_no_sense) {
   EXPECT_EQ(compare({"--project", path("none.yaml"), "--a", "n=1"}).exit_code, 2);
   EXPECT_EQ(compare({"gem", "--a", "m=64"}).exit_code, 2);
   EXPECT_EQ(compare({"--", "false", "--", "true"}).exit_code, 2);
+  const auto nobody = compare({"gpt2", "--a", "python=/none", "--b", "python=/none/either"});
+  EXPECT_EQ(nobody.exit_code, 5) << "a fault of the environment stays one";
+  EXPECT_NE(nobody.err.find("cannot start /none: No such file"), std::string::npos) << nobody.err;
   const auto hanging = compare({"--timeout", "100ms", "--", "sleep 30", "--", "true"});
   EXPECT_EQ(hanging.exit_code, 5);
   EXPECT_NE(hanging.err.find("--timeout"), std::string::npos) << hanging.err;

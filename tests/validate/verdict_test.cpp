@@ -38,6 +38,14 @@ TEST(Verdict, is_same_where_no_difference_that_matters_is_left) {
   EXPECT_EQ(judged(metric_with(1.0, 0.05, 30)).verdict, Verdict::inconclusive);
 }
 
+TEST(Verdict, is_not_same_where_a_few_rounds_are_far_slower) {
+  auto metric = metric_with(1.0, 0.001, 30);
+  for (const std::size_t i : {3U, 9U, 16U, 22U}) metric.b[i] *= 3;
+  const auto verdict = judged(metric);
+  EXPECT_EQ(verdict.verdict, Verdict::inconclusive);
+  EXPECT_NE(verdict.reason.find("the mean differs by +15."), std::string::npos) << verdict.reason;
+}
+
 TEST(Verdict, says_how_many_more_rounds_would_decide) {
   const auto few = judged(metric_with(1.0, 0.01, 4));
   EXPECT_EQ(few.verdict, Verdict::inconclusive);

@@ -322,6 +322,9 @@ Result<Run> CommandExperiment::measured(const CommandSpec& spec, Run run) {
   if (!ended.ok()) return with_limit(ended.error(), "a longer timeout (in the file, or --timeout) allows it more");
   const ProcessOutput& output = *ended;
   if (watch_) run.environment = watch_->after(output.wall_s, output.cpu_s);
+  if (output.exit_code != 0 && spec.why_failed) {
+    if (auto why = spec.why_failed()) return std::move(*why);
+  }
   WM_TRY(succeeded(spec.run, output));
   for (std::size_t i = 0; i < spec.metrics.size(); ++i) {
     const auto& source = spec.metrics[i];

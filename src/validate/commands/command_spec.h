@@ -27,6 +27,8 @@
 // nothing in them is expanded or executed, unless the file says `shell: true`.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,6 +85,9 @@ struct CommandSpec {
   std::vector<std::pair<std::string, std::string>> stage_notes;
   /// Values to measure, by the name of a setting.
   std::vector<std::pair<std::string, std::vector<std::string>>> sizes;
+  /// Of a command that writes down why it failed: asked after it did, instead of quoting its output. Nothing if it says
+  /// nothing. Empty: not asked.
+  std::function<std::optional<Error>()> why_failed;
 };
 
 /// Data error with the line for unknown keys, missing ones, bad values and regular expressions that do not compile.

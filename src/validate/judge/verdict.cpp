@@ -49,7 +49,7 @@ Effect paired_effect(std::span<const double> a, std::span<const double> b, const
   // The sequential t test also knows what to do where all differences are equal.
   const auto plain = stats::sequential_t(differences, {.alpha = options.alpha});
   effect.n = plain.n;
-  effect.log_ratio = plain.mean;
+  effect.log_ratio = effect.mean = plain.mean;
   effect.stdev = effect.worth_stdev = plain.stdev;
   if (plain.stdev == 0) {
     effect.interval = plain.interval;
@@ -80,7 +80,7 @@ Effect unpaired_effect(std::span<const double> a, std::span<const double> b, con
     return effect;
   }
   const auto test = stats::welch_t(before, after, 1 - options.alpha);
-  effect.log_ratio = test.estimate;
+  effect.log_ratio = effect.mean = test.estimate;
   effect.stdev = effect.worth_stdev = test.standard_error * std::sqrt(static_cast<double>(effect.n));
   if (effect.n < kFewestUnpaired) return effect;
   if (test.standard_error > kErrorRounding) {
@@ -126,6 +126,11 @@ std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds
   return text;
 }
 
+/// That most rounds are alike says nothing of a few that are far slower: for "same" the mean has to agree.
+bool most_rounds_are_same(const Effect& effect, double limit) {
+  return effect.interval && -limit < effect.interval->low && effect.interval->high < limit;
+}
+
 /// `metrics` is over how many p is adjusted.
 void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
              const VerdictOptions& options) {
@@ -135,6 +140,10 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
   metric.more_rounds = rounds.either_way - effect.n;
   if (!effect.interval) {
     metric.reason = fmt::format("{} round{} cannot tell, at least {} can", effect.n, effect.n == 1 ? "" : "s", fewest);
+  } else if (most_rounds_are_same(effect, std::log1p(options.effect))) {
+    metric.reason = fmt::format("most rounds are the same ({} to {}), but the mean differs by {}: a few are far off",
+                                change_percent(effect.interval->low), change_percent(effect.interval->high),
+                                change_percent(effect.mean));
   } else if (p <= options.alpha) {
     metric.reason =
         fmt::format("a difference is certain ({} to {}), but not whether it reaches {:.3g} %",
@@ -160,7 +169,9 @@ Effect effect_of(std::span<const double> a, std::span<const double> b, const Ver
 Verdict verdict_of(const Effect& effect, double p, Better better, const VerdictOptions& options) {
   if (!effect.undefined.empty() || !effect.interval) return Verdict::inconclusive;
   const double limit = std::log1p(options.effect);
-  if (-limit < effect.interval->low && effect.interval->high < limit) return Verdict::same;
+  if (most_rounds_are_same(effect, limit)) {
+    return std::fabs(effect.mean) < limit ? Verdict::same : Verdict::inconclusive;
+  }
   if (effect.log_ratio < effect.interval->low || effect.log_ratio > effect.interval->high) return Verdict::inconclusive;
   if (p > options.alpha || std::fabs(effect.log_ratio) < limit / 2) return Verdict::inconclusive;
   if (better == Better::neither) return Verdict::different;

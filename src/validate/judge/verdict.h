@@ -37,6 +37,7 @@ struct VerdictOptions {
 struct Effect {
   std::int64_t n = 0;      ///< rounds; of unpaired arms the smaller number
   double log_ratio = 0;    ///< mean; of a sequential test the pseudo-median
+  double mean = 0;         ///< of the log ratios
   double stdev = 0;        ///< of one round's log ratio (of unpaired arms: of one value of A and one of B together)
   double worth_stdev = 0;  ///< with which normal noise would leave this interval: what rounds to come are planned by
   std::optional<Interval> interval;  ///< of the log ratio
