@@ -19,6 +19,12 @@ bool within(std::span<const Range> ranges, char32_t letter) {
 
 }  // namespace
 
+std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = ascii_lower(c);
+  return lower;
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> fields;
   if (text.empty()) return fields;

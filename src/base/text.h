@@ -11,6 +11,10 @@ namespace warpmark {
 /// ASCII alone, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Letters of ASCII alone, whatever the locale.
+[[nodiscard]] constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+[[nodiscard]] std::string ascii_lower(std::string_view text);
+
 /// Fields between separators; an empty text has none.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);

@@ -51,19 +51,12 @@ HealthCheck check_use(const HealthFacts& facts) {
   return check;
 }
 
-std::string lower_case(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 std::vector<HealthCheck> check_libraries(const HealthFacts& facts) {
   std::vector<HealthCheck> checks;
   for (const auto& [name, version] : facts.cuda_libraries) {
     const bool missing = version.starts_with("not found");
     checks.push_back(
-        {.id = "library_" + lower_case(name),
+        {.id = "library_" + ascii_lower(name),
          .title = name,
          .state = missing ? HealthState::warning : HealthState::good,
          .found = version,

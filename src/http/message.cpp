@@ -11,11 +11,9 @@
 namespace warpmark::http {
 namespace {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 constexpr bool is_token_character(char c) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
-  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || kOthers.find(c) != std::string_view::npos;
+  return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || kOthers.find(c) != std::string_view::npos;
 }
 
 bool is_token(std::string_view text) {
@@ -105,7 +103,8 @@ Result<std::optional<BodyLength>> declared_length(const Headers& headers) {
 }  // namespace
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 const std::string* find_header(const Headers& headers, std::string_view name) {

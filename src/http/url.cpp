@@ -12,12 +12,6 @@ namespace {
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
 std::uint16_t own_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
 
 bool is_host_name(std::string_view host) {
@@ -71,7 +65,7 @@ Status take_authority(std::string_view authority, Url& url) {
     return usage_error(fmt::format("'{}' is no host", authority),
                        "an IPv6 address stands in brackets: http://[::1]:8000");
   }
-  url.host = lower(host);
+  url.host = ascii_lower(host);
   return port.empty() ? Status{} : take_port(port.substr(1), url);
 }
 
@@ -86,7 +80,7 @@ std::string Url::authority() const {
 Result<Url> parse_url(std::string_view text) {
   const auto colon = text.find("://");
   Url url;
-  url.scheme = colon == std::string_view::npos ? "" : lower(text.substr(0, colon));
+  url.scheme = colon == std::string_view::npos ? "" : ascii_lower(text.substr(0, colon));
   if (url.scheme != "http" && url.scheme != "https") {
     return usage_error(fmt::format("'{}' is no URL of a server", text), "such as http://localhost:8000");
   }

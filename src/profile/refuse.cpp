@@ -4,6 +4,8 @@
 
 #include "profile/read_session.h"
 
+#include "base/text.h"
+
 namespace warpmark::profile {
 namespace {
 
@@ -43,13 +45,6 @@ constexpr Look kLooks[] = {
     {"ARROW1", "an Arrow table", "export the profile as SQLite: nsys export --type sqlite"},
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return result;
-}
-
 /// XLA's protocol buffer XSpace: its first field is a plane, which begins with its number and its name.
 bool is_xplane(std::string_view head) {
   const std::string_view begin = head.substr(0, 64);
@@ -73,7 +68,7 @@ Refusal look_at(std::string_view head) {
   if (head.size() > 262 && head.substr(257, 5) == "ustar") return {"a tar archive", "unpack it first: tar -xf FILE"};
   const auto first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {"a file of blanks", "was the profiler stopped before it wrote?"};
-  const std::string begin = lower(head.substr(first, 512));
+  const std::string begin = ascii_lower(head.substr(first, 512));
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) {
     return {"a web page", "download the file itself: the page that shows it was saved (choose 'raw')"};
   }

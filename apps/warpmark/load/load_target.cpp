@@ -52,8 +52,7 @@ Result<std::string> api_key_of(const Context& context, const ParsedOptions& opti
 constexpr const char* kSecretWords[] = {"authorization", "key", "token", "secret", "password", "signature"};
 
 bool holds_secret(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = ascii_lower(name);
   return lower == "cookie" || std::any_of(std::begin(kSecretWords), std::end(kSecretWords),
                                           [&](const char* word) { return lower.find(word) != std::string::npos; });
 }

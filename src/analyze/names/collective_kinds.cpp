@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "analyze/names/words.h"
+#include "base/text.h"
 
 namespace warpmark::analyze {
 
 std::string standard_collective(std::string_view name) {
   std::string letters;
   for (const char c : name) {
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
+    const char lower = ascii_lower(c);
+    if (lower >= 'a' && lower <= 'z') letters += lower;
   }
   constexpr std::array<std::pair<std::string_view, const char*>, 9> kKinds{{{"allreduce", "all_reduce"},
                                                                             {"allgather", "all_gather"},

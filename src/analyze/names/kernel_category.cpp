@@ -130,8 +130,8 @@ const char* category_id(Category category) {
 }
 
 Category kernel_category(std::string_view name, std::string_view op) {
-  const Category stated = by_name(lower_case(name));
-  return stated == Category::other && !op.empty() ? by_operator(lower_case(op)) : stated;
+  const Category stated = by_name(ascii_lower(name));
+  return stated == Category::other && !op.empty() ? by_operator(ascii_lower(op)) : stated;
 }
 
 bool lays_out_windows(std::string_view op) { return op == "aten::im2col"; }
@@ -140,7 +140,7 @@ bool adds_up_windows(std::string_view op) { return op == "aten::col2im"; }
 
 MatrixMath matrix_math(std::string_view name, Category category) {
   if (category != Category::gemm && category != Category::convolution) return MatrixMath::none;
-  const std::string text = lower_case(name);
+  const std::string text = ascii_lower(name);
   if (holds_any(text, {"cusparse::csr", "cusparse::coo"}))
     return MatrixMath::none;  // gathers rows, which no tensor core does
   if (holds_any(text, {"dgemm", "d884", "f64f64", "double", "_dd_", "cd_"}) && !holds_any(text, {"bf16", "f16f16"})) {

@@ -1,13 +1,8 @@
 #include "analyze/names/words.h"
 
-namespace warpmark::analyze {
+#include "base/text.h"
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
+namespace warpmark::analyze {
 
 bool holds_any(std::string_view text, std::initializer_list<std::string_view> tokens) {
   return std::any_of(tokens.begin(), tokens.end(),
@@ -15,7 +10,7 @@ bool holds_any(std::string_view text, std::initializer_list<std::string_view> to
 }
 
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens) {
-  return holds_any(lower_case(text), tokens);
+  return holds_any(ascii_lower(text), tokens);
 }
 
 }  // namespace warpmark::analyze

@@ -12,8 +12,6 @@
 
 namespace warpmark::analyze {
 
-/// ASCII letters in lower case.
-[[nodiscard]] std::string lower_case(std::string_view text);
 /// True if `text` holds one of the tokens.
 [[nodiscard]] bool holds_any(std::string_view text, std::initializer_list<std::string_view> tokens);
 /// True if `text` holds one of the tokens, ignoring ASCII case. Tokens are lower case.

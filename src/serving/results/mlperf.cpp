@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/quantity.h"
+#include "base/text.h"
 
 namespace warpmark::serving {
 namespace {
@@ -19,10 +20,8 @@ constexpr MlperfScenario kScenarios[] = {MlperfScenario::single_stream, MlperfSc
 double span_s(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
 
 bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return small(x) == small(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 /// P(at most `late` of h + late are late), each being late with 1 - p.

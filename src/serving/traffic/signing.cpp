@@ -39,12 +39,6 @@ std::string hex(const Digest& digest) {
   return text;
 }
 
-std::string lower_name(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 /// Blanks at the ends away, several between words as one.
 std::string trimmed_value(std::string_view value) {
   std::string out;
@@ -62,7 +56,7 @@ struct SignedHeaders {
 
 SignedHeaders signed_headers(const http::Headers& headers) {
   std::vector<std::pair<std::string, std::string>> sorted;
-  for (const auto& header : headers) sorted.emplace_back(lower_name(header.name), trimmed_value(header.value));
+  for (const auto& header : headers) sorted.emplace_back(ascii_lower(header.name), trimmed_value(header.value));
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   SignedHeaders out;
   for (std::size_t i = 0; i < sorted.size(); ++i) {

@@ -65,10 +65,4 @@ Sniff sniff_counter_table(std::string_view head, bool (*is_header)(std::string_v
   return {};
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
 }  // namespace warpmark::profile

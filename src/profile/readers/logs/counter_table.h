@@ -47,7 +47,4 @@ class CounterTable {
 /// Sure if one of the first 20 lines is a header; `is_header` looks at what begins with the line.
 [[nodiscard]] Sniff sniff_counter_table(std::string_view head, bool (*is_header)(std::string_view line));
 
-/// Lower case.
-[[nodiscard]] std::string lower_case(std::string_view text);
-
 }  // namespace warpmark::profile

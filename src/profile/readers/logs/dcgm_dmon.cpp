@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "profile/readers/logs/counter_table.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
@@ -64,7 +65,7 @@ class DcgmTable {
     if (words.empty()) return;
     if (is_header(line)) {
       std::vector<std::string> headers;
-      for (std::size_t i = words[0] == "#" ? 2 : 1; i < words.size(); ++i) headers.push_back(lower_case(words[i]));
+      for (std::size_t i = words[0] == "#" ? 2 : 1; i < words.size(); ++i) headers.push_back(ascii_lower(words[i]));
       table_.set_columns(headers);
       return;
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
 #include "profile/readers/logs/counter_table.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
@@ -53,7 +54,7 @@ std::vector<std::string_view> cells(std::string_view line, std::string& storage)
 
 bool is_header(std::string_view line) {
   std::string storage;
-  const auto words = cells(lower_case(line.substr(0, 512)), storage);
+  const auto words = cells(ascii_lower(line.substr(0, 512)), storage);
   const auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
   return line.starts_with('#') && has("gpu") && words.size() > 1 &&
          std::any_of(std::begin(kColumns), std::end(kColumns), [&](const auto& column) { return has(column.header); });
@@ -107,7 +108,7 @@ class DmonTable {
     std::size_t before = 0;
     bool seen_gpu = false;
     for (const std::string_view word : words) {
-      const std::string name = lower_case(word);
+      const std::string name = ascii_lower(word);
       if (seen_gpu) headers.push_back(name);
       if (name == "gpu" && !seen_gpu) seen_gpu = true;
       if (!seen_gpu) ++before;
