@@ -53,6 +53,10 @@ struct AnalysisTable {
   std::vector<std::vector<TableValue>> rows;
 };
 
+/// AnalysisTable::id of the one whose rows are points of a plot: time (s), allocated and reserved bytes, of which the
+/// last may be an empty text.
+inline constexpr const char* kMemoryCurveTable = "memory_over_time";
+
 /// Something the analysis could not see, and how to record it.
 struct MissingData {
   std::string what;

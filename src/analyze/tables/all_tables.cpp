@@ -14,10 +14,19 @@ std::vector<AnalysisTable> timeline_tables(const Evidence& evidence, std::size_t
   };
 }
 
+/// Allocations are recorded on demand only: without them there is nothing to say.
+void add_memory_tables(const Evidence& evidence, std::size_t rows, std::vector<AnalysisTable>& tables) {
+  if (!evidence.has_timeline()) return;
+  for (auto& table : {memory_table(evidence), memory_curve_table(evidence), operator_memory_table(evidence, rows)}) {
+    if (!table.rows.empty()) tables.push_back(table);
+  }
+}
+
 }  // namespace
 
 std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows) {
   std::vector<AnalysisTable> tables = timeline_tables(evidence, rows);
+  add_memory_tables(evidence, rows, tables);
   if (!evidence.session->collectives.empty()) tables.push_back(collective_benchmark_table(evidence));
   if (!evidence.session->kernels.empty()) tables.push_back(kernel_card_table(evidence, rows));
   return tables;

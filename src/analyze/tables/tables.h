@@ -25,6 +25,13 @@ namespace warpmark::analyze {
 /// A card a kernel that a kernel profiler measured, the costliest first, with its point under the roofs.
 [[nodiscard]] AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows);
 
+/// Peaks, what was reserved in vain, and the share of each GPU's memory. These three are empty where no allocation was
+/// recorded.
+[[nodiscard]] AnalysisTable memory_table(const Evidence& evidence);
+/// Points of a plot, of the critical rank.
+[[nodiscard]] AnalysisTable memory_curve_table(const Evidence& evidence);
+[[nodiscard]] AnalysisTable operator_memory_table(const Evidence& evidence, std::size_t rows);
+
 [[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows);
 
 /// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.

@@ -27,6 +27,19 @@ std::vector<std::pair<double, double>> finite_points(const Series& series) {
   return points;
 }
 
+/// As many values as a line of a terminal has room for; of each run of values the most, as peaks are what is looked
+/// for.
+std::vector<double> thinned(const std::vector<double>& values) {
+  constexpr std::size_t kMost = 24;
+  if (values.size() <= kMost) return values;
+  std::vector<double> shown(kMost, -INFINITY);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& most = shown[i * kMost / values.size()];
+    most = std::max(most, values[i]);
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::string sparkline(std::span<const double> values) {
@@ -65,7 +78,7 @@ Table table_of(const Plot& plot) {
     table.rows.push_back({{series.name},
                           {range_text(points.front().first, points.back().first, plot.x.unit)},
                           {range_text(*low, *high, plot.y.unit)},
-                          {sparkline(ys), Tone::quiet}});
+                          {sparkline(thinned(ys)), Tone::quiet}});
   }
   return table;
 }
