@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +24,13 @@ inline const Finding* find(const Analysis& analysis, std::string_view rule) {
 }
 /// The finding would be gone with the analysis.
 const Finding* find(Analysis&& analysis, std::string_view rule) = delete;
+
+/// nullptr if there is none of this id.
+inline const AnalysisTable* table_of(const Analysis& analysis, const std::string& id) {
+  const auto found = std::ranges::find(analysis.tables, id, &AnalysisTable::id);
+  return found == analysis.tables.end() ? nullptr : &*found;
+}
+const AnalysisTable* table_of(Analysis&& analysis, const std::string& id) = delete;
 
 /// The interval holds `factor` and is narrower than twice.
 inline void expect_gain(const Finding* finding, double factor) {

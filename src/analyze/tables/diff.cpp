@@ -100,7 +100,9 @@ std::map<std::string, Use> parts_of(const Evidence& evidence) {
 }  // namespace
 
 std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& after, std::size_t rows) {
-  return {
+  const bool measured = !before.session->kernels.empty() || !after.session->kernels.empty();
+  if (measured && !before.has_timeline() && !after.has_timeline()) return {kernel_card_diff(before, after, rows)};
+  std::vector<AnalysisTable> tables{
       compare({.id = "diff_step",
                .title = "The step, before and after",
                .note = "Mean of the analyzed steps of the rank that the others wait for.",
@@ -113,6 +115,8 @@ std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& a
       compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(before, false),
               uses_of(after, false), rows),
   };
+  if (measured) tables.push_back(kernel_card_diff(before, after, rows));
+  return tables;
 }
 
 }  // namespace warpmark::analyze

@@ -53,6 +53,38 @@ TableValue value_of(const std::optional<double>& value) {
   return value ? TableValue(*value) : TableValue(std::string());
 }
 
+/// The longest launch of each kernel, the costliest first.
+struct Card {
+  const KernelProfile* longest = nullptr;
+  double longest_ns = -1;
+  std::int64_t launches = 0;
+};
+
+std::map<std::string, Card> cards_by_name(const Evidence& evidence) {
+  std::map<std::string, Card> cards;
+  for (const KernelProfile& kernel : evidence.session->kernels) {
+    Card& card = cards[kernel.name];
+    const double ns = kernel.metric("gpu__time_duration.sum").value_or(0);
+    ++card.launches;
+    if (ns > card.longest_ns) card.longest = &kernel, card.longest_ns = ns;
+  }
+  return cards;
+}
+
+std::vector<Card> cards_of(const Evidence& evidence) {
+  std::vector<Card> sorted;
+  for (const auto& [name, card] : cards_by_name(evidence)) sorted.push_back(card);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Card& a, const Card& b) { return a.longest_ns > b.longest_ns; });
+  return sorted;
+}
+
+// Of one launch's time there is no spread; at clocks that nobody fixed it varies by about this.
+constexpr double kSameTime = 0.01;
+constexpr const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* kOccupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
+constexpr const char* kRegisters = "launch__registers_per_thread";
+
 }  // namespace
 
 AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
@@ -71,35 +103,74 @@ AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
                        {"intensity", "FLOP/B", ""},
                        {"rate", "FLOP/s", "FLOP/s"}},
                       {}};
-  struct Card {
-    const KernelProfile* longest = nullptr;
-    double longest_ns = -1;
-    std::int64_t launches = 0;
-  };
-  std::map<std::string, Card> cards;
-  for (const KernelProfile& kernel : evidence.session->kernels) {
-    Card& card = cards[kernel.name];
-    const double ns = kernel.metric("gpu__time_duration.sum").value_or(0);
-    ++card.launches;
-    if (ns > card.longest_ns) card.longest = &kernel, card.longest_ns = ns;
-  }
-  std::vector<Card> sorted;
-  for (const auto& [name, card] : cards) sorted.push_back(card);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Card& a, const Card& b) { return a.longest_ns > b.longest_ns; });
-  for (const Card& card : sorted) {
+  for (const Card& card : cards_of(evidence)) {
     if (table.rows.size() == rows) break;
     const KernelProfile& kernel = *card.longest;
-    const auto compute = kernel.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed");
+    const auto compute = kernel.metric(kCompute);
     const auto memory = memory_throughput(kernel);
     const auto rate = flops_per_second(kernel);
     const auto bytes = kernel.metric("dram__bytes.sum.per_second");
     const bool point = rate && bytes && *bytes > 0;
     table.rows.push_back({kernel.name, card.launches, card.longest_ns * 1e-9, ratio_of(compute), ratio_of(memory),
-                          ratio_of(kernel.metric("sm__warps_active.avg.pct_of_peak_sustained_active")),
-                          value_of(kernel.metric("launch__registers_per_thread")),
+                          ratio_of(kernel.metric(kOccupancy)), value_of(kernel.metric(kRegisters)),
                           std::string(bound_of(compute, memory)),
                           value_of(point ? std::optional(*rate / *bytes) : std::nullopt), value_of(rate)});
+  }
+  return table;
+}
+
+AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, std::size_t rows) {
+  AnalysisTable table{"diff_kernel_cards",
+                      "Kernels as the kernel profiler measured them, before and after",
+                      "The longest launch of each; the largest change of time first; same: within 1 %. A kernel whose "
+                      "name changed has vanished, and another one appeared.",
+                      {{"name", "Kernel", ""},
+                       {"change", "Change", ""},
+                       {"time_before", "Before", "s"},
+                       {"time_after", "After", "s"},
+                       {"sm_before", "SM", "ratio"},
+                       {"sm_after", "after", "ratio"},
+                       {"memory_before", "Memory", "ratio"},
+                       {"memory_after", "after", "ratio"},
+                       {"occupancy_before", "Occupancy", "ratio"},
+                       {"occupancy_after", "after", "ratio"},
+                       {"registers_before", "Registers", ""},
+                       {"registers_after", "after", ""}},
+                      {}};
+  const auto earlier = cards_by_name(before), later = cards_by_name(after);
+  std::map<std::string, std::pair<Card, Card>> joined;
+  for (const auto& [name, card] : earlier) joined[name].first = card;
+  for (const auto& [name, card] : later) joined[name].second = card;
+  const auto change_ns = [](const std::pair<Card, Card>& pair) {
+    return std::max(0.0, pair.second.longest_ns) - std::max(0.0, pair.first.longest_ns);
+  };
+  std::vector<std::pair<std::string, std::pair<Card, Card>>> sorted(joined.begin(), joined.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+    return std::abs(change_ns(a.second)) > std::abs(change_ns(b.second));
+  });
+  for (const auto& [name, pair] : sorted) {
+    if (table.rows.size() == rows) break;
+    const auto [old_card, new_card] = pair;
+    const auto seconds = [](const Card& card) {
+      return value_of(card.longest == nullptr ? std::nullopt : std::optional(card.longest_ns * 1e-9));
+    };
+    const double change = change_ns(pair);
+    const char* word = old_card.longest == nullptr                           ? "appeared"
+                       : new_card.longest == nullptr                         ? "vanished"
+                       : std::abs(change) <= kSameTime * old_card.longest_ns ? "same"
+                       : change > 0                                          ? "slower"
+                                                                             : "faster";
+    const auto metric = [](const Card& card, const char* id) {
+      return card.longest == nullptr ? std::nullopt : card.longest->metric(id);
+    };
+    const auto memory = [](const Card& card) {
+      return card.longest == nullptr ? std::nullopt : memory_throughput(*card.longest);
+    };
+    table.rows.push_back({name, std::string(word), seconds(old_card), seconds(new_card),
+                          ratio_of(metric(old_card, kCompute)), ratio_of(metric(new_card, kCompute)),
+                          ratio_of(memory(old_card)), ratio_of(memory(new_card)),
+                          ratio_of(metric(old_card, kOccupancy)), ratio_of(metric(new_card, kOccupancy)),
+                          value_of(metric(old_card, kRegisters)), value_of(metric(new_card, kRegisters))});
   }
   return table;
 }

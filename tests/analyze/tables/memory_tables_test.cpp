@@ -8,12 +8,8 @@
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::table_of;
 using testing_support::TimelineScene;
-
-const AnalysisTable* table_of(const Analysis& analysis, const std::string& id) {
-  const auto found = std::ranges::find(analysis.tables, id, &AnalysisTable::id);
-  return found == analysis.tables.end() ? nullptr : &*found;
-}
 
 double number(const TableValue& value) { return std::get<double>(value); }
 

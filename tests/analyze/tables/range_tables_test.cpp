@@ -9,12 +9,8 @@
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::table_of;
 using testing_support::TimelineScene;
-
-const AnalysisTable* table_of(const Analysis& analysis, const std::string& id) {
-  const auto found = std::ranges::find(analysis.tables, id, &AnalysisTable::id);
-  return found == analysis.tables.end() ? nullptr : &*found;
-}
 
 TEST(RangeTable, tells_time_launches_and_idle_of_nested_ranges) {
   const Analysis analysis = testing_support::of(testing_support::stepped(6, [](TimelineScene& scene) {
