@@ -35,7 +35,7 @@ TEST_F(Cli, allclose_says_how_integers_may_differ_and_what_is_wrong_with_an_empt
   const auto empty = warpmark({"allclose", path("empty.json"), path("ref.json")});
   EXPECT_EQ(empty.exit_code, 2);
   EXPECT_NE(empty.err.find("empty.json is empty, where JSON is expected"), std::string::npos) << empty.err;
-  const auto converted = warpmark({"convert", path("empty.json"), "--to", "chrome"});
+  const auto converted = warpmark({"convert", path("empty.json"), "--to", "chrome", "--out", path("c.json")});
   EXPECT_EQ(converted.exit_code, 2);
   EXPECT_NE(converted.err.find("empty.json is empty"), std::string::npos) << converted.err;
 }

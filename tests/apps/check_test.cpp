@@ -323,7 +323,8 @@ class CheckSuspects : public CheckVerb {
     return output.ok() ? *output : ProcessOutput{};
   }
   void sh(const std::string& script) {
-    const auto output = run_process({"sh", "-c", "cd " + path("repo") + " && " + script}, {.deadline_s = 60});
+    const auto output =
+        run_process({"sh", "-c", "cd " + in_quotes(path("repo")) + " && " + script}, {.deadline_s = 60});
     ASSERT_TRUE(output.ok());
     ASSERT_EQ(output->exit_code, 0) << output->err;
   }

@@ -18,6 +18,26 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// Steps and kernels that the program says it launched. A recording of all of it may lack the first: its thread starts
+/// when the machine lets it.
+struct Launched {
+  long steps = 0, kernels = 0;
+};
+
+Launched launched_in(const ProcessOutput& output) {
+  Launched launched;
+  EXPECT_EQ(std::sscanf(output.out.c_str(), "%ld steps, %ld kernels", &launched.steps, &launched.kernels), 2)
+      << output.out;
+  EXPECT_GT(launched.steps, 0);
+  return launched;
+}
+
+bool is_most(std::int64_t recorded, std::int64_t launched) { return recorded <= launched && 2 * recorded > launched; }
+
+std::int64_t kernels_in(const Timeline& timeline) {
+  return count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == EventKind::kernel; });
+}
+
 TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   const auto output =
       warpmark({"profile", "--delay", "200ms", "--duration", "1s", "--out", path("p.wmrec"), "--", kProgram, "4"});
@@ -65,7 +85,7 @@ TEST_F(ProfileCli, records_ranges_copies_and_driver_calls_of_all_threads) {
   const auto steps = count_of(timeline, [&](EventIndex i) {
     return events.kind[i] == EventKind::annotation && timeline.name_of(i).starts_with("step ");
   });
-  EXPECT_GT(steps, 5);
+  EXPECT_TRUE(is_most(steps, launched_in(output).steps)) << steps;
   EXPECT_NEAR(static_cast<double>(steps),
               static_cast<double>(count_of(timeline,
                                            [&](EventIndex i) {
@@ -82,7 +102,7 @@ TEST_F(ProfileCli, records_ranges_copies_and_driver_calls_of_all_threads) {
   for (const auto& track : timeline.tracks) {
     if (track.kind == TrackKind::cpu_thread) threads.insert(track.thread);
   }
-  EXPECT_GT(threads.size(), 5U) << "each backward pass has a thread of its own";
+  EXPECT_GT(static_cast<std::int64_t>(threads.size()), steps / 2) << "each backward pass has a thread of its own";
 }
 
 TEST_F(ProfileCli, records_as_many_steps_as_asked_for) {
@@ -118,7 +138,7 @@ TEST_F(ProfileCli, says_that_a_process_outlives_the_command) {
 /// XLA calls the driver itself, and its threads wait on condition variables.
 TEST_F(ProfileCli, records_the_drivers_copies_and_waits_and_how_long_a_thread_was_blocked) {
   const auto output = warpmark({"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--",
-                                kProgram, "2", "driver=1", "kernels=20", "sleep_us=3000"});
+                                kProgram, "0.6", "driver=1", "kernels=20", "sleep_us=3000"});
   ASSERT_EQ(output.exit_code, 3) << output.err;
   const Timeline timeline = recorded(path("p.wmrec"));
   const auto& events = timeline.events;
@@ -127,7 +147,7 @@ TEST_F(ProfileCli, records_the_drivers_copies_and_waits_and_how_long_a_thread_wa
         timeline, [&](EventIndex i) { return events.kind[i] == EventKind::driver_api && timeline.name_of(i) == name; });
   };
   const auto steps = calls("cuCtxSynchronize");
-  EXPECT_GT(steps, 5);
+  EXPECT_TRUE(is_most(steps, launched_in(output).steps)) << steps;
   EXPECT_NEAR(static_cast<double>(calls("cuMemcpyHtoDAsync")), static_cast<double>(steps), 2);
   const auto slept = count_of(timeline, [&](EventIndex i) {
     return events.kind[i] == EventKind::os_call && timeline.name_of(i) == "blocked" && events.duration[i] >= 2'500'000;
@@ -147,7 +167,7 @@ TEST_F(ProfileCli, leaves_a_forked_child_alone) {
       {"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--", kProgram, "0.5", "fork=1"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   const Timeline timeline = recorded(path("p.wmrec"));
-  EXPECT_GT(timeline.events.size(), 500U);
+  EXPECT_TRUE(is_most(kernels_in(timeline), launched_in(output).kernels)) << kernels_in(timeline);
   EXPECT_TRUE(timeline.quality.empty()) << timeline.quality[0].id;
 }
 
@@ -167,7 +187,7 @@ TEST_F(ProfileCli, says_that_steps_were_not_found) {
                                 path("p.wmrec"), "--", kProgram, "2", "odd=1"});
   ASSERT_EQ(output.exit_code, 3) << output.err;
   EXPECT_THAT(output.err, HasSubstr("no steps were found"));
-  EXPECT_GT(recorded(path("p.wmrec")).events.size(), 100U);
+  EXPECT_GT(kernels_in(recorded(path("p.wmrec"))), 0);
 }
 
 TEST_F(ProfileCli, records_memory_and_waits_only_when_told_to) {
@@ -180,14 +200,16 @@ TEST_F(ProfileCli, records_memory_and_waits_only_when_told_to) {
     const auto kinds = [&](EventKind kind) {
       return count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == kind; });
     };
-    EXPECT_EQ(kinds(EventKind::allocation) > 10, told);
-    EXPECT_EQ(kinds(EventKind::sync_record) > 5, told);
+    const std::int64_t steps = launched_in(output).steps;
+    const auto as_told = [&](std::int64_t count, std::int64_t all) { return told ? is_most(count, all) : count == 0; };
+    EXPECT_TRUE(as_told(kinds(EventKind::allocation), 2 * steps)) << "one, and its release, a step";
+    EXPECT_TRUE(as_told(kinds(EventKind::sync_record), steps));
     std::int64_t bytes = 0;
     for (EventIndex i = 0; i < timeline.events.size(); ++i) {
       if (timeline.events.kind[i] == EventKind::allocation) bytes += timeline.events.value[i];
     }
     EXPECT_LE(std::abs(bytes), 1 << 20) << "what was allocated was released, but for one at either end";
-    EXPECT_GT(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "cudaMalloc"; }), 5);
+    EXPECT_TRUE(is_most(count_of(timeline, [&](EventIndex i) { return timeline.name_of(i) == "cudaMalloc"; }), steps));
   }
 }
 
@@ -246,7 +268,8 @@ TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {
   const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
   ASSERT_TRUE(session.ok());
   ASSERT_EQ(session->ranks.size(), 1U);
-  EXPECT_GT(session->ranks[0].events.size(), 500U);
+  const std::int64_t kernels = kernels_in(session->ranks[0]);
+  EXPECT_TRUE(is_most(kernels, launched_in(output).kernels)) << kernels;
 }
 
 TEST_F(ProfileCli, says_that_the_program_ended_before_the_recording_began) {
@@ -283,7 +306,7 @@ TEST_F(ProfileCli, finds_the_steady_part_of_a_short_program_without_options) {
   const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "2", "startup=0.3"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   const Timeline timeline = recorded(path("p.wmrec"));
-  EXPECT_GT(timeline.events.size(), 500U);
+  EXPECT_GT(kernels_in(timeline), 0);
   EXPECT_EQ(start_up_in(timeline), 0);
   EXPECT_EQ(fact_of(timeline, "launches_per_step"), "10");
   EXPECT_EQ(fact_of(timeline, "recorded_again"), "");
@@ -331,7 +354,7 @@ TEST_F(ProfileCli, keeps_a_recording_of_what_never_repeats) {
   const auto output =
       warpmark({"profile", "--duration", "500ms", "--out", path("p.wmrec"), "--", kProgram, "0.01", "startup=4"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
-  EXPECT_GT(start_up_in(recorded(path("p.wmrec"))), 100);
+  EXPECT_GT(start_up_in(recorded(path("p.wmrec"))), 0);
 }
 
 TEST_F(ProfileCli, refuses_a_number_of_windows_that_makes_no_sense) {

@@ -186,8 +186,9 @@ TEST_F(RunCommand, tells_the_fixed_cost_of_a_command_of_several_sizes) {
 }
 
 TEST_F(RunCommand, keeps_what_the_first_run_took) {
-  const auto output = run({"--rounds", "3", "--warmup", "1", "--json", path("o.json"), "--", "/bin/sh", "-c",
-                           "test -e " + path("warm") + " || { sleep 0.2; touch " + path("warm") + "; }"});
+  const auto output =
+      run({"--rounds", "3", "--warmup", "1", "--json", path("o.json"), "--", "/bin/sh", "-c",
+           "test -e " + in_quotes(path("warm")) + " || { sleep 0.2; touch " + in_quotes(path("warm")) + "; }"});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const Json run = json("o.json")["runs"][0];
   EXPECT_GE(run["warmup"]["first_s"].get<double>(), 0.2);

@@ -125,7 +125,7 @@ TEST_F(TrendVerb, shows_what_lies_between_two_dates_or_revisions) {
 
 TEST_F(TrendVerb, counts_sessions_by_their_commits_where_a_revision_is_given) {
   const std::string setup =
-      "cd " + path("") +
+      "cd " + in_quotes(path("")) +
       " && git init -q -b main . && git config user.email a@b && git config user.name a && "
       "for i in 1 2 3 4 5 6; do git commit -q --allow-empty -m $i; done && git log --format=%H --reverse";
   const auto commits = split(std::string(trim(run_process({"sh", "-c", setup})->out)), '\n');

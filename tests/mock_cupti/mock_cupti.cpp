@@ -7,7 +7,6 @@
 #include "mock_cupti/mock_cupti.h"
 
 #include <cupti.h>
-#include <time.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "profile/module/unix_clock.h"
 
 namespace {
 
@@ -42,9 +43,7 @@ State& state() {
 
 std::uint64_t now_ns() {
   if (state().clock != nullptr) return state().clock();
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(warpmark::profile::unix_ns());
 }
 
 void hand_over() {

@@ -15,7 +15,6 @@
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,6 +25,7 @@
 #include <thread>
 
 #include "mock_cupti/mock_cupti.h"
+#include "profile/module/unix_clock.h"
 
 namespace {
 
@@ -46,11 +46,7 @@ struct Script {
   int sleep_us = 0;       ///< before each step
 };
 
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t now_ns() { return static_cast<std::uint64_t>(warpmark::profile::unix_ns()); }
 
 void spend_until(std::uint64_t end_ns) {
   while (now_ns() < end_ns) {

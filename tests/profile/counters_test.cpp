@@ -86,8 +86,8 @@ TEST(CounterSampler, tells_threads_that_ran_from_blocked_ones) {
     if (series.id.starts_with("thread_") && series.id.ends_with(" wm_busy")) busy_time = std::max(0.0, busy_time) + sum;
     if (series.id.starts_with("thread_running") && series.id.ends_with(" wm_blocked")) blocked_time += sum;
   }
-  EXPECT_GT(busy_time, 0.6) << "of 3: a clock that jumps makes the time between two samples look longer";
-  EXPECT_LT(blocked_time, busy_time / 3);
+  EXPECT_GT(busy_time, 1.5) << "of 3";
+  EXPECT_LT(blocked_time, 0.5);
 }
 
 }  // namespace

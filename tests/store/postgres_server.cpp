@@ -69,9 +69,9 @@ class Server {
   void start(const std::filesystem::path& bin) {
     const std::string data = folder_ / "data";
     auto words = prefix_;
-    for (const std::string& word :
-         {(bin / "initdb").string(), std::string("-D"), data, std::string("-U"), std::string("warpmark"),
-          std::string("-A"), std::string("trust"), std::string("-E"), std::string("UTF8"), std::string("--no-sync")}) {
+    for (const std::string& word : {(bin / "initdb").string(), std::string("-D"), data, std::string("-U"),
+                                    std::string("warpmark"), std::string("-A"), std::string("trust"), std::string("-E"),
+                                    std::string("UTF8"), std::string("--lc-messages=C"), std::string("--no-sync")}) {
       words.push_back(word);
     }
     const auto made = run_process(words, {.deadline_s = 120, .directory = "/"});

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 #include "http/client.h"
 #include "watch/exporter/exporter.h"
 
@@ -70,7 +71,8 @@ TEST_F(Prometheus, promtool_finds_no_fault_in_the_metrics_that_are_ours) {
   (void)exporter.text(TextFormat::prometheus);  // the second look has rates
   const auto file = folder_ / "metrics.prom";
   ASSERT_TRUE(write_file(file, exporter.text(TextFormat::prometheus)).ok());
-  const auto checked = run_process({"sh", "-c", "promtool check metrics < " + file.string()}, {.deadline_s = 60});
+  const auto checked =
+      run_process({"sh", "-c", "promtool check metrics < " + shell_quote(file.string())}, {.deadline_s = 60});
   ASSERT_TRUE(checked.ok());
   EXPECT_EQ(checked->exit_code, 0) << checked->out << checked->err;
 }

@@ -128,7 +128,20 @@ Cell difference_cell(const serving::LoadDifference& arm, const std::string& unit
   return {text, tone};
 }
 
+/// Names without the folders that all of them stand in, which leave no room for the numbers.
+std::vector<std::string> without_common_folders(std::vector<std::string> names) {
+  for (;;) {
+    const auto folder = names.front().substr(0, names.front().find('/') + 1);
+    const bool is_common = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name.size() > folder.size() && name.starts_with(folder);
+    });
+    if (folder.empty() || !is_common) return names;
+    for (auto& name : names) name.erase(0, folder.size());
+  }
+}
+
 Report report_of(const serving::LoadComparison& comparison) {
+  const auto names = without_common_folders(comparison.names);
   Report page{.title = "Servers side by side", .subtitle = "the change is to " + comparison.names.front()};
   std::string heading;
   for (const auto& row : comparison.rows) {
@@ -136,7 +149,7 @@ Report report_of(const serving::LoadComparison& comparison) {
     if (here != heading) {
       heading = here;
       Table table{{{""}}, {}};
-      for (const auto& name : comparison.names) table.columns.push_back({name, Align::right});
+      for (const auto& name : names) table.columns.push_back({name, Align::right});
       page.sections.push_back({here, {table}});
     }
     Table& table = std::get<Table>(page.sections.back().blocks.front());

@@ -1,7 +1,6 @@
 #include "profile/collectors/counters.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,17 +13,12 @@
 #include "base/text.h"
 #include "device/nvml/nvml.h"
 #include "device/nvml/queries.h"
+#include "profile/module/unix_clock.h"
 
 namespace warpmark::profile {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::int64_t unix_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 std::int64_t number_of(const std::string& text) {
   std::int64_t number = 0;

@@ -2,23 +2,18 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "profile/module/unix_clock.h"
 
 namespace warpmark::profile::module {
 namespace {
 
 constexpr std::size_t kMostKept = std::size_t{1} << 18;  // between two drains; a forked child has none
 constexpr std::size_t kMostNames = 256;                  // of outermost ranges that are counted
-
-std::int64_t unix_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 struct OpenRange {
   const void* domain;

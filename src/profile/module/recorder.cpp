@@ -1,6 +1,5 @@
 #include "profile/module/recorder.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "profile/module/gpu_facts.h"
 #include "profile/module/ranges.h"
 #include "profile/module/traced_calls.h"
+#include "profile/module/unix_clock.h"
 
 namespace warpmark::profile::module {
 namespace {
@@ -26,14 +26,7 @@ constexpr std::int64_t kFlushNs = 500'000'000;
 // CUPTI's own thread crashed when it was told to flush 30 us after records were switched on.
 constexpr std::int64_t kSettleNs = 100'000'000;
 
-std::int64_t time_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
-std::int64_t unix_ns() { return time_of(CLOCK_REALTIME); }
-std::int64_t processor_ns() { return time_of(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 /// CUPTI keeps a plain function pointer, so the recorder stands where that function can find it.
 Recorder*& current() {
