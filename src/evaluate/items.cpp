@@ -10,6 +10,7 @@
 #include "accuracy/text/unicode.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "evaluate/requests.h"
 #include "stats/random.h"
 
 namespace warpmark::evaluate {
@@ -60,27 +61,6 @@ Record varied(const Record& record, const std::string& variant, std::uint64_t se
   return result;
 }
 
-Json request_of(const Task& task, const std::string& prompt, std::uint64_t seed, std::int64_t sample) {
-  Json request = Json::object();
-  if (task.generation.chat) {
-    request["messages"] = Json::array();
-    if (!task.system.empty()) request["messages"].push_back({{"role", "system"}, {"content", task.system}});
-    request["messages"].push_back({{"role", "user"}, {"content", prompt}});
-  } else {
-    request["prompt"] = task.system.empty() ? prompt : task.system + "\n\n" + prompt;
-  }
-  request["max_tokens"] = task.generation.max_tokens;
-  request["temperature"] = task.generation.temperature;
-  if (!task.generation.stop.empty()) request["stop"] = task.generation.stop;
-  if (task.generation.logprobs) request["logprobs"] = task.generation.chat ? Json(true) : Json(1);
-  // Samples of one item must differ, and be the same when asked for again.
-  constexpr std::uint64_t kSeedMask = 0x7FFFFFFF;
-  if (task.generation.temperature > 0) {
-    request["seed"] = stats::derive_seed(seed, static_cast<std::uint64_t>(sample)) & kSeedMask;
-  }
-  return request;
-}
-
 Result<std::string> shots_text(const Task& task, const std::vector<Record>& shots) {
   std::string text;
   for (std::size_t i = 0; i < std::min(shots.size(), static_cast<std::size_t>(task.shots)); ++i) {
@@ -89,6 +69,17 @@ Result<std::string> shots_text(const Task& task, const std::vector<Record>& shot
     text += question + " " + answer + "\n\n";
   }
   return text;
+}
+
+Result<std::vector<Picture>> shown_by(const Task& task, const Record& record, const Pictures& pictures) {
+  std::vector<Picture> shown;
+  for (const auto& pattern : task.images) {
+    WM_ASSIGN(const auto name, filled_template(pattern, record));
+    const auto found = pictures.find(name);
+    if (found == pictures.end()) return data_error("nobody has looked at the picture " + name);
+    shown.push_back(found->second);
+  }
+  return shown;
 }
 
 std::string code_of(const std::string& answer) {
@@ -175,7 +166,7 @@ std::string with_typos(std::string_view text, std::uint64_t seed) {
 }
 
 Result<std::vector<Item>> items_of(const Task& task, const std::vector<Record>& data, const std::vector<Record>& shots,
-                                   const std::string& model, std::uint64_t seed) {
+                                   const std::string& model, std::uint64_t seed, const Pictures& pictures) {
   std::vector<Item> items;
   WM_ASSIGN(const auto before, shots_text(task, shots));
   std::vector<std::string> variants{""};
@@ -185,11 +176,21 @@ Result<std::vector<Item>> items_of(const Task& task, const std::vector<Record>& 
       std::vector<std::size_t> order;
       const Record record = varied(data[i], variants[v], stats::derive_seed(seed, i), order);
       WM_ASSIGN(const auto prompt, filled_template(task.prompt, record));
+      WM_ASSIGN(const auto shown, shown_by(task, data[i], pictures));
       for (std::int64_t sample = 0; sample < task.generation.samples; ++sample) {
-        Item item{.example = i, .variant = variants[v], .sample = sample, .choice_order = order};
-        item.request = request_of(task, before + prompt, stats::derive_seed(seed, i), sample);
-        item.hash = sha256_hex(fmt::format("{}\n{}\n{}", dump_json(item.request, -1), model, sample));
-        items.push_back(std::move(item));
+        WM_ASSIGN(auto requests,
+                  requests_of(task, before + prompt, choices_of(record), shown, stats::derive_seed(seed, i), sample));
+        for (std::size_t part = 0; part < requests.size(); ++part) {
+          auto& request = requests[part];
+          Item item{.example = i, .variant = variants[v], .sample = sample, .part = part, .api = request.api};
+          item.hash = sha256_hex(fmt::format("{}\n{}\n{}", dump_json(request.body, -1), model, sample));
+          item.request = std::move(request.body);
+          item.pictures = shown;
+          item.choice_order = order;
+          item.context_characters = request.context_characters;
+          item.whole_characters = request.whole_characters;
+          items.push_back(std::move(item));
+        }
       }
     }
   }

@@ -7,18 +7,25 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "evaluate/models/model.h"
+#include "evaluate/pictures.h"
 #include "evaluate/task.h"
 
 namespace warpmark::evaluate {
 
-/// One question in one variant, once for each sample.
+/// One question in one variant, once for each sample, and for each choice of it that is weighed.
 struct Item {
   std::size_t example = 0;  ///< place in the data
   std::string variant;      ///< empty for the plain one
   std::int64_t sample = 0;
+  std::size_t part = 0;  ///< of the requests of one question
+  Api api = Api::chat;
   Json request;                           ///< body of an OpenAI-compatible request, without the model's name
+  std::vector<Picture> pictures = {};     ///< that the request shows; their bytes are not in it
   std::string hash;                       ///< SHA-256 of what decides the answer: request, model, sample
   std::vector<std::size_t> choice_order;  ///< of variant choice_order: the original place of each choice shown
+  std::int64_t context_characters = 0;    ///< of a prompt of which the end is weighed
+  std::int64_t whole_characters = 0;      ///< of the prompt with this end
 };
 
 [[nodiscard]] const std::vector<std::string>& variant_names();
@@ -26,7 +33,7 @@ struct Item {
 /// All items, variant by variant. Data error where a template names a field that an example lacks.
 [[nodiscard]] Result<std::vector<Item>> items_of(const Task& task, const std::vector<accuracy::Record>& data,
                                                  const std::vector<accuracy::Record>& shots, const std::string& model,
-                                                 std::uint64_t seed);
+                                                 std::uint64_t seed, const Pictures& pictures = {});
 
 /// The template with the example's fields.
 [[nodiscard]] Result<std::string> filled_template(std::string_view text, const accuracy::Record& record);

@@ -1,9 +1,15 @@
 #include "evaluate/outcome.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
+#include "accuracy/choice/choice.h"
+#include "accuracy/embeddings/similarity.h"
 #include "accuracy/text/unicode.h"
 #include "evaluate/sandbox/sandbox.h"
+#include "evaluate/weighing.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -24,6 +30,7 @@ struct Sampled {
   std::string problem;
   bool passed = false;
   const Reply* reply = nullptr;
+  Json fields = nullptr;  ///< what else the answer tells: log-likelihoods of choices
 };
 
 Result<bool> passes(const Task& task, const Record& record, const std::string& completion,
@@ -34,14 +41,56 @@ Result<bool> passes(const Task& task, const Record& record, const std::string& c
   return !outcome.timed_out && outcome.exit_code == 0;
 }
 
-Result<Sampled> sampled(const Task& task, const Record& record, const Item& item, const Reply* reply,
-                        const std::string& failure, const std::atomic<bool>* interrupted) {
+/// All requests of one question and what came of them.
+struct Asked {
+  std::span<const Item> items;
+  std::vector<const Reply*> replies;
+  std::string failure;  ///< of the first that was not answered
+};
+
+Result<std::vector<double>> weighed(const Task& task, const Asked& asked, std::size_t choices) {
+  if (task.ask == Ask::letters && task.generation.chat) return letter_log_likelihoods(*asked.replies.front(), choices);
+  std::vector<double> values;
+  for (std::size_t part = 0; part < asked.items.size(); ++part) {
+    WM_ASSIGN(const double value, log_likelihood_of(asked.items[part], *asked.replies[part]));
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// What the log-probabilities of the replies say; an error says what is wrong with these.
+Status weigh(const Task& task, const Record& record, const Asked& asked, Sampled& sample) {
+  if (task.ask == Ask::yes) {
+    WM_ASSIGN(const auto spellings, spelling_logprobs(*asked.replies.front(), "yes"));
+    sample.fields = Json{{"yes_logprobs", spellings}};
+    sample.output = fmt::format("{}", accuracy::yes_mass(spellings));
+    return {};
+  }
+  WM_ASSIGN(const auto shown, weighed(task, asked, choices_of(record).size()));
+  std::vector<double> values = shown;
+  const auto& order = asked.items.front().choice_order;
+  for (std::size_t i = 0; i < order.size(); ++i) values[order[i]] = shown[i];
+  const auto best = accuracy::best_choice(values, {}, accuracy::LengthNorm::none);
+  sample.fields = Json{{"log_likelihoods", values}};
+  sample.output = std::string(1, static_cast<char>('A' + static_cast<char>(best)));
+  return {};
+}
+
+Result<Sampled> sampled(const Task& task, const Record& record, const Asked& asked,
+                        const std::atomic<bool>* interrupted) {
   Sampled sample;
-  sample.reply = reply;
-  if (reply == nullptr) {
-    sample.problem = failure.empty() ? "was not asked" : failure;
+  sample.reply = asked.replies.front();
+  if (!asked.failure.empty()) {
+    sample.problem = asked.failure;
     return sample;
   }
+  if (task.ask != Ask::text) {
+    const Status weighing = weigh(task, record, asked, sample);
+    if (!weighing.ok()) sample.problem = weighing.error().what;
+    return sample;
+  }
+  const Item& item = asked.items.front();
+  const Reply* reply = sample.reply;
   sample.problem = problem_of(*reply);
   if (!sample.problem.empty()) return sample;
   sample.output = extracted(task, reply->text, choices_of(record).size(), item.choice_order);
@@ -75,7 +124,9 @@ Answer answer_from(const Task& task, const std::vector<Sampled>& samples) {
   Answer answer{.text = chosen.output, .problem = chosen.problem, .fields = Json::object()};
   answer.fields["output"] = answer.text;
   if (!answer.problem.empty()) answer.fields["problem"] = answer.problem;
-  if (chosen.reply != nullptr) {
+  if (chosen.fields.is_object()) {
+    answer.fields.update(chosen.fields);
+  } else if (chosen.reply != nullptr) {
     answer.fields["reply"] = accuracy::cleaned_utf8(chosen.reply->text);
     if (!chosen.reply->tokens.empty()) {
       answer.fields["tokens"] = chosen.reply->tokens;
@@ -123,6 +174,21 @@ void count_efficiency(const Task& task, const Reply& reply, Efficiency& efficien
                      kMillion;
 }
 
+/// The requests of the question at `at`, which is moved behind them.
+Asked asked_at(const std::vector<Item>& items, const RunnerResult& result, const Journal& journal, std::size_t& at) {
+  const std::size_t begin = at;
+  Asked asked;
+  do {
+    asked.replies.push_back(journal.find(items[at].hash));
+    if (asked.replies.back() == nullptr && asked.failure.empty()) {
+      asked.failure = result.failures[at].empty() ? "was not asked" : result.failures[at];
+    }
+    ++at;
+  } while (at < items.size() && items[at].part > 0);
+  asked.items = std::span(items).subspan(begin, at - begin);
+  return asked;
+}
+
 }  // namespace
 
 Result<TaskOutcome> outcome_of(const Task& task, const std::vector<Record>& data, const std::vector<Item>& items,
@@ -139,10 +205,12 @@ Result<TaskOutcome> outcome_of(const Task& task, const std::vector<Record>& data
     std::string records;
     for (std::size_t i = 0; i < data.size(); ++i) {
       std::vector<Sampled> samples;
-      for (std::int64_t s = 0; s < task.generation.samples; ++s, ++at) {
-        const Reply* reply = journal.find(items[at].hash);
-        if (reply != nullptr) count_efficiency(task, *reply, outcome.efficiency);
-        WM_ASSIGN(auto sample, sampled(task, data[i], items[at], reply, result.failures[at], interrupted));
+      for (std::int64_t s = 0; s < task.generation.samples; ++s) {
+        const Asked asked = asked_at(items, result, journal, at);
+        for (const Reply* reply : asked.replies) {
+          if (reply != nullptr) count_efficiency(task, *reply, outcome.efficiency);
+        }
+        WM_ASSIGN(auto sample, sampled(task, data[i], asked, interrupted));
         samples.push_back(std::move(sample));
       }
       answers.push_back(answer_from(task, samples));

@@ -72,9 +72,11 @@ class Runner {
       count(*known, true);
       return;
     }
+    const auto request = with_pictures(item.request, item.pictures);
+    if (!request.ok()) return fail(i, request.error().what);
     double wait_s = options_.first_wait_s;
     for (int attempt = 0; !ends(); ++attempt) {
-      const AskResult asked = model.ask(item.request, options_.deadline_s, options_.interrupted);
+      const AskResult asked = model.ask(item.api, *request, options_.deadline_s, options_.interrupted);
       if (asked.reply) {
         if (const Status kept = journal_.append(item.hash, *asked.reply); !kept.ok()) end_with(kept.error());
         count(*asked.reply, false);

@@ -16,6 +16,16 @@ constexpr std::pair<const char*, Extraction> kExtractions[] = {
     {"all", Extraction::all},     {"first_line", Extraction::first_line}, {"letter", Extraction::letter},
     {"regex", Extraction::regex}, {"after", Extraction::after},           {"code", Extraction::code}};
 
+constexpr std::pair<const char*, Ask> kAsks[] = {
+    {"text", Ask::text}, {"choices", Ask::choices}, {"letters", Ask::letters}, {"yes", Ask::yes}};
+
+template <typename Kind, std::size_t N>
+std::vector<std::string> words_in(const std::pair<const char*, Kind> (&kinds)[N]) {
+  std::vector<std::string> words;
+  for (const auto& [name, kind] : kinds) words.emplace_back(name);
+  return words;
+}
+
 class TaskReader {
  public:
   explicit TaskReader(std::string_view file) : yaml_(file) {}
@@ -24,15 +34,16 @@ class TaskReader {
     if (!root.IsMap())
       return data_error(std::string(yaml_.file()) + " is no task", "it must be a map: name, data, ...");
     WM_TRY(yaml_.no_key_twice(root));
-    WM_TRY(
-        yaml_.only_keys(root, {"schema", "name", "version", "data", "prompt", "system", "answer", "few_shot", "fields",
-                               "generation", "extract", "pattern", "execute", "metrics", "variants", "cost"}));
+    WM_TRY(yaml_.only_keys(
+        root, {"schema", "name", "version", "data", "prompt", "system", "answer", "few_shot", "fields", "generation",
+               "extract", "pattern", "execute", "metrics", "variants", "cost", "ask", "before_choice", "images"}));
     WM_TRY(yaml_.schema(root, "warpmark.task/1"));
     WM_TRY(text(root, "name", task_.name));
     WM_TRY(text(root, "version", task_.version));
     WM_TRY(text(root, "prompt", task_.prompt));
     WM_TRY(text(root, "system", task_.system));
     WM_TRY(text(root, "answer", task_.answer));
+    WM_TRY(text(root, "before_choice", task_.before_choice));
     WM_TRY(text(root, "pattern", task_.pattern));
     if (task_.name.empty() || task_.prompt.empty() || !root["data"] || !root["metrics"]) {
       return yaml_.error(root, "a task needs name, data, prompt and metrics");
@@ -40,7 +51,14 @@ class TaskReader {
     WM_TRY(data(root["data"], task_.data));
     if (root["few_shot"]) WM_TRY(few_shot(root["few_shot"]));
     if (root["fields"]) WM_TRY(fields(root["fields"]));
+    if (root["images"]) {
+      WM_ASSIGN(task_.images, yaml_.texts(root["images"], "images"));
+    }
+    if (root["ask"]) WM_TRY(ask(root["ask"]));
     if (root["generation"]) WM_TRY(generation(root["generation"]));
+    if (!task_.images.empty() && !task_.generation.chat) {
+      return yaml_.error(root, "images can be shown in a chat only", "leave out generation.chat: false");
+    }
     if (root["extract"]) WM_TRY(extraction(root["extract"]));
     if (root["execute"]) WM_TRY(execution(root["execute"]));
     if (root["cost"]) WM_TRY(cost(root["cost"]));
@@ -113,14 +131,27 @@ class TaskReader {
     }
     if (node["chat"]) {
       WM_ASSIGN(into.chat, yaml_.flag(node["chat"], "chat"));
+      if (into.chat && task_.ask == Ask::choices) {
+        return yaml_.error(node["chat"], "a chat does not tell how likely a given text is",
+                           "ask: choices needs completions; ask: letters can be put to a chat");
+      }
     }
+    if (task_.ask != Ask::text && into.samples != 1) return yaml_.error(node, "samples are for ask: text");
+    return {};
+  }
+
+  Status ask(const YAML::Node& node) {
+    WM_ASSIGN(const auto word, yaml_.one_of(node, "ask", words_in(kAsks)));
+    for (const auto& [name, kind] : kAsks) {
+      if (word == name) task_.ask = kind;
+    }
+    // Given texts are weighed by completions: a chat gives no log-probabilities of what it did not say.
+    task_.generation.chat = task_.ask == Ask::text || task_.ask == Ask::yes;
     return {};
   }
 
   Status extraction(const YAML::Node& node) {
-    std::vector<std::string> words;
-    for (const auto& [name, kind] : kExtractions) words.emplace_back(name);
-    WM_ASSIGN(const auto word, yaml_.one_of(node, "extract", words));
+    WM_ASSIGN(const auto word, yaml_.one_of(node, "extract", words_in(kExtractions)));
     for (const auto& [name, kind] : kExtractions) {
       if (word == name) task_.extraction = kind;
     }

@@ -13,6 +13,10 @@
 
 namespace warpmark::evaluate {
 
+/// How an item is put. A text is asked for and read; or the model says how likely given texts are: each choice as the
+/// text after the prompt, each choice's letter, or yes as the answer to a question.
+enum class Ask { text, choices, letters, yes };
+
 /// What is taken out of an answer before it is scored.
 enum class Extraction { all, first_line, letter, regex, after, code };
 
@@ -48,7 +52,10 @@ struct Task {
   std::string name;
   std::string version;
   TaskData data;
-  std::string prompt;  ///< {{field}} is replaced by the item's field; {{choices}} by its lettered choices
+  Ask ask = Ask::text;
+  std::string prompt;               ///< {{field}} is replaced by the item's field; {{choices}} by its lettered choices
+  std::string before_choice = " ";  ///< of choices and letters: between the prompt and the text that is weighed
+  std::vector<std::string> images;  ///< of chats: templates of files beside the task, or of http and data: URLs
   std::string system;
   std::string answer = "{{reference}}";  ///< how an example's answer stands in few-shot prompts
   TaskData few_shot;                     ///< file empty: none

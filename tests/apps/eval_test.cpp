@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "apps/cli_fixture.h"
+#include "serving/reference/reference_server.h"
 #include "support/schema_check.h"
 
 extern char** environ;
@@ -169,8 +170,10 @@ TEST_F(EvalRun, scores_a_commands_answers_and_names_what_went_wrong) {
 }
 
 TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
-  const std::string log = path("asked.log");
-  std::vector<std::string> words = command("ADDER_SLOW=1 ADDER_LOG='" + log + "'");
+  // The command decides what is known, so each run's log is told by the environment; programs of the killed run may
+  // still write theirs.
+  setenv("ADDER_LOG", path("asked.log").c_str(), 1);
+  std::vector<std::string> words = command("ADDER_SLOW=1");
   words.insert(words.begin(), kExecutable);
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
@@ -186,11 +189,13 @@ TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
   waitpid(pid, nullptr, 0);
   const auto kept = answered();
   ASSERT_GE(kept, 4);
-  std::filesystem::remove(log);
-  const auto done = warpmark(command("ADDER_SLOW=1 ADDER_LOG='" + log + "'"));
+  const std::string second_log = path("asked_again.log");
+  setenv("ADDER_LOG", second_log.c_str(), 1);
+  const auto done = warpmark(command("ADDER_SLOW=1"));
+  unsetenv("ADDER_LOG");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.75);
-  const auto asked = read_file(log);
+  const auto asked = read_file(second_log);
   ASSERT_TRUE(asked.ok());
   // 20 items, of which `kept` are known; the command that ends is asked twice.
   EXPECT_LE(std::count(asked->begin(), asked->end(), '\n'), 20 - kept + 1) << *asked;
@@ -219,6 +224,38 @@ TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
       warpmark({"eval", "run", path("task.yaml"), "--endpoint", "http://127.0.0.1:" + std::to_string(port) + "/v1",
                 "--model", "other", "--run-dir", path("run2"), "--retries", "0"});
   EXPECT_EQ(gone.exit_code, 5) << gone.out;
+}
+
+TEST_F(Cli, eval_run_weighs_choices_by_a_server_and_eval_score_embeds) {
+  serving::ReferenceServerOptions options;
+  options.script.answers = *serving::parse_scripted_answers(
+      "{\"ends\": \" Paris\", \"log_likelihood\": -1}\n{\"ends\": \" Rome\", \"log_likelihood\": -2}\n"
+      "{\"is\": \"Paris\", \"embedding\": [3, 4]}\n{\"is\": \"Rome\", \"embedding\": [4, 3]}\n",
+      "rules");
+  const auto server = serving::ReferenceServer::start(options);
+  ASSERT_TRUE(server.ok()) << server.error().what;
+  const std::string url = (*server)->url() + "/v1";
+  write("task.yaml", "name: capitals\ndata: capitals.jsonl\nask: choices\nprompt: '{{question}}'\nmetrics: [acc]\n");
+  write("capitals.jsonl",
+        "{\"id\":1,\"question\":\"France?\",\"choices\":[\"Rome\",\"Paris\"],\"answer\":1}\n"
+        "{\"id\":2,\"question\":\"Italy?\",\"choices\":[\"Rome\",\"Paris\"],\"answer\":0}\n");
+  const auto done = warpmark({"eval", "run", path("task.yaml"), "--endpoint", url, "--model", "m", "--run-dir",
+                              path("run"), "--json", path("s.json")});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json score = json("s.json")["scores"][0];
+  EXPECT_EQ(score["value"].get<double>(), 0.5) << done.out;
+  EXPECT_NE(score["signature"].get<std::string>().find("norm:none|prompt:"), std::string::npos) << score["signature"];
+  write("ref.txt", "Paris\nRome\n");
+  write("out.txt", "Rome\nRome\n");
+  const std::vector<std::string> embed{"eval",      "score",         "cosine",       "--ref", path("ref.txt"),
+                                       "--out",     path("out.txt"), "--embeddings", url,     "--run-dir",
+                                       path("run"), "--json",        path("e.json")};
+  const auto embedded = warpmark(embed);
+  ASSERT_EQ(embedded.exit_code, 0) << embedded.err;
+  EXPECT_NEAR(json("e.json")["scores"][0]["value"].get<double>(), 0.98, 1e-12) << embedded.out;
+  const auto before = (*server)->counts().requests.load();
+  EXPECT_EQ(warpmark(embed).exit_code, 0);
+  EXPECT_EQ((*server)->counts().requests.load(), before) << "all of it was known";
 }
 
 TEST_F(Cli, eval_pareto_marks_what_nothing_beats) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "http/base64.h"
 #include "serving/client/histogram.h"
 #include "serving/results/evaluate_load.h"
 #include "serving/results/slo.h"
@@ -215,9 +216,9 @@ TEST(Image, is_a_png_of_its_size) {
   const std::string png = png_image({.width = 3, .height = 2});
   EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
   EXPECT_EQ(png.substr(png.size() - 4), "\xAE\x42\x60\x82");  // the CRC of IEND, in every PNG
-  EXPECT_EQ(base64("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
-  EXPECT_EQ(base64("any carnal pleasu"), "YW55IGNhcm5hbCBwbGVhc3U=");
-  EXPECT_EQ(base64("any carnal pleasur"), "YW55IGNhcm5hbCBwbGVhc3Vy");
+  EXPECT_EQ(http::base64("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
+  EXPECT_EQ(http::base64("any carnal pleasu"), "YW55IGNhcm5hbCBwbGVhc3U=");
+  EXPECT_EQ(http::base64("any carnal pleasur"), "YW55IGNhcm5hbCBwbGVhc3Vy");
 }
 
 }  // namespace

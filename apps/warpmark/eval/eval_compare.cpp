@@ -206,12 +206,12 @@ Result<int> eval_compare(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto flips, count_of(options, "--flips", 5, 0, 1'000'000));
   WM_ASSIGN(const double warn_drop, ratio_of(options, "--warn-drop", 0.01));
   WM_ASSIGN(const auto metrics, eval_metrics(context, options, options.get("--metric")));
-  WM_ASSIGN(const auto inputs, eval_inputs(options, outputs));
+  WM_ASSIGN(const auto inputs, eval_inputs(context, options, outputs));
   WM_ASSIGN(const auto settings, compare_settings(options, inputs.sha256));
   WM_ASSIGN(const auto comparisons, accuracy::compare_systems(inputs.examples, metrics.metrics, settings));
   std::vector<SystemComparison> noise;
   if (options.has("--again")) {
-    WM_ASSIGN(const auto twice, eval_inputs(options, {outputs.front(), options.get("--again")}));
+    WM_ASSIGN(const auto twice, eval_inputs(context, options, {outputs.front(), options.get("--again")}));
     WM_ASSIGN(noise, accuracy::compare_systems(twice.examples, metrics.metrics, settings));
   }
   std::vector<accuracy::Divergence> divergences;

@@ -18,7 +18,7 @@ struct GateInputs {
   double margin = 0;
 };
 
-Result<GateInputs> gate_inputs(const Context& context, const ParsedOptions& options) {
+Result<GateInputs> gate_inputs(Context& context, const ParsedOptions& options) {
   const std::string gate = options.get("--eval");
   const auto equals = gate.rfind('=');
   if (equals == std::string::npos) {
@@ -32,13 +32,13 @@ Result<GateInputs> gate_inputs(const Context& context, const ParsedOptions& opti
   ParsedOptions inner;
   if (options.has("--eval-ref")) inner.add("--ref", options.get("--eval-ref"));
   WM_ASSIGN(result.metrics, eval_metrics(context, inner, gate.substr(0, equals)));
-  WM_ASSIGN(result.inputs, eval_inputs(inner, files));
+  WM_ASSIGN(result.inputs, eval_inputs(context, inner, files));
   return result;
 }
 
 }  // namespace
 
-Status check_eval_gate(const Context& context, const ParsedOptions& options) {
+Status check_eval_gate(Context& context, const ParsedOptions& options) {
   if (!options.has("--eval")) {
     if (!options.has("--eval-answers") && !options.has("--eval-ref")) return {};
     return usage_error("--eval-answers and --eval-ref are for --eval METRIC=MARGIN");

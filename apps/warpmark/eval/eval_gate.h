@@ -20,6 +20,6 @@ inline constexpr OptionSpec kEvalGateReference = {"--eval-ref", "FILE", "accurac
 [[nodiscard]] Result<int> with_eval_gate(Context& context, const ParsedOptions& options, int code);
 
 /// Usage and data errors of the gate, before anything is measured.
-[[nodiscard]] Status check_eval_gate(const Context& context, const ParsedOptions& options);
+[[nodiscard]] Status check_eval_gate(Context& context, const ParsedOptions& options);
 
 }  // namespace warpmark::apps

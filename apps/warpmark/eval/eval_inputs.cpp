@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "warpmark/eval/eval_parts.h"
 #include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
@@ -70,7 +71,8 @@ accuracy::FieldNames eval_fields(const ParsedOptions& options) {
           .subject = options.get("--by")};
 }
 
-Result<EvalInputs> eval_inputs(const ParsedOptions& options, const std::vector<std::string>& outputs) {
+Result<EvalInputs> eval_inputs(Context& context, const ParsedOptions& options,
+                               const std::vector<std::string>& outputs) {
   if (outputs.empty()) return usage_error("there are no answers to score", "name files with --out");
   const auto fields = eval_fields(options);
   EvalInputs inputs;
@@ -96,6 +98,9 @@ Result<EvalInputs> eval_inputs(const ParsedOptions& options, const std::vector<s
     systems.push_back({names[i], outputs[i], std::move(records)});
   }
   WM_ASSIGN(inputs.examples, accuracy::join_examples(std::move(references), std::move(systems), fields));
+  std::vector<std::filesystem::path> folders;
+  for (const std::filesystem::path path : outputs) folders.push_back(path.parent_path());
+  WM_TRY(eval_embeddings(context, options, folders, inputs.examples));
   return inputs;
 }
 

@@ -31,8 +31,9 @@ struct EvalInputs {
 };
 
 /// References of --ref, answers of the files. Without --ref the first file's records hold the references themselves, as
-/// `eval run` writes them.
-[[nodiscard]] Result<EvalInputs> eval_inputs(const ParsedOptions& options, const std::vector<std::string>& outputs);
+/// `eval run` writes them. With --embeddings all of them embedded.
+[[nodiscard]] Result<EvalInputs> eval_inputs(Context& context, const ParsedOptions& options,
+                                             const std::vector<std::string>& outputs);
 
 [[nodiscard]] Result<accuracy::ScoreOptions> eval_score_options(const ParsedOptions& options,
                                                                 const std::string& sha256);

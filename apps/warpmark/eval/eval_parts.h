@@ -1,10 +1,15 @@
 // The parts of `warpmark eval`, each in a file of its own.
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "accuracy/scoring/examples.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "evaluate/models/model.h"
-#include "evaluate/task.h"
+#include "evaluate/runner.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -14,8 +19,16 @@ namespace warpmark::apps {
 [[nodiscard]] Result<int> eval_pareto(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> eval_run(Context& context, const ParsedOptions& options);
 /// What makes a conversation partner for each thread, by --endpoint or --command.
-[[nodiscard]] Result<evaluate::MakeModel> eval_partner(const Context& context, const ParsedOptions& options,
-                                                       const evaluate::Task& task);
+[[nodiscard]] Result<evaluate::MakeModel> eval_partner(const Context& context, const ParsedOptions& options);
+/// A server that answers as `model`; its key by --api-key-env.
+[[nodiscard]] Result<evaluate::MakeModel> eval_endpoint(const Context& context, const ParsedOptions& options,
+                                                        const std::string& url, const std::string& model);
+/// How a model is asked: --concurrency, --retries, --timeout.
+[[nodiscard]] Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const ParsedOptions& options);
+void show_run_progress(Context& context, const evaluate::RunnerProgress& progress);
+/// With --embeddings: embeddings of references and answers, whose files stand in `folders`, by system.
+[[nodiscard]] Status eval_embeddings(Context& context, const ParsedOptions& options,
+                                     const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples);
 /// The metrics and official tasks.
 [[nodiscard]] Result<int> eval_list(Context& context);
 

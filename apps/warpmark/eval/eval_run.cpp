@@ -33,6 +33,7 @@ struct TaskInputs {
   evaluate::Task task;
   std::vector<accuracy::Record> data;
   std::vector<accuracy::Record> shots;
+  evaluate::Pictures pictures;
   std::string sha256;  ///< of the data file
 };
 
@@ -65,21 +66,16 @@ Result<TaskInputs> task_inputs(const ParsedOptions& options) {
   if (!inputs.task.few_shot.file.empty()) {
     WM_ASSIGN(inputs.shots, task_records(file.parent_path(), inputs.task.few_shot, inputs.task.fields, nullptr));
   }
+  WM_ASSIGN(inputs.pictures, evaluate::pictures_of(inputs.task, inputs.data, file.parent_path()));
   return inputs;
 }
 
-Result<evaluate::RunnerOptions> runner_options(Context& context, const ParsedOptions& options) {
-  evaluate::RunnerOptions result;
-  WM_ASSIGN(const auto concurrency, count_of(options, "--concurrency", 4, 1, 1024));
-  WM_ASSIGN(const auto retries, count_of(options, "--retries", 4, 0, 1000));
-  result.concurrency = static_cast<int>(concurrency);
-  result.retries = static_cast<int>(retries);
-  if (options.has("--timeout")) {
-    WM_ASSIGN(result.deadline_s, parse_duration_s(options.get("--timeout")));
-    if (!(result.deadline_s > 0)) return usage_error("--timeout must be above 0");
-  }
-  result.interrupted = &context.interrupted;
-  return result;
+/// Scores of other questions are other scores: the signature says by a part of their hash which they were.
+std::string wording_of(const evaluate::Task& task) {
+  constexpr std::size_t kHashShown = 8;
+  std::string all = task.system + "\n" + task.prompt;
+  if (task.shots > 0) all += fmt::format("\n{} {}", task.shots, task.answer);
+  return "prompt:" + sha256_hex(all).substr(0, kHashShown);
 }
 
 /// What of the partner decides its answers.
@@ -92,14 +88,6 @@ fs::path run_folder(const ParsedOptions& options, const evaluate::Task& task) {
   if (options.has("--run-dir")) return options.get("--run-dir");
   constexpr std::size_t kHashShown = 8;
   return fmt::format("{}-{}.run", task.name, sha256_hex(identity_of_options(options)).substr(0, kHashShown));
-}
-
-void show_run_progress(Context& context, const evaluate::RunnerProgress& progress) {
-  if (!context.err_is_terminal) return;
-  context.err << fmt::format("\r{}/{} answered, {} from before, {} failed; {} tokens in, {} out ", progress.done,
-                             progress.of, progress.cached, progress.failed, progress.prompt_tokens,
-                             progress.output_tokens)
-              << std::flush;
 }
 
 void print_efficiency(Context& context, const evaluate::Task& task, const evaluate::Efficiency& efficiency) {
@@ -136,7 +124,8 @@ Result<int> score_run(Context& context, const ParsedOptions& options, const Task
   if (!named) score_options.dataset.name = inputs.task.name;
   if (score_options.dataset.version.empty()) score_options.dataset.version = inputs.task.version;
   if (score_options.dataset.split.empty()) score_options.dataset.split = inputs.task.data.split;
-  WM_ASSIGN(const auto scores, accuracy::score_systems(outcome.examples, metrics.metrics, score_options));
+  WM_ASSIGN(auto scores, accuracy::score_systems(outcome.examples, metrics.metrics, score_options));
+  for (auto& score : scores) score.signature += (score.signature.empty() ? "" : "|") + wording_of(inputs.task);
   WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
   print_scores_as(context, format, scores, outcome.examples);
   if (format == "text") {
@@ -155,13 +144,13 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
   std::string names;
   for (const auto& metric : task.metrics) names += (names.empty() ? "" : ",") + metric;
   WM_ASSIGN(const auto metrics, eval_metrics(context, options, names));
-  WM_ASSIGN(const auto settings, runner_options(context, options));
-  WM_ASSIGN(const auto make, eval_partner(context, options, task));
+  WM_ASSIGN(const auto settings, eval_runner_options(context, options));
+  WM_ASSIGN(const auto make, eval_partner(context, options));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   if (task.execution.enabled) WM_TRY(evaluate::sandbox_works());
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
   WM_ASSIGN(const auto items, evaluate::items_of(task, inputs.data, inputs.shots, identity_of_options(options),
-                                                 static_cast<std::uint64_t>(seed)));
+                                                 static_cast<std::uint64_t>(seed), inputs.pictures));
   const fs::path folder = run_folder(options, task);
   WM_TRY(make_named_folder(folder));
   WM_ASSIGN(const auto journal, evaluate::Journal::open(folder / "journal.jsonl"));
@@ -177,7 +166,7 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
     return kInterrupted;
   }
   const std::string system = options.get("--model", task.name);
-  WM_ASSIGN(const auto outcome,
+  WM_ASSIGN(auto outcome,
             evaluate::outcome_of(task, inputs.data, items, *asked, *journal, system, &context.interrupted));
   WM_TRY(write_answers(folder, task, outcome));
   const bool none = asked->progress.failed == items.size();
@@ -185,6 +174,7 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
     return environment_error("no item was answered: " + asked->failures.front(),
                              "is the model there? see " + folder.string());
   }
+  WM_TRY(eval_embeddings(context, options, std::vector(outcome.examples.systems.size(), folder), outcome.examples));
   return score_run(context, options, inputs, outcome, metrics, folder);
 }
 

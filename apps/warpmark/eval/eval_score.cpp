@@ -130,7 +130,7 @@ Result<int> eval_score(Context& context, const ParsedOptions& options) {
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
   WM_ASSIGN(const auto metrics, eval_metrics(context, options, words[1]));
-  WM_ASSIGN(const auto inputs, eval_inputs(options, outputs));
+  WM_ASSIGN(const auto inputs, eval_inputs(context, options, outputs));
   WM_ASSIGN(const auto score_options, eval_score_options(options, inputs.sha256));
   WM_ASSIGN(const auto scores, accuracy::score_systems(inputs.examples, metrics.metrics, score_options));
   print_scores_as(context, format, scores, inputs.examples);

@@ -27,6 +27,8 @@ namespace {
 using serving::ReferenceScript;
 using serving::SelftestResult;
 
+constexpr std::int64_t kMostRuleBytes = 256 << 20;
+
 Status take_time(const ParsedOptions& options, const char* name, double& into) {
   if (!options.has(name)) return {};
   WM_ASSIGN(into, parse_duration_s(options.get(name)));
@@ -49,6 +51,10 @@ Result<ReferenceScript> script_of(const ParsedOptions& options) {
   WM_ASSIGN(script.usage, serving::parse_usage_place(options.get("--usage", "last")));
   for (const auto& fault : options.all("--fault")) WM_TRY(serving::add_fault(fault, script));
   script.done_mark = !options.has("--no-done");
+  if (options.has("--answers")) {
+    WM_ASSIGN(const std::string rules, read_file(options.get("--answers"), kMostRuleBytes));
+    WM_ASSIGN(script.answers, serving::parse_scripted_answers(rules, options.get("--answers")));
+  }
   if (options.has("--require-key")) {
     WM_ASSIGN(const std::string text, read_file(options.get("--require-key"), 1 << 20));
     script.key = std::string(trim(text));

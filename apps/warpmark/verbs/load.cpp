@@ -111,6 +111,8 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--reasoning-tokens", "N", "server: at the beginning of each answer"},
     {"--usage", "WHERE", "server: token counts: last (default), finish, every, none", false, "last finish every none"},
     {"--fault", "NAME=R", "server: share of error, rate-limit, reset, truncate, stall, stream-error", true},
+    {"--answers", "FILE", "server: what is said to which request, as JSON lines (docs/serving.md); streams stay words",
+     false, "<files>"},
     {"--no-done", "", "server: streams end without their end mark"},
     {"--require-key", "FILE", "server: demand the key in this file", false, "<files>"},
     {"--certificate", "FILE", "server: https, with --private-key (PEM)", false, "<files>"},

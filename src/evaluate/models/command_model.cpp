@@ -33,7 +33,7 @@ class CommandModel : public Model {
   CommandModel(const CommandModel&) = delete;
   CommandModel& operator=(const CommandModel&) = delete;
 
-  AskResult ask(const Json& request, double deadline_s, const std::atomic<bool>* interrupted) override {
+  AskResult ask(Api, const Json& request, double deadline_s, const std::atomic<bool>* interrupted) override {
     const std::int64_t began = monotonic_ns(), deadline = began + static_cast<std::int64_t>(deadline_s * 1e9);
     if (pid_ < 0) {
       if (const Status started = start(); !started.ok()) return failed(started.error().what, false, true);

@@ -24,23 +24,34 @@ double retry_after_s(const http::Response& response) {
   return seconds.ok() && *seconds > 0 ? *seconds : 0;
 }
 
+const char* path_of(Api api) {
+  switch (api) {
+    case Api::chat: return "chat/completions";
+    case Api::completions: return "completions";
+    case Api::embeddings: return "embeddings";
+  }
+  return "";
+}
+
 class EndpointModel : public Model {
  public:
   explicit EndpointModel(EndpointOptions options) : options_(std::move(options)) {}
 
-  AskResult ask(const Json& request, double deadline_s, const std::atomic<bool>* interrupted) override {
-    http::Request message{.method = "POST",
-                          .url = http::below(options_.url, options_.chat ? "chat/completions" : "completions")};
+  AskResult ask(Api api, const Json& request, double deadline_s, const std::atomic<bool>* interrupted) override {
+    http::Request message{.method = "POST", .url = http::below(options_.url, path_of(api))};
     message.headers.push_back({"Content-Type", "application/json"});
     if (!options_.api_key.empty()) message.headers.push_back({"Authorization", "Bearer " + options_.api_key});
     Json body = request;
     if (!options_.model.empty()) body["model"] = options_.model;
     message.body = dump_json(body, -1);
-    http::RequestOptions settings;
-    settings.deadline_s = deadline_s;
-    settings.interrupted = interrupted;
+    if (!client_ || deadline_s != deadline_s_) {
+      http::RequestOptions settings;
+      settings.deadline_s = deadline_s_ = deadline_s;
+      settings.interrupted = interrupted;
+      client_ = std::make_unique<http::Client>(settings);
+    }
     const std::int64_t began = monotonic_ns();
-    const auto response = http::request(message, settings);
+    const auto response = client_->send(message);
     if (!response.ok()) return failed(response.error().what, response.error().kind != ErrorKind::usage, 0);
     if (response->status != 200) {
       const std::string said = accuracy::cleaned_utf8(response->body.substr(0, kShownOfBody));
@@ -61,6 +72,8 @@ class EndpointModel : public Model {
     return {std::nullopt, {.what = std::move(what), .may_pass = may_pass, .wait_s = wait_s}};
   }
   EndpointOptions options_;
+  std::unique_ptr<http::Client> client_;
+  double deadline_s_ = 0;
 };
 
 }  // namespace

@@ -13,7 +13,6 @@ struct EndpointOptions {
   http::Url url;        ///< up to the version: http://host:8000/v1
   std::string model;    ///< named in each request; empty: not named
   std::string api_key;  ///< sent as a bearer token; empty: none
-  bool chat = true;
 };
 
 /// One connection, kept as long as the server does. 408, 409, 425, 429 and 5xx, lost connections and deadlines may

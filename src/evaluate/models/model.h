@@ -13,6 +13,9 @@
 
 namespace warpmark::evaluate {
 
+/// Which of a server's interfaces a request is for.
+enum class Api { chat, completions, embeddings };
+
 struct Reply {
   std::string text;
   std::string finish_reason;  ///< "stop", "length", ...; empty where it is not told
@@ -20,7 +23,10 @@ struct Reply {
   std::optional<std::int64_t> output_tokens;
   std::vector<std::string> tokens;
   std::vector<double> token_logprobs;
-  Json extra;            ///< further fields of a command's reply, such as log_likelihoods; null without
+  /// Further fields of a command's reply, such as log_likelihoods; of a server's: "text_offset", the tokens' places
+  /// in the text in characters, "top_logprobs" of the first token ({token: log-probability}), "embedding" or
+  /// "token_embeddings". Null without any.
+  Json extra;
   double latency_s = 0;  ///< from sending to the last byte
 };
 
@@ -42,14 +48,14 @@ class Model {
  public:
   virtual ~Model() = default;
   /// `request` is the body of an OpenAI-compatible request. Comes back within the deadline.
-  virtual AskResult ask(const Json& request, double deadline_s, const std::atomic<bool>* interrupted) = 0;
+  virtual AskResult ask(Api api, const Json& request, double deadline_s, const std::atomic<bool>* interrupted) = 0;
 };
 
 /// Makes one for a thread.
 using MakeModel = std::function<Result<std::unique_ptr<Model>>()>;
 
-/// A reply out of what an OpenAI-compatible server answers (chat or completions), or a command: {"text": ...}. A data
-/// error says what is missing.
+/// A reply out of what an OpenAI-compatible server answers (chat, completions, embeddings), or a command: {"text":
+/// ...}. A data error says what is missing.
 [[nodiscard]] Result<Reply> reply_of(const Json& body);
 
 }  // namespace warpmark::evaluate

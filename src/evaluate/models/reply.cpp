@@ -1,4 +1,5 @@
 // Replies out of JSON.
+#include "accuracy/text/unicode.h"
 #include "evaluate/models/model.h"
 
 namespace warpmark::evaluate {
@@ -9,26 +10,104 @@ std::optional<std::int64_t> count_in(const Json& usage, const char* name) {
   return usage[name].get<std::int64_t>();
 }
 
+/// The field if it is there and a list; else null.
+const Json* list_in(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_array() ? &*found : nullptr;
+}
+
+/// {token: log-probability} of the likeliest tokens at the first place, from either form: a list of objects (chat) or
+/// an object (completions). A token that is there twice, as byte fallbacks are, keeps the likelier.
+Json top_of(const Json& first) {
+  Json top = Json::object();
+  const auto add = [&](const std::string& token, double logprob) {
+    if (!top.contains(token) || top[token].get<double>() < logprob) top[token] = logprob;
+  };
+  if (first.is_array()) {
+    for (const auto& item : first) {
+      const bool fits = item.is_object() && item.contains("token") && item["token"].is_string() &&
+                        item.contains("logprob") && item["logprob"].is_number();
+      if (fits) add(item["token"].get<std::string>(), item["logprob"].get<double>());
+    }
+  } else if (first.is_object()) {
+    for (const auto& [token, logprob] : first.items()) {
+      if (logprob.is_number()) add(token, logprob.get<double>());
+    }
+  }
+  return top.empty() ? Json() : top;
+}
+
+void read_chat_tokens(const Json& content, Reply& reply) {
+  for (const auto& item : content) {
+    if (!item.is_object() || !item.contains("token") || !item["token"].is_string()) continue;
+    if (!item.contains("logprob") || !item["logprob"].is_number()) continue;
+    reply.tokens.push_back(item["token"].get<std::string>());
+    reply.token_logprobs.push_back(item["logprob"].get<double>());
+  }
+  const bool has_top = !content.empty() && content.front().is_object() && content.front().contains("top_logprobs");
+  if (!has_top) return;
+  if (Json top = top_of(content.front()["top_logprobs"]); !top.is_null()) reply.extra["top_logprobs"] = std::move(top);
+}
+
+/// Where each token begins in the text, in characters: as the server says, else one after another. Marks of the
+/// beginning, which servers list among the tokens and leave out of the text, count for nothing.
+std::vector<std::int64_t> places_of(const Json& tokens, const Json* offsets, std::string_view text) {
+  constexpr std::size_t kMostMarks = 2;
+  std::vector<std::int64_t> places;
+  std::int64_t at = 0, marks = 0;
+  bool begun = false;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string token = tokens[i].is_string() ? tokens[i].get<std::string>() : "";
+    const auto length = static_cast<std::int64_t>(accuracy::code_points(token).size());
+    const bool told = offsets != nullptr && (*offsets)[i].is_number_integer();
+    places.push_back((told ? (*offsets)[i].get<std::int64_t>() : at) - marks);
+    begun = begun || i >= kMostMarks || (!token.empty() && text.starts_with(token));
+    if (!begun) marks += length;
+    at += length;
+  }
+  return places;
+}
+
+/// The first token of an echoed prompt has no log-probability and is left out.
+void read_plain_tokens(const Json& choice, const Json& logprobs, Reply& reply) {
+  const Json* tokens = list_in(logprobs, "tokens");
+  const Json* values = list_in(logprobs, "token_logprobs");
+  if (tokens == nullptr || values == nullptr || tokens->size() != values->size()) return;
+  const Json* offsets = list_in(logprobs, "text_offset");
+  if (offsets != nullptr && offsets->size() != tokens->size()) offsets = nullptr;
+  const bool has_text = choice.contains("text") && choice["text"].is_string();
+  const auto places = places_of(*tokens, offsets, has_text ? choice["text"].get<std::string>() : "");
+  Json kept = Json::array();
+  for (std::size_t i = 0; i < tokens->size(); ++i) {
+    if (!(*tokens)[i].is_string() || !(*values)[i].is_number()) continue;
+    reply.tokens.push_back((*tokens)[i].get<std::string>());
+    reply.token_logprobs.push_back((*values)[i].get<double>());
+    kept.push_back(places[i]);
+  }
+  reply.extra["text_offset"] = std::move(kept);
+  const Json* tops = list_in(logprobs, "top_logprobs");
+  if (tops == nullptr || tops->empty()) return;
+  if (Json top = top_of(tops->front()); !top.is_null()) reply.extra["top_logprobs"] = std::move(top);
+}
+
 void read_tokens(const Json& choice, Reply& reply) {
   if (!choice.contains("logprobs") || !choice["logprobs"].is_object()) return;
   const Json& logprobs = choice["logprobs"];
-  if (logprobs.contains("content") && logprobs["content"].is_array()) {  // chat
-    for (const auto& item : logprobs["content"]) {
-      if (!item.is_object() || !item.contains("token") || !item["token"].is_string()) continue;
-      if (!item.contains("logprob") || !item["logprob"].is_number()) continue;
-      reply.tokens.push_back(item["token"].get<std::string>());
-      reply.token_logprobs.push_back(item["logprob"].get<double>());
-    }
-    return;
+  if (const Json* content = list_in(logprobs, "content"); content != nullptr) return read_chat_tokens(*content, reply);
+  read_plain_tokens(choice, logprobs, reply);
+}
+
+/// A list of numbers, or a list of such lists: one for each token, as servers without pooling answer.
+Result<Reply> embedding_reply(const Json& body) {
+  const Json& first = body["data"].front();
+  const Json* embedding = first.is_object() ? list_in(first, "embedding") : nullptr;
+  if (embedding == nullptr || embedding->empty()) {
+    return data_error("the answer has no list 'embedding'", "ask for embeddings as numbers (encoding_format float)");
   }
-  const bool lists = logprobs.contains("tokens") && logprobs["tokens"].is_array() &&
-                     logprobs.contains("token_logprobs") && logprobs["token_logprobs"].is_array();
-  if (!lists || logprobs["tokens"].size() != logprobs["token_logprobs"].size()) return;
-  for (std::size_t i = 0; i < logprobs["tokens"].size(); ++i) {
-    if (!logprobs["tokens"][i].is_string() || !logprobs["token_logprobs"][i].is_number()) continue;
-    reply.tokens.push_back(logprobs["tokens"][i].get<std::string>());
-    reply.token_logprobs.push_back(logprobs["token_logprobs"][i].get<double>());
-  }
+  Reply reply;
+  if (body.contains("usage")) reply.prompt_tokens = count_in(body["usage"], "prompt_tokens");
+  reply.extra = Json{{embedding->front().is_array() ? "token_embeddings" : "embedding", *embedding}};
+  return reply;
 }
 
 }  // namespace
@@ -53,6 +132,7 @@ Result<Reply> reply_of(const Json& body) {
     read_tokens(body, reply);
     return reply;
   }
+  if (const Json* data = list_in(body, "data"); data != nullptr && !data->empty()) return embedding_reply(body);
   if (!body.contains("choices") || !body["choices"].is_array() || body["choices"].empty() ||
       !body["choices"].front().is_object()) {
     if (body.contains("error")) return data_error("the server says: " + dump_json(body["error"], -1).substr(0, 200));

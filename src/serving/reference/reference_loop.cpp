@@ -26,6 +26,7 @@ ReferenceLoop::ReferenceLoop(const ReferenceServerOptions& options, http::Socket
       listening_(std::move(listening)),
       tls_(std::move(tls)),
       counts_(counts),
+      answers_(options.script.answers),
       random_(options.script.seed) {}
 
 Status ReferenceLoop::open() {
@@ -173,11 +174,22 @@ void ReferenceLoop::answer(std::uint32_t index) {
     send(index, whole_answer(peer.asked));
     return end_answer(index);
   }
+  if (is_scripted(peer.asked)) {
+    peer.scripted = scripted_reply(answers_, peer.body);
+    if (peer.scripted.bytes.empty()) return close(index, false);
+    peer.asked.output_tokens = 1;  // it comes at once
+  }
   if (script_.slots > 0 && streams_ >= script_.slots) {
     queue_.emplace_back(index, peer.generation);
     return;
   }
   start_answer(index, load_now_ns());
+}
+
+bool ReferenceLoop::is_scripted(const Asked& asked) const {
+  const bool scriptable =
+      asked.kind == AnswerKind::chat || asked.kind == AnswerKind::completions || asked.kind == AnswerKind::embeddings;
+  return !answers_.empty() && scriptable && !asked.stream;
 }
 
 void ReferenceLoop::draw_fault(ReferencePeer& peer) {
@@ -234,7 +246,7 @@ void ReferenceLoop::next_event(std::uint32_t index, std::int64_t due_ns) {
   const bool whole =
       !peer.asked.stream || peer.asked.kind == AnswerKind::embeddings || peer.asked.kind == AnswerKind::rerank;
   if (whole) {
-    send(index, whole_answer(peer.asked));
+    send(index, is_scripted(peer.asked) ? peer.scripted.bytes : whole_answer(peer.asked));
     return end_answer(index);
   }
   const std::int64_t given = peer.asked.output_tokens - peer.left;

@@ -23,6 +23,7 @@ struct ReferencePeer {
   http::RequestParser parser;
   std::string body;
   std::string unread;  ///< bytes after the request: of the next one
+  ScriptedReply scripted;
   Asked asked;
   EventBytes event;  ///< of plain content, sent again and again
   std::uint32_t generation = 0;
@@ -64,6 +65,7 @@ class ReferenceLoop {
   void close(std::uint32_t index, bool reset);
   void watch(std::uint32_t index, bool add);
   [[nodiscard]] double varied(double seconds);
+  [[nodiscard]] bool is_scripted(const Asked& asked) const;
   void draw_fault(ReferencePeer& peer);
   [[nodiscard]] int refusal(const ReferencePeer& peer);
 
@@ -79,6 +81,7 @@ class ReferenceLoop {
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
   std::vector<epoll_event> events_;
   std::string buffer_;
+  std::vector<ScriptedAnswer> answers_;  ///< of the script, with the times that are left
   stats::Random random_;
   std::int64_t streams_ = 0;
 };

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "serving/reference/scripted_answers.h"
 
 namespace warpmark::serving {
 
@@ -27,6 +29,8 @@ struct ReferenceScript {
   double status_500 = 0, status_429 = 0, reset = 0, truncate = 0, stall = 0, stream_error = 0;
   std::string key;  ///< demanded as a bearer token; empty for none
   std::uint64_t seed = 1;
+  /// Of chats, completions and embeddings that are no streams; empty: words without a meaning.
+  std::vector<ScriptedAnswer> answers;
 };
 
 /// "error=0.01", "rate-limit=0.1", "reset=..", "truncate=..", "stall=..", "stream-error=..": one fault and its share.

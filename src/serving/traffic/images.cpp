@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "http/base64.h"
 #include "stats/random.h"
 
 namespace warpmark::serving {
@@ -74,21 +76,6 @@ std::string png_image(const ImageSpec& spec) {
   return png;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 0x3F];
-    }
-  }
-  return text;
-}
-
-std::string image_url(const ImageSpec& spec) { return "data:image/png;base64," + base64(png_image(spec)); }
+std::string image_url(const ImageSpec& spec) { return "data:image/png;base64," + http::base64(png_image(spec)); }
 
 }  // namespace warpmark::serving

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace warpmark::serving {
 
@@ -18,7 +17,5 @@ struct ImageSpec {
 [[nodiscard]] std::string png_image(const ImageSpec& spec);
 /// "data:image/png;base64,...".
 [[nodiscard]] std::string image_url(const ImageSpec& spec);
-
-[[nodiscard]] std::string base64(std::string_view bytes);
 
 }  // namespace warpmark::serving
