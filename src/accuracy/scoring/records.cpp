@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "accuracy/columns.h"
+#include "accuracy/scoring/array_records.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"
@@ -159,24 +159,6 @@ Result<Records> table_records(std::string_view bytes, char separator, const std:
   return records;
 }
 
-Result<Records> array_records(std::string_view bytes, const std::string& path) {
-  WM_ASSIGN(const auto columns, parse_npy(bytes, path));
-  const auto& array = columns.front();
-  const bool has_rows = array.numeric && !array.shape.empty() && array.shape[0] > 0;
-  if (!has_rows) return data_error(path + " is no array of numbers with a row an example");
-  const std::size_t rows = static_cast<std::size_t>(array.shape[0]), width = array.numbers.size() / rows;
-  Records records(rows);
-  for (std::size_t r = 0; r < rows; ++r) {
-    const auto begin = array.numbers.begin() + static_cast<std::ptrdiff_t>(r * width);
-    records[r].embedding.assign(begin, begin + static_cast<std::ptrdiff_t>(width));
-    if (width == 1) {
-      records[r].text = Json(records[r].embedding[0]).dump();
-      records[r].has_text = true;
-    }
-  }
-  return records;
-}
-
 }  // namespace
 
 std::string field_text(const Json& value) {
@@ -195,7 +177,10 @@ Result<std::vector<Record>> parse_records(std::string_view bytes, const std::str
   if (path.ends_with(".json")) return json_records(bytes, path, side, names);
   if (path.ends_with(".csv")) return table_records(bytes, ',', path, side, names);
   if (path.ends_with(".tsv")) return table_records(bytes, '\t', path, side, names);
-  if (path.ends_with(".npy")) return array_records(bytes, path);
+  if (path.ends_with(".npy")) return npy_records(bytes, path);
+  if (path.ends_with(".safetensors")) {
+    return safetensors_records(bytes, path, side == Side::reference ? names.reference : names.output);
+  }
   return text_records(bytes);
 }
 
