@@ -296,6 +296,38 @@ TEST_F(Cli, compare_takes_answers_as_a_gate) {
   EXPECT_EQ(gated(path("good.jsonl") + "," + path("bad.jsonl"), "accuracy").exit_code, 2);
 }
 
+TEST_F(EvalRun, is_a_gate_of_compare_and_check) {
+  std::filesystem::current_path(path("."));  // where the gate keeps its answers
+  std::string data;
+  for (int i = 0; i < 60; ++i) {
+    data += "{\"id\":\"n" + std::to_string(i) + "\",\"a\":" + std::to_string(i + 10) +
+            ",\"b\":2,\"answer\":" + std::to_string(i + 12) + "}\n";
+  }
+  write("adding.jsonl", data);
+  write("wrong.py", "import sys\nfor line in sys.stdin: print('{\"text\": \"12\"}', flush=True)\n");
+  const std::string right = "python3 '" + path("adder.py") + "'", wrong = "python3 '" + path("wrong.py") + "'";
+  const auto gated = [&](const std::string& option, const std::string& gate, const std::vector<std::string>& models) {
+    std::vector<std::string> words{"compare", "--rounds", "4", "--effect", "50%", "--no-store", option, gate};
+    for (const auto& model : models) words.insert(words.end(), {"--eval-model", model});
+    return warpmark(with(words, {"--", "true", "--", "true"}));
+  };
+  const std::string task = path("task.yaml") + "=0.02";
+  const auto worse = gated("--accuracy", task, {right, wrong});
+  EXPECT_EQ(worse.exit_code, 4) << worse.out << worse.err;
+  EXPECT_NE(worse.err.find("accuracy: numeric 0.0167, was 1.0000"), std::string::npos) << worse.err;
+  const auto same = gated("--eval", task, {path("task-gate.run/none.jsonl"), right});
+  EXPECT_EQ(same.exit_code, 2) << same.err;
+  const auto kept = path("adding-gate.run/base/answers.jsonl");
+  ASSERT_TRUE(std::filesystem::exists(kept));
+  EXPECT_NE(gated("--eval", task, {kept, right}).exit_code, 4);
+  EXPECT_EQ(gated("--eval", task, {kept, wrong}).exit_code, 4);
+  EXPECT_EQ(gated("--accuracy", task, {right}).exit_code, 2);
+  EXPECT_EQ(gated("--accuracy", task, {right, "exit 3"}).exit_code, 5) << "nothing was answered";
+  const auto checked =
+      warpmark({"check", "--rounds", "2", "--eval", task, "--eval-model", kept, "--eval-model", wrong, "--", "true"});
+  EXPECT_EQ(checked.exit_code, 4) << checked.out << checked.err;
+}
+
 TEST_F(Cli, generate_makes_the_same_bytes_again_and_refuses_nonsense) {
   const auto first = warpmark({"generate", "fasta", "--n", "3", "--length", "20"});
   ASSERT_EQ(first.exit_code, 0) << first.err;

@@ -1,6 +1,8 @@
 // The accuracy gate of other verbs: new answers must not be worse than those of the base by a margin.
 #pragma once
 
+#include <string>
+
 #include "base/options.h"
 #include "base/result.h"
 #include "warpmark/command.h"
@@ -8,12 +10,20 @@
 namespace warpmark::apps {
 
 /// The rows that a verb with this gate has among its options.
-inline constexpr OptionSpec kEvalGate = {"--eval", "METRIC=MARGIN",
-                                         "accuracy gate: the new answers lose no more, in the metric's unit"};
+inline constexpr OptionSpec kEvalGate = {
+    "--eval", "METRIC=MARGIN",
+    "accuracy gate: the new answers lose no more, in the metric's unit; or TASK.yaml=MARGIN"};
+inline constexpr OptionSpec kEvalGateModel = {"--eval-model", "WHO",
+                                              "accuracy gate by a task: who answers, the base and then the new: "
+                                              "http://HOST/v1#MODEL, a command, or answers.jsonl",
+                                              true};
 inline constexpr OptionSpec kEvalGateAnswers = {
     "--eval-answers", "BASE,NEW", "accuracy gate: answers of `eval run`, or any with --eval-ref", false, "<files>"};
 inline constexpr OptionSpec kEvalGateReference = {"--eval-ref", "FILE", "accuracy gate: the references", false,
                                                   "<files>"};
+
+/// "TASK.yaml=MARGIN".
+[[nodiscard]] bool is_eval_task(const std::string& gate);
 
 /// The exit code together with the gate's, which is told on `context.err`: 4 where the new answers are worse, 3 where
 /// the margin cannot be ruled out and nothing else failed. `code` itself without the options.

@@ -5,13 +5,11 @@
 #include <filesystem>
 #include <ostream>
 
-#include "accuracy/datasets/datasets.h"
 #include "base/files.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "base/units.h"
-#include "evaluate/models/command_model.h"
-#include "evaluate/outcome.h"
-#include "evaluate/sandbox/sandbox.h"
+#include "evaluate/run_task.h"
 #include "stats/order_statistics.h"
 #include "warpmark/eval/eval_inputs.h"
 #include "warpmark/eval/eval_output.h"
@@ -25,50 +23,6 @@ namespace warpmark::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kMostTaskBytes = 256 << 10;
-constexpr std::int64_t kMostDataBytes = std::int64_t{4} << 30;
-
-struct TaskInputs {
-  evaluate::Task task;
-  std::vector<accuracy::Record> data;
-  std::vector<accuracy::Record> shots;
-  evaluate::Pictures pictures;
-  std::string sha256;  ///< of the data file
-};
-
-Result<std::vector<accuracy::Record>> task_records(const fs::path& folder, const evaluate::TaskData& data,
-                                                   const accuracy::FieldNames& fields, std::string* sha256) {
-  const fs::path path = folder / data.file;
-  WM_ASSIGN(const auto bytes, read_file(path, kMostDataBytes));
-  if (sha256 != nullptr) *sha256 = sha256_hex(bytes);
-  WM_ASSIGN(auto records, accuracy::parse_dataset(bytes, path.string(), data.format, fields));
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i].id.empty()) records[i].id = std::to_string(i);
-  }
-  return records;
-}
-
-Result<TaskInputs> task_inputs(const ParsedOptions& options) {
-  const auto& words = options.positionals();
-  if (words.size() < 2) return usage_error("which task?", "warpmark eval run task.yaml --command CMD");
-  if (words.size() > 2) return usage_error("unexpected: " + words[2], "one task at a time");
-  const fs::path file = words[1];
-  WM_ASSIGN(const auto text, read_file(file, kMostTaskBytes));
-  TaskInputs inputs;
-  WM_ASSIGN(inputs.task, evaluate::parse_task(text, file.string()));
-  WM_ASSIGN(inputs.data, task_records(file.parent_path(), inputs.task.data, inputs.task.fields, &inputs.sha256));
-  WM_ASSIGN(const auto limit, count_of(options, "--limit", inputs.task.data.limit, 0, 1'000'000'000));
-  if (limit > 0 && static_cast<std::size_t>(limit) < inputs.data.size()) {
-    inputs.data.resize(static_cast<std::size_t>(limit));
-  }
-  if (inputs.data.empty()) return data_error(inputs.task.data.file + " has no examples");
-  if (!inputs.task.few_shot.file.empty()) {
-    WM_ASSIGN(inputs.shots, task_records(file.parent_path(), inputs.task.few_shot, inputs.task.fields, nullptr));
-  }
-  WM_ASSIGN(inputs.pictures, evaluate::pictures_of(inputs.task, inputs.data, file.parent_path()));
-  return inputs;
-}
 
 /// Scores of other questions are other scores: the signature says by a part of their hash which they were.
 std::string wording_of(const evaluate::Task& task) {
@@ -109,15 +63,7 @@ void print_efficiency(Context& context, const evaluate::Task& task, const evalua
   context.out << '\n';
 }
 
-Status write_answers(const fs::path& folder, const evaluate::Task& task, const evaluate::TaskOutcome& outcome) {
-  for (std::size_t i = 0; i < outcome.records.size(); ++i) {
-    const std::string name = i == 0 ? "answers.jsonl" : "answers." + task.variants[i - 1] + ".jsonl";
-    WM_TRY(write_file(folder / name, outcome.records[i]));
-  }
-  return {};
-}
-
-Result<int> score_run(Context& context, const ParsedOptions& options, const TaskInputs& inputs,
+Result<int> score_run(Context& context, const ParsedOptions& options, const evaluate::LoadedTask& inputs,
                       const evaluate::TaskOutcome& outcome, const EvalMetrics& metrics, const fs::path& folder) {
   WM_ASSIGN(auto score_options, eval_score_options(options, inputs.sha256));
   const bool named = options.has("--dataset");
@@ -139,41 +85,32 @@ Result<int> score_run(Context& context, const ParsedOptions& options, const Task
 }  // namespace
 
 Result<int> eval_run(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto inputs, task_inputs(options));
+  const auto& words = options.positionals();
+  if (words.size() < 2) return usage_error("which task?", "warpmark eval run task.yaml --command CMD");
+  if (words.size() > 2) return usage_error("unexpected: " + words[2], "one task at a time");
+  WM_ASSIGN(const auto limit, count_of(options, "--limit", 0, 1, 1'000'000'000));
+  WM_ASSIGN(const auto inputs, evaluate::load_task(words[1], limit));
   const evaluate::Task& task = inputs.task;
-  std::string names;
-  for (const auto& metric : task.metrics) names += (names.empty() ? "" : ",") + metric;
-  WM_ASSIGN(const auto metrics, eval_metrics(context, options, names));
+  WM_ASSIGN(const auto metrics, eval_metrics(context, options, join(task.metrics, ",")));
   WM_ASSIGN(const auto settings, eval_runner_options(context, options));
   WM_ASSIGN(const auto make, eval_partner(context, options));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  if (task.execution.enabled) WM_TRY(evaluate::sandbox_works());
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
-  WM_ASSIGN(const auto items, evaluate::items_of(task, inputs.data, inputs.shots, identity_of_options(options),
-                                                 static_cast<std::uint64_t>(seed), inputs.pictures));
   const fs::path folder = run_folder(options, task);
-  WM_TRY(make_named_folder(folder));
-  WM_ASSIGN(const auto journal, evaluate::Journal::open(folder / "journal.jsonl"));
   set_last_words("\nwarpmark: interrupted; what was answered is kept, the same command goes on from there\n", "");
-  const auto asked = evaluate::ask_all(items, *journal, make, settings,
-                                       [&](const auto& progress) { show_run_progress(context, progress); });
+  auto run = evaluate::run_task(
+      inputs, {.make = make, .identity = identity_of_options(options), .system = options.get("--model", task.name)},
+      folder, settings, static_cast<std::uint64_t>(seed),
+      [&](const auto& progress) { show_run_progress(context, progress); });
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   set_last_words("\n", "");
-  WM_TRY(asked.ok() ? Status() : Status(asked.error()));
-  if (asked->interrupted) {
+  if (!run.ok()) return run.error();
+  if (run->asked.interrupted) {
     context.err << fmt::format("warpmark: interrupted; {} of {} answers are kept in {}, the same command goes on\n",
-                               journal->size(), items.size(), folder.string());
+                               run->kept, run->items, folder.string());
     return kInterrupted;
   }
-  const std::string system = options.get("--model", task.name);
-  WM_ASSIGN(auto outcome,
-            evaluate::outcome_of(task, inputs.data, items, *asked, *journal, system, &context.interrupted));
-  WM_TRY(write_answers(folder, task, outcome));
-  const bool none = asked->progress.failed == items.size();
-  if (none) {
-    return environment_error("no item was answered: " + asked->failures.front(),
-                             "is the model there? see " + folder.string());
-  }
+  auto& outcome = run->outcome;
   WM_TRY(eval_embeddings(context, options, std::vector(outcome.examples.systems.size(), folder), outcome.examples));
   return score_run(context, options, inputs, outcome, metrics, folder);
 }

@@ -42,6 +42,7 @@ constexpr OptionSpec kCheckOptions[] = {
     kEvalGate,
     kEvalGateAnswers,
     kEvalGateReference,
+    kEvalGateModel,
     {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
     {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
     {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},

@@ -10,7 +10,7 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kEvalOptions[] = {
-    {"--ref", "FILE", "references: txt, jsonl, json, csv, tsv, npy, safetensors; again for more references of each example", true,
+    {"--ref", "FILE", "references: txt, jsonl, json, csv, tsv, npy, safetensors; again for more of each example", true,
      "<files>"},
     {"--out", "FILE", "answers of a system; again, or further files after it, for more", true, "<files>"},
     {"--ref-format", "FORMAT", "squad, mmlu, humaneval, gsm8k, glue, genai-bench (default: auto)", false,

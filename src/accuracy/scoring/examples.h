@@ -2,8 +2,8 @@
 // example without a usable answer stays, says why, and is never right.
 //
 // Files: .txt one example a line; .jsonl an object (or a text) a line; .json a list of objects, or an object of answers
-// by id (SQuAD's predictions); .csv and .tsv with a header line; .npy with a row an example (embeddings), .safetensors with
-// such an array, or with one array for each example.
+// by id (SQuAD's predictions); .csv and .tsv with a header line; .npy with a row an example (embeddings), .safetensors
+// with such an array, or with one array for each example.
 #pragma once
 
 #include <cstdint>
