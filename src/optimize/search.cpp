@@ -74,7 +74,7 @@ class Search {
   Status finish() {
     if (!stopped_ && !kept_.empty()) WM_TRY(final_test());
     for (const auto& setting : best_) journey_.plan.emplace_back(setting.knob, setting.value);
-    journey_.complete = !stopped_;
+    journey_.complete = !stopped_ && !cut_short_;
     journey_.verdict = verdict();
     return {};
   }
@@ -100,6 +100,13 @@ class Search {
       const auto proposal = next();
       if (!proposal) {
         decide("no further knob is foretold to gain as much as matters");
+        return {};
+      }
+      // This trial, and then the tests that prove the set with it.
+      if (!kept_.empty() && !trials_.affords(kept_.size() + 3)) {
+        cut_short_ = true;
+        decide("the rest of the budget is for the proof of what was found; the same command goes on with " +
+               text_of({proposal->setting}));
         return {};
       }
       tried_.insert(text_of({proposal->setting}));
@@ -174,6 +181,9 @@ class Search {
     step.measured = result.speedup;
     if (memory_ && result.memory_bytes) step.memory_saved_bytes = *memory_ - *result.memory_bytes;
     if (result.memory_bytes) memory_ = result.memory_bytes;
+    for (const auto& [knob, index] : kept_) {
+      if (knob == proposal.setting.knob) journey_.steps[index].reason += "; then replaced by " + step.value;
+    }
     std::erase_if(kept_, [&](const auto& known) { return known.first == proposal.setting.knob; });
     kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
     numerics_ = weakest(numerics_, proposal.numerics);
@@ -186,6 +196,11 @@ class Search {
     const auto all = kept_;
     for (const auto& [knob, index] : all) {
       if (kept_.size() < 2) break;
+      if (!trials_.affords(2)) {
+        cut_short_ = true;
+        decide("the rest of the budget is for the last test");
+        break;
+      }
       const Settings rest = without(best_, knob);
       WM_ASSIGN(const auto result, trials_.compare(rest, best_, numerics_, true));
       auto& step = journey_.steps[index];
@@ -276,6 +291,7 @@ class Search {
 
   [[nodiscard]] std::string verdict() const {
     if (stopped_) return "stopped before the end; give the same command again to go on";
+    if (kept_.empty() && cut_short_) return "nothing is proven within the budget; give the same command again to go on";
     if (kept_.empty()) return "nothing was gained: no knob that was tried is proven faster with the same answers";
     if (final_ == Verdict::better) {
       return fmt::format("{} faster, proven in fresh runs: {}", interval_text(*journey_.measured_speedup),
@@ -296,6 +312,7 @@ class Search {
   Numerics numerics_ = Numerics::exact;
   Verdict final_ = Verdict::inconclusive;
   bool stopped_ = false;
+  bool cut_short_ = false;  ///< the budget left out knobs or tests, and what was found is proven
 };
 
 }  // namespace
@@ -316,7 +333,7 @@ Settings plan_of(const Journey& journey) {
 }
 
 int outcome_code(const Journey& journey) {
-  if (!journey.complete) return 3;
+  if (!journey.complete && !journey.optimized) return 3;
   const auto any_asked = [&](TrialOutcome outcome) {
     return std::any_of(journey.steps.begin(), journey.steps.end(), [&](const JourneyStep& step) {
       // Of several values one that held is enough.

@@ -9,6 +9,8 @@
 //                gain is measured here, afresh, and not in the rounds that chose it (winner's curse)
 //   final        the original against the final set in fresh rounds: the measured speed-up is this, and no product
 //
+// Where a budget runs short, what was found is proven rather than more tried.
+//
 // A knob that does nothing is claimed only if it wins two independent tests: the A/B that chose it and the final.
 #pragma once
 
@@ -58,6 +60,8 @@ class Trials {
   virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
   /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
   virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
+  /// Whether the budget is enough for so many A/B tests.
+  [[nodiscard]] virtual bool affords(std::size_t /*tests*/) const { return true; }
 };
 
 struct SearchOptions {

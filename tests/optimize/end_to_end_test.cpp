@@ -124,6 +124,17 @@ TEST_F(Optimize, goes_on_where_it_was_killed) {
   EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
 }
 
+TEST_F(Optimize, baselines_count_for_the_budget) {
+  const auto output = optimize({"--budget", "2.5s", "--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")},
+                               sleeper());  // a run takes longer than a second
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+  EXPECT_THAT(output.out, HasSubstr("the budget of 2.500 s is used up before the baseline was measured"));
+  EXPECT_LT(output.wall_s, 10);
+  const auto journey = json("journey.json");
+  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
+  EXPECT_FALSE(journey["complete"]);
+}
+
 TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
   write("slow.py", "import time\ntime.sleep(1)\n");
   write("faster.diff",

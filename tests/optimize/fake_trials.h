@@ -24,6 +24,9 @@ class FakeTrials final : public Trials {
   std::map<std::string, double> together;       ///< by two names joined by '+': a further factor where both are on
   int stop_after = 1000;                        ///< trials until "interrupted"
   std::vector<std::string> asked;
+  std::size_t tests_left = 1000;  ///< that the budget is enough for
+
+  [[nodiscard]] bool affords(std::size_t tests) const override { return tests <= tests_left; }
 
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics /*numerics*/) override {
     asked.push_back("screen " + text_of(to));
@@ -35,6 +38,7 @@ class FakeTrials final : public Trials {
   }
 
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics /*numerics*/, bool decide) override {
+    tests_left -= std::min<std::size_t>(1, tests_left);
     asked.push_back((decide ? "decide " : "compare ") + text_of(from) + " | " + text_of(to));
     TrialResult result = about(to);
     if (result.stopped || !result.failure.empty()) return result;

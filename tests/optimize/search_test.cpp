@@ -132,6 +132,28 @@ TEST_F(SearchTest, stops_where_it_is_interrupted) {
   EXPECT_EQ(outcome_code(journey), 3);
 }
 
+TEST_F(SearchTest, proves_what_was_found_where_the_budget_runs_short) {
+  proposals_ = {proposal("a", "on", 4), proposal("b", "on", 3), proposal("c", "on", 2)};
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.5}}, {"c=on", {0.5}}};
+  trials_.tests_left = 5;  // a, b, each of them left out, the last
+  const auto journey = run();
+  EXPECT_FALSE(journey.complete);
+  EXPECT_EQ(journey.plan.size(), 2u);
+  ASSERT_TRUE(journey.measured_speedup);
+  EXPECT_NEAR(journey.measured_speedup->ratio, 4, 1e-9);
+  EXPECT_EQ(trials_.tests_left, 0u);
+  EXPECT_EQ(outcome_code(journey), 0);
+}
+
+TEST_F(SearchTest, a_value_that_replaces_another_leaves_one_of_them_in_the_plan) {
+  proposals_ = {proposal("batch", "64", 4), proposal("batch", "128", 3)};
+  trials_.settings = {{"batch=64", {0.5}}, {"batch=128", {0.25}}};
+  const auto journey = run();
+  ASSERT_EQ(journey.plan.size(), 1u);
+  EXPECT_EQ(journey.plan.front().second, "128");
+  EXPECT_NE(journey.steps.front().reason.find("replaced by 128"), std::string::npos);
+}
+
 TEST_F(SearchTest, asks_each_setting_once_and_ends) {
   for (int i = 0; i < 100; ++i) proposals_.push_back(proposal("knob" + std::to_string(i), "on", 2));
   const auto journey = run();

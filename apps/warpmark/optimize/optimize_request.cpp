@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "generated/python_hook.h"
+#include "optimize/apply/program_trials.h"
 #include "validate/commands/command_experiment.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/terminal/option_values.h"
@@ -53,10 +54,9 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
     const double seconds = money / price * 3600;
     wanted.budget_s = wanted.budget_s > 0 ? std::min(wanted.budget_s, seconds) : seconds;
   }
-  const double fewest = std::ceil(2 - std::log2(wanted.alpha));
-  if (static_cast<double>(wanted.rounds) < fewest) {
+  if (const auto fewest = optimize::fewest_rounds(wanted.alpha); wanted.rounds < fewest) {
     return usage_error(fmt::format("{} rounds can prove nothing at --alpha {:g}", wanted.rounds, wanted.alpha),
-                       fmt::format("--rounds {:.0f} or more", fewest));
+                       fmt::format("--rounds {} or more", fewest));
   }
   return {};
 }

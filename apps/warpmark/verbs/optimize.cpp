@@ -53,8 +53,8 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--steps", "N", "steps that are measured in a run (default: as many as take --window)"},
     {"--window", "TIME", "time that is measured in a run (default 5s)"},
     {"--train-steps", "N", "steps of the real training: the start and compiling are spread over them"},
-    {"--budget", "TIME", "most time for all runs; the same command goes on later"},
-    {"--budget-money", "AMOUNT", "most money for all runs, at --price"},
+    {"--budget", "TIME", "most time, the last test included; the same command goes on where it ended"},
+    {"--budget-money", "AMOUNT", "the same in money, at --price"},
     {"--price", "AMOUNT", "what an hour of the machine costs"},
     {"--timeout", "TIME", "most time for one run (default 30m)"},
     {"--shell", "", "run the command with /bin/sh -c"},
@@ -113,7 +113,7 @@ Result<Journey> make_journey(Context& context, const ParsedOptions& options, Opt
             optimize::TrialJournal::open(request.journal.string(), request.identity, options.has("--fresh")));
   if (journal.known() > 0)
     context.err << fmt::format("going on after {} runs of an interrupted search\n", journal.known());
-  optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
+  optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted, request.options.budget_s);
   ProgressLine line(context);
   runs.progress = [&](const std::string& what) { line.runs(runs.count() + 1, what); };
   request.options.log = [&](const std::string& text) { line.said(text); };

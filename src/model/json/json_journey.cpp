@@ -100,8 +100,8 @@ Json to_json(const Journey& journey) {
   json["optimizations_applied"] = Json::array();
   for (const auto& step : journey.steps) {
     json["steps"].push_back(step_json(step));
-    if (step.outcome == TrialOutcome::kept) json["optimizations_applied"].push_back(step.knob + "=" + step.value);
   }
+  for (const auto& [knob, value] : journey.plan) json["optimizations_applied"].push_back(knob + "=" + value);
   if (journey.measured_speedup) json["measured_speedup"] = speedup_json(*journey.measured_speedup);
   put_optional(json, "interaction", journey.interaction);
   if (journey.baseline.memory_bytes && journey.optimized && journey.optimized->memory_bytes) {

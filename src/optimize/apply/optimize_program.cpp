@@ -115,7 +115,6 @@ TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options
   trial.alpha = options.alpha;
   trial.rounds = options.rounds;
   trial.seed = options.seed;
-  trial.budget_s = options.budget_s;
   return trial;
 }
 
@@ -123,16 +122,29 @@ void say(const OptimizeOptions& options, const std::string& text) {
   if (options.log) options.log(text);
 }
 
+/// Stopped before there is a baseline: a journey that says so, and has nothing else to say.
+Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey journey) {
+  journey.stopped_because = runs.why_stopped();
+  if (journey.stopped_because.empty()) return error;
+  journey.verdict = journey.stopped_because + " before the baseline was measured; give the same command again to go on";
+  journey.decisions.push_back(journey.stopped_because);
+  journey.spent_s = runs.spent_s();
+  journey.runs = runs.count();
+  return journey;
+}
+
 Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
   Journey journey;
   journey.program = command_line(runs.program().words);
-  WM_ASSIGN(auto look, look_at(runs, options));
+  auto seen = look_at(runs, options);
+  if (!seen.ok()) return stopped_or(seen.error(), runs, std::move(journey));
+  FirstLook look = std::move(*seen);
   if (!look.note.empty()) {
     say(options, look.note);
     journey.decisions.push_back(look.note);
   }
   auto baselines = measure_baselines(runs, look, options);
-  if (!baselines.ok()) return baselines.error();
+  if (!baselines.ok()) return stopped_or(baselines.error(), runs, std::move(journey));
   journey.baseline = baselines->state;
   journey.unit = name_of(look.run.time_of);
   const auto& report = look.facts.report;

@@ -17,7 +17,7 @@ struct OptimizeOptions {
   double alpha = 0.05;
   std::int64_t rounds = 12;
   std::uint64_t seed = 1;
-  double budget_s = 0;
+  double budget_s = 0;  ///< for the runs; 0 is without limit
   double loss_margin = 0.02;
   double deadline_s = 1800;       ///< of one run
   double window_s = 5;            ///< measured steps of a run last about so long ...

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -22,6 +23,8 @@ constexpr std::uintmax_t kLargestCopy = std::uintmax_t{4} << 30;
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
 constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
+
+double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
 std::string last_line_of_output(const std::string& text) {
   const auto trimmed = trim(text);
@@ -142,6 +145,27 @@ std::string failure_of(int exit_code, const std::string& err) {
   return fmt::format("ended with exit code {}{}", exit_code, said.empty() ? "" : ": " + said);
 }
 
+ProgramRuns::ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
+                         double budget_s)
+    : program_(std::move(program)),
+      places_(std::move(places)),
+      journal_(journal),
+      interrupted_(interrupted),
+      budget_s_(budget_s),
+      began_s_(seconds_now()) {}
+
+double ProgramRuns::left_s() const {
+  return budget_s_ > 0 ? budget_s_ - (seconds_now() - began_s_) : std::numeric_limits<double>::infinity();
+}
+
+bool ProgramRuns::affords(std::int64_t runs) const { return left_s() >= longest_s_ * static_cast<double>(runs); }
+
+std::string ProgramRuns::why_stopped() const {
+  if (interrupted()) return "interrupted";
+  if (out_of_time_) return "the budget of " + format_seconds(budget_s_) + " is used up";
+  return {};
+}
+
 Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& options) {
   if (!places_.original.empty()) {
     WM_TRY(copy_folder(places_.original, program_.directory, places_.scratch.parent_path()));
@@ -176,8 +200,15 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
                   options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases);
   WM_ASSIGN(auto answer, journal_.recall(question));
   if (!answer) {
-    if (interrupted()) return environment_error("interrupted");
-    WM_ASSIGN(answer, execute(settings, options));
+    out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
+    if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
+    auto within = options;
+    within.deadline_s = std::min(options.deadline_s, left_s());
+    WM_ASSIGN(answer, execute(settings, within));
+    if (within.deadline_s < options.deadline_s && answer->value("timed_out", false)) {
+      out_of_time_ = true;
+      return environment_error(why_stopped());
+    }
     WM_TRY(journal_.append(question, *answer));
   }
   const Json& json = *answer;
@@ -185,6 +216,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);
   spent_s_ += result.wall_s;
+  if (!json.value("timed_out", false)) longest_s_ = std::max(longest_s_, result.wall_s);
   ++count_;
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);

@@ -46,13 +46,18 @@ class ProgramRuns {
     std::filesystem::path scratch;   ///< plan and reports of a run
     std::filesystem::path original;  ///< copied into the program's folder before each run; empty: it runs where it is
   };
-  ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted)
-      : program_(std::move(program)), places_(std::move(places)), journal_(journal), interrupted_(interrupted) {}
+  /// `budget_s` is the most time from now on for runs that the journal does not know; 0 is without limit.
+  ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
+              double budget_s = 0);
 
-  /// A failing program is a ProgramRun with its failure. Errors: interrupted, or the machine refuses.
+  /// A failing program is a ProgramRun with its failure. Errors: why_stopped() tells one that ends the search;
+  /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
   [[nodiscard]] Result<ProgramRun> run(const Settings& settings, const RunOptions& options);
 
-  [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
+  /// Why there are no further runs: interrupted, or no budget is left for one; empty: nothing stops them.
+  [[nodiscard]] std::string why_stopped() const;
+  /// Whether the budget is enough for so many runs as long as the longest that came to its end.
+  [[nodiscard]] bool affords(std::int64_t runs) const;
   /// Seconds that all runs took, those of earlier starts too; and how many there were.
   [[nodiscard]] double spent_s() const { return spent_s_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -60,12 +65,18 @@ class ProgramRuns {
   std::function<void(const std::string& what)> progress;  ///< before each run
 
  private:
+  [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
+  [[nodiscard]] double left_s() const;
   Result<Json> execute(const Settings& settings, const RunOptions& options);
   Program program_;
   Places places_;
   TrialJournal& journal_;
   const std::atomic<bool>* interrupted_;
   validate::EnvironmentWatch watch_;
+  double budget_s_;
+  double began_s_;            ///< monotonic clock
+  double longest_s_ = 0;      ///< of the runs that came to their end
+  bool out_of_time_ = false;  ///< the budget ended a run, or left none
   double spent_s_ = 0;
   std::int64_t count_ = 0;
 };

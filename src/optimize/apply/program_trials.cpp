@@ -48,6 +48,8 @@ std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
 
 }  // namespace
 
+std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
+
 double log_spread(std::span<const double> times) {
   if (times.size() < 2) return 0;
   std::vector<double> logs;
@@ -120,12 +122,8 @@ void ProgramTrials::remember(const Settings& settings, double time_s) {
   times_.emplace_back(name, std::vector<double>{time_s});
 }
 
-std::string ProgramTrials::why_stop() const {
-  if (runs_.interrupted()) return "interrupted";
-  if (options_.budget_s > 0 && runs_.spent_s() >= options_.budget_s) {
-    return "the budget of " + format_seconds(options_.budget_s) + " is used up";
-  }
-  return {};
+bool ProgramTrials::affords(std::size_t tests) const {
+  return runs_.affords(static_cast<std::int64_t>(tests) * 2 * fewest_rounds(options_.alpha));
 }
 
 void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const {
@@ -142,14 +140,14 @@ void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult&
 
 Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& to, Numerics numerics) {
   TrialResult result;
-  result.reason = why_stop();
+  result.reason = runs_.why_stopped();
   result.stopped = !result.reason.empty();
   if (result.stopped) return result;
   const double before_s = runs_.spent_s();
   auto run = runs_.run(to, options_.run);
   result.runs = 1;
   if (!run.ok()) {
-    result.reason = why_stop();
+    result.reason = runs_.why_stopped();
     if (result.reason.empty()) return run.error();
     result.stopped = true;
     return result;
@@ -172,7 +170,7 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
 
 Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) {
   TrialResult result;
-  result.reason = why_stop();
+  result.reason = runs_.why_stopped();
   result.stopped = !result.reason.empty();
   if (result.stopped) return result;
   const double before_s = runs_.spent_s();
@@ -188,7 +186,7 @@ Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings&
   bool given_up = false;
   validate::AbEvents events;
   events.sample_done = [&](const validate::AbSample& sample) -> Status {
-    if (!why_stop().empty()) return environment_error(why_stop());
+    if (!runs_.why_stopped().empty()) return environment_error(runs_.why_stopped());
     if (decide || !sample.slot.ends_round || sample.slot.round + 1 < kRoundsBeforeGivingUp) return {};
     given_up = hopeless(log_ratios(a.times, b.times), options_.effect);
     return given_up ? Status(data_error(kGivenUp)) : Status();
@@ -204,7 +202,7 @@ Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings&
   if (!result.failure.empty()) return result;
   if (!a.failure.empty()) return data_error("the program without the knob fails now: " + a.failure);
   if (!outcome.ok() && !given_up) {
-    result.reason = why_stop();
+    result.reason = runs_.why_stopped();
     if (result.reason.empty()) return outcome.error();
     result.stopped = true;
     return result;

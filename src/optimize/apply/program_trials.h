@@ -19,7 +19,6 @@ struct TrialOptions {
   double alpha = 0.05;
   std::int64_t rounds = 12;  ///< at most, of an A/B test
   std::uint64_t seed = 1;
-  double budget_s = 0;  ///< 0 is without limit
 };
 
 class ProgramTrials final : public Trials {
@@ -29,10 +28,10 @@ class ProgramTrials final : public Trials {
 
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) override;
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
+  [[nodiscard]] bool affords(std::size_t tests) const override;
 
  private:
   class Arm;
-  [[nodiscard]] std::string why_stop() const;
   void judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const;
   [[nodiscard]] double known_time_s(const Settings& settings) const;
   [[nodiscard]] double known_spread(const Settings& settings) const;
@@ -45,6 +44,9 @@ class ProgramTrials final : public Trials {
   std::vector<std::pair<std::string, std::vector<double>>> times_;
   std::uint64_t tests_ = 0;
 };
+
+/// Rounds of the sequential test below which nothing can be proven.
+[[nodiscard]] std::int64_t fewest_rounds(double alpha);
 
 /// Standard deviation of the logarithms.
 [[nodiscard]] double log_spread(std::span<const double> times);

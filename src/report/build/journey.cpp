@@ -109,7 +109,8 @@ Section advice_section(const Journey& journey) {
 }
 
 std::string cost_text(const Journey& journey) {
-  std::string text = fmt::format("{} runs of the program took {}", journey.runs, format_duration(journey.spent_s));
+  std::string text = fmt::format("{} run{} of the program took {}", journey.runs, journey.runs == 1 ? "" : "s",
+                                 format_duration(journey.spent_s));
   if (journey.price_per_hour) {
     text += fmt::format(", at {:.4g} an hour {:.3g}", *journey.price_per_hour,
                         *journey.price_per_hour * journey.spent_s / 3600);
@@ -146,7 +147,7 @@ Waterfall waterfall_of(const Journey& journey) {
 Report build_report(const Journey& journey) {
   Report report{.title = "Optimization of " + journey.program, .subtitle = journey.verdict, .sections = {}};
   Section outcome{.heading = "Outcome"};
-  outcome.blocks.push_back(state_table(journey));
+  if (journey.baseline.seconds_per_step > 0) outcome.blocks.push_back(state_table(journey));
   if (journey.interaction) {
     outcome.blocks.push_back(
         Paragraph{fmt::format("Together they are {:.2f} times what the product of the single gains would be.",
