@@ -17,6 +17,7 @@ namespace warpmark::apps {
   X("make faster",   scale)     \
   X("make faster",   plan)      \
   X("prove",         compare)   \
+  X("prove",         validate)  \
   X("prove",         matrix)    \
   X("prove",         eval)      \
   X("prove",         allclose)  \

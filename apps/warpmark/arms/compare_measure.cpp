@@ -1,0 +1,123 @@
+#include "warpmark/arms/compare_measure.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/units.h"
+#include "device/machine.h"
+#include "validate/compare/calibrate.h"
+#include "validate/compare/journal.h"
+#include "warpmark/arms/compare_arms.h"
+#include "warpmark/arms/compare_store.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// What decides whether a journal belongs to this comparison.
+std::string identity(const Arms& arms, const validate::AbOptions& test, const Machine& machine) {
+  return fmt::format("{}rounds {} {} seed {} effect {} alpha {} early {} machine {}", arms.request,
+                     test.schedule.rounds, name_of(test.schedule.interleave), test.schedule.seed, test.effect,
+                     test.alpha, test.stop_early, machine.fingerprint);
+}
+
+void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
+  if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
+}
+
+/// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
+/// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
+/// twice.
+Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request, const Arms& arms,
+                       const std::vector<validate::AbSample>& samples, const Comparison& comparison,
+                       validate::Journal& journal) {
+  if (!options.has("--no-store") && !options.has("--calibrate")) {
+    WM_TRY(journal.end_piece());
+    WM_ASSIGN(request.stored, store_arms(context, options, arms, samples, journal.pieces(), comparison));
+  }
+  // A budget may be raised: the journal stays open for a repetition to go on.
+  const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() ||
+                    comparison.stopped_because.starts_with("decided");
+  if (over) return journal.complete();
+  context.err << fmt::format("{}; give the same command again to go on\n", comparison.stopped_because);
+  return {};
+}
+
+}  // namespace
+
+Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
+  CompareRequest request;
+  auto& test = request.test;
+  WM_ASSIGN(test.effect, ratio_of(options, "--effect", 0.01));
+  WM_ASSIGN(test.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(test.schedule.rounds, count_of(options, "--rounds", 30, 1, 10'000));
+  WM_ASSIGN(test.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
+  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
+  test.schedule.seed = static_cast<std::uint64_t>(seed);
+  if (options.has("--budget")) {
+    WM_ASSIGN(test.budget_s, parse_duration_s(options.get("--budget")));
+  }
+  const std::string order = options.get("--interleave", "pair");
+  bool known = false;
+  for (const auto interleave : {Interleave::pair, Interleave::block, Interleave::none}) {
+    if (order != name_of(interleave)) continue;
+    test.schedule.interleave = interleave;
+    known = true;
+  }
+  if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
+  test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
+  WM_ASSIGN(request.format, format_of(options));
+  return request;
+}
+
+Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, CompareRequest& request) {
+  WM_ASSIGN(const auto folder, state_folder(context, options));
+  WM_TRY(make_folder(folder));
+  WM_ASSIGN(const auto arms, make_arms(context, options, folder));
+  const Machine machine = device::machine_facts();
+  const std::string wanted = identity(arms, request.test, machine);
+  request.test.accuracy = arms.accuracy;
+  request.test.declared = arms.declared;
+  const auto path = folder / (hash_of(wanted) + ".jsonl");
+  WM_ASSIGN(auto journal,
+            validate::Journal::open(path.string(), wanted, hash_of(fmt::format("{} {:.6f}", wanted, wall_clock_s())),
+                                    options.has("--fresh")));
+  auto known = journal.take_samples();
+  if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
+  request.test.interrupted = &context.interrupted;
+  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  const validate::AbEvents events{
+      .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
+      .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
+      .clock_s = {}};
+  auto outcome = validate::run_ab(arms.a, arms.b, request.test, std::move(known), events);
+  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  set_last_words("\n", "");
+  if (!outcome.ok()) return outcome.error();
+  Comparison comparison = std::move(outcome->comparison);
+  comparison.id = journal.id();
+  if (outcome->complete)
+    WM_TRY(keep_comparison(context, options, request, arms, outcome->samples, comparison, journal));
+  comparison.machine = machine;
+  comparison.machine.software.insert(comparison.machine.software.end(), arms.software.begin(), arms.software.end());
+  comparison.build = build_info();
+  if (options.has("--calibrate")) {
+    comparison.calibration = validate::calibrate(
+        comparison, {.effect = request.test.effect, .alpha = request.test.alpha, .paired = true, .sequential = true});
+  }
+  return comparison;
+}
+
+int exit_code_of(const Comparison& comparison) {
+  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
+  return exit_code_of(overall(comparison));
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,231 @@
+// One call for an optimization that is claimed: measured, tested, stored, set against the history, reported.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "model/check.h"
+#include "report/build/check.h"
+#include "report/build/comparison.h"
+#include "validate/guard/check_history.h"
+#include "warpmark/arms/compare_measure.h"
+#include "warpmark/arms/git_revisions.h"
+#include "warpmark/arms/project_command.h"
+#include "warpmark/command.h"
+#include "warpmark/eval/eval_gate.h"
+#include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kValidateOptions[] = {
+    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
+    {"--baseline", "BRANCH", "branch whose history must not be better than OPTIMIZED (default main)"},
+    {"--threshold", "RATIO", "smallest change for the worse against the history that counts (default 5%)"},
+    {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
+    {"--accuracy", "METRIC=MARGIN", "reject OPTIMIZED where the metric is worse by more: 1%, or an absolute number",
+     true},
+    {"--accuracy-command", "CMD", "run after each run; OPTIMIZED is rejected where it does not exit with 0", true},
+    kEvalGate,
+    kEvalGateAnswers,
+    kEvalGateReference,
+    {"--alpha", "P", "chance of calling equal programs different (default 0.05)"},
+    {"--rounds", "N", "most rounds (default 30)"},
+    {"--budget", "TIME", "most time for the A/B test"},
+    {"--warmup", "N", "runs of each before the first round, discarded (default 1)"},
+    {"--timeout", "TIME", "most time for one run (default 10m, or as the project says)"},
+    {"--shell", "", "run the commands with /bin/sh -c"},
+    {"--seed", "N", "seed of the order (default 1)"},
+    {"--fresh", "", "start anew even if an interrupted validation could go on"},
+    {"--json", "FILE", "write the result as JSON (warpmark.validate/1)", false, "<files>"},
+    {"--out", "DIR", "write validate.json, report.md and report.html", false, "<files>"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not keep what was measured; then there is no history to set it against"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+};
+
+struct Validation {
+  Comparison comparison;
+  std::optional<Check> check;
+  std::string no_check;  ///< why there is none
+  int gate = kSuccess;   ///< of --eval: 4 and 3
+};
+
+/// "revisions" of the project or "commands", as compare takes them: --rev-a and --rev-b, or words behind dashes.
+Result<ParsedOptions> arms_of(Context& context, const ParsedOptions& options) {
+  const auto& words = options.positionals();
+  if (!commands_after_dashes(context.words).empty()) return options;
+  if (words.size() != 2) {
+    return usage_error(fmt::format("{} of BASE and OPTIMIZED are given", words.size()),
+                       "warpmark validate 'COMMAND' 'OPTIMIZED COMMAND', or two git revisions");
+  }
+  const auto is_command = [](const std::string& word) {
+    std::error_code unknown;
+    return word.find(' ') != std::string::npos || std::filesystem::is_regular_file(word, unknown);
+  };
+  ParsedOptions given = options;
+  const bool revisions =
+      !is_command(words[0]) && !is_command(words[1]) && find_commit(words[0]).ok() && find_commit(words[1]).ok();
+  if (revisions) {
+    given.add("--rev-a", words[0]);
+    given.add("--rev-b", words[1]);
+    return given;
+  }
+  for (const auto& word : words) {
+    context.words.erase(std::find(context.words.begin(), context.words.end(), word));
+  }
+  for (const auto& word : words) context.words.insert(context.words.end(), {"--", word});
+  return given;
+}
+
+/// What was stored of OPTIMIZED against the branch. No history is no failure: it is told.
+Status check_history(Context& context, const ParsedOptions& options, const std::vector<std::string>& stored,
+                     Validation& validation) {
+  if (stored.size() != 2) {
+    validation.no_check =
+        options.has("--no-store") ? "nothing was stored (--no-store)" : "no complete round was stored";
+    return {};
+  }
+  validate::CheckOptions check;
+  check.branch = options.get("--baseline", "main");
+  WM_ASSIGN(check.threshold, ratio_of(options, "--threshold", 0.05));
+  WM_ASSIGN(check.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(const auto store, open_store(context, options));
+  const std::string session_id = stored[1].substr(0, stored[1].rfind('.'));
+  WM_ASSIGN(auto session, load_session(*store, session_id));
+  auto checked = validate::check_against_history(*store, {std::move(session)}, check);
+  if (!checked.ok()) {
+    validation.no_check = checked.error().what;
+    return {};
+  }
+  const bool any = std::any_of(checked->metrics.begin(), checked->metrics.end(),
+                               [](const MetricCheck& metric) { return !metric.baseline.empty(); });
+  if (!any) {
+    validation.no_check = "the store has no history of this program on " + check.branch;
+    return {};
+  }
+  validation.check = std::move(*checked);
+  return {};
+}
+
+struct Judgement {
+  const char* verdict;
+  std::string why;
+  int code = kSuccess;
+};
+
+Judgement judge(const Validation& validation) {
+  const auto& comparison = validation.comparison;
+  const Verdict measured = overall(comparison);
+  if (measured == Verdict::mistrusted) {
+    return {"mistrusted", "the machine treated the two differently", kEnvironment};
+  }
+  if (accuracy_rejected(comparison) || validation.gate == kAccuracyRejected) {
+    return {"rejected", "its answers are worse: however fast, it is no gain", kAccuracyRejected};
+  }
+  if (measured == Verdict::worse) return {"slower", "OPTIMIZED is slower than BASE", kGateFailed};
+  if (measured == Verdict::same) return {"no_gain", "a gain as large as --effect is ruled out", kGateFailed};
+  if (validation.check && overall(*validation.check) == Verdict::worse) {
+    return {"regression", "against BASE a gain, but worse than the history of " + validation.check->branch,
+            kGateFailed};
+  }
+  if (measured != Verdict::better) return {"inconclusive", "the A/B test is not decided", kInconclusive};
+  if (validation.gate == kInconclusive) {
+    return {"inconclusive", "faster, but its answers are not yet proven as good", kInconclusive};
+  }
+  return {"validated", "faster than BASE, and nothing found against it", kSuccess};
+}
+
+Json json_of(const Validation& validation) {
+  const auto judged = judge(validation);
+  Json json{{"schema", "warpmark.validate/1"},
+            {"verdict", judged.verdict},
+            {"why", judged.why},
+            {"exit_code", judged.code},
+            {"comparison", to_json(validation.comparison)}};
+  if (validation.check) {
+    json["check"] = to_json(*validation.check);
+  } else {
+    json["no_check"] = validation.no_check;
+  }
+  return json;
+}
+
+Report report_of(const Validation& validation) {
+  const auto judged = judge(validation);
+  Report report = report::build_report(validation.comparison);
+  std::string verdict = judged.verdict;
+  std::replace(verdict.begin(), verdict.end(), '_', ' ');
+  report.subtitle = verdict + ": " + judged.why + (report.subtitle.empty() ? "" : ". " + report.subtitle);
+  if (!validation.check) {
+    report.sections.push_back({.heading = "History", .blocks = {Paragraph{"Not asked: " + validation.no_check + "."}}});
+    return report;
+  }
+  auto history = report::build_report(*validation.check);
+  Section head{.heading = "History of " + validation.check->branch, .blocks = {Paragraph{history.subtitle}}};
+  report.sections.push_back(std::move(head));
+  std::move(history.sections.begin(), history.sections.end(), std::back_inserter(report.sections));
+  return report;
+}
+
+Result<int> run_validate(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(auto request, compare_request_of(options));
+  WM_TRY(check_outputs(options));
+  WM_TRY(check_eval_gate(context, options));
+  const std::string command = command_line_of(context), started = format_utc(wall_clock_s());
+  WM_ASSIGN(const auto given, arms_of(context, options));
+  Validation validation;
+  auto compared = measure_arms(context, given, request);
+  if (!compared.ok()) {
+    if (context.interrupted) return kInterrupted;
+    return compared.error();
+  }
+  validation.comparison = std::move(*compared);
+  validation.comparison.command = command;
+  validation.comparison.started = started;
+  if (context.interrupted) return kInterrupted;
+  WM_TRY(check_history(context, options, request.stored, validation));
+  WM_ASSIGN(validation.gate, with_eval_gate(context, options, kSuccess));
+  const auto shown = shown_as([&] { return json_of(validation); }, report_of(validation));
+  WM_TRY(show(context, shown, request.format));
+  context.out.flush();
+  WM_TRY(write_report(options, "validate", shown));
+  return judge(validation).code;
+}
+
+}  // namespace
+
+extern const Command validate_command{
+    .id = "validate",
+    .summary = "prove an optimization: faster, as right, no regression",
+    .details =
+        "One call for a change that is claimed to be faster: runs BASE and OPTIMIZED in random order until the "
+        "difference is decided, holds its accuracy to the gates, stores both, sets OPTIMIZED against the history of "
+        "a branch, and reports it all.\n"
+        "\n"
+        "BASE and OPTIMIZED are two commands, or two git revisions that are built and run as warpmark.yaml says.\n"
+        "\n"
+        "It is `compare` and then `check`, with the question turned: `compare` asks what B is against A, and finds "
+        "\"same\" good enough; here the claim is a gain, and \"same\" fails. `compare` knows nothing of the history; "
+        "`optimize` also looks for the gain.\n"
+        "\n"
+        "Exit code 0: validated; 1: slower, no gain, or worse than the history; 3: inconclusive; 4: rejected for its "
+        "accuracy; 5: mistrusted. Where the store has no history of the program it says so, and the rest decides.",
+    .options = kValidateOptions,
+    .positional = {"BASE OPTIMIZED", "two commands or two git revisions; or -- CMD -- CMD", true, ""},
+    .examples =
+        "warpmark validate './train --batch 64' './train --batch 128'\n"
+        "warpmark validate main HEAD --project warpmark.yaml --accuracy top1=1%\n"
+        "warpmark validate --effect 5% --out proof -- ./old -- ./new",
+    .run = run_validate,
+};
+
+}  // namespace warpmark::apps
