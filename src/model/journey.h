@@ -50,6 +50,19 @@ struct AnswerCheck {
   std::string text;  ///< a sentence with the numbers
 };
 
+/// A bottleneck that the analysis found in a recording of the program.
+struct JourneyFinding {
+  std::string rule;   ///< "data_loading"
+  std::string title;  ///< one line
+  double severity = 0;
+  double low = 1;  ///< replayed gain without it ...
+  double high = 1;
+  std::string advice;  ///< ... by this recommendation: its id; empty: by the first one
+  std::string text;    ///< what to do
+  std::string code;
+  std::string where;  ///< FILE:LINE; may be empty
+};
+
 /// One setting that was tried on top of the best so far.
 struct JourneyStep {
   std::string knob;
@@ -103,6 +116,7 @@ struct Journey {
   std::vector<JourneyStep> steps;      ///< in the order tried
   std::vector<std::string> decisions;  ///< the log: each decision with its reason
   std::vector<JourneyAdvice> advice;
+  std::vector<JourneyFinding> findings;                   ///< of the original, worst first
   std::vector<std::pair<std::string, std::string>> plan;  ///< the kept settings
   std::optional<SpeedUp> measured_speedup;                ///< of the final plan against the original, in fresh runs
   std::vector<double> times_original_s;                   ///< raw samples of that

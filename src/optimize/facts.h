@@ -19,10 +19,11 @@ struct PhaseShares {
   double rest = 1;  ///< what the program does between them
 };
 
-/// A gain that the analysis of a recording foretells, by the kind of its finding.
+/// A gain that the analysis of a recording foretells, by its finding.
 struct FoundGain {
+  std::string rule;
   std::string kind;
-  std::string advice;  ///< id of a recommendation; may be empty
+  std::string advice;  ///< id of a recommendation; empty: the finding's own gain
   double low = 1;
   double high = 1;
 };
@@ -31,7 +32,8 @@ struct ProgramFacts {
   workers::ProgramReport report;
   PhaseShares phases;
   double seconds_per_step = 0;
-  std::vector<FoundGain> found;  ///< empty without a recording
+  bool analyzed = false;         ///< a recording of it was, and had work of a GPU
+  std::vector<FoundGain> found;  ///< in that recording
 
   [[nodiscard]] bool on_gpu() const;
   [[nodiscard]] bool trains() const { return !report.optimizers.empty(); }

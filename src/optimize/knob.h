@@ -45,10 +45,11 @@ struct Setting {
 using Settings = std::vector<Setting>;
 
 struct Knob {
-  const char* id;       ///< "loader.workers"
-  const char* title;    ///< "loader workers"
-  const char* answers;  ///< kinds of findings, separated by blanks: "data_loading"
-  const char* breaks;   ///< what it may break
+  const char* id;     ///< "loader.workers"
+  const char* title;  ///< "loader workers"
+  /// Findings that it answers, by rule or kind, separated by blanks; "precision:tf32" is one advice of a rule.
+  const char* answers;
+  const char* breaks;  ///< what it may break
   const char* undo;
   Numerics numerics = Numerics::rounding;
   double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "optimize/findings.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -14,18 +15,21 @@ bool named(const std::vector<std::string>& patterns, std::string_view id) {
                      [&](const std::string& pattern) { return pattern == id || glob_match(pattern, id); });
 }
 
-/// An analysis that found the knob's bottleneck in a recording knows the gain better than the phases do.
+/// An analysis that found the knob's bottleneck in a recording knows the gain better than the phases do. A knob need
+/// not remove all of what it answers, so a lower end that only another cure reaches is taken back.
 Prediction sharpened(const Knob& knob, Prediction predicted, const ProgramFacts& facts) {
-  const auto kinds = split(knob.answers, ' ');
-  for (const auto& found : facts.found) {
-    if (std::find(kinds.begin(), kinds.end(), found.kind) == kinds.end()) continue;
-    if (found.high <= predicted.high) continue;
-    predicted.low = std::max(predicted.low, std::min(found.low, predicted.high));
-    predicted.high = found.high;
-    predicted.method = "replay of the recorded steps without " + found.kind;
-    break;
+  if (auto replayed = replayed_gain(knob, facts.found)) {
+    replayed->low = std::min(replayed->low, std::max(predicted.low, 1.0));
+    return *replayed;
   }
+  if (facts.analyzed) predicted.method += "; nothing in the recording speaks for it";
   return predicted;
+}
+
+/// What no finding speaks for comes after what one does.
+double risk_of(const Knob& knob, const ProgramFacts& facts) {
+  constexpr double kNoFinding = 3;
+  return facts.analyzed && !replayed_gain(knob, facts.found) ? knob.risk * kNoFinding : knob.risk;
 }
 
 Proposal own_proposal(const UserKnob& knob, const std::string& value) {
@@ -55,7 +59,7 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
                      .title = knob->title,
                      .numerics = knob->numerics,
                      .predicted = std::move(predicted),
-                     .risk = knob->risk,
+                     .risk = risk_of(*knob, facts),
                      .asked = true});
   }
   if (options.asked_only) return found;
@@ -66,7 +70,7 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
                        .title = knob->title,
                        .numerics = knob->numerics,
                        .predicted = sharpened(*knob, std::move(candidate.predicted), facts),
-                       .risk = knob->risk});
+                       .risk = risk_of(*knob, facts)});
     }
   }
   return found;

@@ -138,8 +138,24 @@ class Search {
     }
     judge(last, test.has_value(), step);
     decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
-    if (step.outcome == TrialOutcome::kept) keep(proposal, candidate, last, step);
+    const bool kept = step.outcome == TrialOutcome::kept;
+    if (kept) keep(proposal, candidate, last, step);
     journey_.steps.push_back(std::move(step));
+    return kept ? look_again(last.facts) : Status();
+  }
+
+  /// What comes next follows the bottleneck that is left.
+  Status look_again(const ProgramFacts& seen) {
+    WM_ASSIGN(auto result, trials_.look(best_, seen));
+    auto& step = journey_.steps.back();
+    add_costs(result, step);
+    if (result.stopped) {
+      stopped_ = true;
+      decide("while looking again: " + result.reason);
+      return {};
+    }
+    if (!result.reason.empty()) decide(result.reason);
+    facts_ = std::move(result.facts);
     return {};
   }
 
@@ -188,7 +204,6 @@ class Search {
     kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
     numerics_ = weakest(numerics_, proposal.numerics);
     best_ = candidate;
-    facts_ = result.facts;  // the bottleneck has moved: what comes next follows it
   }
 
   /// Each kept knob against the final set without it. Dropped ones make the set smaller for those after them.

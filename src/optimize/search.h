@@ -60,6 +60,13 @@ class Trials {
   virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
   /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
   virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
+  /// What is known of the program under the settings, after a run of them that said `seen`: the bottleneck has moved.
+  /// By further runs where that needs a recording.
+  virtual Result<TrialResult> look(const Settings& /*settings*/, const ProgramFacts& seen) {
+    TrialResult result;
+    result.facts = seen;
+    return result;
+  }
   /// Whether the budget is enough for so many A/B tests.
   [[nodiscard]] virtual bool affords(std::size_t /*tests*/) const { return true; }
 };

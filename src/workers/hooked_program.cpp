@@ -61,6 +61,9 @@ std::string plan_text(const HookPlan& plan) {
             {"warmup_steps", plan.warmup_steps}, {"window_steps", plan.window_steps},
             {"window_seconds", plan.window_s},   {"stop", plan.stop},
             {"measure", plan.measure},           {"sync_phases", plan.sync_phases}};
+  if (plan.profile_steps > 0) {
+    json["profile"] = {{"steps", plan.profile_steps}, {"stacks", plan.profile_stacks}, {"folder", plan.profile_folder}};
+  }
   if (plan.seed) json["seed"] = *plan.seed;
   return dump_json(json) + "\n";
 }

@@ -29,6 +29,9 @@ struct HookPlan {
   bool stop = false;                   ///< the process ends after the window
   bool measure = true;                 ///< false: knobs alone, for a run that nobody times
   bool sync_phases = false;            ///< wait for the GPU after each phase: true times of phases, slower steps
+  std::int64_t profile_steps = 0;      ///< recorded with PyTorch's profiler after the warm-up; then the window is over
+  bool profile_stacks = false;         ///< with the program's lines; slows it down
+  std::string profile_folder{};        ///< existing; takes a trace of each process
   std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own
 };
 

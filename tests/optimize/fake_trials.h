@@ -28,6 +28,15 @@ class FakeTrials final : public Trials {
 
   [[nodiscard]] bool affords(std::size_t tests) const override { return tests <= tests_left; }
 
+  Result<TrialResult> look(const Settings& with, const ProgramFacts& seen) override {
+    asked.push_back("look " + text_of(with));
+    TrialResult result;
+    result.facts = seen;
+    result.facts.found = {{"seen", "with", text_of(with), 1, 2}};
+    result.reason = "looked at " + text_of(with);
+    return result;
+  }
+
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics /*numerics*/) override {
     asked.push_back("screen " + text_of(to));
     TrialResult result = about(to);

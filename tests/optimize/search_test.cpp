@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "optimize/fake_trials.h"
 
 namespace warpmark::optimize {
@@ -130,6 +132,31 @@ TEST_F(SearchTest, stops_where_it_is_interrupted) {
   const auto journey = run();
   EXPECT_FALSE(journey.complete);
   EXPECT_EQ(outcome_code(journey), 3);
+}
+
+TEST_F(SearchTest, looks_again_after_each_kept_step_and_logs_every_decision) {
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.5}}, {"c=on", {1.5}}};
+  Journey journey;
+  journey.baseline.seconds_per_step = 1;
+  SearchOptions options;
+  std::vector<std::string> seen, logged;
+  options.propose = [&](const ProgramFacts& facts, const Settings&) {
+    if (!facts.found.empty()) seen.push_back(facts.found.front().advice);
+    return std::vector<Proposal>{proposal("a", "on", 4), proposal("b", "on", 3), proposal("c", "on", 2)};
+  };
+  options.log = [&](const std::string& text) { logged.push_back(text); };
+  ASSERT_TRUE(search(trials_, {}, options, journey).ok());
+  EXPECT_EQ(std::count(trials_.asked.begin(), trials_.asked.end(), "look a=on"), 1);
+  EXPECT_EQ(std::count(trials_.asked.begin(), trials_.asked.end(), "look a=on b=on"), 1);
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.front(), "a=on");
+  EXPECT_EQ(seen.back(), "a=on b=on") << "what is slower changes nothing";
+  EXPECT_EQ(journey.decisions, logged);
+  for (const char* said : {"a=on: kept", "looked at a=on b=on", "c=on: slower", "without a again", "the original"}) {
+    EXPECT_TRUE(std::any_of(logged.begin(), logged.end(), [&](const auto& text) {
+      return text.find(said) != std::string::npos;
+    })) << said;
+  }
 }
 
 TEST_F(SearchTest, proves_what_was_found_where_the_budget_runs_short) {

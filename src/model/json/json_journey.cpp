@@ -73,6 +73,15 @@ Json advice_json(const JourneyAdvice& advice) {
   return json;
 }
 
+Json finding_json(const JourneyFinding& finding) {
+  Json json{{"rule", finding.rule},
+            {"title", finding.title},
+            {"severity", finite(finding.severity)},
+            {"gain", {{"low", finite(finding.low)}, {"high", finite(finding.high)}}}};
+  put_text(json, "where", finding.where);
+  return json;
+}
+
 }  // namespace
 
 const char* name_of(TrialOutcome outcome) {
@@ -112,6 +121,8 @@ Json to_json(const Journey& journey) {
   json["samples"] = {{"original_s", journey.times_original_s}, {"optimized_s", journey.times_optimized_s}};
   json["advice"] = Json::array();
   for (const auto& advice : journey.advice) json["advice"].push_back(advice_json(advice));
+  json["findings"] = Json::array();
+  for (const auto& finding : journey.findings) json["findings"].push_back(finding_json(finding));
   json["decisions"] = journey.decisions;
   json["cost"] = {{"seconds", finite(journey.spent_s)}, {"runs", journey.runs}};
   if (journey.price_per_hour) json["cost"]["money"] = finite(*journey.price_per_hour * journey.spent_s / 3600);

@@ -107,6 +107,7 @@ SearchOptions search_options(const FirstLook& look, const OptimizeOptions& optio
 
 TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options) {
   TrialOptions trial{.run = look.run, .last_run = look.run};
+  trial.recording_tells = look.facts.analyzed;
   auto& steps = trial.last_run.plan.window_steps;
   steps *= 2;
   if (look.most_steps > 0) steps = std::min(steps, look.most_steps);
@@ -133,6 +134,29 @@ Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey 
   return journey;
 }
 
+/// What the analysis finds in a few recorded steps; on a GPU once more with stacks, which name lines and slow down.
+Status record_original(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options, Journey& journey) {
+  if (look.run.time_of == TimeOf::run || options.proposals.asked_only) return {};
+  WM_ASSIGN(auto run, runs.run({}, recorded_run(look.run, false)));
+  auto text = add_found(run, look.facts);
+  if (text.empty()) {
+    text = look.facts.on_gpu() ? "no steps could be recorded: candidates follow the phases of a step"
+                               : "the analysis judges work of GPUs, and there is none: candidates follow the phases of "
+                                 "a step";
+  }
+  say(options, text);
+  journey.decisions.push_back(text);
+  journey.findings = std::move(run.findings);
+  if (!run.gpu_work || journey.findings.empty()) return {};
+  WM_ASSIGN(const auto placed, runs.run({}, recorded_run(look.run, true)));
+  for (auto& finding : journey.findings) {
+    for (const auto& other : placed.findings) {
+      if (other.rule == finding.rule) finding.where = other.where;
+    }
+  }
+  return {};
+}
+
 Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
   Journey journey;
   journey.program = command_line(runs.program().words);
@@ -154,6 +178,8 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
                            format_seconds(stats::median(std::vector<double>{
                                baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),
                            journey.unit, format_percent(journey.baseline.spread)));
+  const auto found = record_original(runs, look, options, journey);
+  if (!found.ok()) return stopped_or(found.error(), runs, std::move(journey));
   ProgramTrials trials(runs, trial_options(look, options), std::move(baselines->runs));
   auto searching = search_options(look, options);
   if (plan != nullptr) {

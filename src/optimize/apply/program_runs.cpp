@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "model/json/json.h"
+#include "optimize/apply/recorded_run.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 
@@ -175,6 +176,13 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   auto plan = options.plan;
   plan.knobs = std::move(command.plan.knobs);
   command.plan = std::move(plan);
+  const auto traces = places_.scratch.string() + ".traces";
+  if (command.plan.profile_steps > 0) {
+    std::error_code ignored;
+    fs::remove_all(traces, ignored);
+    WM_TRY(make_folder(traces));
+    command.plan.profile_folder = traces;
+  }
   command.deadline_s = options.deadline_s;
   command.interrupted = interrupted_;
   if (progress) progress(text_of(settings));
@@ -184,20 +192,27 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   Run run{.workload = "program", .device = "host"};
   run.started = started;
   run.environment = trusted(watch_.after(std::max<double>(ended.output.wall_s, kSlowestPeriod), ended.output.cpu_s));
-  return Json{{"timed_out", ended.ending == workers::Ending::timed_out},
+  Json answer{{"timed_out", ended.ending == workers::Ending::timed_out},
               {"exit_code", ended.output.exit_code},
               {"wall_s", ended.output.wall_s},
               {"peak_memory_bytes", ended.output.peak_memory_bytes},
               {"err", ending(ended.output.err)},
               {"run", to_json(run)},
               {"report", ended.raw}};
+  if (options.plan.profile_steps > 0) {
+    answer["analysis"] = analyze_traces(traces);
+    std::error_code ignored;
+    fs::remove_all(traces, ignored);
+  }
+  return answer;
 }
 
 Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
   const std::string question =
-      fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {}", text_of(settings),
+      fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {} profile {} {}", text_of(settings),
                   options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
-                  options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases);
+                  options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
+                  options.plan.profile_steps, options.plan.profile_stacks);
   WM_ASSIGN(auto answer, journal_.recall(question));
   if (!answer) {
     out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
@@ -221,6 +236,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);
   result.heard = !reports.empty();
+  if (json.contains("analysis")) put_findings(json["analysis"], result);
   if (!main.empty()) result.report = *main.front();
   if (result.report.reserved_bytes > 0) {
     result.memory_bytes = static_cast<double>(result.report.reserved_bytes);

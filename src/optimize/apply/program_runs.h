@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/journey.h"
 #include "model/run.h"
 #include "optimize/apply/program.h"
 #include "optimize/apply/trial_journal.h"
@@ -23,10 +24,13 @@ enum class TimeOf { sample, step, run };
 [[nodiscard]] const char* name_of(TimeOf of);
 
 struct ProgramRun {
-  std::string failure;            ///< why it does not count; empty: it does
-  double time_s = 0;              ///< of a sample, a step or the run
-  Run run;                        ///< with the environment; its only metric is the time
-  workers::ProgramReport report;  ///< of the main process
+  std::string failure;                   ///< why it does not count; empty: it does
+  double time_s = 0;                     ///< of a sample, a step or the run
+  Run run;                               ///< with the environment; its only metric is the time
+  workers::ProgramReport report;         ///< of the main process
+  std::vector<JourneyFinding> findings;  ///< of a run that was recorded
+  std::vector<FoundGain> found;
+  bool gpu_work = false;  ///< the recording had work of a GPU
   std::optional<double> memory_bytes;
   bool heard = false;  ///< a process loaded the hook
   double wall_s = 0;

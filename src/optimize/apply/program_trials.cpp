@@ -50,6 +50,29 @@ std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
 
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
 
+RunOptions recorded_run(RunOptions run, bool stacks) {
+  constexpr std::int64_t kRecorded = 8;
+  run.plan.profile_steps = std::max<std::int64_t>(1, std::min(kRecorded, run.plan.window_steps - 1));
+  run.plan.profile_stacks = stacks;
+  run.plan.window_steps = 0;
+  run.plan.window_s = 0;
+  run.plan.stop = true;
+  return run;
+}
+
+std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
+  facts.analyzed = recorded.gpu_work;
+  facts.found = recorded.found;
+  if (!recorded.gpu_work) return {};
+  if (recorded.findings.empty()) return "the recorded steps show nothing worth mending";
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, recorded.findings.size()); ++i) {
+    const auto& one = recorded.findings[i];
+    text += fmt::format("{}{} ({:.2f} to {:.2f}x without it)", i == 0 ? "" : ", ", one.rule, one.low, one.high);
+  }
+  return "found in recorded steps: " + text;
+}
+
 double log_spread(std::span<const double> times) {
   if (times.size() < 2) return 0;
   std::vector<double> logs;
@@ -120,6 +143,31 @@ void ProgramTrials::remember(const Settings& settings, double time_s) {
     if (known == name) return times.push_back(time_s);
   }
   times_.emplace_back(name, std::vector<double>{time_s});
+}
+
+Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramFacts& seen) {
+  TrialResult result;
+  result.facts = seen;
+  if (!options_.recording_tells) return result;
+  constexpr std::int64_t kShort = 20;
+  const double before_s = runs_.spent_s();
+  auto phases = options_.run;
+  phases.plan.sync_phases = true;
+  phases.plan.window_steps = std::min(phases.plan.window_steps, kShort);
+  for (const bool recording : {false, true}) {
+    const auto run = runs_.run(settings, recording ? recorded_run(options_.run, false) : phases);
+    ++result.runs;
+    if (!run.ok()) {
+      result.reason = runs_.why_stopped();
+      if (result.reason.empty()) return run.error();
+      result.stopped = true;
+      return result;
+    }
+    if (!recording && run->failure.empty()) result.facts = facts_of(run->report);
+    if (recording) result.reason = add_found(*run, result.facts);
+  }
+  result.cost_s = runs_.spent_s() - before_s;
+  return result;
 }
 
 bool ProgramTrials::affords(std::size_t tests) const {

@@ -13,7 +13,8 @@ namespace warpmark::optimize {
 
 struct TrialOptions {
   RunOptions run;
-  RunOptions last_run;  ///< of the last test: longer, so that what comes late is seen
+  bool recording_tells = false;  ///< of the original it did: recorded again after each kept step
+  RunOptions last_run;           ///< of the last test: longer, so that what comes late is seen
   AnswerOptions answers;
   double effect = 0.01;
   double alpha = 0.05;
@@ -28,6 +29,8 @@ class ProgramTrials final : public Trials {
 
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) override;
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
+  /// On a GPU: a run that waits for it after each phase, and a recorded one.
+  Result<TrialResult> look(const Settings& settings, const ProgramFacts& seen) override;
   [[nodiscard]] bool affords(std::size_t tests) const override;
 
  private:
@@ -47,6 +50,12 @@ class ProgramTrials final : public Trials {
 
 /// Rounds of the sequential test below which nothing can be proven.
 [[nodiscard]] std::int64_t fewest_rounds(double alpha);
+
+/// A run of a few steps under PyTorch's profiler, as `run` but for that.
+[[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);
+
+/// What the recording found, into the facts; a sentence for the log.
+[[nodiscard]] std::string add_found(const ProgramRun& recorded, ProgramFacts& facts);
 
 /// Standard deviation of the logarithms.
 [[nodiscard]] double log_spread(std::span<const double> times);

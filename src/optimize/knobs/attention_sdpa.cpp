@@ -26,7 +26,7 @@ JourneyAdvice attention_sdpa_source([[maybe_unused]] const ProgramFacts& facts,
 extern const Knob attention_sdpa_knob{
     .id = "attention.sdpa",
     .title = "fused attention",
-    .answers = "memory_bandwidth attention kernel_efficiency",
+    .answers = "attention memory_bandwidth",
     .breaks = "attention weights cannot be returned",
     .undo = "leave attn_implementation as it was",
     .numerics = Numerics::rounding,

@@ -36,7 +36,7 @@ JourneyAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe
 extern const Knob compile_knob{
     .id = "compile",
     .title = "torch.compile",
-    .answers = "launch_overhead memory_bandwidth kernel_efficiency",
+    .answers = "launch_overhead:cuda_graph launch_overhead:compile memory_bandwidth memory_bound_kernel",
     .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",
     .undo = "leave model.compile() out",
     .numerics = Numerics::rounding,

@@ -25,7 +25,7 @@ JourneyAdvice loader_pin_memory_source([[maybe_unused]] const ProgramFacts& fact
 extern const Knob loader_pin_memory_knob{
     .id = "loader.pin_memory",
     .title = "page-locked batches",
-    .answers = "data_loading memory_transfer",
+    .answers = "host_transfer:pin_memory host_transfer",
     .breaks = "page-locked memory is taken from the machine",
     .undo = "leave pin_memory=False",
     .numerics = Numerics::exact,

@@ -33,7 +33,7 @@ JourneyAdvice optimizer_implementation_source([[maybe_unused]] const ProgramFact
 extern const Knob optimizer_implementation_knob{
     .id = "optimizer.implementation",
     .title = "fused optimizer",
-    .answers = "launch_overhead optimizer",
+    .answers = "optimizer launch_overhead:fewer_launches",
     .breaks = "f16 with gradient scaling and clipping had defects in old releases",
     .undo = "leave fused=True out",
     .numerics = Numerics::rounding,

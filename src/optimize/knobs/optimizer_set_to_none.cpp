@@ -23,7 +23,7 @@ JourneyAdvice optimizer_set_to_none_source([[maybe_unused]] const ProgramFacts& 
 extern const Knob optimizer_set_to_none_knob{
     .id = "optimizer.set_to_none",
     .title = "gradients dropped, not zeroed",
-    .answers = "memory_bandwidth optimizer",
+    .answers = "optimizer",
     .breaks = "code that reads .grad between zero_grad and backward",
     .undo = "leave set_to_none=False",
     .numerics = Numerics::exact,

@@ -30,7 +30,7 @@ JourneyAdvice precision_autocast_source([[maybe_unused]] const ProgramFacts& fac
 extern const Knob precision_autocast_knob{
     .id = "precision.autocast",
     .title = "bf16 autocast",
-    .answers = "precision kernel_efficiency memory_bandwidth",
+    .answers = "precision memory_bandwidth",
     .breaks = "8 bits of mantissa in products; losses made outside of the module stay f32",
     .undo = "leave autocast out",
     .numerics = Numerics::precision,

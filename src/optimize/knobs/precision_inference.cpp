@@ -35,7 +35,7 @@ JourneyAdvice precision_inference_source([[maybe_unused]] const ProgramFacts& fa
 extern const Knob precision_inference_knob{
     .id = "precision.inference",
     .title = "half-precision inference",
-    .answers = "precision kernel_efficiency memory_bandwidth",
+    .answers = "precision memory_bandwidth",
     .breaks = "outputs differ in the third digit",
     .undo = "leave autocast out",
     .numerics = Numerics::precision,

@@ -25,7 +25,7 @@ JourneyAdvice tf32_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_un
 extern const Knob tf32_knob{
     .id = "tf32",
     .title = "TF32 matrix products",
-    .answers = "precision kernel_efficiency",
+    .answers = "precision:tf32",
     .breaks = "10 bits of mantissa in products",
     .undo = "unset the variable",
     .numerics = Numerics::precision,

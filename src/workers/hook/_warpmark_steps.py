@@ -11,6 +11,8 @@ import os
 import sys
 import time
 
+import _warpmark_profile as profile
+
 clock = time.perf_counter
 
 
@@ -23,6 +25,7 @@ class Recorder:
         self.window_s = float(plan.get("window_seconds", 0))  # or so long, whichever is first; 0: without limit
         self.stop = bool(plan.get("stop", False))
         self.sync_phases = bool(plan.get("sync_phases", False))
+        self.profile = profile.of(torch, plan, report)
         self.begin_s = clock()
         self.at_finish = []
         self.at_window = None
@@ -155,6 +158,11 @@ class Recorder:
         self.samples = self.backwards = 0
         if not self.bound:
             self.bind()
+        if self.profile is not None and self.profile.step(self.steps_seen - self.warmup):
+            self.finish("window")
+            if self.stop:
+                self.leave()
+            return
         if self.steps_seen == self.warmup:
             self.synchronize()
             if self.on_cuda():
@@ -235,6 +243,8 @@ class Recorder:
         if self.steps_seen > 0:
             for tell in self.at_finish:
                 tell(self.report)
+            if self.profile is not None:
+                self.profile.finish()
         self.report.add("end", why=why, marker=self.marker[0] if self.marker else "none", steps=self.steps_seen)
 
     def leave(self):

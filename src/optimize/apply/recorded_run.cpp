@@ -1,0 +1,83 @@
+#include "optimize/apply/recorded_run.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analyze/analyze.h"
+#include "base/json.h"
+#include "model/json/json.h"
+#include "optimize/findings.h"
+#include "profile/read_session.h"
+
+namespace warpmark::optimize {
+namespace {
+
+bool has_gpu_work(const ProfileSession& session) {
+  return std::any_of(session.ranks.begin(), session.ranks.end(), [](const Timeline& timeline) {
+    return std::any_of(timeline.events.kind.begin(), timeline.events.kind.end(), is_gpu_work);
+  });
+}
+
+}  // namespace
+
+Json analyze_traces(const std::filesystem::path& folder) {
+  Json json{{"gpu_work", false}, {"findings", Json::array()}, {"found", Json::array()}};
+  std::vector<std::filesystem::path> files;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (entry->path().extension() == ".json") files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    json["problem"] = "no steps were recorded";
+    return json;
+  }
+  const auto session = profile::read_session(files);
+  if (!session.ok()) {
+    json["problem"] = session.error().what;
+    return json;
+  }
+  json["gpu_work"] = has_gpu_work(*session);
+  const auto analysis = analyze::analyze(*session, {.tables = false});
+  for (const auto& finding : findings_of(analysis)) {
+    json["findings"].push_back({{"rule", finding.rule},
+                                {"title", finding.title},
+                                {"severity", finite(finding.severity)},
+                                {"low", finite(finding.low)},
+                                {"high", finite(finding.high)},
+                                {"advice", finding.advice},
+                                {"text", finding.text},
+                                {"code", finding.code},
+                                {"where", finding.where}});
+  }
+  for (const auto& gain : gains_of(analysis)) {
+    json["found"].push_back({{"rule", gain.rule},
+                             {"kind", gain.kind},
+                             {"advice", gain.advice},
+                             {"low", finite(gain.low)},
+                             {"high", finite(gain.high)}});
+  }
+  return json;
+}
+
+void put_findings(const Json& json, ProgramRun& run) {
+  run.gpu_work = json.value("gpu_work", false);
+  for (const auto& one : json.value("findings", Json::array())) {
+    run.findings.push_back({.rule = one.value("rule", ""),
+                            .title = one.value("title", ""),
+                            .severity = one.value("severity", 0.0),
+                            .low = one.value("low", 1.0),
+                            .high = one.value("high", 1.0),
+                            .advice = one.value("advice", ""),
+                            .text = one.value("text", ""),
+                            .code = one.value("code", ""),
+                            .where = one.value("where", "")});
+  }
+  for (const auto& one : json.value("found", Json::array())) {
+    run.found.push_back({one.value("rule", ""), one.value("kind", ""), one.value("advice", ""), one.value("low", 1.0),
+                         one.value("high", 1.0)});
+  }
+}
+
+}  // namespace warpmark::optimize

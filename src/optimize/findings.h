@@ -1,0 +1,24 @@
+// What the analysis of a recording foretells, in the words of the search. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "model/analysis.h"
+#include "model/journey.h"
+#include "optimize/facts.h"
+#include "optimize/knob.h"
+
+namespace warpmark::optimize {
+
+/// Each finding with a gain; those of its recommendations that have one of their own follow it.
+[[nodiscard]] std::vector<JourneyFinding> findings_of(const Analysis& analysis);
+
+/// What was foretold, by rule, kind and advice.
+[[nodiscard]] std::vector<FoundGain> gains_of(const Analysis& analysis);
+
+/// The gain that a finding foretells of the knob: of the advice that it is, else of the finding; the largest where it
+/// answers several. None where nothing was found that it answers.
+[[nodiscard]] std::optional<Prediction> replayed_gain(const Knob& knob, const std::vector<FoundGain>& found);
+
+}  // namespace warpmark::optimize

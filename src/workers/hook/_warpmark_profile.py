@@ -1,0 +1,64 @@
+"""Records some steady steps with PyTorch's own profiler, which every torch has, as a trace that the analysis reads.
+
+A run that is recorded is not timed. The profiler is started where the warm-up ends; one step of it goes before those
+that are recorded, as the first is slow.
+"""
+
+import os
+
+
+def of(torch, plan, report):
+    """Nothing where no recording is asked for."""
+    wanted = plan.get("profile")
+    return Profile(torch, wanted, report) if wanted else None
+
+
+class Profile:
+    def __init__(self, torch, wanted, report):
+        self.torch = torch
+        self.steps = int(wanted["steps"])
+        self.stacks = bool(wanted.get("stacks"))
+        self.folder = wanted["folder"]
+        self.report = report
+        self.profiler = None
+        self.over = False
+
+    def step(self, after_warmup):
+        """Once a step; true where the recording is whole."""
+        if after_warmup < 0 or self.over:
+            return False
+        try:
+            if self.profiler is None:
+                self.begin()
+                return False
+            self.profiler.step()
+            if after_warmup > self.steps:
+                self.finish()
+                return True
+        except Exception as problem:
+            self.over = True
+            self.report.fault("profiler", problem)
+        return False
+
+    def begin(self):
+        from torch import profiler
+
+        kinds = [profiler.ProfilerActivity.CPU]
+        if self.torch.cuda.is_available():
+            kinds.append(profiler.ProfilerActivity.CUDA)
+        self.profiler = profiler.profile(
+            activities=kinds,
+            schedule=profiler.schedule(wait=0, warmup=1, active=self.steps),
+            record_shapes=True,
+            with_stack=self.stacks,
+        )
+        self.profiler.start()
+
+    def finish(self):
+        """Also where the program ends before all steps were recorded."""
+        if self.profiler is None or self.over:
+            return
+        self.over = True
+        self.profiler.stop()
+        name = "rank%s-%d.json" % (os.environ.get("RANK", "0"), os.getpid())
+        self.profiler.export_chrome_trace(os.path.join(self.folder, name))

@@ -1,0 +1,78 @@
+// From recordings of real programs to what is tried first.
+#include "optimize/findings.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+
+#include "analyze/analyze.h"
+#include "optimize/proposals.h"
+#include "profile/read_session.h"
+
+namespace warpmark::optimize {
+namespace {
+
+Analysis analysis_of(const std::string& name) {
+  const std::array<std::filesystem::path, 1> files{std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/" + name};
+  const auto session = profile::read_session(files);
+  EXPECT_TRUE(session.ok()) << session.error().what;
+  return session.ok() ? analyze::analyze(*session, {.tables = false}) : Analysis{};
+}
+
+const Knob& knob(const std::string& id) {
+  const Knob* found = find_in(knobs(), id);
+  EXPECT_NE(found, nullptr) << id;
+  return *found;
+}
+
+TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
+  const auto gains = gains_of(analysis_of("gpt2_eager_infer.pt.trace.json.zst"));
+  const auto compile = replayed_gain(knob("compile"), gains);
+  ASSERT_TRUE(compile);
+  EXPECT_GT(compile->high, 1.2);
+  EXPECT_NE(compile->method.find("replay"), std::string::npos);
+  EXPECT_FALSE(replayed_gain(knob("loader.workers"), gains));
+}
+
+TEST(Findings, cache_that_is_emptied_speaks_for_leaving_that_out) {
+  const auto analysis = analysis_of("llama_empties_cache_per_layer.pt.trace.json.zst");
+  const auto gain = replayed_gain(knob("memory.no_empty_cache"), gains_of(analysis));
+  ASSERT_TRUE(gain);
+  EXPECT_GT(gain->high, 1.1);
+  const auto findings = findings_of(analysis);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_FALSE(findings.front().text.empty());
+}
+
+TEST(Findings, an_advice_of_a_rule_is_no_other_advice) {
+  const std::vector<FoundGain> found{{"precision", "precision", "", 1.5, 3},
+                                     {"precision", "precision", "tf32", 1.2, 2}};
+  EXPECT_EQ(replayed_gain(knob("tf32"), found)->high, 2);
+  EXPECT_EQ(replayed_gain(knob("precision.autocast"), found)->high, 3);
+}
+
+TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {
+  ProgramFacts facts;
+  facts.report.torch = "2.6.0";
+  facts.report.modules = {{.where = "a.py:1", .name = "Net", .dtype = "torch.float32", .device = "cuda"}};
+  facts.report.optimizers = {{.where = "a.py:2", .name = "AdamW", .tensors = 100, .cuda = true}};
+  facts.report.gpus = {{.name = "H100", .memory_bytes = 1LL << 36, .major = 9}};
+  facts.report.cuda = true;
+  facts.phases = {.forward = 0.5, .backward = 0.4, .optimizer = 0.05, .rest = 0.05};
+  facts.analyzed = true;
+  facts.found = {{"launch_overhead", "launch_overhead", "compile", 1.8, 2.4}};
+  double compile_risk = 0, autocast_risk = 0;
+  for (const auto& one : proposals(facts, {}, {})) {
+    if (one.setting.knob == "compile" && one.setting.value == "default") {
+      EXPECT_EQ(one.predicted.high, 2.4);
+      compile_risk = one.risk;
+    }
+    if (one.setting.knob == "precision.autocast") autocast_risk = one.risk;
+  }
+  EXPECT_EQ(compile_risk, knob("compile").risk);
+  EXPECT_GT(autocast_risk, knob("precision.autocast").risk);
+}
+
+}  // namespace
+}  // namespace warpmark::optimize
