@@ -44,7 +44,7 @@ struct Prediction {
 
 /// Whether a candidate's answers were the same.
 struct AnswerCheck {
-  std::string kind;       ///< "losses", "outputs", "command", "none"
+  std::string kind;       ///< "losses", "outputs", "samples", "evaluation", "none"
   double difference = 0;  ///< the largest that was judged, as a ratio
   double allowed = 0;
   std::string text;  ///< a sentence with the numbers

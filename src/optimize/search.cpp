@@ -137,11 +137,33 @@ class Search {
       return {};
     }
     judge(last, test.has_value(), step);
+    if (step.outcome == TrialOutcome::kept && proposal.numerics != Numerics::exact) WM_TRY(evaluate(candidate, step));
+    if (stopped_) return {};
     decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
     const bool kept = step.outcome == TrialOutcome::kept;
     if (kept) keep(proposal, candidate, last, step);
     journey_.steps.push_back(std::move(step));
     return kept ? look_again(last.facts) : Status();
+  }
+
+  /// What is faster must also be as good where the user said how to tell; whole runs are dear, so this comes last.
+  Status evaluate(const Settings& candidate, JourneyStep& step) {
+    WM_ASSIGN(const auto result, trials_.evaluate(candidate));
+    add_costs(result, step);
+    if (result.stopped) {
+      stopped_ = true;
+      decide(fmt::format("{}={}: {}", step.knob, step.value, result.reason));
+      return {};
+    }
+    if (!result.answers_same) {
+      step.outcome = TrialOutcome::rejected;
+      step.reason = result.answers.text;
+    } else if (!result.promising) {
+      step.outcome = TrialOutcome::undecided;
+      step.reason = result.answers.text;
+    }
+    if (!result.answers.text.empty()) step.answers = result.answers;
+    return {};
   }
 
   /// What comes next follows the bottleneck that is left.
@@ -243,7 +265,7 @@ class Search {
   }
 
   Status final_test() {
-    WM_ASSIGN(const auto result, trials_.compare({}, best_, numerics_, true));
+    WM_ASSIGN(auto result, trials_.compare({}, best_, numerics_, true));
     if (result.stopped) {
       stopped_ = true;
       return {};
@@ -251,7 +273,6 @@ class Search {
     journey_.times_original_s = result.times_from_s;
     journey_.times_optimized_s = result.times_to_s;
     journey_.measured_speedup = result.speedup;
-    final_ = result.verdict;
     double singles = 1;
     for (const auto& [knob, index] : kept_) {
       auto& step = journey_.steps[index];
@@ -259,6 +280,18 @@ class Search {
       if (step.measured) singles *= step.measured->ratio;
     }
     if (result.speedup && singles > 0) journey_.interaction = result.speedup->ratio / singles;
+    // Leaving knobs out changed the set that was judged.
+    if (kept_.size() > 1 && numerics_ != Numerics::exact && result.failure.empty() && result.answers_same) {
+      WM_ASSIGN(const auto judged, trials_.evaluate(best_));
+      stopped_ = judged.stopped;
+      if (stopped_) return {};
+      if (!judged.answers_same || !judged.promising) {
+        result.answers_same = judged.answers_same;
+        if (judged.answers_same) result.verdict = Verdict::inconclusive;
+        result.answers = judged.answers;
+      }
+    }
+    final_ = result.verdict;
     const bool gained = result.failure.empty() && result.answers_same && result.verdict == Verdict::better;
     if (gained) {
       set_optimized(result);

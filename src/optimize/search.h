@@ -60,6 +60,9 @@ class Trials {
   virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
   /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
   virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
+  /// Whether the program is as good under the settings by what the user judges it by, over whole runs. Where nobody
+  /// asked for that, it is.
+  virtual Result<TrialResult> evaluate(const Settings& /*settings*/) { return TrialResult{}; }
   /// What is known of the program under the settings, after a run of them that said `seen`: the bottleneck has moved.
   /// By further runs where that needs a recording.
   virtual Result<TrialResult> look(const Settings& /*settings*/, const ProgramFacts& seen) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "accuracy/significance/comparison.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evaluate/gate.h"
@@ -36,14 +37,9 @@ struct Gate {
 };
 
 Result<Gate> gate_of(const std::string& text) {
-  const auto equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    return usage_error("--eval " + text + " is not of the form METRIC=MARGIN or TASK.yaml=MARGIN",
-                       "such as --eval exact_match=0.01");
-  }
-  Gate gate{.name = text.substr(0, equals), .options = {}};
-  WM_ASSIGN(gate.options.margin, parse_number(text.substr(equals + 1)));
-  if (!(gate.options.margin >= 0)) return usage_error("the margin of --eval must not be negative");
+  WM_ASSIGN(auto named, eval_gate_of(text));
+  Gate gate{.name = std::move(named.first), .options = {}};
+  gate.options.margin = named.second;
   return gate;
 }
 
@@ -53,15 +49,20 @@ struct AnswersGate {
   EvalInputs inputs;
 };
 
-Result<AnswersGate> answers_gate(Context& context, const ParsedOptions& options, const std::string& metrics) {
-  const auto files = split(options.get("--eval-answers"), ',');
-  if (files.size() != 2) return usage_error("--eval needs --eval-answers BASE,NEW", "two files of answers");
+Result<AnswersGate> answers_gate(Context& context, const std::string& metrics, const std::string& reference,
+                                 const std::vector<std::string>& files) {
   ParsedOptions inner;
-  if (options.has("--eval-ref")) inner.add("--ref", options.get("--eval-ref"));
+  if (!reference.empty()) inner.add("--ref", reference);
   AnswersGate gate;
   WM_ASSIGN(gate.metrics, eval_metrics(context, inner, metrics));
   WM_ASSIGN(gate.inputs, eval_inputs(context, inner, files));
   return gate;
+}
+
+Result<AnswersGate> answers_gate(Context& context, const ParsedOptions& options, const std::string& metrics) {
+  const auto files = split(options.get("--eval-answers"), ',');
+  if (files.size() != 2) return usage_error("--eval needs --eval-answers BASE,NEW", "two files of answers");
+  return answers_gate(context, metrics, options.get("--eval-ref"), files);
 }
 
 /// Of a task: two models that are asked, or answers of one from before.
@@ -98,6 +99,26 @@ Result<GateResult> judged(Context& context, const ParsedOptions& options, Gate& 
 }
 
 }  // namespace
+
+Result<std::pair<std::string, double>> eval_gate_of(const std::string& text) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return usage_error("--eval " + text + " is not of the form METRIC=MARGIN or TASK.yaml=MARGIN",
+                       "such as --eval exact_match=0.01");
+  }
+  WM_ASSIGN(const double margin, parse_number(text.substr(equals + 1)));
+  if (!(margin >= 0)) return usage_error("the margin of --eval must not be negative");
+  return std::pair(text.substr(0, equals), margin);
+}
+
+Result<std::vector<accuracy::SystemComparison>> compare_answers(Context& context, const std::string& metric,
+                                                                double margin, const std::string& reference,
+                                                                const std::vector<std::string>& files) {
+  WM_ASSIGN(const auto gate, answers_gate(context, metric, reference, files));
+  accuracy::CompareSystemsOptions settings;
+  settings.margin = margin;
+  return accuracy::compare_systems(gate.inputs.examples, gate.metrics.metrics, settings);
+}
 
 bool is_eval_task(const std::string& gate) { return gate.find('=') != std::string::npos && names_task(gate); }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "accuracy/significance/comparison.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "warpmark/command.h"
@@ -21,6 +24,16 @@ inline constexpr OptionSpec kEvalGateAnswers = {
     "--eval-answers", "BASE,NEW", "accuracy gate: answers of `eval run`, or any with --eval-ref", false, "<files>"};
 inline constexpr OptionSpec kEvalGateReference = {"--eval-ref", "FILE", "accuracy gate: the references", false,
                                                   "<files>"};
+
+/// The new answers against the base's by one metric; the margin is the largest loss to accept. `reference` may be
+/// empty.
+[[nodiscard]] Result<std::vector<accuracy::SystemComparison>> compare_answers(Context& context,
+                                                                              const std::string& metric, double margin,
+                                                                              const std::string& reference,
+                                                                              const std::vector<std::string>& files);
+
+/// Metrics or a task's file, and the margin. Usage error for another form.
+[[nodiscard]] Result<std::pair<std::string, double>> eval_gate_of(const std::string& text);
 
 /// "TASK.yaml=MARGIN".
 [[nodiscard]] bool is_eval_task(const std::string& gate);

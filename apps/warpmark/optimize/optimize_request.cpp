@@ -15,6 +15,7 @@
 #include "optimize/apply/program_trials.h"
 #include "validate/commands/command_experiment.h"
 #include "warpmark/arms/project_command.h"
+#include "warpmark/eval/eval_gate.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -99,6 +100,67 @@ Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wante
   return optimize::check_names(proposals);
 }
 
+/// The answers that a whole run left, against the original's, as `eval compare` does it.
+Result<optimize::QualityVerdict> judge_answer_files(const Context& context, const std::string& metric, double margin,
+                                                    const std::string& reference, const fs::path& folder,
+                                                    const std::string& base, const std::string& candidate) {
+  if (candidate.empty()) return optimize::QualityVerdict{AccuracyOutcome::rejected, "it left no answers"};
+  const auto first = folder / "answers-original.jsonl", second = folder / "answers-candidate.jsonl";
+  WM_TRY(write_file(first, base));
+  WM_TRY(write_file(second, candidate));
+  const auto compared = compare_answers(context, metric, margin, reference, {first.string(), second.string()});
+  std::error_code ignored;
+  fs::remove(first, ignored);
+  fs::remove(second, ignored);
+  if (!compared.ok()) return compared.error();
+  optimize::QualityVerdict verdict;
+  for (const auto& one : *compared) {
+    const bool worse = one.verdict == accuracy::SystemVerdict::worse;
+    const bool undecided = one.verdict == accuracy::SystemVerdict::undecided;
+    if (worse) verdict.outcome = AccuracyOutcome::rejected;
+    if (undecided && !worse) verdict.outcome = AccuracyOutcome::inconclusive;
+    verdict.text = fmt::format("{} {:.4f}, was {:.4f} ({:+.4f}, {:+.4f} to {:+.4f}; allowed is a loss of {:g}): {}",
+                               one.metric, one.second_value, one.first_value, one.difference, one.interval.low,
+                               one.interval.high, margin, name_of(one.verdict));
+  }
+  return verdict;
+}
+
+Status read_quality(const Context& context, const ParsedOptions& options, const fs::path& folder,
+                    optimize::QualityOptions& quality) {
+  for (const auto& text : options.all("--accuracy-command")) {
+    WM_ASSIGN(auto words, words_of(options, {text}));
+    quality.checks.push_back(std::move(words));
+  }
+  WM_ASSIGN(quality.rounds, count_of(options, "--eval-rounds", 3, 2, 100));
+  if (!options.has("--eval")) {
+    for (const char* name : {"--eval-command", "--eval-answers", "--eval-ref", "--eval-lower"}) {
+      if (options.has(name)) return usage_error(std::string(name) + " is for --eval METRIC=MARGIN");
+    }
+    return {};
+  }
+  if (options.has("--eval-command")) {
+    WM_ASSIGN(quality.command, words_of(options, {options.get("--eval-command")}));
+  }
+  std::string text = options.get("--eval");
+  quality.relative = text.ends_with('%');
+  if (quality.relative) text.pop_back();
+  WM_ASSIGN(const auto gate, eval_gate_of(text));
+  quality.margin = quality.relative ? gate.second / 100 : gate.second;
+  quality.lower = options.has("--eval-lower");
+  if (!options.has("--eval-answers")) {
+    quality.metric = gate.first;
+    return options.has("--eval-ref") ? usage_error("--eval-ref is for --eval-answers") : Status();
+  }
+  if (quality.relative) return usage_error("the margin of answers is absolute", "such as --eval exact_match=0.01");
+  quality.answers = options.get("--eval-answers");
+  quality.judge_answers = [&context, metric = gate.first, margin = gate.second, reference = options.get("--eval-ref"),
+                           folder](const std::string& base, const std::string& candidate) {
+    return judge_answer_files(context, metric, margin, reference, folder, base, candidate);
+  };
+  return {};
+}
+
 bool needs_copy(const std::vector<optimize::UserKnob>& own) {
   return std::any_of(own.begin(), own.end(), [](const auto& knob) {
     return knob.place == optimize::UserKnobPlace::file || knob.place == optimize::UserKnobPlace::patch;
@@ -130,6 +192,9 @@ std::string identity_of_request(const OptimizeRequest& request) {
   for (const auto& knob : wanted.proposals.own) {
     text += fmt::format(" own {} {} {} {}", knob.name, knob.target, knob.pattern, join(knob.values, ","));
   }
+  const auto& quality = wanted.quality;
+  text += fmt::format(" eval {} {} {} {} {} {} {}", quality.metric, quality.margin, quality.lower, quality.answers,
+                      quality.rounds, quality.checks.size(), command_line(quality.command));
   return text + (wanted.proposals.asked_only ? " asked only" : "") + (request.places.original.empty() ? "" : " copy");
 }
 
@@ -165,6 +230,7 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
   request.program.user_knobs = request.options.proposals.own;
   WM_ASSIGN(request.places.hook, hook_folder(context, options));
   const auto state = request.places.hook.parent_path();
+  WM_TRY(read_quality(context, options, state, request.options.quality));
   const bool copied = options.has("--copy") || needs_copy(request.program.user_knobs);
   if (copied) request.places.original = fs::current_path();
   request.identity = identity_of_request(request);

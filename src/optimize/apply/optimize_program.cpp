@@ -111,6 +111,7 @@ TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options
   auto& steps = trial.last_run.plan.window_steps;
   steps *= 2;
   if (look.most_steps > 0) steps = std::min(steps, look.most_steps);
+  trial.quality = options.quality;
   trial.answers.margin = options.loss_margin;
   trial.effect = options.effect;
   trial.alpha = options.alpha;

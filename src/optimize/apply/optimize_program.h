@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "model/journey.h"
 #include "optimize/apply/program_runs.h"
+#include "optimize/apply/quality_gate.h"
 #include "optimize/proposals.h"
 
 namespace warpmark::optimize {
@@ -23,6 +24,7 @@ struct OptimizeOptions {
   double window_s = 5;            ///< measured steps of a run last about so long ...
   std::int64_t window_steps = 0;  ///< ... or are so many
   double amortize_steps = 0;
+  QualityOptions quality;
   std::function<void(const std::string&)> log;
 };
 

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/quantity.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "model/json/json.h"
 #include "optimize/apply/recorded_run.h"
@@ -120,6 +122,31 @@ Status copy_folder(const fs::path& from, const fs::path& to, const fs::path& wit
                            "run it without --copy, or from another folder");
 }
 
+/// The commands' exit codes, what was printed, and the file. A file that is not there is empty.
+Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCommand& command,
+                           const std::string& printed) {
+  std::string said = printed;
+  Json codes = Json::array();
+  for (const auto& words : afterwards.commands) {
+    WM_ASSIGN(const auto output, run_process(words, {.deadline_s = command.deadline_s,
+                                                     .directory = command.directory,
+                                                     .environment = command.environment,
+                                                     .own_group = true,
+                                                     .interrupted = command.interrupted}));
+    said += "\n" + output.out;
+    codes.push_back(output.exit_code);
+  }
+  constexpr std::size_t kMostKept = 1 << 20;
+  Json json{{"said", said.size() <= kMostKept ? said : said.substr(said.size() - kMostKept)}, {"codes", codes}};
+  if (!afterwards.file.empty()) {
+    constexpr std::int64_t kLargestAnswers = 64 << 20;
+    const auto path = fs::path(command.directory) / afterwards.file;
+    const auto text = read_file(path, kLargestAnswers);
+    json["file"] = text.ok() ? *text : "";
+  }
+  return json;
+}
+
 }  // namespace
 
 const char* name_of(TimeOf of) {
@@ -199,6 +226,9 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
               {"err", ending(ended.output.err)},
               {"run", to_json(run)},
               {"report", ended.raw}};
+  if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
+    WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
+  }
   if (options.plan.profile_steps > 0) {
     answer["analysis"] = analyze_traces(traces);
     std::error_code ignored;
@@ -212,7 +242,8 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
       fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {} profile {} {}", text_of(settings),
                   options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
                   options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
-                  options.plan.profile_steps, options.plan.profile_stacks);
+                  options.plan.profile_steps, options.plan.profile_stacks) +
+      (options.afterwards ? " evaluated" : "");
   WM_ASSIGN(auto answer, journal_.recall(question));
   if (!answer) {
     out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
@@ -236,6 +267,12 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);
   result.heard = !reports.empty();
+  if (json.contains("afterwards")) {
+    const auto& after = json["afterwards"];
+    result.said = after.value("said", "");
+    result.exit_codes = after.value("codes", std::vector<int>());
+    result.file = after.value("file", "");
+  }
   if (json.contains("analysis")) put_findings(json["analysis"], result);
   if (!main.empty()) result.report = *main.front();
   if (result.report.reserved_bytes > 0) {

@@ -23,6 +23,12 @@ namespace warpmark::optimize {
 enum class TimeOf { sample, step, run };
 [[nodiscard]] const char* name_of(TimeOf of);
 
+/// What is done when the program has come to its end, in the folder in which it ran.
+struct Afterwards {
+  std::vector<std::vector<std::string>> commands;
+  std::string file;  ///< whose text is kept; empty: none
+};
+
 struct ProgramRun {
   std::string failure;                   ///< why it does not count; empty: it does
   double time_s = 0;                     ///< of a sample, a step or the run
@@ -34,12 +40,16 @@ struct ProgramRun {
   std::optional<double> memory_bytes;
   bool heard = false;  ///< a process loaded the hook
   double wall_s = 0;
+  std::string said;             ///< standard output: the program's, then the commands' afterwards (its end)
+  std::vector<int> exit_codes;  ///< of these commands
+  std::string file;             ///< text of the file
 };
 
 struct RunOptions {
   workers::HookPlan plan;  ///< its knobs are those of the settings
   double deadline_s = 600;
   TimeOf time_of = TimeOf::sample;
+  std::optional<Afterwards> afterwards;
   double amortize_steps = 0;  ///< above 0: the start counts as spread over so many steps
 };
 

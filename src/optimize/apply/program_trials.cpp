@@ -113,7 +113,7 @@ class ProgramTrials::Arm final : public measure::Experiment {
 };
 
 ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines)
-    : runs_(runs), options_(std::move(options)) {
+    : runs_(runs), options_(std::move(options)), gate_(runs, options_.run, options_.quality) {
   std::vector<double> times;
   for (auto& baseline : baselines) {
     times.push_back(baseline.time_s);
@@ -167,6 +167,26 @@ Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramF
     if (recording) result.reason = add_found(*run, result.facts);
   }
   result.cost_s = runs_.spent_s() - before_s;
+  return result;
+}
+
+Result<TrialResult> ProgramTrials::evaluate(const Settings& settings) {
+  TrialResult result;
+  if (!gate_.asked()) return result;
+  const double before_s = runs_.spent_s();
+  const auto before_runs = runs_.count();
+  const auto judged = gate_.judge(settings);
+  result.runs = runs_.count() - before_runs;
+  result.cost_s = runs_.spent_s() - before_s;
+  if (!judged.ok()) {
+    result.reason = runs_.why_stopped();
+    if (result.reason.empty()) return judged.error();
+    result.stopped = true;
+    return result;
+  }
+  result.answers_same = judged->outcome != AccuracyOutcome::rejected;
+  result.promising = judged->outcome != AccuracyOutcome::inconclusive;
+  result.answers = {.kind = "evaluation", .difference = 0, .allowed = 0, .text = judged->text};
   return result;
 }
 

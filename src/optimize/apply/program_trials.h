@@ -7,6 +7,7 @@
 
 #include "optimize/answers.h"
 #include "optimize/apply/program_runs.h"
+#include "optimize/apply/quality_gate.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -16,6 +17,7 @@ struct TrialOptions {
   bool recording_tells = false;  ///< of the original it did: recorded again after each kept step
   RunOptions last_run;           ///< of the last test: longer, so that what comes late is seen
   AnswerOptions answers;
+  QualityOptions quality;
   double effect = 0.01;
   double alpha = 0.05;
   std::int64_t rounds = 12;  ///< at most, of an A/B test
@@ -31,6 +33,7 @@ class ProgramTrials final : public Trials {
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
   /// On a GPU: a run that waits for it after each phase, and a recorded one.
   Result<TrialResult> look(const Settings& settings, const ProgramFacts& seen) override;
+  Result<TrialResult> evaluate(const Settings& settings) override;
   [[nodiscard]] bool affords(std::size_t tests) const override;
 
  private:
@@ -42,6 +45,7 @@ class ProgramTrials final : public Trials {
 
   ProgramRuns& runs_;
   TrialOptions options_;
+  QualityGate gate_;
   std::vector<workers::ProgramReport> baselines_;
   double spread_ = 0;  ///< standard deviation of the logarithm of repeated times
   std::vector<std::pair<std::string, std::vector<double>>> times_;
