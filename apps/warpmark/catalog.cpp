@@ -25,6 +25,7 @@ namespace warpmark::apps {
   X("guard",         trend)     \
   X("guard",         bisect)    \
   X("guard",         accept)    \
+  X("guard",         watch)     \
   X("guard",         exporter)  \
   X("share",         report)    \
   X("share",         history)   \

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,6 +64,33 @@ void drain(Pipe& pipe, std::string& into, std::size_t cap, const std::function<v
   if (got > 0 && into.size() < cap)
     into.append(chunk.data(), std::min(static_cast<std::size_t>(got), cap - into.size()));
 }
+
+/// A file without a name that holds the input, to be read from its begin: unlike a pipe it needs nobody to feed it
+/// while the program's output is read. Not open where there is none to give.
+class InputFile {
+ public:
+  InputFile() = default;
+  ~InputFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] Status fill(std::string_view text) {
+    fd_ = ::memfd_create("input", MFD_CLOEXEC);
+    while (fd_ >= 0 && !text.empty()) {
+      const ssize_t put = ::write(fd_, text.data(), text.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) break;
+      text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    if (fd_ >= 0 && text.empty() && ::lseek(fd_, 0, SEEK_SET) == 0) return {};
+    return environment_error(std::string("cannot hold the input of a program: ") + std::strerror(errno));
+  }
+
+ private:
+  int fd_ = -1;
+};
 
 struct SpawnAttributes {
   posix_spawnattr_t attributes{};
@@ -174,8 +202,14 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   WM_CHECK(!words.empty());
   Pipe out, err;
   if (!out.open() || !err.open()) return environment_error(std::string("cannot make a pipe: ") + std::strerror(errno));
+  InputFile input;
+  if (!options.input.empty()) WM_TRY(input.fill(options.input));
   SpawnActions spawn;
-  posix_spawn_file_actions_addopen(&spawn.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (input.fd() >= 0) {
+    posix_spawn_file_actions_adddup2(&spawn.actions, input.fd(), STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&spawn.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&spawn.actions, out.write_end, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&spawn.actions, err.write_end, STDERR_FILENO);
   if (!options.directory.empty()) posix_spawn_file_actions_addchdir_np(&spawn.actions, options.directory.c_str());

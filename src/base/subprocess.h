@@ -26,6 +26,7 @@ struct ProcessOptions {
   double deadline_s = 10;
   std::size_t output_cap_bytes = 64 << 20;  ///< of stdout and of stderr; the rest is read and dropped
   std::string directory;                    ///< working directory; empty keeps ours
+  std::string input{};                      ///< its standard input; empty: none
   /// Variables set or replaced in our environment.
   std::vector<std::pair<std::string, std::string>> environment;
   /// Run it in a process group of its own, and kill the whole group at the deadline, on interruption, and when it has
@@ -41,7 +42,7 @@ struct ProcessOptions {
   double grace_s = 0;
 };
 
-/// Runs `words` (found on PATH), with no standard input. Environment error if it cannot be started or outlives the
+/// Runs `words` (found on PATH). Environment error if it cannot be started or outlives the
 /// deadline; it is then killed.
 [[nodiscard]] Result<ProcessOutput> run_process(const std::vector<std::string>& words,
                                                 const ProcessOptions& options = {});

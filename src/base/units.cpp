@@ -68,8 +68,8 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
 }
 
 Result<double> parse_duration_s(std::string_view text) {
-  constexpr std::array<UnitFactor, 7> kUnits{
-      {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}, {"h", 3600}}};
+  constexpr std::array<UnitFactor, 8> kUnits{
+      {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}, {"h", 3600}, {"d", 86400}}};
   constexpr std::string_view kExpected = "a duration such as 60s, 500ms, 2m or 1h";
   WM_ASSIGN(const double seconds, with_unit(text, kUnits, kExpected));
   if (seconds < 0) return usage_error("'" + std::string(text) + "' is negative", "give " + std::string(kExpected));

@@ -12,7 +12,7 @@ namespace warpmark {
 /// is optional). Usage error when it is no size or does not fit 63 bits.
 [[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
 
-/// Seconds from "60s", "500ms", "2m", "1h", "10us", or a bare number of seconds.
+/// Seconds from "60s", "500ms", "2m", "1h", "30d", "10us", or a bare number of seconds.
 [[nodiscard]] Result<double> parse_duration_s(std::string_view text);
 
 /// A ratio from "0.5%" (0.005) or "0.005".

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
@@ -42,7 +43,38 @@ void add_difference(std::string& text, const std::string& what, const std::strin
                       before.empty() ? "unknown" : before);
 }
 
+bool take_turns(const Series& series) {
+  std::set<std::string> machines;
+  std::size_t switches = 0;
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    machines.insert(series.points[i].fingerprint);
+    if (i > 0 && series.points[i].fingerprint != series.points[i - 1].fingerprint) ++switches;
+  }
+  return switches >= machines.size();
+}
+
+std::vector<Series> by_machine(const Series& series) {
+  std::map<std::string, Series> found;
+  for (const auto& point : series.points) {
+    auto& part = found[point.fingerprint];
+    part.points.push_back(point);
+  }
+  std::vector<Series> parts;
+  for (auto& [fingerprint, part] : found) {
+    part.label = series.label + " @" + part.points.back().hostname + "-" + fingerprint.substr(0, 4);
+    part.metric = series.metric;
+    part.unit = series.unit;
+    part.better = series.better;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 }  // namespace
+
+std::vector<Series> by_machines_in_turns(const Series& series) {
+  return take_turns(series) ? by_machine(series) : std::vector<Series>{series};
+}
 
 std::vector<Series> series_of(const std::vector<store::RunPoint>& points) {
   std::map<std::tuple<std::string, std::string>, Series> found;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/text.h"
 #include "validate/guard/series.h"
@@ -15,34 +14,6 @@ namespace {
 
 constexpr std::int64_t kMostTrendPoints = 200'000;
 constexpr const char* kUsualBranch = "main";
-
-/// Machines that take turns (several runners) are series of their own; a machine that follows another is a change.
-bool take_turns(const Series& series) {
-  std::set<std::string> machines;
-  std::size_t switches = 0;
-  for (std::size_t i = 0; i < series.points.size(); ++i) {
-    machines.insert(series.points[i].fingerprint);
-    if (i > 0 && series.points[i].fingerprint != series.points[i - 1].fingerprint) ++switches;
-  }
-  return switches >= machines.size();
-}
-
-std::vector<Series> by_machine(const Series& series) {
-  std::map<std::string, Series> found;
-  for (const auto& point : series.points) {
-    auto& part = found[point.fingerprint];
-    part.points.push_back(point);
-  }
-  std::vector<Series> parts;
-  for (auto& [fingerprint, part] : found) {
-    part.label = series.label + " @" + part.points.back().hostname + "-" + fingerprint.substr(0, 4);
-    part.metric = series.metric;
-    part.unit = series.unit;
-    part.better = series.better;
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
 
 class TrendMaker {
  public:
@@ -63,7 +34,7 @@ class TrendMaker {
     }
     for (const auto& series : series_of(points)) {
       if (!matches_series(options_.metrics, series.label, series.metric)) continue;
-      for (const auto& part : take_turns(series) ? by_machine(series) : std::vector<Series>{series}) {
+      for (const auto& part : by_machines_in_turns(series)) {
         WM_TRY(add(part));
       }
     }

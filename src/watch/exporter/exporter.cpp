@@ -11,13 +11,15 @@ namespace warpmark::watch {
 Exporter::Exporter(const ExporterOptions& options)
     : gpus_(options.gpus, options.host), host_(options.root), open_store_(options.open_store) {}
 
-std::string Exporter::text(TextFormat format) {
+std::vector<Family> Exporter::families() {
   const std::int64_t now_ns = monotonic_ns();
   std::vector<Family> all = gpus_.families(now_ns);
   std::ranges::move(host_.families(now_ns), std::back_inserter(all));
   if (open_store_) std::ranges::move(stored_families(open_store_), std::back_inserter(all));
-  return render_families(all, format);
+  return all;
 }
+
+std::string Exporter::text(TextFormat format) { return render_families(families(), format); }
 
 Answer Exporter::answer(const Asked& asked) {
   if (asked.path == "/") return {.body = "warpmark exporter: the metrics are at /metrics\n"};

@@ -24,6 +24,8 @@ struct ExporterOptions {
 class Exporter {
  public:
   explicit Exporter(const ExporterOptions& options);
+  /// All that is told, looked at now.
+  [[nodiscard]] std::vector<Family> families();
   [[nodiscard]] std::string text(TextFormat format);
   /// "/metrics" in the format that the client accepts, "/" as a hint; 404 else.
   [[nodiscard]] Answer answer(const Asked& asked);

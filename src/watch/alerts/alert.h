@@ -1,0 +1,96 @@
+// Alerts and what is told of them, as plain data. Times: `watch` seconds look like those since 1970 but never go back
+// and never leap, whatever is done to the clock; texts are UTC by the clock, for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "watch/exporter/families.h"
+
+namespace warpmark::watch {
+
+inline constexpr const char* kAlertSchema = "warpmark.alert/1";
+
+/// One moment by both clocks.
+struct Instant {
+  double watch_s = 0;
+  double wall_s = 0;  ///< since 1970
+};
+
+/// One thing for which the condition of a rule holds.
+struct Active {
+  Labels labels;  ///< tell it from others of the rule
+  std::optional<double> value;
+  std::string unit;
+  std::string what;  ///< "91 is above 85"
+};
+
+/// What a look at one rule found.
+struct Evaluation {
+  std::string rule;
+  std::vector<Active> active;
+  bool known = true;          ///< false: it could not be looked at, and nothing is concluded from that
+  std::string problem;        ///< why
+  std::int64_t left_out = 0;  ///< active beyond what is kept
+};
+
+enum class AlertState { pending, firing, resolved };
+
+struct Alert {
+  std::string rule;
+  std::string severity;
+  std::string summary;
+  Labels labels;
+  AlertState state = AlertState::pending;
+  std::optional<double> value;  ///< when the condition last held
+  std::string unit;
+  std::string what;
+  double active_s = 0;       ///< watch time since when the condition holds
+  double last_active_s = 0;  ///< when it last held
+  bool holds = true;         ///< at the last look; not kept
+  std::string active_at;
+  std::string fired_at;     ///< empty while pending
+  std::string resolved_at;  ///< empty until then
+  std::vector<std::string> to;
+  std::vector<std::string> told;           ///< sinks that were told that it fires
+  std::vector<std::string> told_resolved;  ///< sinks that need not be told of it any more
+};
+
+/// Tells an alert from all others.
+[[nodiscard]] std::string key_of(const std::string& rule, const Labels& labels);
+
+/// A notification on its way to one sink.
+struct Message {
+  std::string id;  ///< the same each time it is tried
+  std::string sink;
+  std::string host;
+  std::string time;    ///< UTC at which it was made
+  std::string reason;  ///< "new", "changed", "repeated", "resolved", "test"
+  Labels group;
+  std::vector<Alert> firing;  ///< at most kMostShown of each
+  std::vector<Alert> resolved;
+  std::int64_t firing_count = 0;
+  std::int64_t resolved_count = 0;
+};
+inline constexpr std::size_t kMostShown = 20;
+
+/// "warpmark.alert/1" (docs/schema/alert.schema.json): what a command and a webhook get.
+[[nodiscard]] Json to_json(const Message& message);
+
+/// One alert of it.
+[[nodiscard]] Json shown_json(const Alert& alert);
+
+/// For the file of the state, where everything is kept.
+[[nodiscard]] Json kept_json(const Alert& alert);
+[[nodiscard]] Json kept_json(const Message& message);
+/// Data error for what is neither.
+[[nodiscard]] Result<Alert> kept_alert(const Json& json);
+[[nodiscard]] Result<Message> kept_message(const Json& json);
+
+[[nodiscard]] const char* name_of(AlertState state);
+
+}  // namespace warpmark::watch

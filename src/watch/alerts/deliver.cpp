@@ -1,0 +1,220 @@
+#include "watch/alerts/deliver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "http/client.h"
+#include "report/draw/format.h"
+#include "watch/alerts/libcurl.h"
+#include "watch/alerts/texts.h"
+
+namespace warpmark::watch {
+namespace {
+
+constexpr double kLongestPause_s = 3600;  // however long a server asks to be left alone
+
+std::string printable(std::string_view text) {
+  std::string line = report::without_controls(valid_utf8(text.substr(0, 300)));
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return std::string(trim(line));
+}
+
+Delivery failed(const Error& error) { return {false, printable(error.what), 0}; }
+
+Delivery run_command(const CommandSink& sink, double timeout_s, const Message& message,
+                     const DeliveryOptions& options) {
+  ProcessOptions process{.deadline_s = timeout_s, .output_cap_bytes = 4096, .own_group = true};
+  process.interrupted = options.interrupted;
+  process.grace_s = 0.5;
+  process.input = dump_json(to_json(message)) + "\n";
+  for (const auto& name : options.hidden) process.environment.emplace_back(name, "");
+  const auto ended = run_process(sink.words, process);
+  if (!ended.ok()) return failed(ended.error());
+  if (ended->exit_code == 0) return {true, {}, 0};
+  const std::string said = printable(ended->err.empty() ? ended->out : ended->err);
+  return {false, fmt::format("{} ended with {}{}", sink.words[0], ended->exit_code, said.empty() ? "" : ": " + said),
+          0};
+}
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
+struct Post {
+  std::string url;
+  std::string token;
+  std::string body;
+  std::string ca_file;
+  http::Headers headers;
+};
+
+/// 2xx is delivered; all else is tried again, as what is wrong now may be mended (RFC 9110, section 15).
+Delivery post(const Post& wanted, double timeout_s, const DeliveryOptions& options) {
+  const auto url = http::parse_url(wanted.url);
+  if (!url.ok()) return {false, "its URL is none", 0};  // which may be a secret
+  if (!wanted.token.empty() && !url->secure() && !is_loopback(url->host)) {
+    return {false, "a token is not sent without TLS: use https", 0};
+  }
+  http::RequestOptions how{.deadline_s = timeout_s, .body_cap_bytes = 1 << 20};
+  how.interrupted = options.interrupted;
+  if (url->secure()) {
+    auto tls = http::TlsContext::for_client(wanted.ca_file);
+    if (!tls.ok()) return failed(tls.error());
+    how.tls = std::move(*tls);
+  }
+  http::Request request{.method = "POST", .url = *url, .headers = wanted.headers, .body = wanted.body};
+  request.headers.push_back({"Content-Type", "application/json"});
+  if (!wanted.token.empty()) request.headers.push_back({"Authorization", "Bearer " + wanted.token});
+  const auto answer = http::request(request, how);
+  if (!answer.ok()) return failed(answer.error());
+  if (answer->status >= 200 && answer->status < 300) return {true, {}, 0};
+  Delivery refused{false, fmt::format("{} answered {} {}", url->host, answer->status, printable(answer->reason)), 0};
+  if (const auto* after = http::find_header(answer->headers, "Retry-After")) {
+    const auto seconds = parse_integer(*after);
+    if (seconds.ok() && *seconds > 0) {
+      refused.retry_after_s = std::min(static_cast<double>(*seconds), kLongestPause_s);
+    }
+  }
+  return refused;
+}
+
+Delivery post_webhook(const WebhookSink& sink, double timeout_s, const Message& message,
+                      const DeliveryOptions& options) {
+  Post wanted{.url = sink.url, .token = {}, .body = {}, .ca_file = sink.ca_file, .headers = {}};
+  for (const auto& [secret, into] : {std::pair(&sink.secret_url, &wanted.url), std::pair(&sink.token, &wanted.token)}) {
+    if (!secret->given()) continue;
+    auto text = read_secret(*secret, options.environment);
+    if (!text.ok()) return failed(text.error());
+    *into = std::move(*text);
+  }
+  const Json body = sink.format == WebhookFormat::slack   ? slack_json(message)
+                    : sink.format == WebhookFormat::teams ? teams_json(message)
+                                                          : to_json(message);
+  wanted.body = dump_json(body, -1);
+  return post(wanted, timeout_s, options);
+}
+
+/// docs.github.com/rest/issues/comments, "Create an issue comment".
+Delivery post_github(const GithubSink& sink, double timeout_s, const Message& message, const DeliveryOptions& options) {
+  auto token = read_secret(sink.token, options.environment);
+  if (!token.ok()) return failed(token.error());
+  Post wanted{.url = fmt::format("{}/repos/{}/issues/{}/comments", sink.api, sink.repository, sink.issue),
+              .token = std::move(*token),
+              .body = dump_json({{"body", github_comment(message)}}, -1),
+              .ca_file = sink.ca_file,
+              .headers = {{"Accept", "application/vnd.github+json"}, {"X-GitHub-Api-Version", "2022-11-28"}}};
+  return post(wanted, timeout_s, options);
+}
+
+Delivery send_mail(const MailSink& sink, double timeout_s, const Message& message, const DeliveryOptions& options) {
+  SmtpMail mail{.host = sink.host, .port = sink.port, .tls = SmtpTls::starttls, .user = sink.user};
+  if (sink.tls != MailTls::starttls) mail.tls = sink.tls == MailTls::smtps ? SmtpTls::smtps : SmtpTls::none;
+  if (sink.password.given()) {
+    auto password = read_secret(sink.password, options.environment);
+    if (!password.ok()) return failed(password.error());
+    mail.password = std::move(*password);
+  }
+  mail.ca_file = sink.ca_file;
+  mail.from = sink.from;
+  mail.to = sink.to;
+  mail.text = mail_text(message, {sink.from, sink.to}, wall_clock_s());
+  mail.deadline_s = timeout_s;
+  mail.interrupted = options.interrupted;
+  const auto sent = send_smtp(mail);
+  return sent.ok() ? Delivery{true, {}, 0} : failed(sent.error());
+}
+
+/// The secrets of a sink, and the files it names.
+struct SinkNeeds {
+  std::vector<Secret> secrets;
+  std::string ca_file;
+};
+
+SinkNeeds needs_of(const Sink& sink) {
+  if (const auto* webhook = std::get_if<WebhookSink>(&sink.kind)) {
+    return {{webhook->secret_url, webhook->token}, webhook->ca_file};
+  }
+  if (const auto* mail = std::get_if<MailSink>(&sink.kind)) return {{mail->password}, mail->ca_file};
+  if (const auto* github = std::get_if<GithubSink>(&sink.kind)) return {{github->token}, github->ca_file};
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_secret(const Secret& secret, const SecretLookup& environment) {
+  std::string text, where;
+  if (!secret.variable.empty()) {
+    where = "the variable " + secret.variable;
+    const char* value = environment(secret.variable.c_str());
+    if (value == nullptr) return usage_error(where + " is not set", "it holds a secret of a sink");
+    text = value;
+  } else {
+    where = "the file " + secret.file;
+    WM_ASSIGN(text, read_file(secret.file, 1 << 16));
+  }
+  const std::string found(trim(text));
+  if (found.empty()) return usage_error(where + " is empty", "it holds a secret of a sink");
+  const bool clean = std::none_of(found.begin(), found.end(),
+                                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (!clean) return usage_error(where + " has control characters within", "a secret is one line");
+  return found;
+}
+
+Status check_sinks(const AlertRules& rules, std::string_view file, const SecretLookup& environment) {
+  for (const auto& sink : rules.sinks) {
+    const auto needs = needs_of(sink);
+    for (const auto& secret : needs.secrets) {
+      if (!secret.given()) continue;
+      const auto found = read_secret(secret, environment);
+      if (found.ok()) continue;
+      return usage_error(fmt::format("{} line {}: sink '{}': {}", file, sink.line, sink.name, found.error().what),
+                         found.error().hint);
+    }
+    if (std::error_code code; !needs.ca_file.empty() && !std::filesystem::exists(needs.ca_file, code)) {
+      return usage_error(
+          fmt::format("{} line {}: sink '{}': there is no file {}", file, sink.line, sink.name, needs.ca_file),
+          "ca names certificates in PEM");
+    }
+  }
+  return {};
+}
+
+Delivery deliver(const Sink& sink, const Message& message, const DeliveryOptions& options) {
+  if (const auto* command = std::get_if<CommandSink>(&sink.kind)) {
+    return run_command(*command, sink.timeout_s, message, options);
+  }
+  if (const auto* webhook = std::get_if<WebhookSink>(&sink.kind)) {
+    return post_webhook(*webhook, sink.timeout_s, message, options);
+  }
+  if (const auto* mail = std::get_if<MailSink>(&sink.kind)) return send_mail(*mail, sink.timeout_s, message, options);
+  return post_github(std::get<GithubSink>(sink.kind), sink.timeout_s, message, options);
+}
+
+std::string place_of(const Sink& sink) {
+  if (const auto* command = std::get_if<CommandSink>(&sink.kind)) return "command " + printable(command->words[0]);
+  if (const auto* mail = std::get_if<MailSink>(&sink.kind)) return "mail by " + mail->host;
+  if (const auto* github = std::get_if<GithubSink>(&sink.kind)) {
+    return fmt::format("issue {}#{}", github->repository, github->issue);
+  }
+  const auto& webhook = std::get<WebhookSink>(sink.kind);
+  const auto url = http::parse_url(webhook.url);
+  return url.ok() ? "webhook " + url->host : "webhook";
+}
+
+std::vector<std::string> secret_variables(const std::vector<Sink>& sinks) {
+  std::vector<std::string> names;
+  for (const auto& sink : sinks) {
+    for (const auto& secret : needs_of(sink).secrets) {
+      if (!secret.variable.empty()) names.push_back(secret.variable);
+    }
+  }
+  return names;
+}
+
+}  // namespace warpmark::watch

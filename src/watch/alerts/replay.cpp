@@ -1,0 +1,200 @@
+#include "watch/alerts/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "report/draw/format.h"
+#include "watch/alerts/groups.h"
+#include "watch/alerts/states.h"
+#include "watch/alerts/texts.h"
+
+namespace warpmark::watch {
+namespace {
+
+constexpr std::size_t kShownAlerts = 100;
+
+class Past {
+ public:
+  Past(const AlertRules& rules, StoredHistory& history, const ReplayOptions& options)
+      : rules_(rules), history_(history), options_(options) {}
+
+  Result<Replay> play() {
+    result_.from = format_utc(options_.from_s);
+    result_.to = format_utc(options_.to_s);
+    std::set<double> agenda = {options_.from_s, options_.to_s};
+    for (const auto& rule : rules_.rules) {
+      result_.by_rule[rule.name] = 0;
+      if (rule.source == RuleSource::live) {
+        result_.notes.push_back("rule " + rule.name + " is about live metrics, which have no history");
+        continue;
+      }
+      for (const double at_s : history_.moments(rule, options_.from_s, options_.to_s)) agenda.insert(at_s);
+    }
+    for (const auto& sink : rules_.sinks) result_.messages[sink.name] = 0;
+    double at_s = options_.from_s;
+    while (true) {
+      if (options_.interrupted != nullptr && options_.interrupted->load()) return environment_error("interrupted");
+      step(at_s);
+      const auto next_s = next_moment(agenda, at_s);
+      if (!next_s) break;
+      at_s = *next_s;
+    }
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void step(double at_s) {
+    const Instant now{at_s, at_s};
+    for (const auto& rule : rules_.rules) {
+      if (rule.source == RuleSource::live) continue;
+      const auto found = history_.evaluate(rule, at_s);
+      if (!found.problem.empty()) add_once("rule " + rule.name + ": " + found.problem);
+      if (found.left_out > 0) add_once(fmt::format("rule {} had more than {} alerts", rule.name, kMostAlertsOfRule));
+      for (const auto& alert : states_.update(rule, found, now)) note(alert);
+    }
+    for (const auto& message : groups_.flush(states_, rules_, {.now = now, .host = options_.host})) {
+      ++result_.messages[message.sink];
+    }
+  }
+
+  /// Alerts are told apart by when their condition began to hold.
+  void note(const Alert& alert) {
+    const auto key = std::pair(key_of(alert.rule, alert.labels), alert.active_at);
+    if (alert.state == AlertState::firing) {
+      ++result_.by_rule[alert.rule];
+      by_key_[key] = result_.alerts.size();
+      result_.alerts.push_back(alert);
+    } else if (alert.state == AlertState::resolved) {
+      const auto known = by_key_.find(key);
+      if (known != by_key_.end()) result_.alerts[known->second].resolved_at = alert.resolved_at;
+    }
+  }
+
+  void add_once(const std::string& note) {
+    if (std::find(result_.notes.begin(), result_.notes.end(), note) == result_.notes.end()) {
+      result_.notes.push_back(note);
+    }
+  }
+
+  std::optional<double> next_moment(const std::set<double>& agenda, double at_s) const {
+    std::optional<double> next;
+    const auto consider = [&](std::optional<double> candidate) {
+      if (!candidate) return;
+      // Rounding must not make a moment come twice.
+      const double after_s = std::max(*candidate, at_s + 1e-3);
+      if (after_s <= options_.to_s && (!next || after_s < *next)) next = after_s;
+    };
+    if (const auto later = agenda.upper_bound(at_s); later != agenda.end()) consider(*later);
+    consider(states_.next_s(rules_.rules));
+    consider(groups_.next_s(rules_));
+    return next;
+  }
+
+  void finish() {
+    for (auto& alert : result_.alerts) {
+      if (alert.resolved_at.empty()) continue;
+      alert.state = AlertState::resolved;
+    }
+  }
+
+  const AlertRules& rules_;
+  StoredHistory& history_;
+  const ReplayOptions& options_;
+  AlertStates states_;
+  AlertGroups groups_;
+  Replay result_;
+  std::map<std::pair<std::string, std::string>, std::size_t> by_key_;
+};
+
+std::string of_alert(const Labels& labels, const std::string& name) {
+  for (const auto& [label, value] : labels) {
+    if (label == name) return report::without_controls(value);
+  }
+  return "";
+}
+
+Table alerts_table(const Replay& replay) {
+  Table table;
+  table.columns = {{"fired", Align::left, 0},     {"resolved", Align::left, 0}, {"rule", Align::left, 0},
+                   {"benchmark", Align::left, 0}, {"metric", Align::left, 0},   {"host", Align::left, 2},
+                   {"why", Align::left, 1}};
+  for (std::size_t i = 0; i < replay.alerts.size() && i < kShownAlerts; ++i) {
+    const auto& alert = replay.alerts[i];
+    const bool still = alert.resolved_at.empty();
+    const Tone tone = alert.severity == "critical" ? Tone::bad : alert.severity == "info" ? Tone::plain : Tone::warning;
+    table.rows.push_back({{alert.fired_at, Tone::plain},
+                          {still ? "fires still" : alert.resolved_at, still ? Tone::bad : Tone::quiet},
+                          {alert.rule, tone},
+                          {of_alert(alert.labels, "benchmark"), Tone::plain},
+                          {of_alert(alert.labels, "metric"), Tone::plain},
+                          {of_alert(alert.labels, "host"), Tone::plain},
+                          {report::without_controls(alert.what), Tone::quiet}});
+  }
+  const auto has_host = std::any_of(replay.alerts.begin(), replay.alerts.end(),
+                                    [](const Alert& alert) { return !of_alert(alert.labels, "host").empty(); });
+  if (!has_host) {
+    table.columns.erase(table.columns.begin() + 5);
+    for (auto& row : table.rows) row.erase(row.begin() + 5);
+  }
+  return table;
+}
+
+Table rules_table(const Replay& replay) {
+  Table table;
+  table.columns = {{"rule", Align::left, 0}, {"fired", Align::right, 0}};
+  for (const auto& [rule, count] : replay.by_rule) {
+    table.rows.push_back({{rule, Tone::plain}, {std::to_string(count), count > 0 ? Tone::warning : Tone::quiet}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Result<Replay> replay(const AlertRules& rules, StoredHistory& history, const ReplayOptions& options) {
+  return Past(rules, history, options).play();
+}
+
+Report build_report(const Replay& replay) {
+  Report report;
+  report.title = "What would have fired";
+  report.subtitle = fmt::format("{} to {}", replay.from, replay.to);
+  Section alerts;
+  if (replay.alerts.empty()) alerts.blocks.emplace_back(Paragraph{"Nothing.", Tone::good});
+  if (!replay.alerts.empty()) alerts.blocks.emplace_back(alerts_table(replay));
+  if (replay.alerts.size() > kShownAlerts) {
+    alerts.blocks.emplace_back(Paragraph{fmt::format("and {} more", replay.alerts.size() - kShownAlerts)});
+  }
+  report.sections.push_back(std::move(alerts));
+  report.sections.push_back({"Rules", {rules_table(replay)}});
+  if (!replay.messages.empty()) {
+    std::vector<std::string> told;
+    for (const auto& [sink, count] : replay.messages) told.push_back(fmt::format("{} to {}", count, sink));
+    report.sections.push_back({"Messages", {Paragraph{join(told, ", ") + "."}}});
+  }
+  if (!replay.notes.empty()) {
+    Section notes{"Notes", {}};
+    for (const auto& note : replay.notes) {
+      notes.blocks.emplace_back(Paragraph{report::without_controls(note), Tone::quiet});
+    }
+    report.sections.push_back(std::move(notes));
+  }
+  return report;
+}
+
+Json to_json(const Replay& replay) {
+  Json json = {{"schema", kReplaySchema}, {"from", replay.from},         {"to", replay.to},
+               {"alerts", Json::array()}, {"messages", replay.messages}, {"rules", replay.by_rule},
+               {"notes", replay.notes}};
+  for (const auto& alert : replay.alerts) json["alerts"].push_back(shown_json(alert));
+  return json;
+}
+
+}  // namespace warpmark::watch

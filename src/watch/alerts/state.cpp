@@ -1,0 +1,150 @@
+#include "watch/alerts/state.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace warpmark::watch {
+namespace {
+
+constexpr std::int64_t kLargestState = 256 << 20;
+
+Json pairs_json(const Labels& labels) {
+  Json json = Json::array();
+  for (const auto& [name, value] : labels) json.push_back({name, value});
+  return json;
+}
+
+Labels pairs_from(const Json& json) {
+  Labels labels;
+  for (const auto& pair : json) labels.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
+  return labels;
+}
+
+void read_groups(const Json& json, WatchState& state) {
+  for (const auto& item : json) {
+    AlertGroup group{.sink = item.at("sink").get<std::string>(), .labels = pairs_from(item.at("labels"))};
+    group.next_s = item.at("next_s").get<double>();
+    if (item.contains("told_s")) group.told_s = item.at("told_s").get<double>();
+    group.messages = item.at("messages").get<std::int64_t>();
+    state.groups.groups().emplace(key_of(group.sink, group.labels), group);
+  }
+}
+
+Status read_outbox(const Json& json, WatchState& state) {
+  for (const auto& item : json) {
+    Outbox::Queue queue;
+    for (const auto& one : item.at("messages")) {
+      WM_ASSIGN(auto message, kept_message(one));
+      queue.messages.push_back(std::move(message));
+    }
+    queue.dropped = item.at("dropped").get<std::int64_t>();
+    state.outbox.queues().emplace(item.at("sink").get<std::string>(), std::move(queue));
+  }
+  return {};
+}
+
+Result<WatchState> read_state(const Json& json) {
+  if (json.at("schema").get<std::string>() != kStateSchema) return data_error("it is of another version");
+  WatchState state;
+  state.at = {json.at("watch_s").get<double>(), json.at("wall_s").get<double>()};
+  for (const auto& item : json.at("alerts")) {
+    WM_ASSIGN(auto alert, kept_alert(item));
+    state.states.alerts().emplace(key_of(alert.rule, alert.labels), alert);
+  }
+  read_groups(json.at("groups"), state);
+  WM_TRY(read_outbox(json.at("outbox"), state));
+  for (const auto& item : json.at("seen")) {
+    const auto rule = item.at("rule").get<std::string>();
+    const auto labels = pairs_from(item.at("labels"));
+    state.seen[rule].emplace(key_of(rule, labels), SeenSeries{labels, item.at("last_s").get<double>()});
+  }
+  return state;
+}
+
+}  // namespace
+
+Json to_json(const WatchState& state) {
+  Json json = {{"schema", kStateSchema}, {"watch_s", state.at.watch_s}, {"wall_s", state.at.wall_s}};
+  json["alerts"] = Json::array();
+  for (const auto& [key, alert] : state.states.alerts()) json["alerts"].push_back(kept_json(alert));
+  json["groups"] = Json::array();
+  for (const auto& [key, group] : state.groups.groups()) {
+    Json item = {{"sink", group.sink},
+                 {"labels", pairs_json(group.labels)},
+                 {"next_s", group.next_s},
+                 {"messages", group.messages}};
+    if (group.told_s) item["told_s"] = *group.told_s;
+    json["groups"].push_back(std::move(item));
+  }
+  json["outbox"] = Json::array();
+  for (const auto& [sink, queue] : state.outbox.queues()) {
+    Json messages = Json::array();
+    for (const auto& message : queue.messages) messages.push_back(kept_json(message));
+    json["outbox"].push_back({{"sink", sink}, {"messages", std::move(messages)}, {"dropped", queue.dropped}});
+  }
+  json["seen"] = Json::array();
+  for (const auto& [rule, series] : state.seen) {
+    for (const auto& [key, one] : series) {
+      json["seen"].push_back({{"rule", rule}, {"labels", pairs_json(one.labels)}, {"last_s", one.last_s}});
+    }
+  }
+  return json;
+}
+
+Result<WatchState> watch_state_from(const Json& json) {
+  try {
+    return read_state(json);
+  } catch (const Json::exception& exception) {
+    return data_error(exception.what());
+  }
+}
+
+Result<StateFile> StateFile::open(const std::filesystem::path& path) {
+  WM_TRY(check_folder_of(path));
+  const std::string beside = path.string() + ".lock";
+  const int lock = ::open(beside.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) {
+    return environment_error("cannot make " + beside + ": " + std::strerror(errno),
+                             "name a file in a folder that you can write: --state FILE");
+  }
+  StateFile file(path, lock);
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    return environment_error("another warpmark watch runs with the state " + path.string(),
+                             "end it, or give this one a state of its own: --state FILE");
+  }
+  return file;
+}
+
+StateFile::StateFile(StateFile&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+StateFile::~StateFile() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Result<std::optional<WatchState>> StateFile::load() const {
+  std::error_code code;
+  if (!std::filesystem::exists(path_, code)) return std::optional<WatchState>();
+  WM_ASSIGN(const auto text, read_file(path_, kLargestState));
+  const auto json = parse_json(text, path_.string());
+  auto state = json.ok() ? watch_state_from(*json) : Result<WatchState>(json.error());
+  if (state.ok()) return std::optional<WatchState>(std::move(*state));
+  const auto aside = path_.string() + ".damaged";
+  std::filesystem::rename(path_, aside, code);
+  return data_error("the state " + path_.string() + " cannot be read: " + state.error().what,
+                    "it was put aside as " + aside + "; what fires is told anew");
+}
+
+Status StateFile::save(const WatchState& state) const {
+  return write_file(path_, dump_json(to_json(state), -1) + "\n");
+}
+
+}  // namespace warpmark::watch
