@@ -52,4 +52,9 @@ Error tag_keeps(const std::string& session) {
                      "'warpmark history tag --remove NAME' takes it off");
 }
 
+Error no_such_run(const std::string& session, std::int64_t index) {
+  return usage_error("there is no run " + std::to_string(index) + " in a session '" + session + "'",
+                     "it may still be measured, or have been pruned");
+}
+
 }  // namespace warpmark::store

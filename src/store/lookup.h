@@ -1,6 +1,7 @@
 // Which session is meant by what a person typed. Shared by all stores, so that they answer alike.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,5 +28,6 @@ inline constexpr const char* kLast = "last";
 [[nodiscard]] Error tag_is_taken(const std::string& name, const std::string& session);
 [[nodiscard]] Error no_such_tag(const std::string& name);
 [[nodiscard]] Error tag_keeps(const std::string& session);
+[[nodiscard]] Error no_such_run(const std::string& session, std::int64_t index);
 
 }  // namespace warpmark::store

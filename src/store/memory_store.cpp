@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
+#include "model/names.h"
 #include "store/location.h"
 #include "store/lookup.h"
 
@@ -21,6 +23,7 @@ bool matches_text(const std::string& wanted, const std::string& text) { return w
 bool matches(const RunQuery& query, const Run& run) {
   if (!query.workload.empty() && !glob_match(query.workload, run.workload)) return false;
   if (!matches_text(query.device, run.device) || (query.mode && *query.mode != run.mode)) return false;
+  if (query.case_params && *query.case_params != to_text(run.params)) return false;
   return std::all_of(query.params.begin(), query.params.end(), [&](const auto& wanted) {
     const auto& items = run.params.items();
     return std::any_of(items.begin(), items.end(), [&](const auto& item) {
@@ -67,6 +70,31 @@ RunPoint to_point(const Session& session, const Run& run, const Metric& metric) 
           .n = metric.summary.n,
           .median = metric.summary.median,
           .interval = metric.summary.median_interval};
+}
+
+bool has_metric(const Run& run) { return !metrics_of(run, "").empty(); }
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return lower(text).find(lower(part)) != std::string::npos;
+}
+
+bool matches(const RunListQuery& query, const Run& run) {
+  if (!matches_text(query.workload, run.workload) || !matches_text(query.device, run.device)) return false;
+  if (query.outcome && *query.outcome != run.outcome) return false;
+  const std::string text =
+      run.workload + ' ' + to_text(run.params) + ' ' + run.device + ' ' + std::string(name_of(run.mode));
+  const auto words = split(query.text, ' ');
+  return std::all_of(words.begin(), words.end(), [&](const auto& word) { return holds(text, word); });
+}
+
+bool matches(const RunListQuery& query, const Session& session) {
+  return matches_text(query.session, session.id) && matches_text(query.hostname, session.machine.hostname) &&
+         session.commit.starts_with(query.commit);
 }
 
 SessionSummary to_summary(const Kept& kept) {
@@ -144,10 +172,18 @@ class MemoryStore final : public Store {
 
   Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) override {
     std::vector<SessionSummary> found;
+    bool behind = !query.before.empty();
     for (const Kept* kept : newest_first()) {
       if (static_cast<std::int64_t>(found.size()) >= query.limit) break;
       const Session& session = kept->session;
-      if (matches_text(query.hostname, session.machine.hostname) &&
+      if (behind) {  // pages begin behind a session
+        behind = session.id != query.before;
+        continue;
+      }
+      const auto tag = tags_.find(query.tag);
+      if (!query.tag.empty() && (tag == tags_.end() || tag->second != session.id)) continue;
+      if (!holds(session.id + ' ' + session.machine.hostname + ' ' + session.command, query.text)) continue;
+      if (matches_text(query.hostname, session.machine.hostname) && matches_text(query.branch, session.branch) &&
           matches_text(query.fingerprint, session.machine.fingerprint) && session.commit.starts_with(query.commit)) {
         found.push_back(to_summary(*kept));
         for (const auto& [name, id] : tags_) {
@@ -209,6 +245,74 @@ class MemoryStore final : public Store {
     std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.started > b.started; });
     if (static_cast<std::int64_t>(points.size()) > query.limit) points.resize(static_cast<std::size_t>(query.limit));
     return points;
+  }
+
+  Result<std::vector<RunPoint>> runs(const RunListQuery& query) override {
+    std::vector<RunPoint> found;
+    for (const Kept& kept : sessions_) {
+      for (const Run& run : kept.session.runs) {
+        const Metric none{.id = run.metrics.empty() ? "" : run.metrics.front().id};
+        found.push_back({to_point(kept.session, run, has_metric(run) ? run.metrics.front() : none)});
+      }
+    }
+    std::reverse(found.begin(), found.end());
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.started > b.started; });
+    bool behind = query.before.has_value();
+    std::vector<RunPoint> page;
+    for (const auto& entry : found) {
+      if (behind) {
+        behind = std::pair(entry.session, entry.index) != *query.before;
+        continue;
+      }
+      if (static_cast<std::int64_t>(page.size()) >= query.limit) break;
+      const Session& session = kept_of(entry.session)->session;
+      const auto same = [&](const Run& other) { return other.index == entry.index; };
+      const Run& run = *std::find_if(session.runs.begin(), session.runs.end(), same);
+      if (matches(query, session) && matches(query, run)) page.push_back(entry);
+    }
+    return page;
+  }
+
+  Result<Run> run(const std::string& session_id, std::int64_t index) override {
+    const Kept* kept = kept_of(session_id);
+    if (kept == nullptr) return no_such_run(session_id, index);
+    for (const Run& run : kept->session.runs) {
+      if (run.index == index) return run;
+    }
+    return no_such_run(session_id, index);
+  }
+
+  Result<std::vector<CaseEntry>> cases() override {
+    std::vector<CaseEntry> found;
+    WM_ASSIGN(const auto points, find({.limit = std::numeric_limits<std::int64_t>::max()}));
+    for (const auto& point : points) {
+      const bool known = std::any_of(found.begin(), found.end(), [&](const CaseEntry& entry) {
+        return entry.workload == point.workload && entry.params == point.params && entry.device == point.device &&
+               entry.mode == point.mode && entry.metric == point.metric;
+      });
+      if (!known) {
+        found.push_back({point.workload, point.params, point.device, point.mode, point.metric, point.started});
+      }
+    }
+    return found;
+  }
+
+  Result<std::vector<HostEntry>> hosts() override {
+    std::vector<HostEntry> found;
+    for (const Kept* kept : newest_first()) {
+      const auto& machine = kept->session.machine;
+      const auto known = std::find_if(found.begin(), found.end(), [&](const HostEntry& host) {
+        return host.hostname == machine.hostname && host.fingerprint == machine.fingerprint;
+      });
+      if (known != found.end()) {
+        ++known->sessions;
+      } else {
+        found.push_back({machine.hostname, machine.fingerprint, 1, kept->session.started, kept->session.id});
+      }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const HostEntry& a, const HostEntry& b) { return a.hostname < b.hostname; });
+    return found;
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,10 @@ struct SessionQuery {
   std::string hostname;
   std::string fingerprint;  ///< Machine::fingerprint
   std::string commit;       ///< or the beginning of one
+  std::string branch;
+  std::string tag;
+  std::string text;    ///< that the command, the host or the id holds, upper or lower case alike (ASCII)
+  std::string before;  ///< id of a session: only those behind it in the list, for the next page
   std::int64_t limit = 20;
 };
 
@@ -61,6 +66,7 @@ struct RunQuery {
   std::string commit;  ///< or the beginning of one
   std::string branch;
   std::optional<bool> dirty;
+  std::optional<std::string> case_params;  ///< the whole of RunPoint::params
   std::int64_t limit = 1000;
 };
 
@@ -86,6 +92,38 @@ struct RunPoint {
   std::int64_t n = 0;
   double median = 0;
   std::optional<Interval> interval;  ///< of the median
+};
+
+/// Which runs, whatever became of them. Empty texts match everything.
+struct RunListQuery {
+  std::string session;  ///< exact id
+  std::string hostname;
+  std::string commit;  ///< or the beginning of one
+  std::string workload;
+  std::string device;
+  std::optional<Outcome> outcome;
+  std::string text;  ///< words that must all be in workload, params, device or mode, upper or lower case alike (ASCII)
+  std::optional<std::pair<std::string, std::int64_t>> before;  ///< session and index of a run: only those behind it
+  std::int64_t limit = 100;
+};
+
+/// What is measured on which device, how, with which primary metric: recurs in session after session.
+struct CaseEntry {
+  std::string workload;
+  std::string params;  ///< as to_text(Params) writes them
+  std::string device;
+  Mode mode = Mode::hot;
+  std::string metric;
+  std::string newest;  ///< when it was last measured with a value; UTC
+};
+
+/// A machine that wrote into the store.
+struct HostEntry {
+  std::string hostname;
+  std::string fingerprint;
+  std::int64_t sessions = 0;
+  std::string newest;   ///< start of its newest session, UTC
+  std::string session;  ///< id of that
 };
 
 /// Calls come from one thread at a time. A call that returned without error has been committed: it survives kill -9.
@@ -123,6 +161,15 @@ class Store {
   /// Newest first; several metrics of one run by their names. Runs that do not have the metric (failed, skipped, ...)
   /// have no point.
   virtual Result<std::vector<RunPoint>> find(const RunQuery& query) = 0;
+  /// Newest first, each with its primary metric; a run without a value (it failed, was skipped, ...) has n = 0 and no
+  /// unit.
+  virtual Result<std::vector<RunPoint>> runs(const RunListQuery& query) = 0;
+  /// One merged run with its samples, of the session with exactly this id. Usage error if there is none.
+  virtual Result<Run> run(const std::string& session_id, std::int64_t index) = 0;
+  /// All that have a value, the most recently measured first.
+  virtual Result<std::vector<CaseEntry>> cases() = 0;
+  /// All, by host name, then newest first.
+  virtual Result<std::vector<HostEntry>> hosts() = 0;
 };
 
 /// getenv, or a test's replacement: nullptr for a variable that is not set.

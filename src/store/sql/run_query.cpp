@@ -31,6 +31,7 @@ Condition case_condition(const RunQuery& query, const Dialect& dialect) {
   }
   if (!query.device.empty()) condition.add(" AND c.device = ?", query.device);
   if (query.mode) condition.add(" AND c.mode = ?", name_of(*query.mode));
+  if (query.case_params) condition.add(" AND c.params = ?", *query.case_params);
   for (const auto& [name, value] : query.params) {
     condition.add(" AND EXISTS (SELECT 1 FROM case_params p WHERE p.case_key = c.key AND p.name = ?", name);
     condition.add(" AND p.value = ?)", value);

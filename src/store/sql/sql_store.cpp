@@ -10,6 +10,7 @@
 #include "store/location.h"
 #include "store/lookup.h"
 #include "store/payload.h"
+#include "store/sql/browse.h"
 #include "store/sql/delete_session.h"
 #include "store/sql/run_query.h"
 
@@ -35,6 +36,10 @@ class SqlStore final : public Store {
   Status untag(const std::string& name) override;
   Status prune(std::span<const std::string> session_ids) override;
   Result<std::vector<RunPoint>> find(const RunQuery& query) override { return find_points(*database_, query); }
+  Result<std::vector<RunPoint>> runs(const RunListQuery& query) override { return list_runs(*database_, query); }
+  Result<Run> run(const std::string& id, std::int64_t index) override { return load_run(*database_, id, index); }
+  Result<std::vector<CaseEntry>> cases() override { return list_cases(*database_); }
+  Result<std::vector<HostEntry>> hosts() override { return list_hosts(*database_); }
 
  private:
   struct Begun {
@@ -155,6 +160,11 @@ Result<std::vector<SessionSummary>> SqlStore::sessions(const SessionQuery& query
   filter(" AND s.fingerprint = ?", query.fingerprint);
   filter(kCommitBeginsWith, query.commit);
   if (!query.commit.empty()) values.emplace_back(query.commit);
+  filter(" AND s.branch = ?", query.branch);
+  filter(" AND s.key IN (SELECT session FROM tags WHERE name = ?)", query.tag);
+  filter(" AND lower(s.id || ' ' || s.hostname || ' ' || s.command) LIKE lower(?) ESCAPE '!'",
+         query.text.empty() ? "" : holds_pattern(query.text));
+  filter(" AND (s.started, s.key) < (SELECT started, key FROM sessions WHERE id = ?)", query.before);
   sql += " ORDER BY s.started DESC, s.key DESC LIMIT ?";
   values.emplace_back(query.limit);
 
