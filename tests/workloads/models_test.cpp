@@ -82,6 +82,20 @@ TEST(Models, without_a_python_say_so) {
   EXPECT_THAT(run.hint, HasSubstr("python="));
 }
 
+TEST(Models, that_are_interrupted_are_no_result) {
+  const auto* workload = find_in(catalog(), std::string_view("gpt2"));
+  const auto params = resolve_params(workload->params, {{"preset", "tiny"}, {"python", "sleep"}});
+  ASSERT_TRUE(params.ok());
+  const auto device = device::open_device("cpu");
+  const std::atomic<bool> interrupted = true;  // as by Ctrl-C while the worker starts
+  measure::RoundOptions options;
+  options.interrupted = &interrupted;
+  const auto run = measure::measure_round({workload, "cpu", *params, Mode::hot}, **device, options);
+  EXPECT_EQ(run.outcome, Outcome::skipped);
+  EXPECT_EQ(run.reason, "interrupted");
+  EXPECT_TRUE(run.metrics.empty());
+}
+
 /// A program in place of the worker: BODY reads questions with ask() and answers with say(text).
 class Impostor : public testing::Test {
  protected:

@@ -71,8 +71,7 @@ class ModelRound {
     WM_ASSIGN(shape_, model_shape(what_.workload->id, params.text("preset"), params.integer("batch"),
                                   params.integer("length")));
     train_ = params.text("pass") == "train";
-    WM_TRY(start());
-    const Status status = measure_started();
+    const Status status = start_and_measure();
     if (!status.ok() && options_.interrupted != nullptr && options_.interrupted->load()) {
       run_.outcome = Outcome::skipped;
       run_.reason = "interrupted";
@@ -115,7 +114,8 @@ class ModelRound {
     return {};
   }
 
-  Status measure_started() {
+  Status start_and_measure() {
+    WM_TRY(start());
     WM_TRY(prepare());
     WM_ASSIGN(const Steps first, window(1));
     losses_ = first.losses;
