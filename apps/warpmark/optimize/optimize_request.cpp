@@ -101,7 +101,7 @@ Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wante
 }
 
 /// The answers that a whole run left, against the original's, as `eval compare` does it.
-Result<optimize::QualityVerdict> judge_answer_files(const Context& context, const std::string& metric, double margin,
+Result<optimize::QualityVerdict> judge_answer_files(Context& context, const std::string& metric, double margin,
                                                     const std::string& reference, const fs::path& folder,
                                                     const std::string& base, const std::string& candidate) {
   if (candidate.empty()) return optimize::QualityVerdict{AccuracyOutcome::rejected, "it left no answers"};
@@ -126,7 +126,7 @@ Result<optimize::QualityVerdict> judge_answer_files(const Context& context, cons
   return verdict;
 }
 
-Status read_quality(const Context& context, const ParsedOptions& options, const fs::path& folder,
+Status read_quality(Context& context, const ParsedOptions& options, const fs::path& folder,
                     optimize::QualityOptions& quality) {
   for (const auto& text : options.all("--accuracy-command")) {
     WM_ASSIGN(auto words, words_of(options, {text}));
@@ -208,7 +208,7 @@ Result<optimize::Setting> setting_of(const std::string& text) {
   return optimize::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-Result<fs::path> hook_folder(const Context& context, const ParsedOptions& options) {
+Result<fs::path> hook_folder(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto beside, state_folder(context, options));
   std::string all;
   for (const auto& file : generated::kPythonHook) all += std::string(file.name) + "\n" + std::string(file.text);

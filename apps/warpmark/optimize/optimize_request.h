@@ -25,7 +25,7 @@ struct OptimizeRequest {
 [[nodiscard]] Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOptions& options);
 
 /// Where the hook's files stand, with the files; of this version of them.
-[[nodiscard]] Result<std::filesystem::path> hook_folder(const Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<std::filesystem::path> hook_folder(Context& context, const ParsedOptions& options);
 
 /// ID=VALUE.
 [[nodiscard]] Result<optimize::Setting> setting_of(const std::string& text);
