@@ -34,7 +34,7 @@ TEST_F(Paths, of_inputs_that_do_not_exist_are_bad_input) {
                                                 {"matrix", path("none.yaml")},
                                                 {"report", path("none.json")},
                                                 {"allclose", path("ref.csv"), path("none.csv")},
-                                                {"convert", path("none"), "--to", "chrome"},
+                                                {"convert", path("none"), "--to", "chrome", "--out", path("c.json")},
                                                 {"run", "--suite", path("none.yaml")},
                                                 {"accept", path("none.yaml"), "--run"},
                                                 {"run", "--project", path("none.yaml")},

@@ -76,7 +76,7 @@ TEST_F(Tools, says_what_to_install_before_the_program_runs) {
 }
 
 TEST_F(Tools, refuses_options_that_nsys_does_not_know) {
-  const auto output = warpmark({"profile", "--nsys", "--steps", "5", "--", kProgram, "0.5"});
+  const auto output = warpmark({"profile", "--nsys", "--steps", "5", "--out", path("n.sqlite"), "--", kProgram, "0.5"});
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, HasSubstr("--steps"));
 }

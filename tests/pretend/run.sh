@@ -40,7 +40,8 @@ main() {
     huge-cache) with_root "$(nproc --all)" 1048576K "$@" ;;
     many-cpus) with_root 64 32768K env OMP_WAIT_POLICY=passive PRETEND_CPUS=64 "$@" ;;
     no-topology)
-      mkdir "$scratch/root"
+      mkdir -p "$scratch/root/proc"
+      cat /proc/cpuinfo >"$scratch/root/proc/cpuinfo"
       preloaded env PRETEND_ROOT="$scratch/root" "$@"
       ;;
     one-cpu) taskset --cpu-list "$(first_cpu)" "$@" ;;
@@ -96,12 +97,13 @@ with_root() {
   preloaded env PRETEND_ROOT="$scratch/root" "$@"
 }
 
-# ctest keeps its list of tests and its log in the build folder, which belongs to root.
+# ctest keeps its list of tests and its log in the build folder, which belongs to root, and cmake what it installed.
 let_anybody_write_the_log() {
   local build=${kLibrary%/tests/*}
   ctest --test-dir "$build" --show-only >/dev/null
   mkdir -p "$build/Testing/Temporary"
-  chmod -R a+rwX "$build/Testing"
+  touch "$build/install_manifest.txt"
+  chmod -R a+rwX "$build/Testing" "$build/install_manifest.txt"
 }
 
 preloaded() {

@@ -78,16 +78,18 @@ TEST(CounterSampler, tells_threads_that_ran_from_blocked_ones) {
   blocked.join();
   const auto session = read_session(std::vector{file});
   ASSERT_TRUE(session.ok());
-  double busy_time = -1, blocked_time = 0;
+  double busy_time = -1, blocked_time = 0;  // seconds of the 0.4 between the first sample and the third
   for (const auto& series : session->counters) {
     double sum = 0;
-    for (const double value : series.values) sum += value;
+    for (std::size_t i = 1; i < series.values.size(); ++i) {
+      sum += series.values[i] * static_cast<double>(series.times[i] - series.times[i - 1]) * 1e-9;
+    }
     // Beside other programs the busy one may have to wait for a CPU: then it waited, and was not blocked.
     if (series.id.starts_with("thread_") && series.id.ends_with(" wm_busy")) busy_time = std::max(0.0, busy_time) + sum;
     if (series.id.starts_with("thread_running") && series.id.ends_with(" wm_blocked")) blocked_time += sum;
   }
-  EXPECT_GT(busy_time, 1.5) << "of 3";
-  EXPECT_LT(blocked_time, 0.5);
+  EXPECT_GT(busy_time, 0.2);
+  EXPECT_LT(blocked_time, 0.1);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -36,8 +37,11 @@ class ProgramFolder {
     }
     path_ = name;
     ::chmod(name.c_str(), 0755);  // read by the user that the sandbox becomes
-    WM_TRY(write_file(path_ / "lock", ""));
-    return write_file(path_ / "program", program);
+    for (const auto& [file, text] : {std::pair{path_ / "lock", std::string()}, std::pair{path_ / "program", program}}) {
+      WM_TRY(write_file(file, text));
+      ::chmod(file.c_str(), 0644);  // whatever the mask
+    }
+    return {};
   }
   /// All processes of the sandbox hold the lock until they end; killing them takes the kernel a moment.
   void wait_until_empty() const {

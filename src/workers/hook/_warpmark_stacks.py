@@ -120,6 +120,10 @@ def begin(folder, watcher_type, report_type):
         if started:
             return
         started.append(os.getpid())
+        # It knows the system's number of a thread. Here and not in the sampler, as the thread that imports it first is
+        # what it takes for the main thread.
+        import threading  # noqa: F401
+
         sampler = Sampler(folder)
 
         def run():
