@@ -64,7 +64,7 @@ class Installed(unittest.TestCase):
 
     def test_the_example_builds_against_it_and_runs(self):
         build = self.path / "example"
-        run("cmake", "-S", SOURCE / "examples/library", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+        run("cmake", "-G", "Ninja", "-S", SOURCE / "examples/library", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
             "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", build)
         results = self.path / "results.json"
