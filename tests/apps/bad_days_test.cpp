@@ -36,6 +36,7 @@ TEST_F(BadDay, without_enough_memory_names_the_numbers_and_measures_the_rest) {
          "cases:\n"
          "  - {workload: copy, device: cpu, set: {size: 512MiB, mode: hot}}\n"
          "  - {workload: opponent_balance, device: cpu, set: {mode: hot}}\n";
+  // One thread: OpenBLAS takes 128 MiB of addresses for each when it is loaded, and asks for ever where it gets none.
   const auto output =
       warpmark_after("ulimit -v 900000; export OMP_NUM_THREADS=1",
                      with({"run", "--suite", path("two.yaml"), "--json", path("out.json"), "--no-store"}, kShort));
