@@ -37,9 +37,9 @@ TEST_F(BadDay, without_enough_memory_names_the_numbers_and_measures_the_rest) {
          "  - {workload: copy, device: cpu, set: {size: 512MiB, mode: hot}}\n"
          "  - {workload: opponent_balance, device: cpu, set: {mode: hot}}\n";
   // One thread: OpenBLAS takes 128 MiB of addresses for each when it is loaded, and asks for ever where it gets none.
-  const auto output =
-      warpmark_after("ulimit -v 900000; export OMP_NUM_THREADS=1",
-                     with({"run", "--suite", path("two.yaml"), "--json", path("out.json"), "--no-store"}, kShort));
+  const auto output = warpmark_after("ulimit -v 900000; export OMP_NUM_THREADS=1",
+                                     {"run", "--suite", path("two.yaml"), "--json", path("out.json"), "--no-store",
+                                      "--device", "cpu", "--rounds", "1", "--budget", "0", "--no-ceilings"});
   EXPECT_EQ(output.exit_code, 5) << output.err;
   EXPECT_THAT(output.out, HasSubstr("bytes of memory, "));
   const auto text = read_file(path("out.json"));
