@@ -120,7 +120,7 @@ no_newer_than() {
   newest=$(objdump --dynamic-syms "$file" | { grep -F '*UND*' || true; } |
     { grep -oP "\b${family}_\K[0-9.]+" || true; } | sort --version-sort --unique | tail -n 1)
   if [[ -n $newest && $(printf '%s\n' "$newest" "$limit" | sort --version-sort | tail -n 1) != "$limit" ]]; then
-    fail "$(basename "$file") asks for ${family}_$newest, newer than $limit:
+    fail "$(basename "$file") asks for ${family}_$newest, newer than $limit (make it on Debian 12):
 $(objdump --dynamic-syms "$file" | grep -F "${family}_$newest")"
   fi
 }

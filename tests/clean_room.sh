@@ -4,13 +4,14 @@
 #
 #   tests/clean_room.sh [--suite SUITE] [--plain-user] [--working-tree] [source] [dist [TARBALL]] [deb [PACKAGE]] [aarch64]
 #
-# source   clones HEAD (with --working-tree: copies the files as they are now) and runs both commands, then ./dev dist
-# dist     runs the TARBALL, or the one that `source` made, in a second root
-# deb      installs the PACKAGE, or the one that `source` made, in a root of its own, runs it, and removes it again
+# source   clones HEAD (with --working-tree: copies the files as they are now) and runs both commands, in bookworm also
+#          ./dev dist
+# dist     runs the TARBALL, or the one that `source` made in bookworm, in a second root
+# deb      installs the PACKAGE, or the one that `source` made in bookworm, in a root of its own, runs it, and removes it again
 # aarch64  compiles for 64-bit Arm with Debian's cross compiler, and runs the tests of what computes without a device
 #          under qemu-user
-# Without any, source, dist and deb are done. SUITE is bookworm (Debian 12, default), trixie (Debian 13) or noble (Ubuntu
-# 24.04, for dist and deb; its root needs the package ubuntu-keyring). With --plain-user
+# Without any, all but aarch64 are done that the suite has. SUITE is bookworm (Debian 12, default), trixie (Debian 13) or
+# noble (Ubuntu 24.04, for dist and deb; its root needs the package ubuntu-keyring). With --plain-user
 # root only installs the packages; all else is done by a user whose folder has a space in its name. The roots are kept
 # under WARPMARK_CLEAN_ROOM (/var/tmp/warpmark-clean-room).
 set -euo pipefail
@@ -57,7 +58,10 @@ main() {
   esac
   rooms=${WARPMARK_CLEAN_ROOM:-/var/tmp/warpmark-clean-room}/$suite
   make_pristine_root
-  if [[ ${#steps[@]} -eq 0 ]]; then steps=(source dist deb); fi
+  if [[ ${#steps[@]} -eq 0 ]]; then
+    if [[ $suite != noble ]]; then steps=(source); fi
+    steps+=(dist deb)
+  fi
   local step
   for step in "${steps[@]}"; do "prove_$step"; done
 }
@@ -71,8 +75,10 @@ prove_source() {
   as_newcomer 'time ./dev test'
   say "./dev run again, without a network"
   as_newcomer 'time ./dev run --no-store' --net
-  say "./dev dist"
-  as_newcomer 'time ./dev dist'
+  if [[ $suite == bookworm ]]; then  # the libraries of newer systems ask for a newer C library than the distribution promises
+    say "./dev dist"
+    as_newcomer 'time ./dev dist'
+  fi
   # shellcheck disable=SC2016  # for the inner shell
   say "proven in $suite: $(inside "$rooms/source" '. /etc/os-release; echo "$PRETTY_NAME, $(g++ --version | head -n 1)"')"
 }
@@ -115,7 +121,7 @@ prove_dist() {
 }
 
 prove_deb() {
-  local packed=${package:-$(find "$rooms/source" -path '*/dist/warpmark_*.deb' | head -n 1)}
+  local packed=${package:-$(find "${rooms%/*}/bookworm/source" -path '*/dist/warpmark_*.deb' | head -n 1)}
   fresh_room deb
   cp "$packed" "$rooms/deb/tmp/warpmark.deb"
   say "$(basename "$packed") on $suite: install, run, remove"
@@ -143,7 +149,7 @@ prove_deb() {
     if [[ -e /usr/bin/warpmark || -e /usr/lib/warpmark ]]; then exit 1; fi'
 }
 
-made_tarball() { find "$rooms/source" -path '*/dist/*.tar.zst' | head -n 1; }
+made_tarball() { find "${rooms%/*}/bookworm/source" -path '*/dist/*.tar.zst' | head -n 1; }
 
 # What is measured under an emulator means nothing; what is computed must be right.
 prove_aarch64() {
