@@ -335,7 +335,7 @@ TEST_F(ProfileCli, replaces_a_recording_of_start_up_by_one_of_steps) {
 TEST_F(ProfileCli, does_not_complain_of_a_process_that_did_nothing_beside_one_that_worked) {
   const auto output =
       warpmark({"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--",
-                "bash", "-c", in_quotes(kProgram) + " 0.01; exec " + in_quotes(kProgram) + " 1"});
+                "bash", "-c", in_quotes(kProgram) + " 0.01; exec " + in_quotes(kProgram) + " 3"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   EXPECT_THAT(output.err, HasSubstr("on the GPU"));
   EXPECT_THAT(output.err, Not(HasSubstr("ended before")));
@@ -344,7 +344,7 @@ TEST_F(ProfileCli, does_not_complain_of_a_process_that_did_nothing_beside_one_th
 TEST_F(ProfileCli, warns_of_a_process_that_another_profiler_holds_beside_one_that_worked) {
   const auto output = warpmark(
       {"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--", "bash",
-       "-c", "MOCK_CUPTI_REFUSE=subscribe " + in_quotes(kProgram) + " 1; exec " + in_quotes(kProgram) + " 1"});
+       "-c", "MOCK_CUPTI_REFUSE=subscribe " + in_quotes(kProgram) + " 1; exec " + in_quotes(kProgram) + " 3"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
   EXPECT_THAT(output.err, HasSubstr("of another process: another profiler"));
   EXPECT_THAT(output.err, HasSubstr("next: warpmark analyze"));
