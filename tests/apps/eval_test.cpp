@@ -160,6 +160,9 @@ TEST_F(EvalRun, scores_a_commands_answers_and_names_what_went_wrong) {
   EXPECT_EQ(schema_errors(json("s.json"), "scores.schema.json"), "");
   EXPECT_EQ(score["value"].get<double>(), 0.75) << done.out;
   EXPECT_EQ(score["unanswered"].get<int>(), 5) << done.out;
+  const Json efficiency = json("s.json")["efficiency"];
+  EXPECT_EQ(efficiency["prompt_tokens"].get<int>(), 150) << efficiency;
+  EXPECT_EQ(efficiency["answers_without_token_counts"].get<int>(), 2) << efficiency;
   for (const char* said : {"is empty (1)", "was cut off at the limit of tokens (1)",
                            "the command ended before it answered (1)", "not valid JSON", "cost 150.0000 USD"}) {
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;

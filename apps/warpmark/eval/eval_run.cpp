@@ -63,6 +63,25 @@ void print_efficiency(Context& context, const evaluate::Task& task, const evalua
   context.out << '\n';
 }
 
+Json efficiency_json(const evaluate::Task& task, const evaluate::Efficiency& efficiency) {
+  auto latencies = efficiency.latencies_s;
+  if (latencies.empty()) return Json::object();
+  std::sort(latencies.begin(), latencies.end());
+  Json json{{"answers", latencies.size()},
+            {"latency_median_s", stats::quantile_of_sorted(latencies, 0.5)},
+            {"latency_p95_s", stats::quantile_of_sorted(latencies, 0.95)},
+            {"answers_without_token_counts", efficiency.without_usage}};
+  if (efficiency.without_usage < latencies.size()) {
+    json["prompt_tokens"] = efficiency.prompt_tokens;
+    json["output_tokens"] = efficiency.output_tokens;
+  }
+  if (efficiency.cost > 0) {
+    json["cost"] = efficiency.cost;
+    json["currency"] = task.cost.currency;
+  }
+  return {{"efficiency", json}};
+}
+
 Result<int> score_run(Context& context, const ParsedOptions& options, const evaluate::LoadedTask& inputs,
                       const evaluate::TaskOutcome& outcome, const EvalMetrics& metrics, const fs::path& folder) {
   WM_ASSIGN(auto score_options, eval_score_options(options, inputs.sha256));
@@ -73,12 +92,13 @@ Result<int> score_run(Context& context, const ParsedOptions& options, const eval
   WM_ASSIGN(auto scores, accuracy::score_systems(outcome.examples, metrics.metrics, score_options));
   for (auto& score : scores) score.signature += (score.signature.empty() ? "" : "|") + wording_of(inputs.task);
   WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
-  print_scores_as(context, format, scores, outcome.examples);
+  const Json beside = efficiency_json(inputs.task, outcome.efficiency);
+  print_scores_as(context, format, scores, outcome.examples, beside);
   if (format == "text") {
     print_efficiency(context, inputs.task, outcome.efficiency);
     context.out << "answers: " << (folder / "answers.jsonl").string() << '\n';
   }
-  WM_TRY(keep_scores(context, options, scores));
+  WM_TRY(keep_scores(context, options, scores, beside));
   return kSuccess;
 }
 

@@ -57,10 +57,11 @@ Table subject_table(const accuracy::Score& score) {
   return table;
 }
 
-Json scores_document(const Context& context, const std::vector<accuracy::Score>& scores) {
+Json scores_document(const Context& context, const std::vector<accuracy::Score>& scores, const Json& beside) {
   Json json = accuracy::to_json(scores);
   json["command"] = command_line_of(context);
   json["created"] = format_utc(wall_clock_s());
+  json.update(beside);
   return json;
 }
 
@@ -88,9 +89,10 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
   }
 }
 
-Status keep_scores(Context& context, const ParsedOptions& options, const std::vector<accuracy::Score>& scores) {
+Status keep_scores(Context& context, const ParsedOptions& options, const std::vector<accuracy::Score>& scores,
+                   const Json& beside) {
   if (options.has("--json")) {
-    WM_TRY(write_file(options.get("--json"), dump_json(scores_document(context, scores)) + "\n"));
+    WM_TRY(write_file(options.get("--json"), dump_json(scores_document(context, scores, beside)) + "\n"));
   }
   if (options.has("--no-store")) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
@@ -111,9 +113,9 @@ Status keep_scores(Context& context, const ParsedOptions& options, const std::ve
 }
 
 void print_scores_as(Context& context, const std::string& format, const std::vector<accuracy::Score>& scores,
-                     const accuracy::Examples& examples) {
+                     const accuracy::Examples& examples, const Json& beside) {
   if (format == "json") {
-    context.out << dump_json(scores_document(context, scores)) << '\n';
+    context.out << dump_json(scores_document(context, scores, beside)) << '\n';
   } else {
     print_scores(context, scores, examples);
   }
@@ -133,8 +135,8 @@ Result<int> eval_score(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto inputs, eval_inputs(context, options, outputs));
   WM_ASSIGN(const auto score_options, eval_score_options(options, inputs.sha256));
   WM_ASSIGN(const auto scores, accuracy::score_systems(inputs.examples, metrics.metrics, score_options));
-  print_scores_as(context, format, scores, inputs.examples);
-  WM_TRY(keep_scores(context, options, scores));
+  print_scores_as(context, format, scores, inputs.examples, Json::object());
+  WM_TRY(keep_scores(context, options, scores, Json::object()));
   return kSuccess;
 }
 
