@@ -1,11 +1,19 @@
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
+#include "apps/stored_history.h"
 #include "base/clock.h"
+#include "http/client.h"
 #include "store/memory_store.h"
 #include "watch/exporter/exporter.h"
+#include "watch/exporter/peers.h"
 #include "watch/exporter/stored.h"
+#include "watch/exporter/verdicts.h"
 
 namespace warpmark::watch {
 namespace {
@@ -154,6 +162,87 @@ TEST(Stored, a_store_that_is_gone_is_down_and_nothing_else_is_told) {
   EXPECT_EQ(render_families(stored_families(gone), TextFormat::prometheus),
             "# HELP warpmark_store_up 1 if the store of results can be read.\n# TYPE warpmark_store_up gauge\n"
             "warpmark_store_up 0\n");
+}
+
+TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_first_look) {
+  std::vector<TcpConnection> now = {{1, "10.0.0.2", false, 100, 1000}, {2, "127.0.0.1", true, 5, 5}};
+  PeerLook look([&]() -> Result<std::vector<TcpConnection>> { return now; });
+  EXPECT_THAT(render_families(look.families(1'000'000'000), TextFormat::prometheus),
+              HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 1\n"));
+  now = {{1, "10.0.0.2", false, 300, 5000}, {3, "10.0.0.2", false, 50, 0}, {4, "fd00::1", false, 7, 8}};
+  const std::string text = render_families(look.families(3'000'000'000), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_network_peer_received_bytes_per_second{peer=\"10.0.0.2\"} 125\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_network_peer_sent_bytes_per_second{peer=\"10.0.0.2\"} 2000\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_network_peer_sent_bytes_per_second{peer=\"fd00::1\"} 4\n"));
+  EXPECT_THAT(text, Not(HasSubstr("127.0.0.1")));
+}
+
+TEST(Peers, are_bounded_to_the_busiest) {
+  std::vector<TcpConnection> now;
+  for (std::uint64_t i = 0; i < 1000; ++i) now.push_back({i, "10.0." + std::to_string(i), false, 0, 0});
+  PeerLook look([&]() -> Result<std::vector<TcpConnection>> { return now; });
+  (void)look.families(1);
+  now[777].sent = 1 << 20;
+  const auto families = look.families(1'000'000'001);
+  EXPECT_EQ(families[0].samples.size(), kMostPeers);
+  EXPECT_EQ(families[1].samples[0].labels[0].second, "10.0.777");
+}
+
+TEST(Peers, are_counted_by_the_kernel) {
+  if (const auto asked = tcp_connections(); !asked.ok()) GTEST_SKIP() << asked.error().what;
+  const auto serving = Server::start({}, [](const Asked&) { return Answer{.body = std::string(1 << 20, 'x')}; });
+  ASSERT_TRUE(serving.ok());
+  PeerLook look(tcp_connections, true);
+  (void)look.families(1);
+  http::Client client({.deadline_s = 60});  // keeps its connection, which is what the kernel counts
+  const auto url = http::parse_url((*serving)->url());
+  ASSERT_TRUE(url.ok());
+  ASSERT_TRUE(client.send({.url = *url}).ok());
+  const auto families = look.families(1'000'000'001);
+  const auto& received = families[0].samples;
+  const auto loopback = std::find_if(received.begin(), received.end(),
+                                     [](const Sample& sample) { return sample.labels[0].second == "127.0.0.1"; });
+  ASSERT_NE(loopback, received.end());
+  EXPECT_GE(loopback->value, 1 << 20);
+}
+
+TEST(StoredFamilies, have_verdicts_of_the_newest_results_one_session_at_a_call) {
+  const auto memory = store::make_memory_store();
+  apps::store_history(*memory, 20);
+  apps::store_session(*memory, {.day = 21, .time = 1.5});
+  store::Store* shared = memory.get();
+  StoredVerdicts verdicts;
+  const auto told = shared->find({});
+  ASSERT_TRUE(told.ok());
+  const std::string text = render_families(verdicts.families(*shared, {told->front()}), TextFormat::prometheus);
+  EXPECT_THAT(text, HasSubstr("warpmark_result_verdict{workload=\"command\",params=\"name=job\""));
+  EXPECT_THAT(text, HasSubstr("verdict=\"worse\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("warpmark_result_change_ratio"));
+}
+
+TEST(Running, is_told_while_the_mark_is_held_and_not_what_a_kill_left) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("watch_running_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder / "running");
+  ASSERT_TRUE(write_file(folder / "running" / "dead.json", "{}").ok());
+  EXPECT_TRUE(store::running_sessions(folder).empty());
+  {
+    auto mark = store::RunningMark::make(folder, {.session = "s1", .hostname = "n1", .phase = "begins"});
+    ASSERT_TRUE(mark.ok()) << mark.error().what;
+    mark->update("gemm \"big\", round 2 of 4", 1, 4, 12);
+    mark->update("x, round 3 of 4", 2, 4, 6);
+    const auto sessions = store::running_sessions(folder);
+    ASSERT_EQ(sessions.size(), 1U);
+    const std::string text = render_families(running_families(sessions), TextFormat::prometheus);
+    EXPECT_THAT(text, HasSubstr("warpmark_run_in_progress{session=\"s1\",host=\"n1\",phase=\"x, round 3 of 4\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("warpmark_run_progress_ratio{session=\"s1\",host=\"n1\"} 0.5\n"));
+    EXPECT_THAT(text, HasSubstr("warpmark_run_left_seconds{session=\"s1\",host=\"n1\"} 6\n"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "running" / "dead.json")) << "cleaned up";
+    EXPECT_FALSE(store::RunningMark::make(folder, {.session = "s1"}).ok());
+  }
+  EXPECT_TRUE(store::running_sessions(folder).empty());
+  EXPECT_FALSE(std::filesystem::exists(folder / "running" / "s1.json"));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

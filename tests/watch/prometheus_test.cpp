@@ -134,5 +134,40 @@ TEST_F(Prometheus, a_real_server_stores_what_it_scrapes) {
   EXPECT_EQ(store, "0") << said;
 }
 
+TEST_F(Prometheus, a_real_node_exporter_reads_the_file_that_is_written_for_it) {
+  const auto asked = run_process({"prometheus-node-exporter", "--version"});
+  if (!asked.ok()) GTEST_SKIP() << "node_exporter is not installed (package prometheus-node-exporter)";
+  Exporter exporter(this_host());
+  ASSERT_TRUE(write_file(folder_ / "warpmark.prom", exporter.text(TextFormat::prometheus)).ok());
+  std::uint16_t port = 0;
+  {
+    const auto free_port = Server::start({}, [](const Asked&) { return Answer{}; });
+    ASSERT_TRUE(free_port.ok());
+    port = (*free_port)->port();
+  }
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  std::atomic<bool> enough{false};
+  std::thread server([&] {
+    const auto ended =
+        run_process({"prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",
+                     "--collector.textfile.directory=" + folder_.string(), "--web.listen-address=" + address},
+                    {.deadline_s = 120, .own_group = true, .interrupted = &enough});
+    (void)ended;  // it is killed when it has been asked
+  });
+  std::string text;
+  const auto url = http::parse_url("http://" + address + "/metrics");
+  const auto until_ns = monotonic_ns() + 60'000'000'000;
+  while (url.ok() && text.empty() && monotonic_ns() < until_ns) {
+    const auto answer = http::request({.url = *url}, {.deadline_s = 5});
+    if (answer.ok() && answer->status == 200) text = answer->body;
+    if (text.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  enough.store(true);
+  server.join();
+  EXPECT_THAT(text, testing::HasSubstr("node_textfile_scrape_error 0\n"));
+  EXPECT_THAT(text, testing::HasSubstr("modelName=\"a \\\"quoted\\\" GPU\",pci_bus_id=\"\"} 25\n"));
+  EXPECT_THAT(text, testing::HasSubstr("warpmark_store_up 0\n"));
+}
+
 }  // namespace
 }  // namespace warpmark::watch

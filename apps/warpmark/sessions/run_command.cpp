@@ -17,6 +17,7 @@
 #include "warpmark/arms/reference.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
+#include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
@@ -132,9 +133,11 @@ Result<RunCommandRequest> run_command_request_of(const Context& context, const P
   return request;
 }
 
-validate::CommandRunEvents events_of(Context& context, const Session& session, store::Store* store) {
+validate::CommandRunEvents events_of(Context& context, const Session& session, store::Store* store,
+                                     store::RunningMark* mark) {
   validate::CommandRunEvents events;
-  events.progress = [&context](std::int64_t done, std::int64_t of) {
+  events.progress = [&context, mark](std::int64_t done, std::int64_t of) {
+    if (mark != nullptr) mark->update(fmt::format("round {} of {}", done + 1, of), done, of, 0);
     if (context.err_is_terminal) context.err << fmt::format("\rround {} of {} ", done + 1, of) << std::flush;
   };
   if (store == nullptr) return events;
@@ -200,6 +203,7 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
     session.machine.software.push_back(std::move(version));
   }
   if (store != nullptr) WM_TRY(store->begin(session));
+  auto mark = store == nullptr ? std::nullopt : running_mark(context, options, session);
   set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
   validate::CommandExperiment subject(request.spec, {.directory = "", .interrupted = &context.interrupted});
   validate::CommandExperiment beside(request.spec, {.directory = reference ? reference->directory() : "",
@@ -208,8 +212,8 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
   const std::string name = reference ? validate::reference_name(reference->commit()) : "";
   validate::ReferenceExperiment pairs(subject, beside, name, request.runs.seed);
   measure::Experiment& experiment = reference ? static_cast<measure::Experiment&>(pairs) : subject;
-  const Status measured = validate::measure_command_runs(experiment, request.cases, request.runs,
-                                                         events_of(context, session, store), session);
+  const Status measured = validate::measure_command_runs(
+      experiment, request.cases, request.runs, events_of(context, session, store, mark ? &*mark : nullptr), session);
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   set_last_words("\n", "");
   WM_TRY(measured);

@@ -80,6 +80,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   if (!options.has("--no-store")) {
     WM_ASSIGN(const auto location, store_location(context, options));
     wanted.open_store = [location] { return open_for_scrape(location); };
+    WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
   }
   for (const char* name : {"--interval", "--once"}) {
     if (options.has(name) && !options.has("--textfile"))
@@ -107,9 +108,10 @@ extern const Command exporter_command{
     .details =
         "Serves /metrics for Prometheus, as text or OpenMetrics: GPUs under the names of NVIDIA's DCGM exporter, so "
         "that "
-        "its dashboards work unchanged; processors, memory, pressure and network interfaces of the host; the newest "
-        "stored result of each benchmark with its interval and time; and how far the newest session is. What is not "
-        "known has no value. monitoring/ has alert rules and a Grafana dashboard.\n"
+        "its dashboards work unchanged; processors, memory, pressure, network interfaces and peers of the host; the "
+        "newest stored result of each benchmark with its interval, verdict and time; and how far the newest session "
+        "is, and what it measures now. What is not known has no value. monitoring/ has alert rules and a Grafana "
+        "dashboard.\n"
         "\n"
         "Prints \"listening on http://127.0.0.1:PORT/\" when it is ready. Listens on loopback; on another address "
         "every "

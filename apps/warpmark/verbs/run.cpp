@@ -13,6 +13,7 @@
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/run_request.h"
+#include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
@@ -34,7 +35,8 @@ struct Job {
   std::unique_ptr<store::Store> store;
   session::Known known;
   Session session;
-  bool resumable = true;  ///< by `warpmark run --resume`
+  bool resumable = true;                     ///< by `warpmark run --resume`
+  std::optional<store::RunningMark> mark{};  ///< for those who watch
 };
 
 Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
@@ -159,6 +161,9 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
     WM_TRY(job.store->begin(job.session));
   }
   WM_TRY(open_devices(job));
+  if (auto mark = job.store == nullptr ? std::nullopt : running_mark(context, options, job.session)) {
+    job.mark.emplace(std::move(*mark));
+  }
   return job;
 }
 
@@ -179,6 +184,10 @@ Status measure_all(Context& context, Job& job) {
   session::SessionEvents events;
   events.progress = [&](const session::Progress& progress) {
     prepare_last_words(job, progress.current);
+    if (job.mark) {
+      job.mark->update(progress.current, static_cast<std::int64_t>(progress.slices_done),
+                       static_cast<std::int64_t>(progress.slices), progress.left_s);
+    }
     printer.show(progress);
   };
   if (job.store != nullptr) {
@@ -190,6 +199,7 @@ Status measure_all(Context& context, Job& job) {
   prepare_last_words(job, "the first measurement");
   job.request.session.interrupted = &context.interrupted;
   Status kept = session::run_session(job.plan, job.request.session, job.devices, job.known, events, job.session);
+  job.mark.reset();
   printer.clear();
   set_last_words("\n", "");
   if (job.store != nullptr && job.session.complete && kept.ok()) {

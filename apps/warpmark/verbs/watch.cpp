@@ -174,7 +174,7 @@ extern const Command watch_command{
         "Exit codes of --once: 0 nothing fires, 1 something fires, 5 a message could not be delivered or the store not "
         "be read, 2 the rules are wrong. Without it Ctrl-C ends the watch, with 0.",
     .options = kWatchOptions,
-    .positional = {"RULES.yaml", "what to look at, and whom to tell", true, "<files>"},
+    .positional = {"RULES.yaml", "what to look at, and whom to tell", false, "<files>"},
     .examples =
         "warpmark watch rules.yaml\n"
         "warpmark watch rules.yaml --dry-run --since 30d\n"

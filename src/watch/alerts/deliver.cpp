@@ -113,8 +113,7 @@ Delivery post_github(const GithubSink& sink, double timeout_s, const Message& me
 }
 
 Delivery send_mail(const MailSink& sink, double timeout_s, const Message& message, const DeliveryOptions& options) {
-  SmtpMail mail{.host = sink.host, .port = sink.port, .tls = SmtpTls::starttls, .user = sink.user};
-  if (sink.tls != MailTls::starttls) mail.tls = sink.tls == MailTls::smtps ? SmtpTls::smtps : SmtpTls::none;
+  SmtpMail mail{.host = sink.host, .port = sink.port, .tls = sink.tls, .user = sink.user};
   if (sink.password.given()) {
     auto password = read_secret(sink.password, options.environment);
     if (!password.ok()) return failed(password.error());

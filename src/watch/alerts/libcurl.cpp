@@ -19,6 +19,7 @@ constexpr int kUploadOption = 46, kNoProgress = 43, kNoSignal = 99, kUseSsl = 11
 constexpr int kWriteData = 10001, kUrlOption = 10002, kReadData = 10009, kErrorBuffer = 10010, kProgressData = 10057,
               kCaFile = 10065, kUserName = 10173, kPasswordOption = 10174, kMailFrom = 10186, kMailTo = 10187;
 constexpr int kWriteFunction = 20011, kReadFunction = 20012, kProgressFunction = 20219;
+constexpr int kResponseCode = 0x200002;            // CURLINFO
 constexpr long kSslAll = 3;                        // CURLUSESSL_ALL: without TLS nothing is sent
 constexpr long kSmtp = 1 << 16, kSmtps = 1 << 17;  // CURLPROTO_*
 constexpr std::size_t kErrorSize = 256;            // CURL_ERROR_SIZE
@@ -29,6 +30,7 @@ struct CurlApi {
   Handle (*easy_init)() = nullptr;
   int (*setopt)(Handle, int, ...) = nullptr;
   int (*perform)(Handle) = nullptr;
+  int (*getinfo)(Handle, int, ...) = nullptr;
   void (*cleanup)(Handle) = nullptr;
   const char* (*strerror)(int) = nullptr;
   List (*append)(List, const char*) = nullptr;
@@ -52,6 +54,7 @@ Result<CurlApi> load_curl() {
   find(api.easy_init, "curl_easy_init");
   find(api.setopt, "curl_easy_setopt");
   find(api.perform, "curl_easy_perform");
+  find(api.getinfo, "curl_easy_getinfo");
   find(api.cleanup, "curl_easy_cleanup");
   find(api.strerror, "curl_easy_strerror");
   find(api.append, "curl_slist_append");
@@ -107,7 +110,7 @@ Status send_smtp(const SmtpMail& mail) {
   std::array<char, kErrorSize> problem{};
   std::string_view rest = mail.text;
   const bool bracket = mail.host.find(':') != std::string::npos;
-  const std::string url = fmt::format("{}://{}{}{}:{}", mail.tls == SmtpTls::smtps ? "smtps" : "smtp",
+  const std::string url = fmt::format("{}://{}{}{}:{}", mail.tls == MailTls::smtps ? "smtps" : "smtp",
                                       bracket ? "[" : "", mail.host, bracket ? "]" : "", mail.port);
   for (const auto& to : mail.to) session.recipients = api->append(session.recipients, ("<" + to + ">").c_str());
   const auto set = [&](int option, auto value) { return api->setopt(session.handle, option, value) == 0; };
@@ -118,15 +121,18 @@ Status send_smtp(const SmtpMail& mail) {
               set(kWriteFunction, drop_bytes) && set(kWriteData, static_cast<void*>(nullptr)) && set(kNoProgress, 0L) &&
               set(kProgressFunction, ask_to_go_on) &&
               set(kProgressData, const_cast<void*>(static_cast<const void*>(mail.interrupted)));
-  if (mail.tls == SmtpTls::starttls) good = good && set(kUseSsl, kSslAll);
+  if (mail.tls == MailTls::starttls) good = good && set(kUseSsl, kSslAll);
   if (!mail.ca_file.empty()) good = good && set(kCaFile, mail.ca_file.c_str());
   if (!mail.user.empty())
     good = good && set(kUserName, mail.user.c_str()) && set(kPasswordOption, mail.password.c_str());
   if (!good) return environment_error("this libcurl cannot send mail", "install one with SMTP and TLS");
   const int code = api->perform(session.handle);
   if (code == 0) return {};
-  return environment_error(
-      fmt::format("{}:{}: {}", mail.host, mail.port, problem[0] != '\0' ? problem.data() : api->strerror(code)));
+  long answer = 0;  // of SMTP
+  if (api->getinfo(session.handle, kResponseCode, &answer) != 0) answer = 0;
+  return environment_error(fmt::format("{}:{}: {}{}", mail.host, mail.port,
+                                       problem[0] != '\0' ? problem.data() : api->strerror(code),
+                                       answer >= 400 ? fmt::format(" (it answered {})", answer) : ""));
 }
 
 }  // namespace warpmark::watch

@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "watch/alerts/rules.h"
 
 namespace warpmark::watch {
-
-enum class SmtpTls { starttls, smtps, none };
 
 struct SmtpMail {
   std::string host;
   std::uint16_t port = 0;
-  SmtpTls tls = SmtpTls::starttls;
+  MailTls tls = MailTls::starttls;
   std::string user;
   std::string password;
   std::string ca_file;

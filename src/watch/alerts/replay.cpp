@@ -121,6 +121,13 @@ std::string of_alert(const Labels& labels, const std::string& name) {
   return "";
 }
 
+/// "2026-11-13 02:00", as a table has no room for more.
+std::string to_the_minute(const std::string& utc) {
+  std::string text = utc.substr(0, 16);
+  if (text.size() > 10) text[10] = ' ';
+  return text;
+}
+
 Table alerts_table(const Replay& replay) {
   Table table;
   table.columns = {{"fired", Align::left, 0},     {"resolved", Align::left, 0}, {"rule", Align::left, 0},
@@ -130,8 +137,8 @@ Table alerts_table(const Replay& replay) {
     const auto& alert = replay.alerts[i];
     const bool still = alert.resolved_at.empty();
     const Tone tone = alert.severity == "critical" ? Tone::bad : alert.severity == "info" ? Tone::plain : Tone::warning;
-    table.rows.push_back({{alert.fired_at, Tone::plain},
-                          {still ? "fires still" : alert.resolved_at, still ? Tone::bad : Tone::quiet},
+    table.rows.push_back({{to_the_minute(alert.fired_at), Tone::plain},
+                          {still ? "fires still" : to_the_minute(alert.resolved_at), still ? Tone::bad : Tone::quiet},
                           {alert.rule, tone},
                           {of_alert(alert.labels, "benchmark"), Tone::plain},
                           {of_alert(alert.labels, "metric"), Tone::plain},
@@ -165,7 +172,7 @@ Result<Replay> replay(const AlertRules& rules, StoredHistory& history, const Rep
 Report build_report(const Replay& replay) {
   Report report;
   report.title = "What would have fired";
-  report.subtitle = fmt::format("{} to {}", replay.from, replay.to);
+  report.subtitle = fmt::format("{} to {} UTC", to_the_minute(replay.from), to_the_minute(replay.to));
   Section alerts;
   if (replay.alerts.empty()) alerts.blocks.emplace_back(Paragraph{"Nothing.", Tone::good});
   if (!replay.alerts.empty()) alerts.blocks.emplace_back(alerts_table(replay));

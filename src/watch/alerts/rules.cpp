@@ -223,6 +223,9 @@ class RulesReader {
     std::vector<std::string> known;
     for (const auto& sink : rules_.sinks) known.push_back(sink.name);
     for (const auto& name : rule.to) {
+      if (std::count(rule.to.begin(), rule.to.end(), name) > 1) {
+        return yaml_.error(node["to"], "sink '" + name + "' is there twice");
+      }
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const auto meant = nearest(name, known);
       return yaml_.error(node["to"], "there is no sink '" + name + "'",

@@ -274,10 +274,10 @@ bool Watcher::collect() {
     } else {
       const double watch_s = parts.now().watch_s;
       parts.state.outbox.failed(sink, watch_s, delivery.retry_after_s);
+      const bool ends = parts.options.once || parts.options.delivery.interrupted->load();
       const double wait_s = parts.state.outbox.queues()[sink].next_s - watch_s;
-      parts.log(fmt::format(
-          "cannot tell {}: {}; {}", sink, delivery.problem,
-          parts.options.once ? "the next run tries again" : fmt::format("tried again in {:.0f} s", wait_s)));
+      parts.log(fmt::format("cannot tell {}: {}; {}", sink, delivery.problem,
+                            ends ? "the next run tries again" : fmt::format("tried again in {:.0f} s", wait_s)));
     }
     parts.dirty = true;
     flight = parts.flights.erase(flight);

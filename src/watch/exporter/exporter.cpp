@@ -9,13 +9,20 @@
 namespace warpmark::watch {
 
 Exporter::Exporter(const ExporterOptions& options)
-    : gpus_(options.gpus, options.host), host_(options.root), open_store_(options.open_store) {}
+    : gpus_(options.gpus, options.host),
+      host_(options.root),
+      running_folder_(options.running_folder),
+      open_store_(options.open_store) {}
 
 std::vector<Family> Exporter::families() {
   const std::int64_t now_ns = monotonic_ns();
   std::vector<Family> all = gpus_.families(now_ns);
   std::ranges::move(host_.families(now_ns), std::back_inserter(all));
-  if (open_store_) std::ranges::move(stored_families(open_store_), std::back_inserter(all));
+  std::ranges::move(peers_.families(now_ns), std::back_inserter(all));
+  if (open_store_) std::ranges::move(stored_families(open_store_, &verdicts_), std::back_inserter(all));
+  if (!running_folder_.empty()) {
+    std::ranges::move(running_families(store::running_sessions(running_folder_)), std::back_inserter(all));
+  }
   return all;
 }
 

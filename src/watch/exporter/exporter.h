@@ -1,6 +1,7 @@
 // All that `warpmark exporter` tells, looked at anew for every scrape.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -9,6 +10,8 @@
 #include "store/store.h"
 #include "watch/exporter/gpu.h"
 #include "watch/exporter/host.h"
+#include "watch/exporter/peers.h"
+#include "watch/exporter/verdicts.h"
 #include "watch/server/server.h"
 
 namespace warpmark::watch {
@@ -18,6 +21,7 @@ struct ExporterOptions {
   std::string host;
   monitor::GpuSource gpus;
   std::function<Result<std::unique_ptr<store::Store>>()> open_store;  ///< empty: nothing of the store is told
+  std::filesystem::path running_folder;  ///< where sessions that measure leave their marks; empty: none are told
 };
 
 /// Not thread safe.
@@ -33,6 +37,9 @@ class Exporter {
  private:
   GpuLook gpus_;
   HostLook host_;
+  PeerLook peers_;
+  StoredVerdicts verdicts_;
+  std::filesystem::path running_folder_;
   std::function<Result<std::unique_ptr<store::Store>>()> open_store_;
 };
 

@@ -13,13 +13,28 @@ namespace {
 
 struct StoredNow {
   std::vector<store::RunPoint> points;
+  std::vector<Family> verdicts;
   std::vector<store::SessionSummary> sessions;
 };
 
-Result<StoredNow> read_stored(const std::function<Result<std::unique_ptr<store::Store>>()>& open) {
+using SeriesKey = std::tuple<std::string, std::string, std::string, Mode, std::string, std::string>;
+
+/// The first point of each series, of points that begin with the newest.
+std::vector<store::RunPoint> newest_of_each(std::vector<store::RunPoint> points) {
+  std::set<SeriesKey> seen;
+  std::erase_if(points, [&](const auto& point) {
+    return !seen.emplace(point.workload, point.params, point.device, point.mode, point.metric, point.hostname).second;
+  });
+  return points;
+}
+
+Result<StoredNow> read_stored(const std::function<Result<std::unique_ptr<store::Store>>()>& open,
+                              StoredVerdicts* verdicts) {
   WM_ASSIGN(const auto store, open());
   StoredNow now;
-  WM_ASSIGN(now.points, store->find({.limit = kMostStoredResults}));
+  WM_ASSIGN(auto points, store->find({.limit = kMostStoredResults}));
+  now.points = newest_of_each(std::move(points));
+  if (verdicts != nullptr) now.verdicts = verdicts->families(*store, now.points);
   WM_ASSIGN(now.sessions, store->sessions({.limit = 1}));
   return now;
 }
@@ -33,13 +48,8 @@ std::vector<Family> result_families(const std::vector<store::RunPoint>& points) 
               "When it was measured, since 1970; time() less this is its age.",
               FamilyType::gauge,
               {}};
-  std::set<std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>> seen;
-  for (const auto& point : points) {  // newest first
-    const char* mode = name_of(point.mode);
-    if (!seen.emplace(point.workload, point.params, point.device, mode, point.metric, point.hostname).second) continue;
-    const Labels labels = {
-        {"workload", point.workload}, {"params", point.params}, {"device", point.device}, {"mode", mode},
-        {"metric", point.metric},     {"unit", point.unit},     {"host", point.hostname}};
+  for (const auto& point : points) {
+    const Labels labels = result_labels(point);
     value.samples.push_back({labels, point.median});
     passed.samples.push_back({labels, point.outcome == Outcome::passed ? 1.0 : 0.0});
     if (point.interval) {
@@ -60,12 +70,14 @@ std::optional<double> unix_seconds(const std::string& utc) {
   return static_cast<double>(timegm(&parts));
 }
 
-std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open) {
-  const auto now = read_stored(open);
+std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open,
+                                    StoredVerdicts* verdicts) {
+  auto now = read_stored(open, verdicts);
   std::vector<Family> out = {
       {"warpmark_store_up", "1 if the store of results can be read.", FamilyType::gauge, {{{}, now.ok() ? 1.0 : 0.0}}}};
   if (!now.ok()) return out;
   for (auto& family : result_families(now->points)) out.push_back(std::move(family));
+  for (auto& family : now->verdicts) out.push_back(std::move(family));
   Family complete{"warpmark_session_complete",
                   "Of the newest session: 0 while it measures, or if it was interrupted.",
                   FamilyType::gauge,
@@ -85,6 +97,24 @@ std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<s
   }
   for (auto* family : {&complete, &runs, &rounds}) out.push_back(std::move(*family));
   return out;
+}
+
+std::vector<Family> running_families(const std::vector<store::RunningSession>& sessions) {
+  Family running{
+      "warpmark_run_in_progress", "1 while this session measures; the label has what.", FamilyType::gauge, {}};
+  Family share{"warpmark_run_progress_ratio", "Share of its rounds that are measured.", FamilyType::gauge, {}};
+  Family left{"warpmark_run_left_seconds", "Time until it is done, an estimate.", FamilyType::gauge, {}};
+  for (const auto& session : sessions) {
+    const Labels labels = {{"session", session.session}, {"host", session.hostname}};
+    Labels with_phase = labels;
+    with_phase.emplace_back("phase", session.phase);
+    running.samples.push_back({std::move(with_phase), 1});
+    if (session.of > 0) {
+      share.samples.push_back({labels, static_cast<double>(session.done) / static_cast<double>(session.of)});
+    }
+    if (session.left_s > 0) left.samples.push_back({labels, session.left_s});
+  }
+  return {std::move(running), std::move(share), std::move(left)};
 }
 
 }  // namespace warpmark::watch

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/running.h"
 #include "store/store.h"
 #include "watch/exporter/families.h"
+#include "watch/exporter/verdicts.h"
 
 namespace warpmark::watch {
 
@@ -19,7 +21,12 @@ inline constexpr std::int64_t kMostStoredResults = 500;
 
 /// Families of the newest primary result of each series, and of sessions that did not end. `warpmark_store_up` is 0 if
 /// the store cannot be read now; the rest is absent then. Opens the store at each call: it may come and go.
-[[nodiscard]] std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open);
+/// With `verdicts` also what a check says of them.
+[[nodiscard]] std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<store::Store>>()>& open,
+                                                  StoredVerdicts* verdicts = nullptr);
+
+/// Sessions that measure now, by their marks beside the database (store/running.h).
+[[nodiscard]] std::vector<Family> running_families(const std::vector<store::RunningSession>& sessions);
 
 /// Seconds since 1970 of "2026-03-01T12:34:56Z"; nothing for another text.
 [[nodiscard]] std::optional<double> unix_seconds(const std::string& utc);
