@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "device/datasheet.h"
 #include "memory_bound.h"
 #include "stretched.h"
 #include "validate/accept/criteria.h"
-#include "validate/accept/datasheet.h"
 #include "validate/commands/command_spec.h"
 #include "validate/matrix/matrix_spec.h"
 
@@ -38,7 +38,7 @@ void read_as_each(std::string_view text) {
     require(std::isfinite(criteria->budget_s) && criteria->rounds > 0);
     for (const auto& row : criteria->rows) (void)validate::limits_of(row, "GB/s");
   }
-  if (const auto sheet = validate::parse_datasheet(text, "input")) {
+  if (const auto sheet = device::parse_datasheet(text, "input")) {
     require(std::isfinite(sheet->memory_bytes) && std::isfinite(sheet->memory_bandwidth));
   }
   peak.require_at_most(10, text.size(), kSettingsBuffers);

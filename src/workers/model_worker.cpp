@@ -56,7 +56,7 @@ struct Descriptors {
   }
 };
 
-int spawn(const std::vector<std::string>& words, const Descriptors& open, pid_t& id) {
+int spawn(const ModelWorker::Options& options, const Descriptors& open, pid_t& id) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -69,6 +69,7 @@ int spawn(const std::vector<std::string>& words, const Descriptors& open, pid_t&
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   std::vector<std::string> variables{fmt::format("WARPMARK_WORKER_FDS={},{}", kChildSocket, kChildMemory)};
+  variables.insert(variables.end(), options.variables.begin(), options.variables.end());
   for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> all;
@@ -76,7 +77,7 @@ int spawn(const std::vector<std::string>& words, const Descriptors& open, pid_t&
     all.push_back(nullptr);
     return all;
   };
-  std::vector<std::string> copy = words;
+  std::vector<std::string> copy = options.words;
   const auto argv = pointers(copy);
   const auto envp = pointers(variables);
   const int code = ::posix_spawnp(&id, argv[0], &actions, &attributes, argv.data(), envp.data());
@@ -120,7 +121,7 @@ Result<std::unique_ptr<ModelWorker>> ModelWorker::start(const Options& options) 
   open.printed = above(::open(options.printed.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
   if (open.printed < 0 || open.pair[1] < 0) return failed("files");
   pid_t id = -1;
-  if (const int code = spawn(options.words, open, id); code != 0) {
+  if (const int code = spawn(options, open, id); code != 0) {
     return environment_error(fmt::format("cannot start {}: {}", options.words.front(), std::strerror(code)),
                              "name a Python 3 with PyTorch: --set python=/path/to/python3");
   }
@@ -158,7 +159,11 @@ Error ModelWorker::gone(const std::string& asked) {
     how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                               : fmt::format("ended with exit code {}", WEXITSTATUS(status));
   }
-  return environment_error(fmt::format("the worker {} while it was asked to {}", how, asked), last_words());
+  const bool killed = got > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  return environment_error(
+      fmt::format("the worker {} while it was asked to {}", how, asked),
+      (killed ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; " : "") +
+          last_words());
 }
 
 Result<std::string> ModelWorker::line(double deadline_s, const std::string& asked) {
@@ -184,15 +189,31 @@ Result<std::string> ModelWorker::line(double deadline_s, const std::string& aske
 }
 
 Result<Json> ModelWorker::ask(Json question, double deadline_s) {
-  const std::string asked = question["ask"].get<std::string>();
+  WM_TRY(post(std::move(question)));
+  return answer(deadline_s);
+}
+
+Status ModelWorker::post(Json question) {
+  asked_ = question["ask"].get<std::string>();
   question["number"] = ++number_;
   const std::string text = dump_json(question, -1) + "\n";
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t now = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (now < 0 && errno == EINTR) continue;
-    if (now < 0) return gone(asked);
+    if (now < 0) return gone(asked_);
     sent += static_cast<std::size_t>(now);
   }
+  return {};
+}
+
+bool ModelWorker::has_answer(double wait_s) const {
+  if (!rest_.empty()) return true;
+  pollfd waited{socket_, POLLIN, 0};
+  return ::poll(&waited, 1, static_cast<int>(wait_s * 1e3)) > 0;
+}
+
+Result<Json> ModelWorker::answer(double deadline_s) {
+  const std::string& asked = asked_;
   WM_ASSIGN(const std::string answered, line(deadline_s, asked));
   auto answer = parse_json(answered, "the worker's answer");
   if (!answer.ok() || !answer->is_object()) {

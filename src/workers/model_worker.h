@@ -21,6 +21,10 @@ inline constexpr int kModelProtocol = 1;
 
 enum class RecordKind : std::int64_t { step = 0, loss = 1, whole = 2, first_phase = 8 };
 
+/// Phases in the order of their records, from RecordKind::first_phase on.
+inline constexpr const char* kModelPhases[] = {"data",      "h2d",           "forward", "backward",
+                                               "optimizer", "communication", "prefill", "token"};
+
 struct RingRecord {
   std::int64_t kind = 0;
   std::int64_t step = 0;
@@ -34,8 +38,9 @@ struct RingRecord {
 class ModelWorker {
  public:
   struct Options {
-    std::vector<std::string> words;  ///< the program, found on PATH
-    std::filesystem::path printed;   ///< file that takes what it prints
+    std::vector<std::string> words;        ///< the program, found on PATH
+    std::filesystem::path printed;         ///< file that takes what it prints
+    std::vector<std::string> variables{};  ///< NAME=VALUE, before those of ours
     const std::atomic<bool>* interrupted = nullptr;
   };
   /// Environment error if it cannot be started.
@@ -48,6 +53,12 @@ class ModelWorker {
   /// interrupted or did not answer in time, with the end of what it printed; data error where the answer is no JSON or
   /// answers something else.
   [[nodiscard]] Result<Json> ask(Json question, double deadline_s);
+
+  /// The two halves of ask(), for workers that answer together.
+  [[nodiscard]] Status post(Json question);
+  [[nodiscard]] Result<Json> answer(double deadline_s);
+  /// Whether something came, or the worker went, within so long: answer() will not wait for nothing.
+  [[nodiscard]] bool has_answer(double wait_s) const;
 
   /// What the last question left in the memory. Data error where the memory contradicts itself.
   [[nodiscard]] Result<std::vector<RingRecord>> records() const;
@@ -63,6 +74,7 @@ class ModelWorker {
   int socket_ = -1;
   void* memory_ = nullptr;
   std::string rest_;
+  std::string asked_;
   std::int64_t number_ = 0;
 };
 

@@ -66,7 +66,7 @@ Session session_with(std::vector<Run> runs) {
 Acceptance judged(const std::string& rows, const Session& session, std::vector<Fact> more = {}) {
   const auto criteria = parse_criteria("criteria:\n" + rows, "c.yaml");
   EXPECT_TRUE(criteria.ok()) << criteria.error().what;
-  const auto sheets = built_in_datasheets();
+  const auto sheets = device::built_in_datasheets();
   AcceptanceInput input{.session = &session,
                         .no_session = {},
                         .machine = session.machine,
@@ -286,12 +286,13 @@ TEST(Criteria, that_come_along_are_valid) {
     const auto criteria = parse_criteria(file->text, file->name);
     ASSERT_TRUE(criteria.ok()) << criteria.error().what;
     EXPECT_EQ(criteria->name, name);
-    EXPECT_FALSE(!criteria->datasheet.empty() && find_datasheet(built_in_datasheets(), criteria->datasheet) == nullptr);
+    EXPECT_FALSE(!criteria->datasheet.empty() &&
+                 device::find_datasheet(device::built_in_datasheets(), criteria->datasheet) == nullptr);
   }
 }
 
 TEST(Datasheets, are_complete_and_have_sources) {
-  const auto sheets = built_in_datasheets();
+  const auto sheets = device::built_in_datasheets();
   EXPECT_GE(sheets.size(), 15U);
   for (const auto& sheet : sheets) {
     EXPECT_FALSE(sheet.sources.empty()) << sheet.id;
@@ -300,7 +301,7 @@ TEST(Datasheets, are_complete_and_have_sources) {
     if (sheet.peak_rate.contains("tf32") && sheet.peak_rate.contains("f16")) {
       EXPECT_NEAR(sheet.peak_rate.at("f16") / sheet.peak_rate.at("tf32"), 2, 0.03) << sheet.id;
     }
-    for (const auto& device : sheet.devices) EXPECT_EQ(datasheet_of_device(sheets, device)->id, sheet.id);
+    for (const auto& device : sheet.devices) EXPECT_EQ(device::datasheet_of_device(sheets, device)->id, sheet.id);
   }
 }
 

@@ -1,6 +1,7 @@
 // Parameters and FLOPs of the models against published ones.
 #include <gtest/gtest.h>
 
+#include "workloads/catalog.h"
 #include "workloads/models/model_shape.h"
 
 namespace warpmark::workloads {
@@ -30,6 +31,23 @@ TEST(ModelShape, has_the_published_operations) {
   EXPECT_NEAR(3 * shape_of("gpt2", "base").forward_flops / 1024, 854.4e6, 0.05e6);
   EXPECT_NEAR(3 * shape_of("gpt2", "large").forward_flops / 1024, 10273.5e6, 0.05e6);
   EXPECT_NEAR(3 * shape_of("dlrm", "base").forward_flops, 14.75e6, 0.005e6);
+}
+
+/// One generation of "tiny" by hand: 3 layers of width 64, 256 words, a prompt of 16 and 16 new words.
+TEST(ModelShape, of_decoding_has_the_operations_of_each_word) {
+  const auto* gpt2 = find_in(catalog(), std::string_view("gpt2"));
+  const auto params = resolve_params(gpt2->params, {{"preset", "tiny"}, {"pass", "decode"}});
+  const auto shape = model_shape("gpt2", *params);
+  ASSERT_TRUE(shape.ok());
+  EXPECT_EQ(shape->new_tokens, 16);
+  const double layers = 3.0 * 2 * 12 * 64 * 64, head = 2.0 * 64 * 256, attention = 3.0 * 4 * 64;
+  double expected = 16 * layers + head + attention * 16 * 16;
+  for (int i = 1; i < 16; ++i) expected += layers + head + attention * (16 + i);
+  EXPECT_EQ(shape->forward_flops, expected);
+  const auto longer = resolve_params(gpt2->params, {{"preset", "tiny"}, {"pass", "decode"}, {"new_tokens", "60"}});
+  EXPECT_FALSE(model_shape("gpt2", *longer).ok());
+  const auto images = resolve_params(gpt2->params, {{"preset", "tiny"}, {"pass", "decode"}});
+  EXPECT_FALSE(model_shape("vit", *images).ok());
 }
 
 TEST(ModelShape, of_dlrm_has_the_tables_of_criteo) {

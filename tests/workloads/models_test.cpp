@@ -15,6 +15,7 @@
 #include "measure/round.h"
 #include "support/python_with_torch.h"
 #include "workers/model_worker.h"
+#include "workloads/models/model_shape.h"
 #include "workloads/run_workload.h"
 
 namespace warpmark::workloads {
@@ -25,6 +26,7 @@ using testing_support::python_with_torch;
 
 Run run_model(const char* id, Overrides overrides) {
   const auto* workload = find_in(catalog(), std::string_view(id));
+  overrides.insert(overrides.begin(), {"roof", "no"});
   overrides.insert(overrides.begin(), {"preset", "tiny"});
   const auto params = resolve_params(workload->params, overrides);
   EXPECT_TRUE(params.ok());
@@ -66,6 +68,34 @@ TEST(Models, run_forward_alone) {
   const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"pass", "forward"}});
   ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
   EXPECT_EQ(metric(run, "phase.backward"), nullptr);
+}
+
+TEST(Models, tell_the_best_of_their_own_kernels) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"roof", "yes"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  ASSERT_NE(metric(run, "roof_time"), nullptr);
+  EXPECT_GT(metric(run, "roof_time")->summary.median, 0);
+  EXPECT_GT(metric(run, "roof_share")->summary.median, 0);
+}
+
+TEST(Models, decode_word_by_word) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("llama", {{"python", python_with_torch()}, {"pass", "decode"}, {"batch", "2"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_LE(run.error->value, 1e-4);
+  const auto* token = metric(run, "phase.token");
+  ASSERT_NE(token, nullptr);
+  EXPECT_EQ(token->samples.size(), 15 * metric(run, "phase.prefill")->samples.size());
+  EXPECT_NE(metric(run, "tokens_rate"), nullptr);
+}
+
+TEST(Models, share_a_step_among_ranks) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"ranks", "2"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_LE(run.error->value, 1e-4);  // the gradient that two ranks average, against fp64 of both batches
+  EXPECT_NE(metric(run, "phase.communication"), nullptr);
 }
 
 TEST(Models, whose_knob_does_not_hold_are_unsupported) {

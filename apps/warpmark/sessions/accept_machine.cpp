@@ -135,7 +135,7 @@ Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options
             options.has("--run") ? measured(context, options, criteria) : stored_sessions(context, options));
 
   const Machine here = device::machine_facts();
-  const auto sheets = validate::built_in_datasheets();
+  const auto sheets = device::built_in_datasheets();
   validate::AcceptanceInput input{.session = found.session ? &*found.session : nullptr,
                                   .no_session = found.why_not,
                                   .machine = found.session ? found.session->machine : here,

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "analyze/rules/rules.h"
+#include "device/datasheet.h"
 #include "device/device.h"
 #include "profile/catalog.h"
 #include "report/draw/format.h"
@@ -11,7 +12,6 @@
 #include "report/formats/catalog.h"
 #include "report/results/metric_list.h"
 #include "validate/accept/criteria.h"
-#include "validate/accept/datasheet.h"
 #include "validate/accept/facts.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
@@ -137,7 +137,7 @@ Result<Table> criteria_table(Context&, const ParsedOptions&) {
 
 Result<Table> datasheets_table(Context&, const ParsedOptions&) {
   Table table{{{"datasheet"}, {"GPU"}, {"memory", Align::right}, {"bf16", Align::right}, {"power", Align::right}}, {}};
-  for (const auto& sheet : validate::built_in_datasheets()) {
+  for (const auto& sheet : device::built_in_datasheets()) {
     const auto rate = sheet.peak_rate.find("bf16");
     table.rows.push_back({{sheet.id},
                           {sheet.name},

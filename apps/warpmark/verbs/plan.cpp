@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "collectives/alpha_beta.h"
-#include "validate/accept/datasheet.h"
+#include "device/datasheet.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/plan_report.h"
@@ -123,8 +123,8 @@ Result<TrainingJob> job_of(const ParsedOptions& options) {
 
 Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id,
                            const std::optional<MeasuredLink>& measured) {
-  const auto sheets = validate::built_in_datasheets();
-  const auto* sheet = validate::find_datasheet(sheets, id);
+  const auto sheets = device::built_in_datasheets();
+  const auto* sheet = device::find_datasheet(sheets, id);
   if (sheet == nullptr) {
     std::vector<std::string> ids;
     for (const auto& one : sheets) ids.push_back(one.id);

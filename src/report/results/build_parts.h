@@ -33,6 +33,9 @@ namespace warpmark::report {
 // build_speedups.cpp: against a baseline in the same session; nothing where there is none.
 [[nodiscard]] std::optional<Section> speedups_section(const Session& session, const RunLabels& labels);
 
+// build_models.cpp: rates, utilization and share of the model's own roof.
+[[nodiscard]] std::optional<Section> models_section(const Session& session, const RunLabels& labels);
+
 // build_commands.cpp: all metrics of users' commands, which have no roof.
 [[nodiscard]] bool is_command(const Run& run);
 [[nodiscard]] std::optional<Section> commands_section(const Session& session, const RunLabels& labels);

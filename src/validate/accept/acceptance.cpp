@@ -49,7 +49,7 @@ class AcceptanceJudge {
   AcceptanceJudge(const Criteria& criteria, const AcceptanceInput& input) : criteria_(criteria), input_(input) {}
 
   Result<Acceptance> judged() {
-    if (!criteria_.datasheet.empty() && find_datasheet(input_.datasheets, criteria_.datasheet) == nullptr) {
+    if (!criteria_.datasheet.empty() && device::find_datasheet(input_.datasheets, criteria_.datasheet) == nullptr) {
       std::vector<std::string> ids;
       for (const auto& sheet : input_.datasheets) ids.push_back(sheet.id);
       const auto meant = nearest(criteria_.datasheet, ids);
@@ -157,7 +157,7 @@ class AcceptanceJudge {
     if (criterion.of == LimitOf::datasheet) {
       const auto* sheet = sheet_of(run.device, row);
       if (sheet == nullptr) return {};
-      return take_promise(criterion, *sheet, promise_for(*sheet, run, criterion.metric), row);
+      return take_promise(criterion, *sheet, device::promise_for(*sheet, run, criterion.metric), row);
     }
     WM_ASSIGN(row.limits, limits_of(criterion, metric->unit));
     return {};
@@ -202,11 +202,11 @@ class AcceptanceJudge {
     return {};
   }
 
-  const Datasheet* sheet_of(const std::string& device, AcceptanceRow& row) const {
-    if (!criteria_.datasheet.empty()) return find_datasheet(input_.datasheets, criteria_.datasheet);
+  const device::Datasheet* sheet_of(const std::string& device, AcceptanceRow& row) const {
+    if (!criteria_.datasheet.empty()) return device::find_datasheet(input_.datasheets, criteria_.datasheet);
     for (const auto& info : input_.machine.devices) {
       if (info.id != device) continue;
-      const auto* sheet = datasheet_of_device(input_.datasheets, info.name);
+      const auto* sheet = device::datasheet_of_device(input_.datasheets, info.name);
       if (sheet == nullptr) row.reason = "there is no datasheet of " + info.name + "; name one with datasheet: ID";
       return sheet;
     }
@@ -214,7 +214,8 @@ class AcceptanceJudge {
     return nullptr;
   }
 
-  Status take_promise(const Criterion& criterion, const Datasheet& sheet, const Promise& promise, AcceptanceRow& row) {
+  Status take_promise(const Criterion& criterion, const device::Datasheet& sheet, const device::Promise& promise,
+                      AcceptanceRow& row) {
     if (promise.value <= 0) {
       row.reason = promise.what;
       return {};
@@ -270,7 +271,7 @@ class AcceptanceJudge {
     if (criterion.of == LimitOf::datasheet) {
       const auto* sheet = sheet_of(fact.device, row);
       if (sheet == nullptr) return {};
-      WM_TRY(take_promise(criterion, *sheet, promise_for(*sheet, fact.id), row));
+      WM_TRY(take_promise(criterion, *sheet, device::promise_for(*sheet, fact.id), row));
     } else {
       WM_ASSIGN(row.limits, limits_of(criterion, kind.unit));
     }

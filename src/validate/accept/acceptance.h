@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/datasheet.h"
 #include "model/acceptance.h"
 #include "model/run.h"
 #include "validate/accept/criteria.h"
-#include "validate/accept/datasheet.h"
 #include "validate/accept/facts.h"
 
 namespace warpmark::validate {
@@ -24,7 +24,7 @@ struct AcceptanceInput {
   Machine machine;                   ///< that is judged: the session's, or this one
   std::vector<Fact> facts;           ///< of that machine
   std::string no_facts;              ///< why facts that are missing could not be read: "the results are of ..."
-  std::span<const Datasheet> datasheets;
+  std::span<const device::Datasheet> datasheets;
 };
 
 /// Rows in the order of the criteria, one for each device or matching result. Data error for a limit whose unit the

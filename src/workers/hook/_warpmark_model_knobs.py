@@ -22,6 +22,8 @@ class ModelKnobs:
         self.channels_last = "channels_last" in wanted
         if "attention.sdpa" in wanted:
             self.sdpa()
+        if "attention.backend" in wanted:
+            self.attention_backend(wanted["attention.backend"])
 
     # Once for a module
 
@@ -108,6 +110,24 @@ class ModelKnobs:
             return old(block, *args, **kwargs)
 
         cls.forward = forward
+
+    def attention_backend(self, wanted):
+        """Torch's own switches: of its fused ways only one stays."""
+        torch, knobs = self.torch, self.knobs
+        if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+            return knobs.cannot("attention.backend", "torch %s has no scaled_dot_product_attention" % torch.__version__)
+        cuda = torch.backends.cuda
+        names = {"math": "math", "flash": "flash", "efficient": "mem_efficient", "cudnn": "cudnn"}
+        if not hasattr(cuda, "enable_%s_sdp" % names[wanted]):
+            return knobs.cannot("attention.backend", "torch %s has no %s" % (torch.__version__, wanted))
+        if wanted != "math" and not torch.cuda.is_available():
+            return knobs.cannot("attention.backend", "%s is of GPUs, and there is none" % wanted)
+        for name in names.values():
+            if hasattr(cuda, "enable_%s_sdp" % name):
+                getattr(cuda, "enable_%s_sdp" % name)(name == names[wanted])
+        knobs.did("attention.backend")
+        enabled = getattr(cuda, "%s_sdp_enabled" % names[wanted])
+        knobs.checks["attention.backend"] = lambda: None if enabled() else "the program set it back"
 
     def sdpa(self):
         model = self

@@ -15,6 +15,7 @@ PROTOCOL = 1
 
 class Ring:
     STEP, LOSS, WHOLE, FIRST_PHASE = 0, 1, 2, 8
+    PREFILL, TOKEN = 6, 7  # phases of decoding, behind those of training
     RECORD = struct.Struct("<qqqd")
 
     def __init__(self, fd):
@@ -73,7 +74,12 @@ class Worker:
     def prepare(self, ask):
         import wm_training
 
-        self.training = wm_training.Training(ask)
+        if ask["pass"] == "decode":
+            import wm_decoding
+
+            self.training = wm_decoding.Decoding(ask)
+        else:
+            self.training = wm_training.Training(ask)
         networks, tasks = wm_training.networks, wm_training.tasks
         t = self.training
         return {
@@ -91,7 +97,12 @@ class Worker:
         return {"steps": steps, "begin_ns": begin, "end_ns": end, "records": self.ring.count}
 
     def check(self, ask):
-        return {"error": self.training.reference()}
+        return {"error": self.training.reference(), "differing": getattr(self.training, "differing", 0)}
+
+    def shapes(self, ask):
+        import wm_shapes
+
+        return {"shapes": wm_shapes.shapes_of(self.training)}
 
     def state(self, ask):
         return {"digest": self.training.digest(), "memory": self.training.memory(), "knobs": self.training.knob_states()}
@@ -103,7 +114,7 @@ def refusal(kind, what, hint=""):
 
 def answer(worker, ask):
     operation = ask.get("ask")
-    if operation not in ("hello", "prepare", "run", "check", "state"):
+    if operation not in ("hello", "prepare", "run", "check", "state", "shapes"):
         return refusal("internal", "there is no operation %r" % (operation,))
     try:
         return getattr(worker, operation)(ask)

@@ -7,22 +7,45 @@ from torch import nn
 from torch.nn import functional as F
 
 
+def plain_attention(q, k, v, causal):
+    """The definition. Queries are the last of the keys' positions, as where earlier keys come from a cache."""
+    scores = (q @ k.transpose(-2, -1)) * q.shape[-1] ** -0.5
+    if causal and q.shape[-2] > 1:
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1 + k.shape[-2] - q.shape[-2])
+        scores = scores.masked_fill(mask, float("-inf"))
+    return scores.softmax(-1) @ v
+
+
 class Attend(nn.Module):
     """softmax(q k^T / sqrt(d)) v for tensors batch x heads x seq x d, by torch's fused product where it has one."""
+
+    fused = True  # False: by the definition, whatever torch has
 
     def __init__(self, causal):
         super().__init__()
         self.causal = causal
 
     def forward(self, q, k, v):
-        if hasattr(F, "scaled_dot_product_attention"):
-            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        scores = (q @ k.transpose(-2, -1)) * q.shape[-1] ** -0.5
-        if self.causal:
-            seq = q.shape[-2]
-            mask = torch.ones(seq, seq, dtype=torch.bool, device=q.device).triu(1)
-            scores = scores.masked_fill(mask, float("-inf"))
-        return scores.softmax(-1) @ v
+        if Attend.fused and hasattr(F, "scaled_dot_product_attention") and q.shape[-2] in (1, k.shape[-2]):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and q.shape[-2] > 1)
+        return plain_attention(q, k, v, self.causal)
+
+
+class Cache:
+    """Keys and values of what was seen, a pair of tensors a layer, batch x heads x most x d."""
+
+    def __init__(self, layers, most):
+        self.most, self.length = most, 0
+        self.pairs = [None] * layers
+
+    def put(self, layer, k, v):
+        """The new ones behind the old ones; returns all."""
+        if self.pairs[layer] is None:
+            self.pairs[layer] = tuple(t.new_empty(t.shape[0], t.shape[1], self.most, t.shape[3]) for t in (k, v))
+        end = self.length + k.shape[2]
+        for whole, new in zip(self.pairs[layer], (k, v)):
+            whole[:, :, self.length : end] = new
+        return tuple(whole[:, :, :end] for whole in self.pairs[layer])
 
 
 class SelfAttention(nn.Module):
@@ -33,9 +56,11 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(width, width)
         self.attend = Attend(causal)
 
-    def forward(self, x):
+    def forward(self, x, seen=None):
         b, s, w = x.shape
         q, k, v = self.qkv(x).view(b, s, 3, self.heads, w // self.heads).permute(2, 0, 3, 1, 4)
+        if seen is not None:
+            k, v = seen(k, v)
         return self.out(self.attend(q, k, v).transpose(1, 2).reshape(b, s, w))
 
 
@@ -53,9 +78,9 @@ class Block(nn.Module):
     def mlp(self, x):
         return self.down(self.gelu(self.up(x)))
 
-    def forward(self, x):
+    def forward(self, x, seen=None):
         if self.norm_first:
-            x = x + self.attention(self.norm1(x))
+            x = x + self.attention(self.norm1(x), seen)
             return x + self.mlp(self.norm2(x))
         x = self.norm1(x + self.attention(x))
         return self.norm2(x + self.mlp(x))
@@ -89,6 +114,14 @@ class Gpt2(nn.Module):
             x = block(x)
         return self.head(self.norm(x))
 
+    def go_on(self, ids, cache):
+        """Odds of the word after the last; `cache` has what came before `ids`, and takes them in."""
+        x = self.tokens(ids) + self.positions.weight[cache.length : cache.length + ids.shape[1]]
+        for i, block in enumerate(self.blocks):
+            x = block(x, lambda k, v, i=i: cache.put(i, k, v))
+        cache.length += ids.shape[1]
+        return self.head(self.norm(x[:, -1:]))
+
 
 class Bert(nn.Module):
     """Devlin et al. 2018, without pooler: the masked-word head at the first `predictions` positions of each sequence."""
@@ -117,7 +150,8 @@ class Bert(nn.Module):
         for block in self.blocks:
             x = block(x)
         x = x[:, : self.predictions]
-        return self.decoder(self.head_norm(F.gelu(self.head_dense(x))))
+        x = F.gelu(self.head_dense(x)).to(self.head_norm.weight.dtype)  # norms of the narrow type: not in every torch
+        return self.decoder(self.head_norm(x))
 
 
 class RmsNorm(nn.Module):
@@ -152,11 +186,13 @@ class LlamaBlock(nn.Module):
         a, b = x.chunk(2, -1)
         return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
 
-    def forward(self, x, cos, sin):
+    def forward(self, x, cos, sin, seen=None):
         h = self.norm1(x)
         q = self.rotate(self.heads_of(self.q(h), self.heads), cos, sin)
         k = self.rotate(self.heads_of(self.k(h), self.groups), cos, sin)
         v = self.heads_of(self.v(h), self.groups)
+        if seen is not None:
+            k, v = seen(k, v)
         repeat = self.heads // self.groups
         if repeat > 1:
             k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
@@ -176,15 +212,27 @@ class Llama(nn.Module):
         if c["tied"]:
             self.head.weight = self.tokens.weight
 
+    def angles(self, begin, end, x):
+        dim = self.blocks[0].dim
+        inverse = 500000.0 ** (-torch.arange(0, dim, 2, device=x.device, dtype=torch.float64) / dim)
+        angles = torch.arange(begin, end, device=x.device, dtype=torch.float64)[:, None] * inverse
+        return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
     def forward(self, ids):
         x = self.tokens(ids)
-        dim = self.blocks[0].dim
-        inverse = 500000.0 ** (-torch.arange(0, dim, 2, device=ids.device, dtype=torch.float64) / dim)
-        angles = torch.arange(ids.shape[1], device=ids.device, dtype=torch.float64)[:, None] * inverse
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        cos, sin = self.angles(0, ids.shape[1], x)
         for block in self.blocks:
             x = block(x, cos, sin)
         return self.head(self.norm(x))
+
+    def go_on(self, ids, cache):
+        """Odds of the word after the last; `cache` has what came before `ids`, and takes them in."""
+        x = self.tokens(ids)
+        cos, sin = self.angles(cache.length, cache.length + ids.shape[1], x)
+        for i, block in enumerate(self.blocks):
+            x = block(x, cos, sin, lambda k, v, i=i: cache.put(i, k, v))
+        cache.length += ids.shape[1]
+        return self.head(self.norm(x[:, -1:]))
 
 
 class Vit(nn.Module):

@@ -8,6 +8,25 @@ from torch.nn import functional as F
 POOL = 4
 
 
+class Generated(torch.utils.data.Dataset):
+    """Samples that are made when they are asked for, as a data set makes them; the same for the same number."""
+
+    def __init__(self, name, config, seed):
+        self.name, self.config, self.seed = name, config, seed
+
+    def __len__(self):
+        return 1 << 20
+
+    def __getitem__(self, i):
+        inputs, target = one(self.name, self.config, 1, torch.Generator().manual_seed(self.seed * 1000003 + i))
+        return [t[0] for t in inputs], target[0]
+
+
+def endless(loader):
+    while True:
+        yield from loader
+
+
 def pool(name, config, batch, seed):
     generator = torch.Generator().manual_seed(seed)
     return [one(name, config, batch, generator) for _ in range(POOL)]

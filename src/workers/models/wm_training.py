@@ -1,6 +1,7 @@
 """One model on one device: steps without marks for times, steps with marks for phases, and what proves that they train."""
 
 import copy
+import itertools
 import sys
 import time
 
@@ -8,8 +9,8 @@ import torch
 
 import _warpmark_knobs
 import wm_networks as networks
+import wm_ranks
 import wm_tasks as tasks
-
 
 
 def clock():
@@ -17,7 +18,7 @@ def clock():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
-PHASES = ("data", "h2d", "forward", "backward", "optimizer")
+PHASES = ("data", "h2d", "forward", "backward", "optimizer", "communication")
 
 
 class Refused(Exception):
@@ -64,7 +65,9 @@ class Training:
         self.accumulate = int(ask.get("accumulate", 1))
         self.device = torch.device(ask["device"])
         self.check_device()
-        torch.manual_seed(int(ask["seed"]))
+        self.ranks = wm_ranks.Ranks(ask, self.device)
+        self.seed = int(ask["seed"])
+        torch.manual_seed(self.seed)
         if ask["precision"] == "tf32":
             torch.set_float32_matmul_precision("high")
             torch.backends.cudnn.allow_tf32 = True
@@ -78,21 +81,22 @@ class Training:
         self.knobs.begin()
         self.model = networks.NETWORKS[self.name](self.config).to(self.device)
         self.model.train(self.train)
-        self.pool = tasks.pool(self.name, self.config, self.batch, int(ask["seed"]))
+        self.pool = tasks.pool(self.name, self.config, self.batch, int(ask["seed"]) + self.ranks.rank)
         self.witness = copy.deepcopy(self.model).double() if self.small_enough() else None
         self.flops = networks.forward_flops(self.model, lambda: self.model(*self.on_device(self.pool[0][0])))
         self.restart(int(ask["seed"]))
         self.knobs.prepare_module(self.model, None, self.pool[0][0])
+        self.called = self.ranks.wrap(self.model) if self.train else self.model
         self.optimizer = None
         if self.train:
             self.optimizer = torch.optim.AdamW(list(self.model.parameters()), lr=float(ask["rate"]))
         self.scaler = None
         if self.precision == "fp16" and self.train:
             self.scaler = torch.cuda.amp.GradScaler()
-        self.next_batch = 0
         self.pinned = self.device.type == "cuda"
         if self.pinned:
             self.pool = [([t.pin_memory() for t in inputs], target.pin_memory()) for inputs, target in self.pool]
+        self.source = self.batches(int(ask.get("workers", -1)), int(ask["seed"]))
 
     def check_device(self):
         if self.device.type == "cuda" and not torch.cuda.is_available():
@@ -105,6 +109,21 @@ class Training:
             )
         if self.precision == "fp16" and self.device.type != "cuda":
             raise Refused("unsupported", "fp16 with a loss scaler needs a GPU", "--set precision=bf16")
+
+    def batches(self, workers, seed):
+        """Batches without end: from the pool in memory, or made sample by sample by a DataLoader."""
+        if workers < 0:
+            return itertools.cycle(self.pool)
+        return tasks.endless(
+            torch.utils.data.DataLoader(
+                tasks.Generated(self.name, self.config, seed + self.ranks.rank),
+                batch_size=self.batch,
+                num_workers=workers,
+                pin_memory=self.pinned,
+                persistent_workers=workers > 0,
+                drop_last=True,
+            )
+        )
 
     def small_enough(self):
         """A copy in fp64 takes 16 bytes a parameter with its gradients."""
@@ -123,31 +142,41 @@ class Training:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
 
-    def forward(self, inputs):
-        return self.knobs.around(self.model, tuple(inputs), {}, lambda called, *a, **k: called(*a, **k))
+    def meet(self):
+        """All ranks are here and have done what they were asked for."""
+        self.synchronize()
+        self.ranks.barrier()
 
-    def step(self, mark):
-        """One step; `mark(phase)` is called where each phase ends. Returns the loss as a tensor."""
-        total = None
-        if self.train:
-            self.optimizer.zero_grad(set_to_none=True)
-        for _ in range(self.accumulate):
-            inputs, target = self.pool[self.next_batch % len(self.pool)]
-            self.next_batch += 1
-            mark("data")
-            inputs, target = self.on_device(inputs), self.on_device([target])[0]
-            mark("h2d")
-            if self.train:
-                loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
-            else:
-                with torch.no_grad():
-                    loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
+    def forward(self, inputs):
+        return self.knobs.around(self.called, tuple(inputs), {}, lambda called, *a, **k: called(*a, **k))
+
+    def one_batch(self, mark, apart):
+        """Forward and backward of one batch; `apart`: gradients stay each rank's own."""
+        inputs, target = next(self.source)
+        mark("data")
+        inputs, target = self.on_device(inputs), self.on_device([target])[0]
+        mark("h2d")
+        with torch.set_grad_enabled(self.train), self.ranks.alone(self.called, apart):
+            loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
             mark("forward")
             if self.train:
                 (self.scaler.scale(loss) if self.scaler else loss).backward()
                 mark("backward")
-            total = loss.detach() if total is None else total + loss.detach()
+        return loss.detach()
+
+    def step(self, mark, phases=False):
+        """One step; `mark(phase)` is called where each phase ends. Returns the loss as a tensor. With phases the ranks
+        add their gradients after the backward pass, where it can be told apart, and not within it."""
+        total = None
         if self.train:
+            self.optimizer.zero_grad(set_to_none=True)
+        for i in range(self.accumulate):
+            loss = self.one_batch(mark, phases or i + 1 < self.accumulate)
+            total = loss if total is None else total + loss
+        if self.train:
+            if phases and self.ranks.world > 1:
+                self.ranks.average(self.model)
+                mark("communication")
             if self.scaler:
                 self.scaler.step(self.optimizer)
                 self.scaler.update()
@@ -158,13 +187,13 @@ class Training:
 
     def window(self, steps, ring):
         """Steps between two synchronizations, and nothing inside; their losses are read after it."""
-        self.synchronize()
+        self.meet()
         begin = clock()
         losses = []
         for i in range(steps):
             losses.append(self.step(no_mark))
             ring.note(ring.STEP, i, clock())
-        self.synchronize()
+        self.meet()
         end = clock()
         for i, loss in enumerate(losses):
             ring.note(ring.LOSS, i, end, value=float(loss))
@@ -172,12 +201,12 @@ class Training:
 
     def phases(self, steps, ring):
         marks = GpuMarks() if self.device.type == "cuda" else HostMarks()
-        self.synchronize()
+        self.meet()
         begin = clock()
         for _ in range(steps):
             marks.begin()
-            self.step(marks.mark)
-        self.synchronize()
+            self.step(marks.mark, phases=True)
+        self.meet()
         end = clock()
         for i, (whole, parts) in enumerate(marks.steps()):
             ring.note(ring.WHOLE, i, end, value=whole)
@@ -186,30 +215,44 @@ class Training:
         return begin, end
 
     def reference(self):
-        """The largest relative difference of the loss (and, in f32, of the gradient's length) from fp64, one fresh step."""
+        """The largest relative difference of the loss (and, in f32, of the gradient's length) from fp64, one fresh step.
+        With ranks each takes a few of its samples, and the gradient that they average is held against fp64 of all."""
         if self.witness is None:
             return None
-        inputs, target = self.pool[0]
         few = min(4, self.batch)
-        inputs, target = self.on_device([t[:few] for t in inputs]), self.on_device([target[:few]])[0]
-        wide = [t.double() if t.is_floating_point() else t for t in inputs]
+        parts = [([t[:few] for t in inputs], target[:few]) for inputs, target in self.parts_of_all()]
         self.witness.train(self.train)
+        narrow = copy.deepcopy(self.witness).float()
+        error = 0.0
         with torch.set_grad_enabled(self.train):
-            right = tasks.loss_of(self.name, self.witness(*wide), target)
-            narrow = copy.deepcopy(self.witness).float()
-            if self.precision in ("bf16", "fp16"):
-                with torch.autocast(self.device.type, getattr(torch, {"bf16": "bfloat16", "fp16": "float16"}[self.precision])):
-                    out = narrow(*inputs)
-                ours = tasks.loss_of(self.name, out.float(), target)
-            else:
-                ours = tasks.loss_of(self.name, narrow(*inputs), target)
-        error = abs(float(ours.detach()) - float(right.detach())) / abs(float(right.detach()))
+            for rank, (inputs, target) in enumerate(parts):
+                inputs, target = self.on_device(inputs), self.on_device([target])[0]
+                wide = [t.double() if t.is_floating_point() else t for t in inputs]
+                right = tasks.loss_of(self.name, self.witness(*wide), target)
+                if self.train and self.precision == "f32":
+                    (right / len(parts)).backward()
+                if rank != self.ranks.rank:
+                    continue
+                if self.precision in ("bf16", "fp16"):
+                    with torch.autocast(self.device.type, getattr(torch, {"bf16": "bfloat16", "fp16": "float16"}[self.precision])):
+                        out = narrow(*inputs)
+                    ours = tasks.loss_of(self.name, out.float(), target)
+                else:
+                    ours = tasks.loss_of(self.name, narrow(*inputs), target)
+                error = abs(float(ours.detach()) - float(right.detach())) / abs(float(right.detach()))
         if self.train and self.precision == "f32":
-            right.backward()
             ours.backward()
-            error = max(error, abs(length(narrow) - length(self.witness)) / length(self.witness))
+            self.ranks.average(narrow)
+            error = max(error, distance(narrow, self.witness))
         self.witness = None
-        return error
+        return self.ranks.most(error)
+
+    def parts_of_all(self):
+        """A batch of every rank; all can be drawn anywhere."""
+        if self.ranks.world == 1:
+            return [self.pool[0]]
+        seed = self.seed
+        return [tasks.pool(self.name, self.config, self.batch, seed + rank)[0] for rank in range(self.ranks.world)]
 
     def memory(self):
         if self.device.type != "cuda":
@@ -229,8 +272,14 @@ class Training:
         return self.host.told
 
 
-def length(model):
-    return float(sum(p.grad.double().pow(2).sum() for p in model.parameters() if p.grad is not None)) ** 0.5
+def distance(ours, right):
+    """Of two networks' gradients, relative to the length of the second."""
+    apart = whole = 0.0
+    for a, b in zip(ours.parameters(), right.parameters()):
+        if b.grad is not None:
+            apart += float((a.grad.double() - b.grad.double()).pow(2).sum())
+            whole += float(b.grad.double().pow(2).sum())
+    return (apart / whole) ** 0.5
 
 
 def no_mark(phase):

@@ -1,65 +1,32 @@
 #include "workloads/models/model_round.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "workers/model_worker.h"
+#include "device/datasheet.h"
+#include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
+#include "workloads/models/model_workers.h"
 
 namespace warpmark::workloads {
 namespace {
 
-namespace fs = std::filesystem;
-using workers::ModelWorker;
-using workers::RecordKind;
-
 constexpr double kHelloDeadline_s = 180;    // importing PyTorch from a cold disk
 constexpr double kPrepareDeadline_s = 600;  // a large network, drawn on one core
 constexpr double kStepDeadline_s = 600;     // compiling happens in the first step
-constexpr double kClocksAgree = 0.01;       // our window and the sum of the worker's steps
-constexpr double kMessage_s = 0.01;         // and what two messages may take on a busy machine
 constexpr double kWindow_s = 0.1;           // least length of a window
 constexpr std::int64_t kMostSteps = 1000;
 constexpr std::int64_t kLearnSteps = 24;  // after these the loss has fallen
-constexpr const char* kPhases[] = {"data", "h2d", "forward", "backward", "optimizer"};
-
-struct Folder {
-  fs::path path;
-  ~Folder() {
-    std::error_code ignored;
-    if (!path.empty()) fs::remove_all(path, ignored);
-  }
-};
-
-struct Steps {
-  double seconds = 0;  ///< of one step, by the worker's clock between two synchronizations
-  std::vector<double> losses;
-};
-
-Result<double> number(const Json& answer, const char* name) {
-  const auto found = answer.find(name);
-  if (found == answer.end() || !found->is_number()) {
-    return data_error(fmt::format("the worker's answer has no number '{}'", name));
-  }
-  return found->get<double>();
-}
-
-std::string field(const Json& answer, const char* name) {
-  const auto found = answer.find(name);
-  return found != answer.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 class ModelRound {
  public:
-  ModelRound(const measure::Case& what, const device::Device& device, const measure::RoundOptions& options, Run& run)
+  ModelRound(const measure::Case& what, device::Device& device, const measure::RoundOptions& options, Run& run)
       : what_(what), device_(device), options_(options), run_(run) {}
 
   Status measure() {
@@ -68,9 +35,9 @@ class ModelRound {
     if (const auto s = what_.workload->supports(*what_.workload, device_.info(), params); !s.available) {
       return unsupported_error(s.reason, s.hint);
     }
-    WM_ASSIGN(shape_, model_shape(what_.workload->id, params.text("preset"), params.integer("batch"),
-                                  params.integer("length")));
+    WM_ASSIGN(shape_, model_shape(what_.workload->id, params));
     train_ = params.text("pass") == "train";
+    decode_ = params.text("pass") == "decode";
     const Status status = start_and_measure();
     if (!status.ok() && options_.interrupted != nullptr && options_.interrupted->load()) {
       run_.outcome = Outcome::skipped;
@@ -82,63 +49,63 @@ class ModelRound {
   }
 
  private:
-  Status start() {
-    std::string name = (fs::temp_directory_path() / "warpmark-model-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) return environment_error("cannot make a folder for the worker: " + name);
-    folder_.path = name;
-    WM_TRY(workers::write_model_worker(folder_.path));
-    WM_ASSIGN(worker_, ModelWorker::start({.words = {what_.params.text("python"), "-u",
-                                                     (folder_.path / "warpmark_worker.py").string()},
-                                           .printed = folder_.path / "printed.txt",
-                                           .interrupted = options_.interrupted}));
-    WM_ASSIGN(const Json hello, worker_->ask({{"ask", "hello"}}, kHelloDeadline_s));
-    if (hello.value("protocol", Json()) != workers::kModelProtocol) {
-      return data_error("the worker speaks another version of the protocol");
-    }
-    note("torch",
-         fmt::format("{} (CUDA {}) of {}", field(hello, "torch"),
-                     field(hello, "cuda").empty() ? "none" : field(hello, "cuda"), field(hello, "executable")));
-    return tell_places(hello);
-  }
-
-  /// Several versions on the path: the one that was imported counts, and the others are named.
-  Status tell_places(const Json& hello) {
-    const auto places = hello.find("places");
-    if (places == hello.end() || !places->is_array() || places->size() < 2) return {};
-    std::string others;
-    for (const auto& place : *places) {
-      if (!place.is_string() || place == hello.value("imported", Json())) continue;
-      others += (others.empty() ? "" : ", ") + place.get<std::string>();
-    }
-    note("other torch on the path", others + "; measured was " + field(hello, "imported"));
-    return {};
-  }
-
   Status start_and_measure() {
+    const auto memory_before = sensor("memory_used");
     WM_TRY(start());
     WM_TRY(prepare());
-    WM_ASSIGN(const Steps first, window(1));
+    WM_ASSIGN(const ModelWindow first, window(1));
     losses_ = first.losses;
     WM_ASSIGN(const double steady, settle());
     WM_TRY(sample(steady));
     WM_TRY(learn());
     run_.outcome = Outcome::passed;
+    if (memory_before) add("memory.baseline", "B", Better::lower, *memory_before);
     add_rates();
     WM_TRY(phases(steady));
-    run_.metrics.push_back(measure::metric_of("first_step", "s", Better::lower, {first.seconds}));
+    add("first_step", "s", Better::lower, first.seconds);
     WM_TRY(check());
-    return conclude();
+    WM_TRY(conclude());
+    return run_.outcome == Outcome::failed ? Status() : roof();
   }
 
-  Json knobs() const {
+  Status start() {
+    WM_ASSIGN(workers_, ModelWorkers::start({.words = {what_.params.text("python")},
+                                             .device = device_.info().id,
+                                             .ranks = static_cast<int>(what_.params.integer("ranks")),
+                                             .interrupted = options_.interrupted}));
+    WM_ASSIGN(const Json hello, workers_->ask({{"ask", "hello"}}, kHelloDeadline_s));
+    if (hello.value("protocol", Json()) != workers::kModelProtocol) {
+      return data_error("the worker speaks another version of the protocol");
+    }
+    note("torch", fmt::format("{} (CUDA {}) of {}", answered_text(hello, "torch"),
+                              answered_text(hello, "cuda").empty() ? "none" : answered_text(hello, "cuda"),
+                              answered_text(hello, "executable")));
+    tell_places(hello);
+    return {};
+  }
+
+  /// Several versions on the path: the one that was imported counts, and the others are named.
+  void tell_places(const Json& hello) {
+    const auto places = hello.find("places");
+    if (places == hello.end() || !places->is_array() || places->size() < 2) return;
+    std::string others;
+    for (const auto& place : *places) {
+      if (!place.is_string() || place == hello.value("imported", Json())) continue;
+      others += (others.empty() ? "" : ", ") + place.get<std::string>();
+    }
+    note("other torch on the path", others + "; measured was " + answered_text(hello, "imported"));
+  }
+
+  [[nodiscard]] Json knobs() const {
     const auto& p = what_.params;
     Json knobs = Json::object();
     if (p.text("channels_last") == "yes") knobs["channels_last"] = "yes";
     if (p.text("checkpoint") == "yes") knobs["checkpoint.blocks"] = "yes";
     if (p.text("compile") != "no") knobs["compile"] = p.text("compile");
     if (p.text("optimizer") != "default") knobs["optimizer.implementation"] = p.text("optimizer");
+    if (p.text("attention") != "auto") knobs["attention.backend"] = p.text("attention");
     const auto& precision = p.text("precision");
-    if (precision == "bf16" || precision == "fp16") knobs["precision.autocast"] = precision;
+    if (!decode_ && (precision == "bf16" || precision == "fp16")) knobs["precision.autocast"] = precision;
     return knobs;
   }
 
@@ -147,21 +114,22 @@ class ModelRound {
     for (const auto& [name, value] : shape_.sizes) config[name] = value;
     if (!shape_.rows.empty()) config["rows"] = shape_.rows;
     const auto& p = what_.params;
-    WM_ASSIGN(const Json answer, worker_->ask({{"ask", "prepare"},
-                                               {"model", what_.workload->id},
-                                               {"config", config},
-                                               {"batch", shape_.batch},
-                                               {"pass", p.text("pass")},
-                                               {"precision", p.text("precision")},
-                                               {"accumulate", p.integer("accumulate")},
-                                               {"device", device_.info().id},
-                                               {"seed", static_cast<std::int64_t>(options_.seed % 1'000'000'007)},
-                                               {"rate", 1e-3},
-                                               {"knobs", knobs()}},
-                                              kPrepareDeadline_s));
-    WM_ASSIGN(const double parameters, number(answer, "parameters"));
-    WM_ASSIGN(const double flops, number(answer, "forward_flops"));
-    WM_ASSIGN(ignorance_, number(answer, "ignorance"));
+    WM_ASSIGN(const Json answer, workers_->prepare({{"ask", "prepare"},
+                                                    {"model", what_.workload->id},
+                                                    {"config", config},
+                                                    {"batch", shape_.batch},
+                                                    {"pass", p.text("pass")},
+                                                    {"precision", p.text("precision")},
+                                                    {"accumulate", p.integer("accumulate")},
+                                                    {"workers", p.integer("workers")},
+                                                    {"new_tokens", shape_.new_tokens},
+                                                    {"seed", static_cast<std::int64_t>(options_.seed % 1'000'000'007)},
+                                                    {"rate", 1e-3},
+                                                    {"knobs", knobs()}},
+                                                   kPrepareDeadline_s));
+    WM_ASSIGN(const double parameters, answered_number(answer, "parameters"));
+    WM_ASSIGN(const double flops, answered_number(answer, "forward_flops"));
+    WM_ASSIGN(ignorance_, answered_number(answer, "ignorance"));
     const double expected = shape_.forward_flops * static_cast<double>(shape_.batch);
     if (parameters != static_cast<double>(shape_.parameters) || flops != expected) {
       return data_error(
@@ -170,40 +138,25 @@ class ModelRound {
                       parameters, flops, shape_.parameters, expected));
     }
     note("parameters", fmt::format("{}", shape_.parameters));
-    note("attention", "counted in full");
+    if (shape_.attention_flops > 0) {
+      note("attention", fmt::format("counted in full; causal it is {:.1f} % of the operations less",
+                                    50 * shape_.attention_flops / shape_.forward_flops));
+    }
     return {};
   }
 
-  /// `count` steps without marks, told by both clocks.
-  Result<Steps> window(std::int64_t count) {
-    const std::int64_t asked = monotonic_ns();
-    WM_ASSIGN(const Json answer, worker_->ask({{"ask", "run"}, {"steps", count}, {"phases", false}}, kStepDeadline_s));
-    const std::int64_t answered = monotonic_ns();
-    WM_ASSIGN(const double begin, number(answer, "begin_ns"));
-    WM_ASSIGN(const double end, number(answer, "end_ns"));
-    WM_ASSIGN(const auto records, worker_->records());
-    Steps steps;
-    std::int64_t seen = 0, last = static_cast<std::int64_t>(begin);
-    bool ordered = true;
-    for (const auto& record : records) {
-      if (record.kind == static_cast<std::int64_t>(RecordKind::step)) {
-        ordered = ordered && record.step == seen && record.time_ns >= last;
-        last = record.time_ns;
-        ++seen;
-      }
-      if (record.kind == static_cast<std::int64_t>(RecordKind::loss)) steps.losses.push_back(record.value);
+  Result<ModelWindow> window(std::int64_t count) {
+    WM_ASSIGN(auto window, workers_->window(count, !decode_, kStepDeadline_s));
+    if (!(window.seconds > 0)) {
+      return data_error(fmt::format("the worker says that {} steps took {:.3g} s each", count, window.seconds));
     }
-    const double ours = static_cast<double>(answered - asked) * 1e-9, theirs = (end - begin) * 1e-9;
-    if (seen != count || static_cast<std::int64_t>(steps.losses.size()) != count) {
-      doubt(fmt::format("the worker was asked for {} steps and noted {} with {} losses", count, seen,
-                        steps.losses.size()));
-    } else if (!ordered || begin < static_cast<double>(asked) || end > static_cast<double>(answered) || theirs <= 0) {
-      doubt("the worker's times of steps lie outside of the window in which they were asked for");
-    } else if (ours - theirs > kClocksAgree * ours + kMessage_s) {
-      doubt(fmt::format("the worker says {:.4g} s for steps that took {:.4g} s by our clock", theirs, ours));
-    }
-    steps.seconds = theirs / static_cast<double>(std::max<std::int64_t>(count, 1));
-    return steps;
+    doubt(window.doubt);
+    return window;
+  }
+
+  [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(kWindow_s / std::max(seconds, 1e-6))), least,
+                                    kMostSteps);
   }
 
   /// Windows until two in a row agree, or the cap.
@@ -212,7 +165,7 @@ class ModelRound {
     double before = 0;
     std::int64_t steps = 1;
     for (int i = 0;; ++i) {
-      WM_ASSIGN(const Steps now, window(steps));
+      WM_ASSIGN(const ModelWindow now, window(steps));
       run_.warmup.launches += steps;
       run_.warmup.seconds = static_cast<double>(monotonic_ns() - begin) * 1e-9;
       losses_.insert(losses_.end(), now.losses.begin(), now.losses.end());
@@ -221,26 +174,31 @@ class ModelRound {
       run_.warmup.reason = run_.warmup.settled ? fmt::format("two windows within {:.2g} %", moved * 100)
                                                : fmt::format("stopped at the cap of {:.3g} s", options_.warmup.cap_s);
       before = now.seconds;
-      steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(kWindow_s / std::max(before, 1e-6))), 1,
-                                       kMostSteps);
+      steps = steps_in_window(before, 1);
       if (run_.warmup.settled || run_.warmup.seconds > options_.warmup.cap_s) return before;
     }
   }
 
   Status sample(double steady) {
-    const auto count =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(kWindow_s / steady)), 1, kMostSteps);
+    const auto count = steps_in_window(steady, 1);
     run_.timing = {"worker's clock between synchronizations", 1e-9, 0, count, 1};
     measure::StoppingRule rule(options_.stopping);
+    const auto energy = sensor("energy");
     const std::int64_t begin = monotonic_ns();
     while (!rule.done()) {
-      WM_ASSIGN(const Steps now, window(count));
+      WM_ASSIGN(const ModelWindow now, window(count));
       losses_.insert(losses_.end(), now.losses.begin(), now.losses.end());
       rule.add(now.seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
     }
     run_.stopped_because = rule.reason();
     run_.converged = rule.converged();
     run_.metrics.push_back(measure::metric_of("time", "s", Better::lower, rule.samples()));
+    if (const auto after = sensor("energy"); energy && after && *after > *energy) {
+      const auto steps = static_cast<double>(count) * static_cast<double>(rule.samples().size());
+      joules_ = (*after - *energy) / steps;
+      add("energy", "J", Better::lower, *joules_);
+    }
+    if (const auto bytes = sensor("memory_used")) add("memory.device", "B", Better::lower, *bytes);
     return {};
   }
 
@@ -248,7 +206,7 @@ class ModelRound {
   Status learn() {
     const auto done = static_cast<std::int64_t>(losses_.size());
     if (!train_ || done >= kLearnSteps) return {};
-    WM_ASSIGN(const Steps more, window(kLearnSteps - done));
+    WM_ASSIGN(const ModelWindow more, window(kLearnSteps - done));
     losses_.insert(losses_.end(), more.losses.begin(), more.losses.end());
     return {};
   }
@@ -260,48 +218,52 @@ class ModelRound {
       for (const double s : seconds) rates.push_back(work / s);
       run_.metrics.push_back(measure::metric_of(id, unit, Better::higher, std::move(rates)));
     };
-    const double samples = static_cast<double>(shape_.batch * what_.params.integer("accumulate"));
+    const double ranks = workers_->ranks();
+    const double samples = static_cast<double>(shape_.batch * what_.params.integer("accumulate")) * ranks;
+    const double words = static_cast<double>(decode_ ? shape_.new_tokens : shape_.tokens);
     rate("flop_rate", "FLOP/s", run_.cost.flops);
     rate("samples_rate", "1/s", samples);
-    if (shape_.tokens > 0) rate("tokens_rate", "1/s", samples * static_cast<double>(shape_.tokens));
+    if (words > 0) rate("tokens_rate", "1/s", samples * words);
+    if (joules_) {
+      add("samples_energy", "J", Better::lower, *joules_ / samples);
+      if (words > 0) add("tokens_energy", "1/J", Better::higher, samples * words / *joules_);
+    }
+    // GPUs are each under their own roof; processors are shared.
+    if (device_.info().backend == "cuda") run_.cost.flops /= ranks;
+    const auto sheets = device::built_in_datasheets();
+    const auto* sheet = device::datasheet_of_device(sheets, device_.info().name);
+    const auto peak =
+        sheet == nullptr ? decltype(sheet->peak_rate.end()){} : sheet->peak_rate.find(run_.cost.flop_type);
+    if (sheet == nullptr || peak == sheet->peak_rate.end()) {
+      note("utilization", fmt::format("none: no datasheet here has the {} peak of {}", run_.cost.flop_type,
+                                      device_.info().name.empty() ? device_.info().id : device_.info().name));
+      return;
+    }
+    rate("mfu", "ratio", run_.cost.flops / peak->second);
+    note("utilization", fmt::format("of {:.4g} TFLOP/s {}, datasheet {}; by MLPerf's definition, attention in full",
+                                    peak->second * 1e-12, run_.cost.flop_type, sheet->id));
   }
 
   Status phases(double steady) {
-    const auto count = std::clamp<std::int64_t>(static_cast<std::int64_t>(kWindow_s / steady), 6, kMostSteps);
-    WM_ASSIGN(const Json answer, worker_->ask({{"ask", "run"}, {"steps", count}, {"phases", true}}, kStepDeadline_s));
-    (void)answer;
-    WM_ASSIGN(const auto records, worker_->records());
-    std::map<std::int64_t, std::vector<double>> parts;
-    std::vector<double> whole(static_cast<std::size_t>(count), 0.0), sums = whole;
-    for (const auto& record : records) {
-      if (record.step < 0 || record.step >= count) return data_error("the worker notes a step that nobody asked for");
-      const auto step = static_cast<std::size_t>(record.step);
-      const auto phase = record.kind - static_cast<std::int64_t>(RecordKind::first_phase);
-      if (record.kind == static_cast<std::int64_t>(RecordKind::whole)) whole[step] = record.value;
-      if (phase < 0 || phase >= static_cast<std::int64_t>(std::size(kPhases))) continue;
-      parts[phase].push_back(record.value);
-      sums[step] += record.value;
-    }
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      if (!(std::abs(sums[i] - whole[i]) <= kClocksAgree * whole[i])) {
-        doubt(fmt::format("the phases of a step add up to {:.4g} s, the step took {:.4g} s", sums[i], whole[i]));
-      }
-    }
-    for (auto& [phase, seconds] : parts) {
-      run_.metrics.push_back(measure::metric_of(std::string("phase.") + kPhases[phase], "s", Better::lower, seconds));
+    const auto count = steps_in_window(steady, 6);
+    WM_ASSIGN(auto phases, workers_->phases(count, kStepDeadline_s));
+    doubt(phases.doubt);
+    for (auto& [name, seconds] : phases.seconds) {
+      run_.metrics.push_back(measure::metric_of("phase." + name, "s", Better::lower, std::move(seconds)));
     }
     return {};
   }
 
   Status check() {
-    WM_ASSIGN(const Json answer, worker_->ask({{"ask", "check"}}, kPrepareDeadline_s));
+    WM_ASSIGN(const Json answer, workers_->ask({{"ask", "check"}}, kPrepareDeadline_s));
     const auto& precision = what_.params.text("precision");
     if (answer.contains("error") && answer["error"].is_number()) {
       const bool exact = precision == "f32";
-      run_.error = ErrorCheck{
-          answer["error"].get<double>(), exact ? 1e-3 : 3e-2,
-          exact && train_ ? "relative error of the loss and of the gradient's length" : "relative error of the loss",
-          "the same step in fp64"};
+      const char* norm = "relative error of the loss";
+      if (exact && train_) norm = "relative error of the loss and of the gradient";
+      if (decode_) norm = "relative error of the logits by way of the cache";
+      run_.error = ErrorCheck{answer["error"].get<double>(), exact ? 1e-2 : 3e-2, norm,
+                              decode_ ? "fp64 without a cache" : "the same step in fp64"};
       if (!(run_.error->value <= run_.error->tolerance)) {
         fail(fmt::format("a step differs from fp64 by {:.3g}, tolerance {:.3g}", run_.error->value,
                          run_.error->tolerance));
@@ -309,8 +271,18 @@ class ModelRound {
     } else {
       note("reference", "too large for a copy in fp64; the loss alone was checked");
     }
+    if (decode_) {
+      WM_ASSIGN(const double differing, answered_number(answer, "differing"));
+      if (differing > 0) fail(fmt::format("{:.0f} words differ from those without a cache", differing));
+      return {};
+    }
+    check_losses();
+    return {};
+  }
+
+  void check_losses() {
     for (const double loss : losses_) {
-      if (!std::isfinite(loss)) return fail(fmt::format("a loss is {}", loss)), Status();
+      if (!std::isfinite(loss)) return fail(fmt::format("a loss is {}", loss));
     }
     const double first = losses_.front();
     if (!(std::abs(first - ignorance_) <= 0.15 * ignorance_ + 0.1)) {
@@ -323,24 +295,22 @@ class ModelRound {
       note("loss", fmt::format("{:.4g} at first, {:.4g} after {} steps", first, last, losses_.size()));
       if (!(last < first)) fail(fmt::format("the loss did not fall: {:.4g}, then {:.4g}", first, last));
     }
-    return {};
   }
 
   /// Memory, and whether the knobs held: a case whose knob did nothing would be another case than it says.
   Status conclude() {
-    WM_ASSIGN(const Json state, worker_->ask({{"ask", "state"}}, kPrepareDeadline_s));
+    WM_ASSIGN(const Json state, workers_->ask({{"ask", "state"}}, kPrepareDeadline_s));
     if (const auto memory = state.find("memory"); memory != state.end() && memory->is_object()) {
       for (const auto& [name, bytes] : memory->items()) {
-        if (bytes.is_number()) {
-          run_.metrics.push_back(measure::metric_of("memory." + name, "B", Better::lower, {bytes.get<double>()}));
-        }
+        if (bytes.is_number()) add("memory." + name, "B", Better::lower, bytes.get<double>());
       }
     }
     if (const auto told = state.find("knobs"); told != state.end() && told->is_array()) {
       for (const auto& knob : *told) {
         if (!knob.is_object() || knob.value("in_force", Json()) == true) continue;
-        return unsupported_error("the knob " + field(knob, "id") + " is not in force: " + field(knob, "said"),
-                                 "leave it out");
+        return unsupported_error(
+            "the knob " + answered_text(knob, "id") + " is not in force: " + answered_text(knob, "said"),
+            "leave it out");
       }
     }
     if (run_.outcome == Outcome::failed) run_.metrics.clear();
@@ -352,26 +322,63 @@ class ModelRound {
     return {};
   }
 
+  /// What this machine does at best for the kernels of the step. The worker has ended by then and is in nobody's way.
+  Status roof() {
+    if (what_.params.text("roof") == "no" || decode_) return {};
+    WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
+    const double ranks = workers_->ranks();
+    workers_.reset();
+    WM_ASSIGN(auto roof, model_roof(answer.value("shapes", Json()), what_.params.text("precision"), device_, options_));
+    const double expected = run_.cost.flops / (device_.info().backend == "cuda" ? 1 : ranks);
+    if (roof.flops < 0.6 * expected || roof.flops > 1.01 * expected) {
+      note("roof", fmt::format("none: the traced shapes have {:.3g} FLOP, the step has {:.3g}", roof.flops, expected));
+      return {};
+    }
+    if (device_.info().backend != "cuda") roof.seconds *= ranks;  // they share the processors
+    add("roof_time", "s", Better::lower, roof.seconds);
+    std::vector<double> shares;
+    for (const double s : run_.metrics.front().samples) shares.push_back(roof.seconds / s);
+    run_.metrics.push_back(measure::metric_of("roof_share", "ratio", Better::higher, std::move(shares)));
+    const auto part = [&](double seconds) { return 100 * seconds * ranks / std::max(roof.seconds, 1e-12); };
+    note("roof", fmt::format("{} shapes: products {:.0f} %, convolutions {:.0f} %, attention {:.0f} %, memory {:.0f} %",
+                             roof.shapes, part(roof.product_s), part(roof.convolution_s), part(roof.attention_s),
+                             part(roof.memory_s)));
+    if (roof.untimed > 0) note("roof lacks", fmt::format("{} shapes, first {}", roof.untimed, roof.why));
+    return {};
+  }
+
+  [[nodiscard]] std::optional<double> sensor(std::string_view id) const {
+    const auto conditions = device_.conditions();
+    if (!conditions.ok()) return std::nullopt;
+    for (const auto& read : conditions->sensors) {
+      if (read.id == id) return read.value;
+    }
+    return std::nullopt;
+  }
+  void add(std::string id, const char* unit, Better better, double value) {
+    run_.metrics.push_back(measure::metric_of(std::move(id), unit, better, {value}));
+  }
   void fail(std::string reason) {
     if (run_.outcome == Outcome::failed) return;
     run_.outcome = Outcome::failed;
     run_.reason = std::move(reason);
     run_.hint = "the speed of a wrong step means nothing and is not shown";
   }
-  void doubt(std::string why) {
-    if (doubt_.empty()) doubt_ = std::move(why);
+  void doubt(const std::string& why) {
+    if (doubt_.empty()) doubt_ = why;
   }
   void note(const char* name, std::string text) { run_.notes.emplace_back(name, std::move(text)); }
 
   const measure::Case& what_;
-  const device::Device& device_;
+  device::Device& device_;
   const measure::RoundOptions& options_;
   Run& run_;
-  Folder folder_;  ///< outlives the worker
-  std::unique_ptr<ModelWorker> worker_;
+  std::unique_ptr<ModelWorkers> workers_;
   ModelShape shape_;
   bool train_ = true;
+  bool decode_ = false;
   double ignorance_ = 0;
+  std::optional<double> joules_;  ///< of a step
   std::vector<double> losses_;
   std::string doubt_;
 };

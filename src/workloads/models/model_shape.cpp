@@ -14,6 +14,7 @@ using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 struct Tally {
   std::int64_t parameters = 0;
   double flops = 0;
+  double attentions = 0;
   void linear(std::int64_t in, std::int64_t out, std::int64_t times, bool bias = true) {
     parameters += in * out + (bias ? out : 0);
     flops += 2.0 * static_cast<double>(in * out) * static_cast<double>(times);
@@ -24,7 +25,7 @@ struct Tally {
     parameters += bias ? out : 0;
   }
   void attention(std::int64_t seq, std::int64_t width) {
-    flops += 4.0 * static_cast<double>(seq) * static_cast<double>(seq) * static_cast<double>(width);
+    attentions += 4.0 * static_cast<double>(seq) * static_cast<double>(seq) * static_cast<double>(width);
   }
 };
 
@@ -136,6 +137,32 @@ void unet3d(ModelShape& s, Tally& t) {
     twice(2 * width(level), width(level), level);
   }
   t.convolution(w, s.size("classes"), 1, points(0), true);
+}
+
+/// Half of the preset's words are the prompt and the other half are new, where nothing else is asked for.
+Status set_decoding(ModelShape& shape, const std::string& model, std::int64_t length, std::int64_t new_tokens) {
+  const double width = static_cast<double>(shape.size("width")), layers = static_cast<double>(shape.size("layers"));
+  const double seq = static_cast<double>(shape.size("seq"));
+  const double head = 2 * width * static_cast<double>(shape.size("vocab"));
+  const double one_word = (shape.forward_flops - shape.attention_flops) / seq;
+  const std::int64_t prompt = length > 0 ? length : shape.size("seq") / 2;
+  shape.new_tokens = new_tokens > 0 ? new_tokens : shape.size("seq") - shape.size("seq") / 2;
+  for (auto& [key, value] : shape.sizes) {
+    if (key == "positions" && prompt + shape.new_tokens > value) {
+      return usage_error(fmt::format("a prompt of {} and {} new words are more than the {} positions of {}", prompt,
+                                     shape.new_tokens, value, model),
+                         "--set length and --set new_tokens lower");
+    }
+    if (key == "seq") value = prompt;
+  }
+  const auto attention = [&](double queries, double keys) { return layers * 4 * queries * keys * width; };
+  const double read = static_cast<double>(prompt);
+  shape.attention_flops = attention(read, read);
+  shape.forward_flops = read * (one_word - head) + head + shape.attention_flops;
+  for (std::int64_t i = 1; i < shape.new_tokens; ++i) {
+    shape.forward_flops += one_word + attention(1, static_cast<double>(prompt + i));
+  }
+  return {};
 }
 
 /// Rows of MLPerf's tables for Criteo 1TB (mlcommons/training, recommendation).
@@ -306,7 +333,18 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
   }
   if (model == "gpt2" || model == "bert" || model == "llama") shape.tokens = shape.size("seq");
   shape.parameters = tally.parameters;
-  shape.forward_flops = tally.flops;
+  shape.forward_flops = tally.flops + tally.attentions;
+  if (model == "gpt2" || model == "llama") shape.attention_flops = tally.attentions;
+  return shape;
+}
+
+Result<ModelShape> model_shape(const std::string& model, const Params& params) {
+  const std::string& preset = params.text("preset");
+  const auto batch = params.integer("batch"), length = params.integer("length");
+  if (params.text("pass") != "decode") return model_shape(model, preset, batch, length);
+  if (model != "gpt2" && model != "llama") return usage_error(model + " does not decode", "gpt2 and llama do");
+  WM_ASSIGN(ModelShape shape, model_shape(model, preset, batch, length));
+  WM_TRY(set_decoding(shape, model, length, params.integer("new_tokens")));
   return shape;
 }
 

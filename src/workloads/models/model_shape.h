@@ -17,7 +17,9 @@ struct ModelShape {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;      ///< of one sample; 0 where it is no text
   std::int64_t parameters = 0;  ///< BERT's without its head, as it is published
+  std::int64_t new_tokens = 0;  ///< that decoding makes of one sample
   double forward_flops = 0;     ///< of one sample: products and convolutions, attention in full
+  double attention_flops = 0;   ///< those of them that causal attention would halve
   [[nodiscard]] std::int64_t size(const std::string& name) const;
 };
 
@@ -25,5 +27,9 @@ struct ModelShape {
 /// model does not have.
 [[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
                                              std::int64_t length);
+
+/// Of a case: by its parameters preset, batch, length, pass and new_tokens. A pass that decodes has the operations of
+/// one generation: the prompt of `length` words, then each new word after all before it.
+[[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const Params& params);
 
 }  // namespace warpmark::workloads

@@ -6,29 +6,45 @@ namespace warpmark::workloads {
 namespace {
 
 constexpr ParamSpec kParams[] = {
-    {"preset", ParamKind::text, "base", "size of the network (docs/workloads.md)", "tiny|base|large"},
-    {"pass", ParamKind::text, "train", "a training step, or the forward pass alone", "train|forward"},
-    {"batch", ParamKind::integer, "0", "samples of a step; 0 is the preset's"},
-    {"length", ParamKind::integer, "0", "words of a sequence, or side of an image; 0 is the preset's"},
+    {"preset", ParamKind::text, "base", "size of the network (docs/models.md)", "tiny|base|large"},
+    {"pass", ParamKind::text, "train", "a training step, the forward pass alone, or words one after another",
+     "train|forward|decode"},
+    {"batch", ParamKind::integer, "0", "samples of a step, of each rank; 0 is the preset's"},
+    {"length", ParamKind::integer, "0", "words of a sequence or prompt, or side of an image; 0 is the preset's"},
+    {"new_tokens", ParamKind::integer, "0", "words to decode; 0 is half of the preset's length"},
     {"precision", ParamKind::text, "f32", "of products: types of autocast", "f32|tf32|bf16|fp16"},
     {"accumulate", ParamKind::integer, "1", "batches whose gradients one step of the optimizer takes"},
     {"channels_last", ParamKind::text, "no", "order of the axes of images", "no|yes"},
     {"checkpoint", ParamKind::text, "no", "compute blocks again in the backward pass", "no|yes"},
     {"compile", ParamKind::text, "no", "torch.compile", "no|default|reduce-overhead|max-autotune"},
     {"optimizer", ParamKind::text, "default", "implementation of AdamW", "default|foreach|fused"},
+    {"attention", ParamKind::text, "auto", "what computes attention: torch's choice, or one of its ways",
+     "auto|math|flash|efficient|cudnn"},
+    {"workers", ParamKind::integer, "-1", "processes of the DataLoader; -1 is batches that are ready in memory"},
+    {"ranks", ParamKind::integer, "1", "processes that share the step: one a GPU (NCCL), or on the CPU (gloo)"},
+    {"roof", ParamKind::text, "yes", "time the kernels of the step by our own workloads", "no|yes"},
     {"python", ParamKind::text, "python3", "the Python whose PyTorch is measured"},
 };
 
 /// FLOPs: products and convolutions, attention in full; a training step is three forward passes (MLPerf's definition of
 /// utilization: nothing that is computed twice counts).
 Result<Cost> cost(const measure::Workload& self, const Params& params) {
-  WM_ASSIGN(const auto shape,
-            model_shape(self.id, params.text("preset"), params.integer("batch"), params.integer("length")));
-  const std::int64_t accumulate = params.integer("accumulate");
+  WM_ASSIGN(const auto shape, model_shape(self.id, params));
+  const std::int64_t accumulate = params.integer("accumulate"), ranks = params.integer("ranks");
   if (accumulate < 1 || accumulate > 10'000) return usage_error("accumulate is from 1 to 10000");
-  const double passes = params.text("pass") == "train" ? 3 : 1;
+  if (ranks < 1 || ranks > 64) return usage_error("ranks are from 1 to 64, on one host");
+  if (params.integer("workers") < -1 || params.integer("workers") > 256)
+    return usage_error("workers are from -1 to 256");
+  if (params.integer("new_tokens") < 0 || params.integer("new_tokens") > 1'000'000) {
+    return usage_error("new_tokens are from 0 (the preset's) to 1000000");
+  }
+  const bool train = params.text("pass") == "train";
+  if (!train && (ranks > 1 || accumulate > 1)) {
+    return usage_error("ranks and accumulate are of training: pass=" + params.text("pass"), "--set pass=train");
+  }
+  const double passes = train ? 3 : 1;
   const std::string& precision = params.text("precision");
-  return Cost{.flops = passes * shape.forward_flops * static_cast<double>(shape.batch * accumulate),
+  return Cost{.flops = passes * shape.forward_flops * static_cast<double>(shape.batch * accumulate * ranks),
               .bytes = 0,
               .footprint_bytes = 0,
               .flop_type = precision == "fp16" ? "f16" : precision,

@@ -1,4 +1,4 @@
-#include "validate/accept/datasheet.h"
+#include "device/datasheet.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "generated/datasheets.h"
 
-namespace warpmark::validate {
+namespace warpmark::device {
 namespace {
 
 struct DatasheetReader : YamlReader {
@@ -105,4 +105,4 @@ Promise promise_for(const Datasheet& sheet, std::string_view fact) {
   return {0, "a datasheet promises no " + std::string(fact)};
 }
 
-}  // namespace warpmark::validate
+}  // namespace warpmark::device

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "model/run.h"
 
-namespace warpmark::validate {
+namespace warpmark::device {
 
 inline constexpr const char* kDatasheetSchema = "warpmark.datasheet/1";
 
@@ -49,4 +49,4 @@ struct Promise {
 /// Of a machine fact: gpu_memory, power_limit, default_power_limit.
 [[nodiscard]] Promise promise_for(const Datasheet& sheet, std::string_view fact);
 
-}  // namespace warpmark::validate
+}  // namespace warpmark::device

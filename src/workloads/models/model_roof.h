@@ -1,0 +1,34 @@
+// The roof of a model: every product, convolution, attention and memory traffic of a step, as the worker traced them,
+// each timed by our own workloads. Their sum is the best that this machine does for the model's kernels, one after
+// another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "measure/round.h"
+
+namespace warpmark::workloads {
+
+struct ModelRoof {
+  double seconds = 0;  ///< of a step: all that could be timed
+  double product_s = 0;
+  double convolution_s = 0;
+  double attention_s = 0;
+  double memory_s = 0;
+  double flops = 0;          ///< of the products, convolutions and attentions of the list
+  std::int64_t shapes = 0;   ///< distinct ones
+  std::int64_t untimed = 0;  ///< distinct ones that none of our workloads can do here: the roof is too short by them
+  std::string why;           ///< of the first that is untimed
+};
+
+/// `shapes` is the worker's list (src/workers/models/wm_shapes.py), `precision` the parameter of that name. A shape is
+/// timed once in a process and device. A backward pass of attention counts as 2.5 forward ones (five products in place
+/// of two; Dao, "FlashAttention-2", 2023). Data error where the list makes no sense, environment error where
+/// interrupted.
+[[nodiscard]] Result<ModelRoof> model_roof(const Json& shapes, const std::string& precision, device::Device& device,
+                                           const measure::RoundOptions& options);
+
+}  // namespace warpmark::workloads

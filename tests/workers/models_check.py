@@ -1,0 +1,156 @@
+"""What must hold of the models' Python, with real PyTorch on the CPU: models_check.py SOURCES CHECK."""
+
+import copy
+import multiprocessing
+import os
+import sys
+import tempfile
+
+sources, check = sys.argv[1], sys.argv[2]
+sys.path[:0] = [os.path.join(sources, "src", "workers", "models"), os.path.join(sources, "src", "workers", "hook")]
+import torch
+
+torch.set_num_threads(1)
+import wm_decoding
+import wm_networks as networks
+import wm_shapes
+import wm_tasks as tasks
+import wm_training
+
+SIZES = {
+    "gpt2": dict(layers=3, width=32, heads=4, vocab=64, positions=64, seq=16),
+    "llama": dict(layers=3, width=32, heads=4, kv_heads=2, ffn=96, vocab=64, seq=16, tied=1),
+    "vit": dict(layers=3, width=32, heads=4, size=16, patch=8, classes=10),
+    "dlrm": dict(width=8, top=32, rows=[50, 20, 10]),
+    "unet3d": dict(width=2, levels=2, size=8, classes=3),
+    "resnet50": dict(width=8, blocks1=1, blocks2=1, blocks3=3, blocks4=1, size=32, classes=10),
+    "bert": dict(layers=3, width=32, heads=4, vocab=64, positions=64, seq=16, predictions=4),
+}
+
+
+def ask(model, **changes):
+    plain = dict(model=model, config=SIZES[model], batch=8, precision="f32", device="cpu", seed=3, rate=1e-3)
+    plain["pass"] = "train"
+    plain.update(changes)
+    return plain
+
+
+def gradient(training):
+    """Of the first step, all parameters in one."""
+    kept = []
+    training.optimizer.step = lambda: kept.append(torch.cat([p.grad.flatten().clone() for p in training.model.parameters()]))
+    training.step(wm_training.no_mark)
+    return kept[0].double()
+
+
+def near(a, b, most=1e-5):
+    apart = float((a - b).norm() / b.norm())
+    assert apart <= most, apart
+
+
+def checkpointing():
+    for model in ("gpt2", "llama", "vit", "bert"):
+        plain = gradient(wm_training.Training(ask(model)))
+        forward = {cls: cls.forward for cls in (networks.Block, networks.LlamaBlock)}
+        training = wm_training.Training(ask(model, knobs={"checkpoint.blocks": "yes"}))
+        assert [k["in_force"] for k in training.knob_states()] == [True]
+        near(gradient(training), plain)
+        for cls, old in forward.items():
+            cls.forward = old
+
+
+def accumulation():
+    """Four batches of two give the gradient of one of eight that has the same samples."""
+    for model in ("gpt2", "vit", "dlrm"):
+        few = wm_training.Training(ask(model, batch=2, accumulate=4))
+        one = wm_training.Training(ask(model, batch=8))
+        batches = few.pool[:4]
+        whole = [torch.cat(parts) for parts in zip(*(inputs for inputs, _ in batches))]
+        one.source = iter([(whole, torch.cat([target for _, target in batches]))])
+        near(gradient(few), gradient(one), 2e-4)
+
+
+def one_rank(rank, world, model, folder, queue):
+    torch.set_num_threads(1)
+    training = wm_training.Training(ask(model, batch=4, rank=rank, world=world, meeting=os.path.join(folder, "meeting")))
+    found = gradient(training)
+    training.ranks.barrier()
+    apart = training.reference()
+    if rank == 0:
+        queue.put((found.tolist(), apart))
+    training.ranks.barrier()
+
+
+def ranks():
+    """Two ranks with four samples each give the gradient of one with all eight."""
+    for model in ("gpt2", "dlrm"):
+        context = multiprocessing.get_context("spawn")
+        queue = context.Queue()
+        with tempfile.TemporaryDirectory() as folder:
+            all_ = [context.Process(target=one_rank, args=(r, 2, model, folder, queue)) for r in range(2)]
+            for process in all_:
+                process.start()
+            found, apart = queue.get(timeout=240)
+            for process in all_:
+                process.join(60)
+                assert process.exitcode == 0
+        parts = [tasks.pool(model, SIZES[model], 4, 3 + r)[0] for r in range(2)]
+        one = wm_training.Training(ask(model))
+        whole = [torch.cat(tensors) for tensors in zip(*(inputs for inputs, _ in parts))]
+        one.source = iter([(whole, torch.cat([target for _, target in parts]))])
+        near(torch.tensor(found, dtype=torch.float64), gradient(one))
+        assert apart < 1e-4, apart
+
+
+def decoding():
+    for model in ("gpt2", "llama"):
+        good = wm_decoding.Decoding(ask(model, new_tokens=8, **{"pass": "decode"}))
+        assert good.reference() < 1e-5 and good.differing == 0
+        expected = good.flops
+        body = networks.forward_flops(good.model, lambda: good.model(good.prompts[0]))
+        assert 0 < expected < 2 * body, (expected, body)
+        broken = wm_decoding.Decoding(ask(model, new_tokens=8, **{"pass": "decode"}))
+        put = networks.Cache.put
+        networks.Cache.put = lambda cache, layer, k, v: put(cache, layer, k, v * (1 if cache.length == 0 else 0.5))
+        try:
+            assert broken.reference() > 3e-2
+        finally:
+            networks.Cache.put = put
+
+
+def shapes():
+    """The traced products are those that hooks count, forward, and about twice as many backward."""
+    for model in SIZES:
+        for narrow in ("f32", "bf16"):
+            forward = wm_training.Training(ask(model, precision=narrow, **{"pass": "forward"}))
+            train = wm_training.Training(ask(model, precision=narrow))
+            once, step = flops_of(wm_shapes.shapes_of(forward)), flops_of(wm_shapes.shapes_of(train))
+            assert once == forward.flops, (model, once, forward.flops)
+            assert 2.6 * once < step <= 3 * once, (model, step / once)
+
+
+def flops_of(items):
+    total = 0
+    for i in items:
+        if i["kind"] == "gemm":
+            total += 2 * i["m"] * i["n"] * i["k"] * i["count"]
+        elif i["kind"] == "conv2d":
+            side = (i["h"] + 2 * i["pad"] - i["r"]) // i["stride"] + 1
+            total += 2 * i["n"] * i["c"] * i["k"] * i["r"] ** 2 * side * side * i["count"]
+        elif i["kind"] == "attention":
+            each = 4 * i["batch"] * i["heads"] * i["seq"] ** 2 * i["dim"]
+            total += each * i["count"] * (2 if i["pass"] == "backward" else 1)
+        else:
+            assert i["kind"] == "memory" and i["bytes"] > 0
+    return total
+
+
+def loader():
+    """A DataLoader with processes gives batches of the same task, and the phase of waiting is told."""
+    training = wm_training.Training(ask("gpt2", workers=2))
+    losses = [float(training.step(wm_training.no_mark)) for _ in range(6)]
+    assert losses[-1] < losses[0], losses
+
+
+if __name__ == "__main__":
+    globals()[check]()
