@@ -164,7 +164,7 @@ TEST_F(BisectVerb, says_so_where_there_is_no_difference_or_not_enough_data) {
 }
 
 TEST_F(BisectVerb, measures_a_command_given_by_hand) {
-  commits(6, [](int i) { return i < 4 ? "0.01" : "0.06"; });
+  commits(6, [](int i) { return i < 4 ? "0.01" : "0.15"; });
   const auto output = bisect(
       {"--good", "HEAD~6", "--shell", "--effect", "20%", "--json", path("b.json"), "--", "sleep $(cat cost.txt)"});
   ASSERT_EQ(output.exit_code, 0) << output.out << output.err;

@@ -26,7 +26,7 @@ using testing_support::schema_errors;
 TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
   if (clock_jumps()) GTEST_SKIP() << "the clock of this machine jumps by more than the commands take";
   const auto output = compare({"--effect", "10%", "--rounds", "8", "--json", path("c.json"), "--out", path("out"), "--",
-                               "sleep 0.02", "--", "sleep 0.06"});
+                               "sleep 0.02", "--", "sleep 0.5"});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   EXPECT_NE(output.out.find("worse"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("B is worse: time higher by"), std::string::npos) << output.out;
@@ -130,7 +130,7 @@ TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
     return compare(
         {"--shell", "--rounds", "8", "--effect", "40%", "--accuracy-command",
          in_quotes(kExecutable) + " allclose " + in_quotes(path("ref.csv")) + " " + in_quotes(path("out.csv")),
-         "--json", path("c.json"), "--", "sleep 0.06; printf 'y\\n1.0\\n' > " + in_quotes(path("out.csv")), "--",
+         "--json", path("c.json"), "--", "sleep 0.3; printf 'y\\n1.0\\n' > " + in_quotes(path("out.csv")), "--",
          "sleep 0.01; printf 'y\\n" + y + "\\n' > " + in_quotes(path("out.csv"))});
   };
   const auto right = run_with("1.0001");
