@@ -8,6 +8,7 @@
 #include "apps/cli_fixture.h"
 #include "apps/stored_history.h"
 #include "base/clock.h"
+#include "store/running.h"
 #include "support/schema_check.h"
 #include "watch/played_server.h"
 
@@ -150,6 +151,27 @@ TEST_F(WatchVerb, tells_on_a_full_disk_too_and_says_that_it_will_forget) {
                    }});
   EXPECT_THAT(said, HasSubstr("the state is not written, a restart would forget"));
   EXPECT_EQ(server.got(1).size(), 1U) << said;
+}
+
+TEST_F(WatchVerb, a_session_that_measures_is_seen_until_it_ends) {
+  std::atomic<bool> seen{false};
+  std::thread measuring([&] {
+    const auto ended = run_process({kExecutable, "run", "--rounds", "200", "--budget", "100s", "--", "sleep", "0.2"},
+                                   {.deadline_s = 120, .own_group = true, .interrupted = &seen, .grace_s = 20});
+    (void)ended;  // it is ended when it was seen
+  });
+  std::vector<store::RunningSession> running;
+  const auto until_ns = monotonic_ns() + 60'000'000'000;
+  while (monotonic_ns() < until_ns && (running.empty() || running[0].done < 1)) {
+    running = store::running_sessions(folder_);
+    usleep(20'000);
+  }
+  seen.store(true);
+  measuring.join();
+  ASSERT_EQ(running.size(), 1U);
+  EXPECT_EQ(running[0].of, 200);
+  EXPECT_THAT(running[0].phase, HasSubstr(" of 200"));
+  EXPECT_TRUE(store::running_sessions(folder_).empty());
 }
 
 TEST_F(WatchVerb, shows_no_secret_anywhere) {

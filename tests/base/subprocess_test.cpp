@@ -19,6 +19,15 @@ TEST(RunProcess, returns_both_outputs_and_the_exit_code) {
   EXPECT_EQ(output->exit_code, 3);
 }
 
+TEST(RunProcess, gives_the_program_its_input_whether_it_reads_it_or_not) {
+  const std::string large(3 << 20, 'x');
+  const auto read = run_process({"sh", "-c", "wc -c; cat"}, {.input = large});
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  EXPECT_EQ(std::stol(read->out), static_cast<long>(large.size()));
+  EXPECT_EQ(run_process({"true"}, {.input = large})->exit_code, 0);
+  EXPECT_EQ(run_process({"cat"})->out, "") << "nothing without one";
+}
+
 TEST(RunProcess, reports_a_signal_as_the_shell_does) {
   EXPECT_EQ(run_process({"sh", "-c", "kill -9 $$"})->exit_code, 137);
 }

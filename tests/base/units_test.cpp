@@ -28,6 +28,7 @@ TEST(ParseDuration, knows_units) {
   EXPECT_DOUBLE_EQ(*parse_duration_s("60s"), 60);
   EXPECT_DOUBLE_EQ(*parse_duration_s("500ms"), 0.5);
   EXPECT_DOUBLE_EQ(*parse_duration_s("2m"), 120);
+  EXPECT_DOUBLE_EQ(*parse_duration_s("30d"), 30 * 86400.0);
   EXPECT_DOUBLE_EQ(*parse_duration_s("1.5"), 1.5);
   EXPECT_FALSE(parse_duration_s("-1s").ok());
   EXPECT_FALSE(parse_duration_s("1 parsec").ok());

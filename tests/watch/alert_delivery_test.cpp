@@ -163,6 +163,8 @@ TEST_F(Delivering, a_token_does_not_leave_the_machine_without_tls) {
   const auto sent = send(hook);
   EXPECT_FALSE(sent.delivered);
   EXPECT_THAT(sent.problem, HasSubstr("without TLS"));
+  hook.url = "http://127.evil.invalid/hook";  // RFC 2606: nobody's, and not loopback for its first digits
+  EXPECT_THAT(send(hook).problem, HasSubstr("without TLS"));
 }
 
 TEST_F(Delivering, slack_reads_no_markup_in_names) {

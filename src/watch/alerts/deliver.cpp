@@ -44,7 +44,11 @@ Delivery run_command(const CommandSink& sink, double timeout_s, const Message& m
           0};
 }
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+/// A name that begins with "127." is somebody's.
+bool is_loopback(const std::string& host) {
+  const bool four = host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || four;
+}
 
 struct Post {
   std::string url;

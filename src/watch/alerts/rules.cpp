@@ -82,6 +82,9 @@ class RulesReader {
     rule.line = node.Mark().line + 1;
     if (!node["name"]) return yaml_.error(node, "a rule needs a name");
     WM_ASSIGN(rule.name, name_in(yaml_, node["name"], "the name of a rule"));
+    if (rule.name.starts_with("warpmark-")) {
+      return yaml_.error(node["name"], "names that begin with warpmark- are those of the watch itself");
+    }
     if (node["severity"]) {
       WM_ASSIGN(rule.severity, yaml_.one_of(node["severity"], "severity", {"info", "warning", "critical"}));
     }

@@ -104,7 +104,9 @@ std::vector<Alert> AlertStates::keep_only(const std::vector<AlertRule>& rules, c
 
 void AlertStates::restart_pending(const Instant& now) {
   for (auto& [key, alert] : alerts_) {
-    if (alert.state == AlertState::pending) alert.active_s = now.watch_s;
+    if (alert.state != AlertState::pending) continue;
+    alert.active_s = now.watch_s;
+    alert.active_at = format_utc(now.wall_s);
   }
 }
 

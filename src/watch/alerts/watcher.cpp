@@ -193,6 +193,9 @@ void Watcher::look() {
   if (!read.ok()) blind.active.push_back({{{"source", "store"}}, std::nullopt, "", parts.blind});
   parts.update(parts.all_rules.back(), blind, at);
   const auto ended = parts.state.states.keep_only(parts.all_rules, at);
+  std::erase_if(parts.state.seen, [&](const auto& entry) {
+    return !has([&](const AlertRule& rule) { return rule.name == entry.first; });
+  });
   parts.dirty = parts.dirty || !ended.empty();
   parts.log_changes("rules that are gone", ended);
 }
