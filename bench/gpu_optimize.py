@@ -255,7 +255,99 @@ def resets_flags(cured):
     print("loss %.4f" % loss.item())
 
 
+def several_flaws(cured):
+    """Four flaws at once: decoding in the training process, f32 channels first, an optimizer that loops, values read."""
+    import torch
+    from torch import nn
+
+    class Photos(torch.utils.data.Dataset):
+        def __len__(self):
+            return 64 * STEPS * 2
+
+        def __getitem__(self, index):
+            photo = torch.randn(3, 96, 96, generator=torch.Generator().manual_seed(index))
+            return torch.nn.functional.avg_pool2d(photo[None], 3, 1, 1)[0], index % 10
+
+    torch.manual_seed(0)
+    model = convnet((64, 128, 256), cured)
+    arguments = {"fused": True} if cured else {"foreach": False}
+    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if cured else 0, pin_memory=cured)
+    form = torch.channels_last if cured else torch.contiguous_format
+    batches = ((x.cuda().to(memory_format=form), y.cuda()) for x, y in loader)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **arguments)
+    losses = []
+    loss_of = nn.CrossEntropyLoss()
+
+    def noted(out, y):
+        loss = loss_of(out, y)
+        losses.append(loss.detach() if cured else loss.item())
+        return loss
+
+    train(model, batches, noted, optimizer, torch.bfloat16 if cured else None)
+
+
+def reads_each_step(cured):
+    """A value is read in each step: no knob mends it; the finding must name the line."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(512, 512), nn.ReLU()) for _ in range(40)], nn.Linear(512, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    x, y = torch.randn(64, 512, device="cuda"), torch.randint(10, (64,), device="cuda")
+    total = 0.0
+    for i in range(STEPS * 4):
+        optimizer.zero_grad()
+        out = x
+        for block in model:
+            out = block(out)
+            if not cured:
+                total += out.abs().max().item()
+        loss = nn.functional.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+    print("loss %.4f" % loss.item())
+
+
+def late_memory(cured):
+    """A trap: at step 50 a batch twice as large comes; what leaves too little memory fails late."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = convnet((64, 128), False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    size = int(os.environ.get("BATCH", "64"))
+    for i in range(STEPS * 4):
+        count = size * (2 if i == 50 else 1)
+        x, y = torch.randn(count, 3, 128, 128, device="cuda"), torch.randint(10, (count,), device="cuda")
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+    print("loss %.4f" % loss.item())
+
+
+def tiny_updates(cured):
+    """A trap: updates below what bf16 weights can hold. Autocast keeps weights in f32 and must not stall them."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2048, 2048), nn.GELU(), nn.Linear(2048, 10)).cuda()
+    data = [(torch.randn(512, 2048, device="cuda"), torch.randint(10, (512,), device="cuda")) for _ in range(4)]
+    batches = (data[i % 4] for i in range(STEPS * 4))
+    train(model, batches, nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=1e-5))
+
+
 PROGRAMS = {
+    "several_flaws": (
+        several_flaws,
+        ["loader.workers=8", "precision.autocast=bf16", "channels_last=on", "optimizer.implementation=fused"],
+    ),
+    "reads_each_step": (reads_each_step, ["compile=default"]),
+    "late_memory": (late_memory, ["channels_last=on", "cudnn.benchmark=on"]),
+    "tiny_updates": (tiny_updates, ["precision.autocast=bf16"]),
     "slow_loader": (slow_loader, ["loader.workers=8", "loader.pin_memory=on"]),
     "f32_encoder": (f32_encoder, ["precision.autocast=bf16", "optimizer.implementation=fused", "compile=default"]),
     "small_encoder": (small_encoder, ["compile=reduce-overhead", "compile=default", "optimizer.implementation=fused"]),
@@ -407,6 +499,25 @@ def full(warpmark, names, minutes):
             lines.append(done.stderr.strip())
             if os.path.exists(path):
                 journey = json.load(open(path))
+                for finding in journey.get("findings", []):
+                    gain = finding["gain"]
+                    lines.append(
+                        "  found: %s, %.2f to %.2fx, %s"
+                        % (finding["title"], gain["low"], gain["high"], finding.get("where", "no line"))
+                    )
+                for step in journey["steps"]:
+                    foretold, measured = step.get("predicted"), step.get("measured") or step.get("found")
+                    lines.append(
+                        "  %s=%s %s: foretold %s, measured %s; %s"
+                        % (
+                            step["knob"],
+                            step["value"],
+                            step["outcome"],
+                            "%.2f to %.2f" % (foretold["low"], foretold["high"]) if foretold else "-",
+                            "%.3g" % measured["ratio"] if measured else "-",
+                            step["reason"],
+                        )
+                    )
                 lines.append(
                     "  %s; %s; %d runs in %.0f s"
                     % (journey["verdict"], journey["plan"], journey["cost"]["runs"], journey["cost"]["seconds"])

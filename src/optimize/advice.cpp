@@ -7,6 +7,28 @@ namespace {
 
 constexpr double kWorthSaying = 0.10;  // of a step
 
+/// Lines that read a value in about every step; what that costs is the replay's to say.
+void reads_in_the_loop(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
+  const auto steps = static_cast<double>(facts.report.steps.size());
+  if (steps < 2 || !facts.on_gpu()) return;
+  for (const auto& read : facts.report.reads) {
+    const double each = static_cast<double>(read.count) / steps;
+    if (each < 0.5) continue;
+    JourneyAdvice one{.where = read.where,
+                      .text = fmt::format(".{}() reads a value {:.3g} times a step and waits for the GPU: keep the "
+                                          "tensor, and read every some steps.",
+                                          read.call, each),
+                      .code = "if step % 50 == 0: print(loss.item())",
+                      .predicted = {}};
+    for (const auto& gain : facts.found) {
+      if (gain.rule == "cpu_gpu_sync" && gain.advice.empty()) {
+        one.predicted = Prediction{gain.low, gain.high, "replay of the recorded steps without waiting"};
+      }
+    }
+    advice.push_back(std::move(one));
+  }
+}
+
 void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
   const auto& report = facts.report;
   const auto& phases = facts.phases;
@@ -17,7 +39,8 @@ void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
                       .code = "info = torch.utils.data.get_worker_info(); items = items[info.id::info.num_workers]",
                       .predicted = Prediction{1, 1 / (1 - phases.data), "steps wait for data"}});
   }
-  if (phases.rest > 2 * kWorthSaying && facts.trains()) {
+  reads_in_the_loop(facts, advice);
+  if (phases.rest > 2 * kWorthSaying && facts.trains() && report.reads.empty()) {
     advice.push_back({.where = {},
                       .text = fmt::format("{:.0f} % of a step is outside of data, forward, backward and optimizer: "
                                           "reading values (.item(), print of a loss) waits for the GPU, and so do "
@@ -35,6 +58,24 @@ void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
   }
 }
 
+/// A larger batch makes fewer steps of an epoch: what learning rate goes with it is a rule of thumb, and named as such.
+JourneyAdvice learning_rate(const ProgramFacts& facts, const Setting& batch) {
+  const auto& optimizers = facts.report.optimizers;
+  const std::string name = optimizers.empty() ? "" : optimizers.front().name;
+  const bool adaptive = name.find("Adam") != std::string::npos || name.find("LAMB") != std::string::npos;
+  return {
+      .where = optimizers.empty() ? "" : optimizers.front().where,
+      .text = fmt::format("The batch is {} now. Nothing changed the learning rate: the usual rule for {} is {}, "
+                          "with a longer warm-up; judge the metric of the whole training.",
+                          batch.value, name.empty() ? "the optimizer" : name,
+                          adaptive ? "the square root of the factor" : "the factor of the batch (Goyal et al. 2017)"),
+      .code = adaptive ? "lr = lr * (new_batch / old_batch) ** 0.5" : "lr = lr * new_batch / old_batch",
+      .predicted = {}};
+}
+
+/// Something of another size than the program's, and not what its name says by chance.
+bool is_batch(const Setting& setting) { return setting.knob.find("batch") != std::string::npos; }
+
 }  // namespace
 
 std::vector<JourneyAdvice> advice_for(const ProgramFacts& facts, const Settings& kept) {
@@ -42,6 +83,7 @@ std::vector<JourneyAdvice> advice_for(const ProgramFacts& facts, const Settings&
   for (const auto& setting : kept) {
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob != nullptr) advice.push_back(knob->source(facts, setting.value));
+    if (knob == nullptr && facts.trains() && is_batch(setting)) advice.push_back(learning_rate(facts, setting));
   }
   unproven(facts, advice);
   return advice;

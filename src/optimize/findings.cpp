@@ -22,6 +22,12 @@ bool answers(std::string_view token, const FoundGain& gain) {
   return colon == std::string_view::npos ? gain.advice.empty() : gain.advice == token.substr(colon + 1);
 }
 
+bool answers_rule(const Knob& knob, std::string_view rule) {
+  const auto tokens = split(knob.answers, ' ');
+  return std::any_of(tokens.begin(), tokens.end(),
+                     [&](const std::string& token) { return token.substr(0, token.find(':')) == rule; });
+}
+
 }  // namespace
 
 std::vector<JourneyFinding> findings_of(const Analysis& analysis) {
@@ -54,6 +60,22 @@ std::vector<FoundGain> gains_of(const Analysis& analysis) {
     }
   }
   return gains;
+}
+
+std::vector<JourneyAdvice> advice_of_findings(const std::vector<JourneyFinding>& findings, const Settings& kept) {
+  std::vector<JourneyAdvice> advice;
+  for (const auto& finding : findings) {
+    const bool answered = std::any_of(kept.begin(), kept.end(), [&](const Setting& setting) {
+      const Knob* knob = find_in(knobs(), setting.knob);
+      return knob != nullptr && answers_rule(*knob, finding.rule);
+    });
+    if (answered || finding.text.empty()) continue;
+    advice.push_back({.where = finding.where,
+                      .text = finding.title + ". " + finding.text,
+                      .code = finding.code,
+                      .predicted = Prediction{finding.low, finding.high, "replay of the recorded steps without it"}});
+  }
+  return advice;
 }
 
 std::optional<Prediction> replayed_gain(const Knob& knob, const std::vector<FoundGain>& found) {

@@ -17,6 +17,10 @@ namespace warpmark::optimize {
 /// What was foretold, by rule, kind and advice.
 [[nodiscard]] std::vector<FoundGain> gains_of(const Analysis& analysis);
 
+/// What findings advise, but those that a kept knob answers: for a person to do, not proven.
+[[nodiscard]] std::vector<JourneyAdvice> advice_of_findings(const std::vector<JourneyFinding>& findings,
+                                                            const Settings& kept);
+
 /// The gain that a finding foretells of the knob: of the advice that it is, else of the finding; the largest where it
 /// answers several. None where nothing was found that it answers.
 [[nodiscard]] std::optional<Prediction> replayed_gain(const Knob& knob, const std::vector<FoundGain>& found);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "optimize/outcome.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -15,14 +16,18 @@ std::string quoted_json(const std::string& text) { return dump_json(Json(text), 
 
 Result<std::string> job_yaml(const Journey& journey, const Program& program) {
   WM_ASSIGN(const auto command, command_with(program, plan_of(journey)));
+  bool hook = false;
+  for (const auto& setting : command.plan.knobs) {
+    hook = hook || !(setting.first.starts_with("env.") || setting.first.starts_with("process."));
+  }
+  // --apply puts on arguments and launchers by itself.
   std::string words;
-  for (const auto& word : command.words) words += (words.empty() ? "" : ", ") + quoted_json(word);
+  for (const auto& word : hook ? program.words : command.words)
+    words += (words.empty() ? "" : ", ") + quoted_json(word);
   std::string variables;
   for (const auto& [name, value] : command.environment) {
     variables += fmt::format("            - {{name: {}, value: {}}}\n", name, quoted_json(value));
   }
-  bool hook = false;
-  for (const auto& setting : command.plan.knobs) hook = hook || !setting.first.starts_with("env.");
   std::string text = "# A job with what was proven. Settings of the hook need warpmark and plan.yaml in the image.\n";
   text +=
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: optimized}\nspec:\n  template:\n    spec:\n"

@@ -54,6 +54,9 @@ struct Knob {
   Numerics numerics = Numerics::rounding;
   double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe
   const char* variable = "";  ///< an environment variable that is set to the value; empty: the hook acts
+  char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it
+  const char* launcher =
+      "";  ///< words put before the command, "{}" for the value: "taskset -c {}"; read back by the hook
   /// From what is known of the program under the settings so far.
   Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
   /// The line that a person would write, and where; `where` may stay empty.

@@ -38,7 +38,8 @@ Proposal own_proposal(const UserKnob& knob, const std::string& value) {
           .numerics = knob.numerics,
           .predicted = {.low = 1, .high = 1.5, .method = "declared by the user; nothing is known of it"},
           .risk = 1,
-          .asked = true};
+          .asked = true,
+          .until_memory_ends = knob.until_memory_ends};
 }
 
 }  // namespace

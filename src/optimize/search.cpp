@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -89,6 +90,7 @@ class Search {
     for (auto& proposal : options_.propose(facts_, best_)) {
       if (tried_.contains(text_of({proposal.setting}))) continue;
       if (value_of(best_, proposal.setting.knob) == proposal.setting.value) continue;
+      if (proposal.until_memory_ends && ended_[proposal.setting.knob] >= kEnded) continue;
       if (!proposal.asked && proposal.predicted.high < 1 + options_.effect) continue;
       if (!found || worth(proposal) > worth(*found)) found = std::move(proposal);
     }
@@ -141,9 +143,24 @@ class Search {
     if (stopped_) return {};
     decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
     const bool kept = step.outcome == TrialOutcome::kept;
+    if (proposal.until_memory_ends) note_end(step);
     if (kept) keep(proposal, candidate, last, step);
     journey_.steps.push_back(std::move(step));
     return kept ? look_again(last.facts) : Status();
+  }
+
+  void note_end(const JourneyStep& step) {
+    int& ended = ended_[step.knob];
+    const bool memory = step.outcome == TrialOutcome::failed && step.reason.find("memory") != std::string::npos;
+    if (step.outcome == TrialOutcome::kept) {
+      ended = 0;
+    } else {
+      ended = memory ? kEnded : ended + 1;
+    }
+    if (ended == kEnded) {
+      decide(fmt::format("{}: no larger value is tried, {}", step.knob,
+                         memory ? "memory ends here" : "two gained nothing"));
+    }
   }
 
   /// What is faster must also be as good where the user said how to tell; whole runs are dear, so this comes last.
@@ -354,6 +371,8 @@ class Search {
   Journey& journey_;
   Settings best_;
   std::vector<std::pair<std::string, std::size_t>> kept_;  ///< knob, index of its step
+  static constexpr int kEnded = 2;
+  std::map<std::string, int> ended_;  ///< of knobs whose values grow: how many in turn gained nothing
   std::set<std::string> tried_;
   std::optional<SpeedUp> so_far_;
   std::optional<double> memory_;
@@ -372,30 +391,6 @@ Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions&
 Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan, const SearchOptions& options,
              Journey& journey) {
   return Search(trials, baseline, options, journey).prove(plan);
-}
-
-Settings plan_of(const Journey& journey) {
-  Settings settings;
-  for (const auto& [knob, value] : journey.plan) settings.push_back({knob, value});
-  return settings;
-}
-
-int outcome_code(const Journey& journey) {
-  if (!journey.complete && !journey.optimized) return 3;
-  const auto any_asked = [&](TrialOutcome outcome) {
-    return std::any_of(journey.steps.begin(), journey.steps.end(), [&](const JourneyStep& step) {
-      // Of several values one that held is enough.
-      const bool held = std::any_of(journey.plan.begin(), journey.plan.end(),
-                                    [&](const auto& setting) { return setting.first == step.knob; });
-      return step.asked && !held && step.outcome == outcome;
-    });
-  };
-  if (any_asked(TrialOutcome::rejected)) return 4;
-  if (any_asked(TrialOutcome::slower) || any_asked(TrialOutcome::failed)) return 1;
-  if (!journey.plan.empty()) return journey.optimized ? 0 : 3;
-  const bool open = std::any_of(journey.steps.begin(), journey.steps.end(),
-                                [](const JourneyStep& step) { return step.outcome == TrialOutcome::undecided; });
-  return open ? 3 : 0;
 }
 
 }  // namespace warpmark::optimize

@@ -33,6 +33,8 @@ struct Proposal {
   Prediction predicted;
   double risk = 1;
   bool asked = false;  ///< the user named it: tried whatever is foretold
+  /// Its values grow until memory ends: after one that did not fit, or two that gained nothing, the rest are left out.
+  bool until_memory_ends = false;
 };
 
 /// What a screening run or an A/B test of `to` against `from` said.
@@ -90,12 +92,5 @@ struct SearchOptions {
 /// The settings as a whole against the original, and nothing else.
 [[nodiscard]] Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan,
                            const SearchOptions& options, Journey& journey);
-
-/// The kept settings of a journey.
-[[nodiscard]] Settings plan_of(const Journey& journey);
-
-/// 0: something was gained, or nothing is to be gained; 1: a knob that the user named did not hold; 3: undecided; 4: a
-/// knob that the user named changes the answers.
-[[nodiscard]] int outcome_code(const Journey& journey);
 
 }  // namespace warpmark::optimize

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "base/yaml.h"
 
 namespace warpmark::optimize {
@@ -48,6 +49,9 @@ Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
     }
   }
   WM_ASSIGN(knob.values, reader.texts(node["values"], "values"));
+  if (const auto expanded = expand_values(knob); !expanded.ok()) {
+    return reader.error(node, expanded.error().what, expanded.error().hint);
+  }
   if (knob.values.empty() || knob.values.size() > kMostValues) {
     return reader.error(
         node, fmt::format("{} has {} values; 1 to {} are possible", knob.name, knob.values.size(), kMostValues));
@@ -60,6 +64,33 @@ Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
 }
 
 }  // namespace
+
+Status expand_values(UserKnob& knob) {
+  if (knob.values.empty() || knob.values.back() != "...") return {};
+  knob.values.pop_back();
+  std::vector<std::int64_t> numbers;
+  for (const auto& value : knob.values) {
+    const auto number = parse_integer(value);
+    if (!number.ok() || *number < 1 || (!numbers.empty() && *number <= numbers.back())) {
+      return usage_error(
+          fmt::format("{}: values before ... are whole numbers that grow, and '{}' is none", knob.name, value),
+          "such as {64,128,...}");
+    }
+    numbers.push_back(*number);
+  }
+  if (numbers.empty()) return usage_error(knob.name + ": nothing stands before ...", "such as {64,128,...}");
+  constexpr int kFurther = 12;
+  const double ratio =
+      numbers.size() < 2 ? 2 : static_cast<double>(numbers.back()) / static_cast<double>(numbers[numbers.size() - 2]);
+  for (int i = 0; i < kFurther; ++i) {
+    const double next = static_cast<double>(numbers.back()) * ratio;
+    if (next > 1e12) break;
+    numbers.push_back(static_cast<std::int64_t>(next + 0.5));
+    knob.values.push_back(std::to_string(numbers.back()));
+  }
+  knob.until_memory_ends = true;
+  return {};
+}
 
 std::optional<Numerics> numerics_from(std::string_view text) {
   for (const auto numerics :
@@ -87,6 +118,7 @@ Result<UserKnob> parse_user_knob(std::string_view text) {
   for (const auto& value : split(text.substr(open + 1, close - open - 1), ',')) {
     if (!trim(value).empty()) knob.values.emplace_back(trim(value));
   }
+  WM_TRY(expand_values(knob));
   const auto rest = trim(text.substr(close + 1));
   if (knob.values.empty() || knob.values.size() > kMostValues) return form_error(text);
   if (!rest.empty()) {

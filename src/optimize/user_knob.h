@@ -33,10 +33,15 @@ struct UserKnob {
   std::string target;   ///< "--batch-size", "OMP_PROC_BIND", "config.json"
   std::string pattern;  ///< of a file: text with {} where the value stands
   std::vector<std::string> values;
+  bool until_memory_ends = false;  ///< the values ended in "...": they go on as they began until memory ends
   Numerics numerics = Numerics::rounding;
 };
 
-/// "batch=--batch-size {64,128}". Usage error that says the form.
+/// Values that end in "..." go on by the ratio of the last two (else doubled), a dozen times at most. Usage error where
+/// they are no whole numbers that grow.
+[[nodiscard]] Status expand_values(UserKnob& knob);
+
+/// "batch=--batch-size {64,128,...}". Usage error that says the form.
 [[nodiscard]] Result<UserKnob> parse_user_knob(std::string_view text);
 /// Data error with the line.
 [[nodiscard]] Result<std::vector<UserKnob>> parse_user_knobs(std::string_view yaml, std::string_view file_name);

@@ -68,6 +68,11 @@ void read_torch(JsonFields& fields, ProgramReport& report) {
   fields.maybe("threads", report.threads);
   fields.maybe("cpus", report.cpus);
   fields.maybe("world", report.world);
+  fields.maybe("node_cpus", report.node_cpus);
+  fields.maybe("gpu_node", report.gpu_node);
+  fields.maybe("allowed_cpus", report.allowed_cpus);
+  fields.maybe("allocators", report.allocators);
+  fields.maybe("taskset", report.has_taskset);
   fields.each("devices", [&](JsonFields& device) {
     GpuFacts gpu;
     device.maybe("name", gpu.name);
@@ -115,6 +120,15 @@ void read_knob(JsonFields& fields, ProgramReport& report) {
   fields.maybe("places", knob.places);
   fields.maybe("said", knob.said);
   report.knobs.push_back(std::move(knob));
+}
+
+void read_read(JsonFields& fields, ProgramReport& report) {
+  ReadFacts read;
+  fields.maybe("where", read.where);
+  fields.maybe("call", read.call);
+  fields.maybe("count", read.count);
+  fields.maybe("seconds", read.seconds);
+  report.reads.push_back(std::move(read));
 }
 
 void read_end(JsonFields& fields, const std::string& kind, ProgramReport& report) {
@@ -166,6 +180,8 @@ void read_line(JsonFields& fields, ProgramReport& report) {
     for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
   } else if (kind == "knob") {
     read_knob(fields, report);
+  } else if (kind == "read") {
+    read_read(fields, report);
   } else if (kind == "fault") {
     std::string where, what;
     fields.maybe("where", where);

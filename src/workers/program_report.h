@@ -80,6 +80,14 @@ struct KnobState {
   std::string said;  ///< why not, or what is worth telling
 };
 
+/// A line of the program that reads a tensor's value within its steps; seen by runs that synchronize phases.
+struct ReadFacts {
+  std::string where;
+  std::string call;  ///< "item", "tolist", "cpu", "numpy"
+  std::int64_t count = 0;
+  double seconds = 0;  ///< of all of them
+};
+
 struct Window {
   std::int64_t steps = 0;
   double seconds = 0;
@@ -98,10 +106,16 @@ struct ProgramReport {
   std::int64_t cpus = 0;
   std::int64_t world = 1;
   std::vector<GpuFacts> gpus;
+  std::vector<std::string> node_cpus;   ///< of each NUMA node: "0-15,32-47"
+  std::int64_t gpu_node = -1;           ///< NUMA node of all GPUs; -1: unknown, or they differ
+  std::string allowed_cpus;             ///< that the process may use
+  std::vector<std::string> allocators;  ///< libraries that could be preloaded: paths
+  bool has_taskset = false;
   std::vector<std::string> patched;
   std::vector<LoaderFacts> loaders;
   std::vector<OptimizerFacts> optimizers;
   std::vector<ModuleFacts> modules;
+  std::vector<ReadFacts> reads;
   std::vector<StepTimes> steps;
   std::vector<double> losses;                ///< NaN where the program's was no number
   std::vector<std::vector<double>> outputs;  ///< samples of the first outputs of a program without losses

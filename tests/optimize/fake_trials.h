@@ -24,9 +24,20 @@ class FakeTrials final : public Trials {
   std::map<std::string, double> together;       ///< by two names joined by '+': a further factor where both are on
   int stop_after = 1000;                        ///< trials until "interrupted"
   std::vector<std::string> asked;
+  std::string worse_quality;      ///< the setting that the user's evaluation rejects
   std::size_t tests_left = 1000;  ///< that the budget is enough for
 
   [[nodiscard]] bool affords(std::size_t tests) const override { return tests <= tests_left; }
+
+  Result<TrialResult> evaluate(const Settings& with) override {
+    asked.push_back("evaluate " + text_of(with));
+    TrialResult result;
+    if (!worse_quality.empty() && text_of(with).find(worse_quality) != std::string::npos) {
+      result.answers_same = false;
+      result.answers = {.kind = "evaluation", .difference = 0, .allowed = 0, .text = "top1 is lower"};
+    }
+    return result;
+  }
 
   Result<TrialResult> look(const Settings& with, const ProgramFacts& seen) override {
     asked.push_back("look " + text_of(with));

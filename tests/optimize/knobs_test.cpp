@@ -1,8 +1,11 @@
 // The catalog, the offers it makes, the user's own knobs, and the plan.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <set>
 
+#include "optimize/advice.h"
+#include "optimize/apply/program.h"
 #include "optimize/plan.h"
 #include "optimize/proposals.h"
 #include "support/expect_refused.h"
@@ -90,6 +93,74 @@ TEST(UserKnob, is_read_from_the_command_line) {
        {"batch", "batch=--x", "batch={1}", "=--x {1}", "b=--x {}", "b=--x {1} sometimes", "b=a b {1}"}) {
     EXPECT_FALSE(parse_user_knob(wrong).ok()) << wrong;
   }
+}
+
+TEST(UserKnob, values_that_end_in_dots_go_on_as_they_began) {
+  const auto batch = parse_user_knob("batch=--batch-size {64,128,...} semantic");
+  ASSERT_TRUE(batch.ok()) << batch.error().what;
+  EXPECT_TRUE(batch->until_memory_ends);
+  EXPECT_EQ(batch->values[2], "256");
+  EXPECT_EQ(batch->values.size(), 14u);
+  EXPECT_EQ(parse_user_knob("batch=--b {10,...}")->values[1], "20");
+  EXPECT_EQ(parse_user_knob("batch=--b {2,6,...}")->values[2], "18");
+  for (const char* wrong : {"b=--b {...}", "b=--b {a,...}", "b=--b {128,64,...}"}) {
+    EXPECT_FALSE(parse_user_knob(wrong).ok()) << wrong;
+  }
+  const auto file = parse_user_knobs("knobs:\n  - {name: b, argument: --b, values: [8, 16, ...]}\n", "f");
+  ASSERT_TRUE(file.ok()) << file.error().what;
+  EXPECT_EQ(file->front().values[2], "32");
+}
+
+TEST(Command, launchers_stand_before_the_program_and_variables_are_joined) {
+  const Program program{.words = {"python3", "a.py"}};
+  const auto bound = command_with(program, {{"process.affinity", "0-3"}});
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ(bound->words, (std::vector<std::string>{"taskset", "-c", "0-3", "python3", "a.py"}));
+  ::setenv("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:128", 1);
+  const auto joined = command_with(program, {{"memory.allocator", "expandable_segments:True"}});
+  ::unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+  ASSERT_TRUE(joined.ok());
+  EXPECT_EQ(joined->environment.front().second, "max_split_size_mb:128,expandable_segments:True");
+}
+
+TEST(Knobs, processors_are_those_of_the_gpus_node) {
+  ProgramFacts facts;
+  facts.report.torch = "2.6.0";
+  facts.report.modules = {{.device = "cuda"}};
+  facts.report.node_cpus = {"0-15", "16-31"};
+  facts.report.allowed_cpus = "0-31";
+  facts.report.gpu_node = 1;
+  facts.report.has_taskset = true;
+  const Knob* knob = find_in(knobs(), "process.affinity");
+  ASSERT_NE(knob, nullptr);
+  EXPECT_EQ(knob->offer(facts, {}).candidates.at(0).value, "16-31");
+  facts.report.gpu_node = -1;
+  EXPECT_NE(knob->offer(facts, {}).why_not.find("not known"), std::string::npos);
+  facts.report.node_cpus.pop_back();
+  EXPECT_NE(knob->offer(facts, {}).why_not.find("one NUMA node"), std::string::npos);
+}
+
+TEST(Advice, a_larger_batch_names_the_rule_of_the_learning_rate) {
+  auto facts = slow_loading();
+  const auto advice = advice_for(facts, {{"batch", "256"}});
+  ASSERT_FALSE(advice.empty());
+  EXPECT_NE(advice.front().text.find("square root"), std::string::npos) << advice.front().text;
+  EXPECT_EQ(advice.front().where, "train.py:10");
+  facts.report.optimizers.front().name = "SGD";
+  EXPECT_NE(advice_for(facts, {{"batch", "256"}}).front().text.find("factor of the batch"), std::string::npos);
+}
+
+TEST(Advice, a_line_that_reads_values_is_named_with_the_replayed_gain) {
+  ProgramFacts facts;
+  facts.report.modules = {{.device = "cuda"}};
+  facts.report.steps.resize(20);
+  facts.report.reads = {{.where = "train.py:30", .call = "item", .count = 19, .seconds = 0.1}};
+  facts.found = {{"cpu_gpu_sync", "cpu_gpu_sync", "", 1.2, 1.6}};
+  const auto advice = advice_for(facts, {});
+  ASSERT_FALSE(advice.empty());
+  EXPECT_EQ(advice.front().where, "train.py:30");
+  ASSERT_TRUE(advice.front().predicted);
+  EXPECT_EQ(advice.front().predicted->high, 1.6);
 }
 
 TEST(UserKnob, file_names_the_line_of_what_is_wrong) {

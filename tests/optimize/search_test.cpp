@@ -1,4 +1,5 @@
 #include "optimize/search.h"
+#include "optimize/outcome.h"
 
 #include <gtest/gtest.h>
 
@@ -157,6 +158,32 @@ TEST_F(SearchTest, looks_again_after_each_kept_step_and_logs_every_decision) {
       return text.find(said) != std::string::npos;
     })) << said;
   }
+}
+
+TEST_F(SearchTest, values_that_grow_end_where_memory_does) {
+  for (const char* value : {"64", "128", "256", "512", "1024"}) {
+    proposals_.push_back(proposal("batch", value, 4 - std::atof(value) / 1000, true));
+    proposals_.back().until_memory_ends = true;
+  }
+  trials_.settings = {{"batch=64", {0.8}}, {"batch=128", {0.6}}, {"batch=256", {0.5, "ran out of memory"}}};
+  auto journey = run();
+  EXPECT_EQ(journey.steps.size(), 3u) << "512 cannot fit where 256 does not";
+  ASSERT_EQ(journey.plan.size(), 1u);
+  EXPECT_EQ(journey.plan.front().second, "128");
+  trials_.settings = {{"batch=64", {0.8}}, {"batch=128", {0.9}}, {"batch=256", {0.9}}, {"batch=512", {0.1}}};
+  journey = run();
+  EXPECT_EQ(journey.steps.size(), 3u) << "two that gained nothing are enough";
+}
+
+TEST_F(SearchTest, rejects_what_is_faster_and_worse_by_the_users_evaluation) {
+  proposals_ = {proposal("worse", "on", 4, true), proposal("good", "on", 2)};
+  trials_.settings = {{"worse=on", {0.5}}, {"good=on", {0.5}}};
+  trials_.worse_quality = "worse=on";
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "worse").outcome, TrialOutcome::rejected);
+  EXPECT_EQ(step(journey, "worse").reason, "top1 is lower");
+  EXPECT_EQ(step(journey, "good").outcome, TrialOutcome::kept);
+  EXPECT_EQ(outcome_code(journey), 4);
 }
 
 TEST_F(SearchTest, proves_what_was_found_where_the_budget_runs_short) {

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "optimize/job.h"
+#include "optimize/outcome.h"
 #include "optimize/plan.h"
 #include "optimize/search.h"
 #include "report/build/journey.h"

@@ -9,6 +9,8 @@
 #include "base/quantity.h"
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
+#include "optimize/findings.h"
+#include "optimize/outcome.h"
 #include "optimize/search.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -189,6 +191,9 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
     WM_TRY(search(trials, look.facts, searching, journey));
   }
   journey.advice = advice_for(look.facts, plan_of(journey));
+  for (auto& advice : advice_of_findings(journey.findings, plan_of(journey))) {
+    journey.advice.push_back(std::move(advice));
+  }
   journey.spent_s = runs.spent_s();
   journey.runs = runs.count();
   journey.stopped_because = journey.complete            ? "done"

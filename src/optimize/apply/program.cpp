@@ -1,9 +1,11 @@
 #include "optimize/apply/program.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -13,6 +15,21 @@ const UserKnob* own_knob(const Program& program, const std::string& name) {
     if (knob.name == name) return &knob;
   }
   return nullptr;
+}
+
+/// Before the program's words; of several launchers the one that is set last stands first.
+void put_launcher(workers::HookedCommand& command, const Knob& knob, const std::string& value) {
+  std::vector<std::string> words;
+  for (auto word : split(knob.launcher, ' ')) words.push_back(word == "{}" ? value : std::move(word));
+  command.words.insert(command.words.begin(), words.begin(), words.end());
+  command.plan.knobs.emplace_back(knob.id, value);
+}
+
+/// The user's own value and ours.
+std::string joined_value(const Knob& knob, const std::string& value) {
+  const char* theirs = std::getenv(knob.variable);
+  if (knob.joined == '\0' || theirs == nullptr || *theirs == '\0') return value;
+  return std::string(theirs) + knob.joined + value;
 }
 
 void set_variable(workers::HookedCommand& command, const std::string& name, const std::string& value) {
@@ -38,7 +55,9 @@ Result<workers::HookedCommand> command_with(const Program& program, const Settin
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob == nullptr) return usage_error("there is no knob '" + setting.knob + "'");
     if (*knob->variable != '\0') {
-      set_variable(command, knob->variable, setting.value);
+      set_variable(command, knob->variable, joined_value(*knob, setting.value));
+    } else if (*knob->launcher != '\0') {
+      put_launcher(command, *knob, setting.value);
     } else {
       command.plan.knobs.emplace_back(setting.knob, setting.value);
     }

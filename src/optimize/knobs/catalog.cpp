@@ -25,7 +25,12 @@ namespace warpmark::optimize {
   X(ddp_bucket_view)          \
   X(ddp_static_graph)         \
   X(ddp_bf16)                 \
+  X(ddp_no_sync)              \
+  X(nccl_algorithm)           \
+  X(nccl_channels)            \
   X(process_threads)          \
+  X(process_affinity)         \
+  X(process_preload)          \
   X(python_gc)
 // clang-format on
 

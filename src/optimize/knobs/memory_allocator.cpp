@@ -27,11 +27,12 @@ extern const Knob memory_allocator_knob{
     .id = "memory.allocator",
     .title = "expandable segments",
     .answers = "memory_allocation",
-    .breaks = "memory shared between processes; replaces other options of the variable",
+    .breaks = "memory shared between processes",
     .undo = "unset the variable",
     .numerics = Numerics::exact,
     .risk = 1.1,
     .variable = "PYTORCH_CUDA_ALLOC_CONF",
+    .joined = ',',
     .offer = offer_memory_allocator,
     .source = memory_allocator_source,
 };

@@ -94,6 +94,15 @@ Table state_table(const Journey& journey) {
   return table;
 }
 
+Section findings_section(const Journey& journey) {
+  Table table{{{"found in recorded steps"}, {"without it", Align::right}, {"where", Align::left, 1}}, {}};
+  for (const auto& finding : journey.findings) {
+    table.rows.push_back(
+        {{finding.title}, {fmt::format("{:.2f} to {:.2f}x", finding.low, finding.high)}, {finding.where, Tone::quiet}});
+  }
+  return {.heading = "Bottlenecks of the original", .blocks = {table}};
+}
+
 Section advice_section(const Journey& journey) {
   Section section{.heading = "Lines for the program"};
   for (const auto& advice : journey.advice) {
@@ -161,6 +170,7 @@ Report build_report(const Journey& journey) {
   if (!journey.steps.empty()) {
     report.sections.push_back({.heading = "What was tried", .blocks = {steps_of(journey), reasons_of(journey)}});
   }
+  if (!journey.findings.empty()) report.sections.push_back(findings_section(journey));
   if (!journey.advice.empty()) report.sections.push_back(advice_section(journey));
   Section log{.heading = "Decisions", .blocks = {}, .detail = true};
   for (const auto& decision : journey.decisions) log.blocks.push_back(Paragraph{decision});

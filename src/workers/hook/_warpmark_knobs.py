@@ -6,6 +6,8 @@ count.
 import gc
 import inspect
 
+import _warpmark_accumulation as accumulation
+import _warpmark_machine as machine
 import _warpmark_model_knobs as model_knobs
 
 
@@ -19,6 +21,7 @@ class Knobs:
         self.notes = {}  # id -> what is worth telling although it held
         self.checks = {}  # id -> function that tells whether it is in force, or why not
         self.model = model_knobs.ModelKnobs(self)
+        self.accumulation = accumulation.Accumulation(self)
 
     def value(self, name):
         return self.wanted.get(name)
@@ -230,6 +233,11 @@ class Knobs:
         wrapper.register_comm_hook(None, default_hooks.bf16_compress_hook)
         self.did("ddp.bf16_gradients")
 
+    def before_optimizer(self):
+        """A step that ends before its last backward was exchanged: by hand, so that no rank goes astray."""
+        if "ddp.no_sync" in self.wanted:
+            self.hook.guarded("no_sync", self.accumulation.before_optimizer, None)
+
     # Modules
 
     def prepare_module(self, module, outer, args):
@@ -248,14 +256,17 @@ class Knobs:
 
         for name, value in self.wanted.items():
             if name.startswith("env."):
-                held = os.environ.get(name[4:]) == value
+                problem = None if os.environ.get(name[4:]) == value else "the program changed the variable"
+                if problem is None and name == "env.LD_PRELOAD":
+                    problem = machine.preload_problem(value)
                 report.add(
-                    "knob",
-                    id=name,
-                    value=value,
-                    in_force=held,
-                    places=int(held),
-                    said="" if held else "the program changed the variable",
+                    "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
+                )
+                continue
+            if name == "process.affinity":
+                problem = machine.affinity_problem(value)
+                report.add(
+                    "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
                 )
                 continue
             places = self.places.get(name, 0)

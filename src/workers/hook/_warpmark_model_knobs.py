@@ -152,6 +152,8 @@ class ModelKnobs:
     # Each call from outside
 
     def around(self, called, args, kwargs, inside):
+        if "ddp.no_sync" in self.knobs.wanted:
+            self.knobs.hook.guarded("no_sync", self.knobs.accumulation.before_forward, None, called)
         if self.channels_last:
             args, kwargs = self.last(args), {k: self.last(v) for k, v in kwargs.items()}
         mode = self.autocast

@@ -15,6 +15,8 @@ import traceback
 import weakref
 
 import _warpmark_knobs as knobs
+import _warpmark_machine as machine
+import _warpmark_reads as reads
 import _warpmark_steps as steps
 
 
@@ -61,6 +63,10 @@ class Hook:
         self.report.add("patched", names=self.names)
         atexit.register(self.recorder.finish, "exit")
         self.recorder.at_finish.append(self.knobs.tell)
+        if self.recorder.sync_phases:
+            watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
+            if watched is not None:
+                self.recorder.at_finish.append(watched.tell)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.recorder.forked)
 
@@ -92,6 +98,7 @@ class Hook:
             cpus=len(os.sched_getaffinity(0)),
             compile=hasattr(torch, "compile"),
             world=int(os.environ.get("WORLD_SIZE", "1") or 1),
+            **self.guarded("machine", machine.facts, {})
         )
 
     def replace(self, owner, name, make):
@@ -168,6 +175,7 @@ class Hook:
 
             @functools.wraps(old)
             def step(optimizer, *args, **kwargs):
+                hook.knobs.before_optimizer()
                 begin = clock()
                 result = old(optimizer, *args, **kwargs)
                 recorder.stepped(clock() - begin, optimizer)

@@ -1,0 +1,185 @@
+// The hook in programs of several ranks, in recorded runs, and with knobs of the process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "support/python_with_torch.h"
+#include "workers/hooked_program.h"
+
+namespace warpmark::workers {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::python_with_torch;
+
+/// Two ranks over gloo that accumulate two gradients a step, and one in the last; the weights are printed.
+constexpr const char* kRanks = R"(
+import os, torch
+import torch.distributed as dist
+from torch import nn
+dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meeting-%s" % os.environ["MEETING"]),
+                        rank=int(os.environ["RANK"]), world_size=2)
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 4)
+    def forward(self, x, both=True):
+        x = self.a(x)
+        return self.b(x) if both else x[:, :4]
+model = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=UNUSED)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torch.manual_seed(dist.get_rank())
+for step in range(8):
+    for part in range(1 if step == 7 else 2):
+        model(torch.randn(4, 8), BOTH).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+total = sum(p.double().sum().item() for p in model.parameters())
+if dist.get_rank() == 0: print("weights %.6f" % total)
+)";
+
+class HookMore : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "warpmark hook XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    ASSERT_TRUE(write_hook(folder_ / "hook").ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  HookedRun run(std::vector<std::string> words, const std::string& program, const HookPlan& plan,
+                const NamedValues& variables = {}) {
+    const auto path = folder_ / "program.py";
+    EXPECT_TRUE(write_file(path, program).ok());
+    words.push_back(path.string());
+    auto environment = variables;
+    environment.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
+    environment.emplace_back("OMP_NUM_THREADS", "1");
+    auto result = run_hooked(
+        {.words = words, .environment = environment, .directory = folder_.string(), .deadline_s = 300, .plan = plan},
+        folder_ / "hook", folder_ / "scratch");
+    EXPECT_TRUE(result.ok()) << result.error().what;
+    return result.ok() ? std::move(*result) : HookedRun{};
+  }
+  HookedRun two_ranks(const HookPlan& plan, bool changing = false) {
+    std::string program = kRanks;
+    program.replace(program.find("UNUSED"), 6, changing ? "True" : "False");
+    program.replace(program.find("BOTH)"), 5, changing ? "step % 2 == 0)" : "True)");
+    // As torchrun starts them, which of Debian's torch 1.13 does not run on Python 3.11.
+    const std::string launcher =
+        "export WORLD_SIZE=2 GLOO_SOCKET_IFNAME=lo MEETING=$$; "
+        "RANK=1 LOCAL_RANK=1 " +
+        python_with_torch() +
+        " \"$0\" & "
+        "RANK=0 LOCAL_RANK=0 " +
+        python_with_torch() + " \"$0\" && wait $!";
+    return run({"sh", "-c", launcher}, program, plan);
+  }
+  static std::vector<KnobState> knobs(const HookedRun& run) {
+    const auto main = main_processes(run.reports);
+    return main.empty() ? std::vector<KnobState>() : main.front()->knobs;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(HookMore, ranks_report_each_and_exchange_once_a_step) {
+  WM_NEEDS_TORCH();
+  const auto plain = two_ranks({});
+  ASSERT_EQ(plain.output.exit_code, 0) << plain.output.err;
+  EXPECT_THAT(plain.output.out, HasSubstr("weights"));
+  const auto main = main_processes(plain.reports);
+  ASSERT_EQ(main.size(), 2u);
+  EXPECT_EQ(main[0]->rank, 0);
+  EXPECT_EQ(main[1]->rank, 1);
+  EXPECT_EQ(main[0]->world, 2);
+  EXPECT_EQ(main[0]->steps.front().backwards, 2);
+  const auto once = two_ranks({.knobs = {{"ddp.no_sync", "on"}}});
+  ASSERT_EQ(once.output.exit_code, 0) << once.output.err;
+  EXPECT_EQ(once.output.out, plain.output.out) << "also where the last step ends early";
+  ASSERT_EQ(knobs(once).size(), 1u);
+  EXPECT_TRUE(knobs(once).front().in_force) << knobs(once).front().said;
+  for (const auto* report : main_processes(once.reports)) {
+    EXPECT_TRUE(report->faults.empty()) << report->faults.front();
+  }
+}
+
+TEST_F(HookMore, static_graph_on_a_changing_graph_does_not_pass_for_the_same) {
+  WM_NEEDS_TORCH();
+  const auto plain = two_ranks({}, true);
+  ASSERT_EQ(plain.output.exit_code, 0) << plain.output.err;
+  const auto lie = two_ranks({.knobs = {{"ddp.static_graph", "on"}}}, true);
+  const bool seen = lie.output.exit_code != 0 || lie.output.out != plain.output.out;
+  EXPECT_TRUE(seen) << "a lie about the graph must show in an error or in other weights: " << lie.output.out;
+}
+
+constexpr const char* kTraining = R"(
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(64, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(24):
+    optimizer.zero_grad()
+    loss = model(torch.randn(16, 64)).square().mean()
+    loss.backward()
+    optimizer.step()
+    last = loss.item()
+print(last)
+)";
+
+TEST_F(HookMore, records_steps_with_pytorchs_profiler) {
+  WM_NEEDS_TORCH();
+  const auto traces = folder_ / "traces";
+  ASSERT_TRUE(make_folder(traces).ok());
+  const auto hooked = run({python_with_torch()}, kTraining,
+                          {.warmup_steps = 3, .stop = true, .profile_steps = 4, .profile_folder = traces.string()});
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  const auto main = main_processes(hooked.reports);
+  ASSERT_FALSE(main.empty());
+  EXPECT_TRUE(main.front()->faults.empty()) << main.front()->faults.front();
+  EXPECT_EQ(main.front()->steps.size(), 8u) << "warm-up, one for the profiler's own, four";
+  std::size_t found = 0;
+  for (const auto& file : std::filesystem::directory_iterator(traces)) {
+    const auto text = read_file(file.path());
+    ASSERT_TRUE(text.ok());
+    EXPECT_THAT(*text, HasSubstr("ProfilerStep#"));
+    ++found;
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, kTraining, {.sync_phases = true});
+  const auto main = main_processes(hooked.reports);
+  ASSERT_FALSE(main.empty());
+  ASSERT_FALSE(main.front()->reads.empty());
+  const auto& read = main.front()->reads.front();
+  EXPECT_THAT(read.where, HasSubstr("program.py:12"));
+  EXPECT_EQ(read.call, "item");
+  EXPECT_GT(read.count, 20);
+}
+
+TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
+  WM_NEEDS_TORCH();
+  const auto free = run({python_with_torch()}, kTraining, {.knobs = {{"process.affinity", "100000"}}});
+  ASSERT_EQ(knobs(free).size(), 1u);
+  EXPECT_FALSE(knobs(free).front().in_force);
+  EXPECT_THAT(knobs(free).front().said, HasSubstr("it may use the processors"));
+  const auto all = run({python_with_torch()}, kTraining, {.knobs = {{"process.affinity", "0-99999"}}});
+  EXPECT_TRUE(knobs(all).front().in_force) << knobs(all).front().said;
+  const NamedValues missing{{"LD_PRELOAD", "/no/such/liballocator.so"}};
+  const auto preloaded =
+      run({python_with_torch()}, kTraining, {.knobs = {{"env.LD_PRELOAD", "/no/such/liballocator.so"}}}, missing);
+  ASSERT_EQ(knobs(preloaded).size(), 1u);
+  EXPECT_FALSE(knobs(preloaded).front().in_force) << "the loader ignores it, and the variable alone proves nothing";
+  EXPECT_THAT(knobs(preloaded).front().said, HasSubstr("is not loaded"));
+}
+
+}  // namespace
+}  // namespace warpmark::workers
