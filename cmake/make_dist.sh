@@ -97,10 +97,10 @@ add_notices() {
   header_only_notices "$root/share/doc/warpmark/third-party"
 }
 
-# Libraries of headers only, which are compiled in.
+# Libraries of headers only, which are compiled in, and the dashboard's charts, which are embedded.
 header_only_notices() {
   local package
-  for package in nlohmann-json3-dev libcli11-dev "$(dpkg-query --search /usr/include/boost/version.hpp | sed 's/:.*//')"; do
+  for package in nlohmann-json3-dev libcli11-dev libjs-chart.js "$(dpkg-query --search /usr/include/boost/version.hpp | sed 's/:.*//')"; do
     cp "/usr/share/doc/$package/copyright" "$1/$package.txt"
   done
 }

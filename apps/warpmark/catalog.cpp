@@ -27,6 +27,7 @@ namespace warpmark::apps {
   X("guard",         accept)    \
   X("guard",         watch)     \
   X("guard",         exporter)  \
+  X("guard",         dashboard) \
   X("share",         report)    \
   X("share",         history)   \
   X("share",         convert)   \

@@ -162,23 +162,13 @@ class StoredPairs {
 
 }  // namespace
 
-Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
-  const auto& words = options.positionals();
-  for (const char* option : {"--a", "--b", "--rev-a", "--rev-b", "--accuracy", "--accuracy-command", "--calibrate"}) {
-    if (!options.has(option)) continue;
-    return usage_error(std::string(option) + " is for what is run now, not for stored results", "leave it out");
-  }
-  WM_ASSIGN(const auto a, results_of(context, options, words[0]));
-  WM_ASSIGN(const auto b, results_of(context, options, words[1]));
+Result<Comparison> compare_sessions(const Session& a, const Session& b, const StoredOptions& stored,
+                                    std::vector<std::string>& not_compared) {
   if (a.machine.fingerprint != b.machine.fingerprint) {
     return environment_error("the results come from different machines or drivers", "compare results of one machine");
   }
-  if (a.machine.fingerprint == kUnknownMachine) {
-    context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
-                   "for one and the same.\n";
-  }
-  Comparison comparison{.name_a = words[0] + " (" + a.id + ")",
-                        .name_b = words[1] + " (" + b.id + ")",
+  Comparison comparison{.name_a = a.id,
+                        .name_b = b.id,
                         .effect = stored.effect,
                         .alpha = stored.alpha,
                         .paired = false,
@@ -187,17 +177,37 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   StoredPairs pairs(a, b);
   comparison.metrics = pairs.take_metrics();
   if (comparison.metrics.empty()) return usage_error("the results have no case in common");
-  if (!pairs.missing().empty()) {
-    const auto width = static_cast<std::size_t>(context.width);
-    for (const auto& line : report::wrap("Not compared: " + join(pairs.missing(), ", ") + ".", width)) {
-      context.err << line << '\n';
-    }
-  }
+  not_compared = pairs.missing();
   validate::judge(comparison.metrics,
                   {.effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false});
   pairs.overrule(comparison.metrics);
   comparison.machine = b.machine;
   comparison.build = b.build;
+  return comparison;
+}
+
+Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
+  const auto& words = options.positionals();
+  for (const char* option : {"--a", "--b", "--rev-a", "--rev-b", "--accuracy", "--accuracy-command", "--calibrate"}) {
+    if (!options.has(option)) continue;
+    return usage_error(std::string(option) + " is for what is run now, not for stored results", "leave it out");
+  }
+  WM_ASSIGN(const auto a, results_of(context, options, words[0]));
+  WM_ASSIGN(const auto b, results_of(context, options, words[1]));
+  std::vector<std::string> missing;
+  WM_ASSIGN(auto comparison, compare_sessions(a, b, stored, missing));
+  comparison.name_a = words[0] + " (" + a.id + ")";
+  comparison.name_b = words[1] + " (" + b.id + ")";
+  if (a.machine.fingerprint == kUnknownMachine) {
+    context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
+                   "for one and the same.\n";
+  }
+  if (!missing.empty()) {
+    const auto width = static_cast<std::size_t>(context.width);
+    for (const auto& line : report::wrap("Not compared: " + join(missing, ", ") + ".", width)) {
+      context.err << line << '\n';
+    }
+  }
   return comparison;
 }
 

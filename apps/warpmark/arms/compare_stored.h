@@ -1,9 +1,13 @@
 // `warpmark compare RUN RUN`: two stored sessions or result files of one machine, case by case.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/options.h"
 #include "base/result.h"
 #include "model/comparison.h"
+#include "model/run.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -17,5 +21,9 @@ struct StoredOptions {
 /// come from different machines; usage error where they have no case in common.
 [[nodiscard]] Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options,
                                                 const StoredOptions& stored);
+
+/// The same of two sessions that are at hand; `not_compared` is told which cases only one of them has.
+[[nodiscard]] Result<Comparison> compare_sessions(const Session& a, const Session& b, const StoredOptions& stored,
+                                                  std::vector<std::string>& not_compared);
 
 }  // namespace warpmark::apps

@@ -1,18 +1,13 @@
 // Serves what machine and store tell to Prometheus, or writes it for node_exporter, until it is told to stop.
-#include <chrono>
 #include <ostream>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/files.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
-#include "store/location.h"
-#include "store/sqlite/sqlite_store.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
 
 namespace warpmark::apps {
@@ -29,34 +24,6 @@ constexpr OptionSpec kExporterOptions[] = {
     {"--no-store", "", "tell nothing of stored results"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
-
-/// Waits 1 s for a lock and not half a minute: a scrape has 10 s. Makes no file.
-Result<std::unique_ptr<store::Store>> open_for_scrape(const std::string& location) {
-  if (store::is_postgres(location)) return store::open_store(location);
-  if (std::error_code code; !std::filesystem::exists(location, code)) {
-    return environment_error("there is no database at " + location);
-  }
-  return store::open_sqlite(location, {.busy_timeout_s = 1});
-}
-
-Result<std::string> token_of(const ParsedOptions& options) {
-  if (!options.has("--token-file")) return std::string();
-  WM_ASSIGN(const auto text, read_file(options.get("--token-file"), 1 << 16));
-  std::string token(trim(text));
-  if (token.size() < 16) {
-    return usage_error("the token in " + options.get("--token-file") + " has fewer than 16 characters",
-                       "make one with: openssl rand -hex 32");
-  }
-  return token;
-}
-
-bool wait(Context& context, double seconds) {
-  const auto until_ns = monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
-  while (!context.interrupted.load() && monotonic_ns() < until_ns) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return !context.interrupted.load();
-}
 
 Result<int> write_textfile(Context& context, const ParsedOptions& options, watch::Exporter& exporter) {
   double interval_s = 15;
@@ -79,7 +46,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   watch::ExporterOptions wanted{.host = device::machine_facts().hostname, .gpus = monitor::nvml_source()};
   if (!options.has("--no-store")) {
     WM_ASSIGN(const auto location, store_location(context, options));
-    wanted.open_store = [location] { return open_for_scrape(location); };
+    wanted.open_store = [location] { return open_existing(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
   }
   for (const char* name : {"--interval", "--once"}) {

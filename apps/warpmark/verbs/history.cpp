@@ -10,6 +10,7 @@
 #include "model/names.h"
 #include "report/draw/table.h"
 #include "report/formats/render.h"
+#include "store/sessions_json.h"
 #include "warpmark/command.h"
 #include "warpmark/history/history_diff.h"
 #include "warpmark/history/history_exchange.h"
@@ -54,26 +55,6 @@ std::string outcomes_text(const store::SessionSummary& session) {
   return session.complete ? text : text + (text.empty() ? "interrupted" : ", interrupted");
 }
 
-Json sessions_json(const std::vector<store::SessionSummary>& sessions) {
-  Json list = Json::array();
-  for (const auto& session : sessions) {
-    Json outcomes = Json::object();
-    for (const auto& [outcome, count] : session.outcomes) outcomes[std::string(name_of(outcome))] = count;
-    list.push_back({{"id", session.id},
-                    {"started", session.started},
-                    {"command", session.command},
-                    {"hostname", session.hostname},
-                    {"fingerprint", session.fingerprint},
-                    {"commit", session.commit},
-                    {"branch", session.branch},
-                    {"dirty", session.dirty},
-                    {"complete", session.complete},
-                    {"outcomes", std::move(outcomes)},
-                    {"tags", session.tags}});
-  }
-  return {{"schema", "warpmark.sessions/1"}, {"sessions", std::move(list)}};
-}
-
 Result<int> list_sessions(Context& context, const ParsedOptions& options, store::Store& store) {
   store::SessionQuery query;
   query.commit = options.get("--commit");
@@ -83,7 +64,7 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
   if (options.has("--json")) {
-    context.out << dump_json(sessions_json(sessions)) << '\n';
+    context.out << dump_json(store::sessions_json(sessions)) << '\n';
     return kSuccess;
   }
   if (sessions.empty()) {

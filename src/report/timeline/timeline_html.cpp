@@ -67,6 +67,22 @@ std::string left_out(const TimelineView& view) {
 
 }  // namespace
 
+std::string timeline_page(const ProfileSession& session, const Analysis& analysis) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Timeline</title>\n"
+         "<link rel=\"stylesheet\" href=\"style.css\">\n</head>\n<body class=\"framed\">\n<main>\n" +
+         timeline_html(session, analysis, {.view = {}, .assets = false}) +
+         "</main>\n<script src=\"timeline.js\"></script>\n</body>\n</html>\n";
+}
+
+std::string timeline_script() {
+  return "\"use strict\";\n(() => {\n" + asset("timeline_data.js") + asset("timeline_draw.js") +
+         asset("timeline_hands.js") + asset("timeline.js") + "})();\n";
+}
+
+std::string timeline_style() { return asset("timeline.css"); }
+
 std::string timeline_html(const ProfileSession& session, const Analysis& analysis, const TimelineHtmlOptions& options) {
   const TimelineView view = timeline_view(session, analysis, options.view);
   std::string out = "<section class=\"wm-timeline\"><h2>" + escape_markup(options.heading) + "</h2>\n";
@@ -80,9 +96,7 @@ std::string timeline_html(const ProfileSession& session, const Analysis& analysi
   out += "<script type=\"application/json\">" + timeline_json(view, session.ranks[view.rank_index], analysis) +
          "</script>\n";
   if (options.assets) {
-    out += "<style>\n" + asset("timeline.css") + "</style>\n<script>\n\"use strict\";\n(() => {\n" +
-           asset("timeline_data.js") + asset("timeline_draw.js") + asset("timeline_hands.js") + asset("timeline.js") +
-           "})();\n</script>\n";
+    out += "<style>\n" + timeline_style() + "</style>\n<script>\n" + timeline_script() + "</script>\n";
   }
   return out + "</section>\n";
 }

@@ -22,4 +22,10 @@ struct TimelineHtmlOptions {
 [[nodiscard]] std::string timeline_html(const ProfileSession& session, const Analysis& analysis,
                                         const TimelineHtmlOptions& options = {});
 
+/// The same as a page of its own for a server that forbids scripts and styles within pages: it asks for "style.css"
+/// (html_style() and timeline_style()) and "timeline.js" (timeline_script()) beside it.
+[[nodiscard]] std::string timeline_page(const ProfileSession& session, const Analysis& analysis);
+[[nodiscard]] std::string timeline_script();
+[[nodiscard]] std::string timeline_style();
+
 }  // namespace warpmark::report

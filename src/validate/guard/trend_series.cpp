@@ -32,14 +32,14 @@ class TrendMaker {
                                      options_.until.text.empty() ? "the newest" : options_.until.text),
                          "dates are those of the measurement (UTC), revisions those of the commits measured");
     }
-    for (const auto& series : series_of(points)) {
-      if (!matches_series(options_.metrics, series.label, series.metric)) continue;
-      for (const auto& part : by_machines_in_turns(series)) {
-        WM_TRY(add(part));
-      }
-    }
+    WM_TRY(add_all(points));
     if (trend_.series.empty()) return nothing(points);
     return std::move(trend_);
+  }
+
+  Result<std::vector<TrendSeries>> make_from(const std::vector<store::RunPoint>& points) {
+    WM_TRY(add_all(points));
+    return std::move(trend_.series);
   }
 
  private:
@@ -68,6 +68,16 @@ class TrendMaker {
     if (!points.empty() || options_.branch) return points;
     trend_.branch.clear();
     return store_.find(query(""));
+  }
+
+  Status add_all(const std::vector<store::RunPoint>& points) {
+    for (const auto& series : series_of(points)) {
+      if (!matches_series(options_.metrics, series.label, series.metric)) continue;
+      for (const auto& part : by_machines_in_turns(series)) {
+        WM_TRY(add(part));
+      }
+    }
+    return {};
   }
 
   Status add(const Series& series) {
@@ -119,6 +129,11 @@ class TrendMaker {
 };
 
 }  // namespace
+
+Result<std::vector<TrendSeries>> trends_of_points(store::Store& store, const std::vector<store::RunPoint>& points,
+                                                  const TrendOptions& options) {
+  return TrendMaker(store, options).make_from(points);
+}
 
 Result<Trend> trend_of(store::Store& store, const TrendOptions& options) { return TrendMaker(store, options).make(); }
 

@@ -1,8 +1,10 @@
 // The series of the store as a Trend: grouped, split where machines take turns, marked where anything changed.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/trend.h"
@@ -29,6 +31,12 @@ struct TrendOptions {
   TrendBound since;
   TrendBound until;
 };
+
+/// Series of points as Store::find gives them (newest first): those that match `options.metrics`, the newest
+/// `options.last` of each, split and marked as in a Trend. The store is asked what differs between machines.
+[[nodiscard]] Result<std::vector<TrendSeries>> trends_of_points(store::Store& store,
+                                                                const std::vector<store::RunPoint>& points,
+                                                                const TrendOptions& options);
 
 /// Usage error that names what there is if nothing matches.
 [[nodiscard]] Result<Trend> trend_of(store::Store& store, const TrendOptions& options);

@@ -1,0 +1,43 @@
+#include "warpmark/terminal/served.h"
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "store/location.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace warpmark::apps {
+
+Result<std::string> token_of(const ParsedOptions& options) {
+  if (!options.has("--token-file")) return std::string();
+  WM_ASSIGN(const auto text, read_file(options.get("--token-file"), 1 << 16));
+  std::string token(trim(text));
+  if (token.size() < 16) {
+    return usage_error("the token in " + options.get("--token-file") + " has fewer than 16 characters",
+                       "make one with: openssl rand -hex 32");
+  }
+  return token;
+}
+
+Result<std::unique_ptr<store::Store>> open_existing(const std::string& location) {
+  if (store::is_postgres(location)) return store::open_store(location);
+  if (std::error_code code; !std::filesystem::exists(location, code)) {
+    return environment_error("there is no database at " + location,
+                             "`warpmark run` makes it; --db FILE or WARPMARK_DB names another");
+  }
+  return store::open_sqlite(location, {.busy_timeout_s = 1});
+}
+
+bool wait(Context& context, double seconds) {
+  const auto until_ns = monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  while (!context.interrupted.load() && monotonic_ns() < until_ns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return !context.interrupted.load();
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,128 @@
+// Pages over the store for people without a terminal, until it is told to stop; or the same as static files.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "device/machine.h"
+#include "store/location.h"
+#include "warpmark/arms/compare_stored.h"
+#include "warpmark/command.h"
+#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/served.h"
+#include "watch/dashboard/dashboard.h"
+#include "watch/dashboard/export.h"
+#include "watch/dashboard/live.h"
+
+namespace warpmark::apps {
+namespace {
+
+constexpr OptionSpec kDashboardOptions[] = {
+    {"--host", "ADDRESS", "address to listen on (default 127.0.0.1); any but loopback needs a token and TLS"},
+    {"--port", "N", "port (default 9465; 0 takes a free one)"},
+    {"--token-file", "FILE", "file with a token that every request needs: the password that the browser asks for",
+     false, "<files>"},
+    {"--tls-cert", "FILE", "certificate chain (PEM): speak HTTPS", false, "<files>"},
+    {"--tls-key", "FILE", "its key (PEM)", false, "<files>"},
+    {"--files", "DIR", "also show the recordings and JSON reports in this folder", false, "<files>"},
+    {"--export", "DIR", "write everything as static files into a folder instead of listening", false, "<files>"},
+    {"--sessions", "N", "with --export: newest sessions with their runs (default 100)"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+};
+
+watch::DashboardOptions dashboard_options_of(const std::string& location, const ParsedOptions& options) {
+  watch::DashboardOptions wanted;
+  wanted.open_store = [location] { return open_existing(location); };
+  wanted.compare = [](const Session& a, const Session& b, std::vector<std::string>& not_compared) {
+    return compare_sessions(a, b, {}, not_compared);
+  };
+  wanted.files = options.get("--files");
+  wanted.about = "warpmark " + build_info().version;
+  return wanted;
+}
+
+Result<watch::ServerOptions> server_options_of(const ParsedOptions& options) {
+  watch::ServerOptions server{.host = options.get("--host", "127.0.0.1")};
+  WM_ASSIGN(const auto port, count_of(options, "--port", 9465, 0, 65535));
+  server.port = static_cast<std::uint16_t>(port);
+  WM_ASSIGN(server.token, token_of(options));
+  server.certificate_file = options.get("--tls-cert");
+  server.key_file = options.get("--tls-key");
+  server.needs_tls = true;
+  server.checks_names = true;
+  server.handlers = 4;
+  server.most_connections = 1024;
+  server.most_streams = 512;
+  return server;
+}
+
+Result<int> export_pages(Context& context, const ParsedOptions& options, watch::Dashboard& dashboard) {
+  for (const char* name : {"--host", "--port", "--token-file", "--tls-cert", "--tls-key"}) {
+    if (options.has(name)) return usage_error(std::string(name) + " does nothing beside --export", "leave it out");
+  }
+  watch::ExportOptions wanted;
+  WM_ASSIGN(wanted.sessions, count_of(options, "--sessions", wanted.sessions, 1, 500));
+  const std::filesystem::path folder = options.get("--export");
+  WM_TRY(make_named_folder(folder));
+  WM_ASSIGN(const auto written, watch::export_dashboard(dashboard, folder, wanted));
+  context.out << fmt::format("{} files, {} sessions and {} benchmarks, in {}: open {}\n", written.files,
+                             written.sessions, written.cases, folder.string(), (folder / "index.html").string());
+  return kSuccess;
+}
+
+Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  if (options.has("--files") && !std::filesystem::is_directory(options.get("--files"))) {
+    return usage_error("--files " + options.get("--files") + " is no folder");
+  }
+  if (options.has("--sessions") && !options.has("--export")) return usage_error("--sessions goes with --export");
+  watch::Dashboard dashboard(dashboard_options_of(location, options));
+  if (options.has("--export")) return export_pages(context, options, dashboard);
+  WM_ASSIGN(const auto server, server_options_of(options));
+  WM_ASSIGN(const auto running,
+            watch::Server::start(server, [&](const auto& asked) { return dashboard.answer(asked); }));
+  const watch::Live live(
+      {.root = "/",
+       .host = device::machine_facts().hostname,
+       .gpus = monitor::nvml_source(),
+       .open_store = [location] { return open_existing(location); }},
+      [&] { return running->streams() > 0; }, [&](const std::string& document) { running->publish(document); });
+  context.out << "listening on " << running->url() << '\n' << std::flush;
+  while (wait(context, 3600)) {
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+extern const Command dashboard_command{
+    .id = "dashboard",
+    .summary = "pages that show machines, runs and history in a browser",
+    .details =
+        "Serves pages over the database: what the machine does now, the runs, each benchmark over time with its "
+        "changes of level, two sessions against each other, the nodes that share the database, and with --files the "
+        "recordings and JSON reports in a folder. The same as JSON under /api/ (docs/dashboard.md). It only reads: "
+        "nothing can be changed or started from it.\n"
+        "\n"
+        "Prints \"listening on http://127.0.0.1:PORT/\" when it is ready, and listens on loopback; from another "
+        "machine reach it by ssh -L. On another address it needs a token and TLS; the browser asks for the token as a "
+        "password, with any name.\n"
+        "\n"
+        "--export writes the same as files that open without a server, for a CI artefact or GitHub Pages; without "
+        "live values, and without what is not in them: other sessions, other comparisons.\n"
+        "\n"
+        "Ctrl-C ends it; the exit code is 0 then as well.",
+    .options = kDashboardOptions,
+    .positional = {},
+    .examples =
+        "warpmark dashboard\n"
+        "warpmark dashboard --files results/ --db postgresql://bench@db/warpmark\n"
+        "warpmark dashboard --host 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem\n"
+        "warpmark dashboard --export site/",
+    .run = run_dashboard,
+};
+
+}  // namespace warpmark::apps

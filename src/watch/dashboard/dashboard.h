@@ -1,0 +1,43 @@
+// `warpmark dashboard`: pages over the store, and the JSON that they are made of. Answers requests and nothing else:
+// there is no request that changes anything or starts a program.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "store/store.h"
+#include "watch/dashboard/answers.h"
+#include "watch/dashboard/changes.h"
+#include "watch/dashboard/files.h"
+#include "watch/server/server.h"
+
+namespace warpmark::watch {
+
+struct DashboardOptions {
+  std::function<Result<std::unique_ptr<store::Store>>()> open_store;  ///< at each request: it may come and go
+  CompareSessions compare;
+  std::filesystem::path files;  ///< a folder of recordings and reports; empty: none
+  std::string about;            ///< "warpmark 0.1.0"
+};
+
+/// Thread safe, as far as `open_store` and `compare` are.
+class Dashboard {
+ public:
+  explicit Dashboard(DashboardOptions options) : options_(std::move(options)), files_(options_.files) {}
+
+  [[nodiscard]] Answer answer(const Asked& asked);
+  /// The JSON of "/api/<name>?<query>".
+  [[nodiscard]] Result<Json> api(const std::string& name, const std::string& query);
+  [[nodiscard]] Files& files() { return files_; }
+  [[nodiscard]] const DashboardOptions& options() const { return options_; }
+
+ private:
+  DashboardOptions options_;
+  Changes changes_;
+  Files files_;
+};
+
+}  // namespace warpmark::watch

@@ -1,0 +1,148 @@
+#include "watch/dashboard/files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "analyze/analyze.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "model/json/json_analysis.h"
+#include "profile/read_session.h"
+#include "report/timeline/timeline_html.h"
+#include "watch/dashboard/query.h"
+
+namespace warpmark::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostFiles = 1000;
+constexpr int kDeepest = 6;
+constexpr std::int64_t kLargestDocument = 64 << 20;
+constexpr std::int64_t kLargestProfile = std::int64_t{1} << 30;
+constexpr std::size_t kMostAnalysed = 8;
+
+bool ends_with_any(const std::string& name, std::initializer_list<std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// "matrix" of a document that begins like one of ours: {"schema": "warpmark.matrix/1"}. The key may stand anywhere
+/// near the beginning or the end, as keys are sorted.
+std::string schema_of(const fs::path& path, std::int64_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  constexpr std::int64_t kLook = 1 << 16;
+  const auto look = [&](std::int64_t from) -> std::string {
+    std::string text(static_cast<std::size_t>(std::min(kLook, bytes - from)), '\0');
+    file.clear();
+    file.seekg(from);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    for (const std::string_view key : {"\"schema\": \"warpmark.", "\"schema\":\"warpmark."}) {
+      const auto at = text.rfind(key);
+      const auto slash = at == std::string::npos ? at : text.find('/', at);
+      if (slash == std::string::npos) continue;
+      const auto begin = at + key.size();
+      if (slash - begin < 40) return text.substr(begin, slash - begin);
+    }
+    return {};
+  };
+  const auto at_end = look(std::max<std::int64_t>(0, bytes - kLook));
+  return at_end.empty() ? look(0) : at_end;
+}
+
+std::string kind_of(const fs::path& path, std::int64_t bytes) {
+  const std::string name = path.filename().string();
+  if (name.ends_with(".json")) {
+    const auto schema = schema_of(path, bytes);
+    return schema.empty() ? "profile" : schema;
+  }
+  return ends_with_any(name, {".json.gz", ".json.zst", ".sqlite", ".wmprof", ".wmp", ".csv"}) ? "profile" : "";
+}
+
+}  // namespace
+
+std::map<std::string, Files::Entry> Files::entries() const {
+  std::map<std::string, Entry> found;
+  std::error_code code;
+  if (folder_.empty()) return found;
+  fs::recursive_directory_iterator walk(folder_, fs::directory_options::skip_permission_denied, code);
+  for (; !code && walk != fs::recursive_directory_iterator() && found.size() < kMostFiles; walk.increment(code)) {
+    if (walk.depth() >= kDeepest) walk.disable_recursion_pending();
+    struct stat facts {};
+    if (lstat(walk->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    Entry entry{.name = walk->path().lexically_relative(folder_).generic_string(),
+                .kind = kind_of(walk->path(), facts.st_size),
+                .bytes = facts.st_size,
+                .modified = format_utc(static_cast<double>(facts.st_mtime))};
+    if (!entry.kind.empty()) found.emplace(entry.name, entry);
+  }
+  return found;
+}
+
+Result<Files::Entry> Files::find(const std::string& name) const {
+  const auto all = entries();
+  const auto found = all.find(name);
+  if (found == all.end()) return usage_error("there is no file '" + name + "' in the folder", "/api/files lists them");
+  return found->second;
+}
+
+Result<Json> Files::list(const std::string& text) const {
+  WM_TRY(Query::parse(text, {}));
+  Json list = Json::array();
+  for (const auto& [name, entry] : entries()) {
+    list.push_back({{"name", name}, {"kind", entry.kind}, {"bytes", entry.bytes}, {"modified", entry.modified}});
+  }
+  return Json{{"schema", "warpmark.files/1"}, {"folder", !folder_.empty()}, {"files", std::move(list)}};
+}
+
+Result<Json> Files::document(const std::string& text) const {
+  WM_ASSIGN(const auto query, Query::parse(text, {"name"}));
+  WM_ASSIGN(const auto entry, find(query.get("name")));
+  if (entry.kind == "profile") return usage_error("'" + entry.name + "' is a profile", "/api/profile shows it");
+  WM_ASSIGN(const auto bytes, read_file(folder_ / entry.name, kLargestDocument));
+  return parse_json(bytes, entry.name);
+}
+
+Result<const Files::Analysed*> Files::analysed(const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"name"}));
+  WM_ASSIGN(const auto entry, find(query.get("name")));
+  if (entry.kind != "profile") return usage_error("'" + entry.name + "' is no profile", "/api/document shows it");
+  if (entry.bytes > kLargestProfile) {
+    return usage_error("'" + entry.name + "' is larger than 1 GiB", "warpmark analyze reads it: --html FILE");
+  }
+  const auto known = analysed_.find(entry.name);
+  if (known != analysed_.end() && known->second.modified == entry.modified) return &known->second;
+  const std::array<fs::path, 1> paths{folder_ / entry.name};
+  WM_ASSIGN(const auto session, profile::read_session(paths));
+  Analysis analysis = analyze::analyze(session);
+  analysis.sources = {entry.name};
+  Analysed made{.modified = entry.modified, .json = {}, .page = {}};
+  made.json = {{"schema", "warpmark.profile/1"},
+               {"name", entry.name},
+               {"timeline", !session.ranks.empty()},
+               {"analysis", to_json(analysis)}};
+  if (!session.ranks.empty()) made.page = report::timeline_page(session, analysis);
+  if (analysed_.size() >= kMostAnalysed) analysed_.erase(analysed_.begin());
+  return &analysed_.insert_or_assign(entry.name, std::move(made)).first->second;
+}
+
+// One recording is read at a time, as that may take much memory.
+Result<Json> Files::profile(const std::string& query) {
+  const std::lock_guard lock(mutex_);
+  WM_ASSIGN(const auto* const found, analysed(query));
+  return found->json;
+}
+
+Result<std::string> Files::timeline_page(const std::string& query) {
+  const std::lock_guard lock(mutex_);
+  WM_ASSIGN(const auto* const found, analysed(query));
+  if (found->page.empty()) return usage_error("it has no timeline");
+  return found->page;
+}
+
+}  // namespace warpmark::watch

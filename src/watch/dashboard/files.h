@@ -1,0 +1,54 @@
+// A folder of what other verbs wrote: recordings, and reports as JSON (--json, --out), as a CI job keeps them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace warpmark::watch {
+
+/// Thread safe.
+class Files {
+ public:
+  /// An empty path: there is none.
+  explicit Files(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// "warpmark.files/1": names below the folder with their kind: "profile", or the name of the schema of a document
+  /// ("matrix", "scaling", "load", "journey", "acceptance", "across", "compare", "check", "bisect", "analysis", ...).
+  /// Links are not followed; at most 1000 files, 6 levels deep.
+  [[nodiscard]] Result<Json> list(const std::string& query) const;
+  /// The document itself (name); usage error for a name that the list does not have.
+  [[nodiscard]] Result<Json> document(const std::string& query) const;
+  /// "warpmark.profile/1": a recording's analysis ("warpmark.analysis/1"), and whether there is a timeline (name).
+  [[nodiscard]] Result<Json> profile(const std::string& query);
+  /// The page with the timeline of one step, for a frame (name). Its script and styles are files beside it.
+  [[nodiscard]] Result<std::string> timeline_page(const std::string& query);
+
+ private:
+  struct Entry {
+    std::string name;  ///< relative, with '/'
+    std::string kind;
+    std::int64_t bytes = 0;
+    std::string modified;  ///< UTC
+  };
+  struct Analysed {
+    std::string modified;
+    Json json;
+    std::string page;
+  };
+  [[nodiscard]] std::map<std::string, Entry> entries() const;
+  [[nodiscard]] Result<Entry> find(const std::string& name) const;
+  /// Reads it once; `mutex_` is held.
+  [[nodiscard]] Result<const Analysed*> analysed(const std::string& query);
+
+  std::filesystem::path folder_;
+  std::mutex mutex_;
+  std::map<std::string, Analysed> analysed_;  ///< of profiles, as reading them may take seconds
+};
+
+}  // namespace warpmark::watch

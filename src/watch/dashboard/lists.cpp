@@ -1,0 +1,156 @@
+// Sessions, runs and cases, page by page.
+#include <algorithm>
+#include <optional>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "model/json/json.h"
+#include "model/names.h"
+#include "store/sessions_json.h"
+#include "validate/guard/series.h"
+#include "watch/dashboard/answers.h"
+#include "watch/dashboard/query.h"
+
+namespace warpmark::watch {
+namespace {
+
+constexpr std::size_t kMostSamples = 5000;
+
+/// "<session>.<index>".
+Result<std::pair<std::string, std::int64_t>> run_name(const std::string& text) {
+  const auto dot = text.rfind('.');
+  const auto index = parse_integer(dot == std::string::npos ? "" : text.substr(dot + 1));
+  if (!index.ok()) return usage_error("'" + text + "' names no run", "as in 20260301T120000-ab12.3");
+  return std::pair(text.substr(0, dot), *index);
+}
+
+Json case_json(const store::CaseEntry& entry) {
+  return {{"workload", entry.workload},
+          {"params", entry.params},
+          {"device", entry.device},
+          {"mode", name_of(entry.mode)},
+          {"metric", entry.metric},
+          {"newest", entry.newest},
+          {"label", validate::case_label(entry.workload, entry.params, entry.device, entry.mode)}};
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool holds_all(const std::string& text, const std::vector<std::string>& words) {
+  const std::string in = lower(text);
+  return std::ranges::all_of(words, [&](const auto& word) { return in.find(word) != std::string::npos; });
+}
+
+/// Every k-th sample, so that at most kMostSamples are left.
+void thin_out(Json& metric) {
+  auto& samples = metric["samples"];
+  if (samples.size() <= kMostSamples) return;
+  const std::size_t step = (samples.size() + kMostSamples - 1) / kMostSamples;
+  Json kept = Json::array();
+  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
+  samples = std::move(kept);
+  metric["every"] = step;
+}
+
+}  // namespace
+
+Json to_json(const store::RunPoint& point) {
+  Json json{{"session", point.session},
+            {"index", point.index},
+            {"started", point.started},
+            {"hostname", point.hostname},
+            {"commit", point.commit},
+            {"branch", point.branch},
+            {"dirty", point.dirty},
+            {"fingerprint", point.fingerprint},
+            {"workload", point.workload},
+            {"params", point.params},
+            {"device", point.device},
+            {"mode", name_of(point.mode)},
+            {"metric", point.metric},
+            {"outcome", name_of(point.outcome)},
+            {"label", validate::case_label(point.workload, point.params, point.device, point.mode)}};
+  if (point.n == 0) return json;  // it failed, was skipped, ...
+  json.update({{"unit", point.unit}, {"better", name_of(point.better)}, {"n", point.n}, {"value", point.median}});
+  if (point.interval) json.update({{"low", point.interval->low}, {"high", point.interval->high}});
+  return json;
+}
+
+Result<Json> sessions_answer(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "before", "host", "commit", "branch", "tag", "text"}));
+  store::SessionQuery wanted{.hostname = query.get("host"), .fingerprint = {}, .commit = query.get("commit")};
+  wanted.branch = query.get("branch");
+  wanted.tag = query.get("tag");
+  wanted.text = query.get("text");
+  wanted.before = query.get("before");
+  WM_ASSIGN(wanted.limit, query.count("limit", 50, 1, 500));
+  WM_ASSIGN(const auto sessions, store.sessions(wanted));
+  Json json = store::sessions_json(sessions);
+  if (static_cast<std::int64_t>(sessions.size()) == wanted.limit) json["next"] = sessions.back().id;
+  return json;
+}
+
+Result<Json> runs_answer(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "before", "session", "host", "commit", "workload", "device",
+                                                  "outcome", "text"}));
+  store::RunListQuery wanted{.session = query.get("session"),
+                             .hostname = query.get("host"),
+                             .commit = query.get("commit"),
+                             .workload = query.get("workload"),
+                             .device = query.get("device"),
+                             .outcome = outcome_from(query.get("outcome")),
+                             .text = query.get("text"),
+                             .before = {}};
+  if (!query.get("outcome").empty() && !wanted.outcome) {
+    return usage_error("there is no outcome '" + query.get("outcome") + "'",
+                       "there are passed, failed, mistrusted, unsupported, skipped and error");
+  }
+  if (query.has("before")) {
+    WM_ASSIGN(wanted.before, run_name(query.get("before")));
+  }
+  WM_ASSIGN(wanted.limit, query.count("limit", 100, 1, 1000));
+  WM_ASSIGN(const auto runs, store.runs(wanted));
+  Json list = Json::array();
+  for (const auto& run : runs) list.push_back(to_json(run));
+  Json json{{"schema", "warpmark.runs/1"}, {"runs", std::move(list)}};
+  if (static_cast<std::int64_t>(runs.size()) == wanted.limit) {
+    json["next"] = runs.back().session + "." + std::to_string(runs.back().index);
+  }
+  return json;
+}
+
+Result<Json> run_answer(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"session", "index"}));
+  WM_ASSIGN(const auto index, query.count("index", 0, 0, 1'000'000'000));
+  WM_ASSIGN(const auto run, store.run(query.get("session"), index));
+  Json json{{"schema", "warpmark.run/1"}, {"session", query.get("session")}, {"run", warpmark::to_json(run)}};
+  json["label"] = validate::case_label(run.workload, to_text(run.params), run.device, run.mode);
+  json["params"] = to_text(run.params);
+  if (json["run"].contains("metrics")) {
+    for (auto& metric : json["run"]["metrics"]) thin_out(metric);
+  }
+  return json;
+}
+
+Result<Json> cases_answer(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "offset", "text"}));
+  WM_ASSIGN(const auto limit, query.count("limit", 200, 1, 1000));
+  WM_ASSIGN(const auto offset, query.count("offset", 0, 0, 100'000'000));
+  WM_ASSIGN(const auto cases, store.cases());
+  const auto words = split(lower(query.get("text")), ' ');
+  Json list = Json::array();
+  std::int64_t found = 0;
+  for (const auto& entry : cases) {
+    const std::string label = validate::case_label(entry.workload, entry.params, entry.device, entry.mode);
+    if (!holds_all(label + " " + entry.metric, words)) continue;
+    if (found >= offset && found < offset + limit) list.push_back(case_json(entry));
+    ++found;
+  }
+  return Json{{"schema", "warpmark.cases/1"}, {"total", found}, {"cases", std::move(list)}};
+}
+
+}  // namespace warpmark::watch

@@ -1,0 +1,100 @@
+// Elements. Texts are set as text and never as markup, so that whatever the store holds stays text.
+
+export type Child = Node|string|number|null|undefined|false;
+type Attributes = Record<string, string|number|boolean|undefined|((event: Event) => void)>;
+
+/** An element; attributes that begin with "on" are listeners, `true` sets an attribute without value. */
+export function h(tag: string, attributes: Attributes|null, ...children: Child[]): HTMLElement {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(made, children);
+  return made;
+}
+export function append(parent: Element, children: Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    parent.append(child instanceof Node ? child : String(child));
+  }
+}
+export const text = (tag: string, name: string, content: string): HTMLElement => h(tag, {class: name || undefined}, content);
+
+/** "#/runs?text=a": parameters without value are left out. */
+export function link_to(page: string, params: Record<string, string|number|undefined> = {}): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(params)) {
+    if (value !== undefined && value !== "") query.set(key, String(value));
+  }
+  const all = query.toString();
+  return "#/" + page + (all ? "?" + all : "");
+}
+export const a = (href: string, ...children: Child[]): HTMLElement => h("a", {href}, ...children);
+
+export interface Column<Row> {
+  name: string;
+  cell: (row: Row) => Child;
+  number?: boolean;
+  kind?: string;                          // class of the cell
+  sort?: (row: Row) => string|number;     // the column can be sorted by it
+}
+
+/** A table that scrolls within its box; headings that sort are buttons. */
+export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], mark?: (row: Row) => string): HTMLElement {
+  const body = h("tbody", null);
+  const fill = (sorted: Row[]) => body.replaceChildren(...sorted.map((row) => h("tr", {class: mark?.(row) || undefined},
+      ...columns.map((column) => h("td", {class: (column.number ? "number " : "text ") + (column.kind ?? "")}, column.cell(row))))));
+  const heads = columns.map((column) => {
+    const head = h("th", {scope: "col", class: column.number ? "number" : "text"});
+    if (!column.sort) {
+      head.append(column.name);
+      return head;
+    }
+    const key = column.sort;
+    head.append(h("button", {type: "button", title: "Sort by " + column.name, onclick: () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const order = [...rows].sort((x, y) => {
+        const [p, q] = [key(x), key(y)];
+        return p < q ? -1 : p > q ? 1 : 0;
+      });
+      fill(down ? order.reverse() : order);
+    }}, column.name));
+    return head;
+  });
+  fill(rows);
+  return h("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption},
+           h("table", {"aria-label": caption}, h("thead", null, h("tr", null, ...heads)), body));
+}
+
+/** Facts as a table of two columns; those without value are left out. */
+export function facts(rows: [string, Child][]): HTMLElement {
+  return h("div", {class: "scroll"}, h("table", {class: "facts"}, h("tbody", null,
+      ...rows.filter(([, value]) => value !== undefined && value !== null && value !== "")
+          .map(([name, value]) => h("tr", null, h("td", {class: "text"}, name), h("td", {class: "text"}, value))))));
+}
+
+export function field(label: string, control: HTMLElement): HTMLElement { return h("label", null, label, control); }
+
+export function select(name: string, options: [string, string][], chosen: string): HTMLSelectElement {
+  return h("select", {name}, ...options.map(([value, shown]) => h("option", {value, selected: value === chosen}, shown))) as HTMLSelectElement;
+}
+
+/** A form whose fields are the address' parameters. */
+export function filter_form(page: string, keep: Record<string, string>, ...fields: HTMLElement[]): HTMLElement {
+  const form = h("form", {class: "filter", role: "search"}, ...fields, h("button", {type: "submit"}, "Show")) as HTMLFormElement;
+  const go = () => {
+    const params: Record<string, string> = {...keep};
+    for (const [key, value] of new FormData(form)) params[key] = String(value).trim();
+    location.hash = link_to(page, params);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    go();
+  });
+  for (const control of form.querySelectorAll("select")) control.addEventListener("change", go);
+  return form;
+}

@@ -1,0 +1,52 @@
+// Fleet: the nodes that write into this store: what each did last, whether it was accepted, which one is sick.
+import {ask} from "./ask";
+import {a, h, link_to, table, text} from "./dom";
+import {ago, badge, commit_text, quantity, when} from "./format";
+import {across_view} from "./report_views";
+import {SessionRow} from "./types";
+
+interface AcceptanceRow { title: string; required: boolean; state: string; reason: string; unit: string; value?: number; text?: string; limits?: number[]; }
+interface Acceptance { criteria?: string; session?: string; started?: string; state?: string; problem?: string; rows?: AcceptanceRow[]; }
+interface Host {
+  hostname: string; fingerprint: string; sessions: number; newest?: SessionRow; acceptance?: Acceptance|null;
+  machine?: {cpu: string; kernel: string; gpus: string[]; software: Record<string, string>};
+}
+interface Fleet { total: number; hosts: Host[]; across: Record<string, unknown>&{problem?: string; hint?: string; units?: {node: string; state: string}[]}; }
+
+export async function page_fleet(main: HTMLElement, signal: AbortSignal): Promise<void> {
+  const fleet = await ask<Fleet>("fleet", {}, signal);
+  const state_of = (host: Host): string => (fleet.across.units ?? []).filter((unit) => unit.node === host.hostname && unit.state !== "normal").map((unit) => unit.state)[0] ??
+      ((fleet.across.units ?? []).some((unit) => unit.node === host.hostname) ? "normal" : "");
+  const trouble = (host: Host) => Object.entries(host.newest?.outcomes ?? {}).filter(([name]) => name === "failed" || name === "mistrusted" || name === "error");
+  main.replaceChildren(
+      h("h1", {tabindex: -1}, "Fleet"),
+      text("p", "quiet", `${fleet.total} machines have written into this database.` + (fleet.total > fleet.hosts.length ? ` The first ${fleet.hosts.length} are shown.` : "")),
+      fleet.hosts.length ? table("Nodes", [
+        {name: "node", cell: (host: Host) => a(link_to("runs", {host: host.hostname}), host.hostname), sort: (host: Host) => host.hostname},
+        {name: "against the others", cell: (host) => state_of(host) ? badge(state_of(host)) : "", sort: state_of},
+        {name: "last acceptance", sort: (host) => host.acceptance?.state ?? "", cell: (host) => !host.acceptance ? text("span", "quiet", "none") : h("span", {title: host.acceptance.problem},
+            host.acceptance.state ? badge(host.acceptance.state) : text("span", "quiet", host.acceptance.problem ?? ""), " ", host.acceptance.criteria, " ", host.acceptance.started ? ago(host.acceptance.started) : "")},
+        {name: "newest session", kind: "nowrap", sort: (host) => host.newest?.started ?? "", cell: (host) => host.newest ? a(link_to("session", {id: host.newest.id}), when(host.newest.started)) : ""},
+        {name: "of it", cell: (host) => h("span", {class: "bad"}, trouble(host).map(([name, count]) => `${count} ${name}`).join(", "))},
+        {name: "commit", cell: (host) => host.newest ? commit_text(host.newest.commit, host.newest.dirty) : ""},
+        {name: "machine", kind: "long", cell: (host) => host.machine ? [host.machine.cpu, ...host.machine.gpus].join(", ") : ""},
+        {name: "kernel", cell: (host) => host.machine?.kernel ?? "", sort: (host) => host.machine?.kernel ?? ""},
+        {name: "sessions", number: true, cell: (host) => host.sessions, sort: (host) => host.sessions},
+      ], fleet.hosts) : text("p", "empty", "Nothing is stored yet: warpmark run"),
+      h("h2", null, "Outliers"),
+      fleet.across.problem ? text("p", "quiet", `${fleet.across.problem}. ${fleet.across.hint ?? ""}`) : across_view(fleet.across),
+      ...fleet.hosts.filter((host) => host.acceptance?.rows).map((host) => h("details", null,
+          h("summary", null, `Acceptance of ${host.hostname} by ${host.acceptance!.criteria}: `, badge(host.acceptance!.state ?? "")),
+          acceptance_table(host.acceptance!.rows!))),
+      h("p", {class: "quiet"}, "A node joins by writing into the same database: ", h("span", {class: "copy"}, "WARPMARK_DB=postgresql://\u2026 warpmark run")));
+}
+
+function acceptance_table(rows: AcceptanceRow[]): HTMLElement {
+  return table("Criteria", [
+    {name: "criterion", cell: (row: AcceptanceRow) => row.title, kind: "long"},
+    {name: "", cell: (row) => badge(row.state)},
+    {name: "value", number: true, cell: (row) => row.text ?? quantity(row.value, row.unit)},
+    {name: "limit", number: true, cell: (row) => (row.limits ?? []).map((limit) => quantity(limit, row.unit)).join(" to ")},
+    {name: "why", cell: (row) => row.reason, kind: "long quiet"},
+  ], rows);
+}

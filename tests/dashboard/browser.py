@@ -1,0 +1,80 @@
+"""A real browser on the pages, and the dashboard that serves them."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+
+
+def why_not():
+    """Why no browser can be driven here; empty if one can."""
+    try:
+        import selenium  # noqa: F401
+    except ImportError:
+        return "python3-selenium is not installed"
+    if not CHROMIUM or not DRIVER:
+        return "chromium or chromedriver is not installed"
+    return ""
+
+
+def start_browser(profile):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                     "--disable-extensions", "--no-first-run", "--disable-background-networking", "--lang=en",
+                     f"--user-data-dir={profile}", "--window-size=1200,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.set_capability("acceptInsecureCerts", True)
+    browser = webdriver.Chrome(service=Service(DRIVER), options=options)
+    browser.set_page_load_timeout(60)
+    return browser
+
+
+class Dashboard:
+    """`warpmark dashboard` as a child process, ready when it has said so."""
+
+    def __init__(self, executable, *arguments, environment=None):
+        self.process = subprocess.Popen([executable, "dashboard", "--port", "0", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env={**os.environ, **(environment or {})})
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"listening on (https?://\S+/)\n", line)
+        if not found:
+            self.process.kill()
+            raise AssertionError(line + self.process.stderr.read())
+        self.url = found.group(1)
+        self.port = int(self.url.rsplit(":", 1)[1].rstrip("/"))
+
+    def stop(self):
+        """Its exit code after Ctrl-C."""
+        self.process.send_signal(2)
+        try:
+            code = self.process.wait(timeout=30)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.process.stderr.close()
+        return code
+
+    def memory_kib(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+
+
+def until(asked, seconds=20, what="it"):
+    """What `asked` returns as soon as that is true."""
+    end = time.monotonic() + seconds
+    while True:
+        found = asked()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come within {seconds} s")
+        time.sleep(0.05)

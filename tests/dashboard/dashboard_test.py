@@ -1,0 +1,565 @@
+"""The dashboard in a real browser: planted data on every page, charts by their pixels, live values, keyboard, landmarks,
+contrast, hostile texts, hostile clients, a database that is locked or gone, TLS, the export."""
+
+import base64
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import browser as driving
+import plant
+
+WARPMARK = ""
+MOCK_NVML = ""
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CASE = "#/case?workload=gemm&params=m%3D1024+dtype%3Df32&device=cpu&mode=hot&metric=time"
+
+
+def setUpModule():
+    global FOLDER, DATABASE, SERVED, BROWSER, SESSIONS
+    FOLDER = tempfile.mkdtemp(prefix="warpmark-dashboard-")
+    DATABASE = os.path.join(FOLDER, "planted.db")
+    SESSIONS = list(plant.history())
+    plant.plant(WARPMARK, DATABASE, FOLDER, SESSIONS + list(plant.fleet()) + [plant.hostile_session()])
+    subprocess.run([WARPMARK, "history", "tag", SESSIONS[10]["id"], "v1.0", "--db", DATABASE], check=True, capture_output=True)
+    files = os.path.join(FOLDER, "files")
+    os.makedirs(os.path.join(files, "sub"))
+    shutil.copy(os.path.join(SOURCE, "examples/traces/resnet18_slow_loading.pt.trace.json.gz"), files)
+    write_documents(os.path.join(files, "sub"))
+    SERVED = driving.Dashboard(WARPMARK, "--db", DATABASE, "--files", files, environment={"LD_LIBRARY_PATH": MOCK_NVML})
+    BROWSER = driving.start_browser(os.path.join(FOLDER, "profile"))
+
+
+def tearDownModule():
+    BROWSER.quit()
+    code = SERVED.stop()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    assert code == 0, f"the dashboard ended with {code}"
+
+
+def write_documents(folder):
+    """Reports of other verbs, as small as their schemas allow, with a hostile name in each."""
+    machine, build = plant.machine("node1"), {"version": "0.1.0"}
+    common = {"id": "1", "started": "2026-11-01T00:00:00Z", "command": plant.HOSTILE, "machine": machine, "build": build}
+    metric = {"id": "throughput", "unit": "1/s", "better": "higher"}
+
+    def variant(precision, batch, value, **more):
+        return {"name": f"precision={precision} batch={batch}", "choice": {"precision": precision, "batch": batch}, "baseline": False, "runs": 3,
+                "failures": 0, "given_up": False, "on_front": False, "cells": [{"metric": "throughput", "median": value, "values": [value]}], **more}
+
+    documents = {
+        "matrix": {"schema": "warpmark.matrix/1", "name": "sizes", "summary": "", "file": "m.yaml", "rounds": 3, "seed": "1", "effect": 0.01, "alpha": 0.05,
+                   "axes": [{"name": "precision", "labels": ["f32", "bf16"]}, {"name": "batch", "labels": ["8", "16"]}], "metrics": [metric],
+                   "objectives": ["throughput"], "variants": [variant("f32", "8", 100, baseline=True), variant("f32", "16", 140),
+                                                              variant("bf16", "8", 180), variant("bf16", "16", 321, on_front=True)], "notes": [plant.HOSTILE]},
+        "scaling": {"schema": "warpmark.scaling/1", "worker": "GPU", "mode": "strong", "unit": "samples", "seed": "1", "complete": True, "fits": [], "forecasts": [],
+                    "causes": ["communication is 17 % of a step"],
+                    "points": [{"workers": n, "throughput": [100 * n ** 0.9], "seconds": [1], "median": 100 * n ** 0.9, "speed_up": {"value": n ** 0.9},
+                                "efficiency": {"value": n ** -0.1}, "grade": "good", "failures": 0} for n in (1, 2, 4, 8)]},
+        "load": {"schema": "warpmark.load/1", "complete": True, "host": "node1", "scenarios": [
+            {"scenario": "chat", "arrivals": "poisson", "rate_per_s": 4, "started": "2026-11-01T00:00:00Z", "wall_s": 10, "requests": {"sent": 40, "completed": 39, "failed": 1},
+             "first_error": plant.HOSTILE, "errors": {}, "client": {"verdict": "trusted"}, "slo": [{"objective": "p99 ttft < 0.5 s", "verdict": "missed"}],
+             "metrics": {"ttft": {"unit": "s", "better": "lower", "n": 39, "mean": 0.2, "stdev": 0.1, "min": 0.1, "max": 0.9,
+                                  "percentiles": {"p50": {"value": 0.19}, "p99": {"value": 0.777}}}}}]},
+        "journey": {"schema": "warpmark.journey/1", "program": plant.HOSTILE, "verdict": "1.84 times as fast", "complete": True, "steps": [
+            {"knob": "loader.workers", "value": "4", "title": "load in workers", "numerics": "exact", "outcome": "kept", "reason": "proven", "asked": False,
+             "measured": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}, "cumulative": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}},
+            {"knob": "precision.bf16", "value": "on", "title": "bf16", "numerics": "precision", "outcome": "rejected", "reason": plant.HOSTILE, "asked": False}]},
+        "acceptance": {"schema": "warpmark.acceptance/1", "name": "h100-sxm", "result": "fail", "criteria": {"file": "h100-sxm.yaml", "sha256": "0"}, "datasheets": [],
+                       "rows": [{"title": "Memory bandwidth " + plant.HOSTILE, "required": True, "subject": "copy", "operator": ">=", "unit": "B/s", "limits": [3e12],
+                                 "value": 2.5e12, "state": "fail"}]},
+    }
+    for name, document in documents.items():
+        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({**common, **document}, file)
+
+
+def ask(path, served=None, headers=None):
+    request = urllib.request.Request((served or SERVED).url + path, headers=headers or {})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.read().decode()
+
+
+class Pages(unittest.TestCase):
+    """Each page shows what was planted."""
+
+    def open(self, address, wait_for=None):
+        BROWSER.get("about:blank")
+        BROWSER.get(SERVED.url + address)
+        self.settled()
+        if wait_for:
+            driving.until(lambda: wait_for in self.text(), what=f"'{wait_for}' on {address}")
+        return self.text()
+
+    def settled(self):
+        driving.until(lambda: self.js("return document.querySelector('h1') && !document.getElementById('main').hasAttribute('aria-busy')"), what="the page")
+
+    def text(self):
+        return self.js("return document.body.innerText")
+
+    def js(self, script, *arguments):
+        return BROWSER.execute_script(script, *arguments)
+
+    def emulate(self, width=1200, scheme="light"):
+        BROWSER.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        BROWSER.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def setUp(self):
+        self.emulate()
+        BROWSER.get_log("browser")
+
+    def tearDown(self):
+        severe = [entry["message"] for entry in BROWSER.get_log("browser") if entry["level"] == "SEVERE"]
+        if not getattr(self, "errors_expected", False):
+            self.assertEqual(severe, [], "the browser's console has errors (also of the content security policy)")
+
+    def coloured(self, colour, index=0):
+        """Pixels of a chart that have the colour of this name in the style sheet, or one near it."""
+        return self.js("""
+            const canvas = document.querySelectorAll('canvas')[arguments[1]];
+            const wanted = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim();
+            const [r, g, b] = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16));
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const found = [];
+            for (let i = 0; i < pixels.length; i += 4) {
+              if (pixels[i + 3] > 200 && Math.abs(pixels[i] - r) + Math.abs(pixels[i + 1] - g) + Math.abs(pixels[i + 2] - b) < 24)
+                found.push([(i / 4) % canvas.width / canvas.width, Math.floor(i / 4 / canvas.width) / canvas.height]);
+            }
+            return found;""", colour, index)
+
+    def test_now_shows_machine_gpus_changes_and_sessions_and_its_values_move(self):
+        text = self.open("#/now", "H100")
+        driving.until(lambda: "+29" in self.text() or "+30" in self.text(), what="the planted slow-down")
+        for wanted in ("This machine", "NVIDIA H100 80GB HBM3", "97.0 %", "sw_power_cap", "gemm m=1024 dtype=f32 hot", "warpmark run triad"):
+            self.assertIn(wanted, self.text())
+        first = self.js("return document.getElementById('live-time').textContent")
+        driving.until(lambda: self.js("return document.getElementById('live-time').textContent") != first, what="a later moment")
+        driving.until(lambda: len(self.coloured("--c0", 1)) > 30, what="the GPU's line")
+        self.assertTrue(all(y < 0.35 for x, y in self.coloured("--c0", 1)), "GPU 0 is at 97 %: near the top")
+        self.assertNotIn("This cannot be shown", text)
+
+    def test_sessions_are_filtered_sorted_and_two_are_compared(self):
+        self.assertIn("warpmark run --suite nightly", self.open("#/runs?text=nightly"))
+        self.assertNotIn("warpmark run triad", self.text())
+        self.assertIn("v1.0", self.open("#/runs?tag=v1.0"))
+        self.assertEqual(self.js("return document.querySelectorAll('tbody tr').length"), 1)
+        self.open("#/runs?text=nightly")
+        self.assertIn("60 shown", self.text())
+        dates = lambda: self.js("return [...document.querySelectorAll('tbody time')].map((one) => one.dateTime)")
+        self.assertEqual(dates(), sorted(dates(), reverse=True))
+        self.js("document.querySelector('th button').click()")
+        self.assertEqual(dates(), sorted(dates()))
+        boxes = self.js("return [...document.querySelectorAll('input[type=checkbox]')].map((one) => one.value)")
+        for session in (SESSIONS[5]["id"], SESSIONS[50]["id"]):
+            self.assertIn(session, boxes)
+            self.js("document.querySelector(`input[value='${arguments[0]}']`).click()", session)
+        self.js("document.getElementById('compare').click()")
+        driving.until(lambda: "B is" in self.text(), what="the comparison")
+        self.assertIn(f"a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", BROWSER.current_url, "the older one is the baseline")
+
+    def test_runs_show_their_outcome_and_one_opens(self):
+        text = self.open("#/runs?show=runs&outcome=failed")
+        self.assertIn("sum size=64 hot", text)
+        self.assertNotIn("passed", self.js("return document.querySelector('tbody').innerText"))
+        self.js("document.querySelector('tbody a').click()")
+        driving.until(lambda: "12 elements differ from the reference" in self.text(), what="the reason")
+        self.open(f"#/run?session={SESSIONS[50]['id']}&index=0", "time over time")
+        self.assertIn("13.0", self.text().replace("12.9", "13.0"))
+        self.assertGreater(len(self.coloured("--c0", 1)), 20, "a point for each sample")
+
+    def test_more_than_a_page_of_runs_is_asked_for(self):
+        self.open("#/runs?show=runs")
+        self.assertEqual(self.js("return document.querySelectorAll('tbody tr').length"), 100)
+        self.js("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Show more').click()")
+        driving.until(lambda: self.js("return document.querySelectorAll('tbody tr').length") > 100, what="the next page")
+
+    def test_history_draws_the_change_where_it_was_planted_and_leads_to_the_run(self):
+        text = self.open(CASE, "before / after")
+        for wanted in ("Changes of level", "warpmark bisect --good", "lower is better", "60 sessions"):
+            self.assertIn(wanted, text)
+        line = self.coloured("--c0")
+        before = [y for x, y in line if 0.15 < x < 0.55]
+        after = [y for x, y in line if 0.75 < x < 0.95]
+        self.assertGreater(len(before), 50)
+        self.assertGreater(len(after), 30)
+        self.assertGreater(min(before), max(after), "the slower level is above the faster one")
+        marks = [x for x, y in self.coloured("--bad")]
+        self.assertGreater(len(marks), 100, "a line where the level changed")
+        self.assertTrue(all(abs(x - 0.67) < 0.06 for x in marks), sorted(set(marks)))
+        from selenium.webdriver.common.action_chains import ActionChains
+        canvas = BROWSER.find_element("css selector", "canvas")
+        ActionChains(BROWSER).move_to_element(canvas).click().perform()
+        driving.until(lambda: "#/run?" in BROWSER.current_url, what="the run")
+
+    def test_history_lists_and_finds_benchmarks(self):
+        text = self.open("#/history", "Changed last")
+        self.assertIn("copy size=67108864 hot", text)
+        text = self.open("#/history?text=copy")
+        self.assertIn("Benchmarks (1)", text)
+
+    def test_compare_tells_verdicts_and_distributions(self):
+        text = self.open(f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "How the rounds of both lie")
+        for wanted in ("worse", "1 worse", "gemm m=1024 f32 hot", "+2"):
+            self.assertIn(wanted, text)
+        self.assertGreater(len(self.coloured("--bad")), 10, "the case that is worse has a mark of its colour")
+        distribution = self.js("return document.querySelectorAll('canvas').length") - 1
+        a, b = self.coloured("--c0", distribution), self.coloured("--c1", distribution)
+        self.assertGreater(len(a), 10)
+        self.assertGreater(len(b), 10)
+
+    def test_fleet_names_the_slow_node(self):
+        self.open("#/fleet", "Outliers")
+        row = self.js("return [...document.querySelectorAll('tbody tr')].find((one) => one.innerText.startsWith('node4')).innerText")
+        self.assertIn("slow", row)
+
+    def test_profile_has_findings_breakdown_and_the_timeline(self):
+        text = self.open("#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "Where the time goes")
+        self.assertIn("Load batches in worker processes", text)
+        driving.until(lambda: self.js("return !!document.querySelector('iframe').contentDocument?.querySelector('.wm-rows canvas')"), what="the timeline")
+        drawn = """const inner = document.querySelector('iframe').contentDocument; const canvas = inner.querySelector('.wm-rows canvas');
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; const colours = new Set();
+            for (let i = 0; i < pixels.length; i += 40) colours.add(pixels.slice(i, i + 3).join()); return colours.size;"""
+        driving.until(lambda: self.js(drawn) > 6, what="events in several colours")
+
+    def test_reports_of_other_verbs_are_shown(self):
+        for kind, wanted in (("matrix", ("on it", "321.0 1/s", "throughput by precision and batch")), ("scaling", ("communication is 17 %", "good")),
+                             ("load", ("777.0 ms", "missed", "39 of 40")), ("journeys", ("1.84 times as fast", "rejected")), ("acceptance", ("fail", "3.00 TB/s"))):
+            name = {"journeys": "journey"}.get(kind, kind)
+            self.assertIn(f"sub/{name}.json", self.open(f"#/reports?kind={kind}"))
+            text = self.open(f"#/reports?kind={kind}&name=sub/{name}.json")
+            for one in wanted:
+                self.assertIn(one, text, kind)
+            self.assertIn("onerror", text, "hostile texts are shown as they are")
+
+    def test_hostile_texts_stay_text(self):
+        hostile = plant.hostile_session()
+        for address in ("#/now", "#/runs", "#/runs?show=runs", f"#/session?id={hostile['id']}", f"#/run?session={hostile['id']}&index=0", "#/history", "#/fleet",
+                        "#/runs?text=%3Cscript%3Ewindow.hacked%3D1%3C%2Fscript%3E", "#/%3Cimg%20src=x%20onerror=alert(1)%3E", f"#/compare?a={hostile['id']}&b={hostile['id']}",
+                        "#/case?workload=command&device=host&mode=hot&metric=time&params=" + urllib.parse.quote("command=" + plant.HOSTILE)):
+            self.open(address)
+            time.sleep(0.3)
+            self.assertIsNone(self.js("return window.hacked ?? null"), address)
+            self.assertEqual(self.js("return document.querySelectorAll('#main img, #main script, [onerror]').length"), 0, address)
+            self.assertEqual(self.js("return [...document.querySelectorAll('a')].filter((one) => !/^(#\\/|#main)/.test(one.getAttribute('href'))).length"), 0, address)
+        self.open(f"#/session?id={hostile['id']}")
+        self.assertIn(plant.HOSTILE, self.js("return document.querySelector('h1').textContent"))
+        BROWSER.get_log("browser")  # the pages that are refused are logged
+
+    def test_is_asked_of_nobody_else_and_forbids_scripts_in_pages(self):
+        BROWSER.get_log("performance")
+        self.open("#/now", "H100")
+        self.open(CASE, "before / after")
+        hosts = set()
+        for entry in BROWSER.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                url = message["params"]["request"]["url"]
+                if url.startswith("http"):
+                    hosts.add(url.split("/")[2])
+        self.assertEqual(hosts, {f"127.0.0.1:{SERVED.port}"})
+        self.js("const made = document.createElement('script'); made.textContent = 'window.inline = 1'; document.body.append(made);")
+        self.assertIsNone(self.js("return window.inline ?? null"))
+        self.errors_expected = True
+
+    def test_landmarks_labels_and_headings(self):
+        for address in ("#/now", "#/runs", "#/runs?show=runs", "#/history", CASE, "#/compare", "#/fleet", "#/profile", "#/reports"):
+            self.open(address)
+            found = self.js("""
+                const unnamed = [...document.querySelectorAll('a, button, input, select, canvas, iframe, meter')].filter((one) =>
+                    !(one.getAttribute('aria-label') || one.title || one.labels?.length || one.textContent.trim()));
+                return {main: document.querySelectorAll('main').length, nav: document.querySelectorAll('header nav').length, foot: document.querySelectorAll('footer').length,
+                        h1: document.querySelectorAll('h1').length, lang: document.documentElement.lang, current: document.querySelectorAll('nav [aria-current=page]').length,
+                        unnamed: unnamed.map((one) => one.outerHTML.slice(0, 120)), title: document.title}""")
+            self.assertEqual({key: found[key] for key in ("main", "nav", "foot", "h1", "lang", "current", "unnamed")},
+                             {"main": 1, "nav": 1, "foot": 1, "h1": 1, "lang": "en", "current": 1, "unnamed": []}, address)
+            self.assertRegex(found["title"], r".+ - warpmark$")
+        tree = BROWSER.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        roles = {node.get("role", {}).get("value") for node in tree}
+        self.assertLessEqual({"main", "navigation", "banner", "contentinfo", "heading"}, roles)
+
+    def test_contrast_in_light_and_dark(self):
+        # WCAG 2.1: relative luminance and contrast ratio; 4.5 for text.
+        measure = """
+            const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+            const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+            const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+            const ground = (one) => { for (; one; one = one.parentElement) { const c = parse(getComputedStyle(one).backgroundColor); if (c.length < 4 || c[3] === 1) return c; } return parse(getComputedStyle(document.body).backgroundColor); };
+            const low = [];
+            const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) {
+              const one = walk.currentNode.parentElement;
+              if (!walk.currentNode.textContent.trim() || !one.getClientRects().length || ['SCRIPT', 'OPTION'].includes(one.tagName) || one.disabled) continue;
+              const [x, y] = [light(parse(getComputedStyle(one).color)), light(ground(one))];
+              const ratio = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+              if (ratio < 4.5) low.push(one.tagName + ' ' + walk.currentNode.textContent.slice(0, 40) + ' ' + ratio.toFixed(2));
+            }
+            return low;"""
+        for scheme in ("light", "dark"):
+            self.emulate(scheme=scheme)
+            for address in ("#/now", "#/runs", CASE, f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "#/fleet", "#/reports"):
+                self.open(address)
+                self.assertEqual(self.js(measure), [], f"{address} {scheme}")
+        self.open(CASE)
+        dark = self.js("return getComputedStyle(document.body).backgroundColor")
+        self.assertGreater(len(self.coloured("--c0")), 50, "the chart has the dark scheme's colours")
+        self.emulate(scheme="light")
+        self.assertNotEqual(self.js("return getComputedStyle(document.body).backgroundColor"), dark)
+        driving.until(lambda: len(self.coloured("--c0")) > 50, what="the chart in the light scheme's colours, drawn anew")
+
+    def test_fits_a_phone(self):
+        self.emulate(width=390)
+        for address in ("#/now", "#/runs", "#/runs?show=runs", "#/history", CASE, f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "#/fleet",
+                        "#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "#/reports?kind=matrix&name=sub/matrix.json"):
+            self.open(address)
+            self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 390, address)
+
+    def test_is_used_by_keyboard_alone(self):
+        from selenium.webdriver.common.keys import Keys
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        def press(*keys):
+            for key in keys:
+                ActionChains(BROWSER).send_keys(key).perform()
+
+        focused = lambda: self.js("const one = document.activeElement; return (one.textContent || one.getAttribute('aria-label') || one.tagName).trim()")
+        self.open(CASE)
+        order = []
+        for _ in range(9):
+            press(Keys.TAB)
+            order.append(focused())
+            outline = self.js("const style = getComputedStyle(document.activeElement); return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0")
+            self.assertTrue(outline, f"focus on {order[-1]} can be seen")
+        self.assertEqual(order[:9], ["Skip to the content", "warpmark", "Now", "Runs", "History", "Compare", "Fleet", "Profiles", "Reports"])
+        self.js("document.querySelector('canvas').focus()")
+        press(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+        said = self.js("return document.querySelector('[aria-live=polite].quiet, p[aria-live]').textContent")
+        self.assertIn(SESSIONS[57]["started"], said)
+        press(Keys.ENTER)
+        driving.until(lambda: SESSIONS[57]["id"] in BROWSER.current_url, what="the run under the keys")
+        driving.until(lambda: self.js("return document.activeElement.tagName") == "H1", what="the new page's heading in focus")
+        BROWSER.back()
+        driving.until(lambda: "#/case" in BROWSER.current_url, what="the way back")
+
+    def test_problems_are_told_on_the_page(self):
+        self.errors_expected = True
+        self.assertIn("there is no run 7777", self.open(f"#/run?session={SESSIONS[0]['id']}&index=7777"))
+        self.assertIn("There is no page 'nowhere'", self.open("#/nowhere"))
+        self.assertIn("no session", self.open("#/compare?a=nobody&b=nobody").replace("matches", "no session"))
+
+
+class Trouble(unittest.TestCase):
+    """A database that comes and goes, and clients that mean no good."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="warpmark-trouble-")
+        self.database = os.path.join(self.folder, "own.db")
+        self.served = None
+
+    def serve(self, *arguments):
+        self.served = driving.Dashboard(WARPMARK, "--db", self.database, *arguments)
+        return self.served
+
+    def tearDown(self):
+        if self.served:
+            self.assertEqual(self.served.stop(), 0)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def page_text(self):
+        return BROWSER.execute_script("return document.body.innerText")
+
+    def test_database_missing_locked_gone_and_back(self):
+        served = self.serve()
+        BROWSER.get(served.url + "#/runs")
+        driving.until(lambda: "there is no database at" in self.page_text(), what="why nothing is shown")
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(3)))
+        driving.until(lambda: "warpmark run --suite nightly" in self.page_text(), what="the sessions, without a reload")
+        BROWSER.get(served.url + "#/now")
+        driving.until(lambda: "warpmark run --suite nightly" in self.page_text(), what="the newest sessions")
+        locked = sqlite3.connect(self.database, isolation_level=None)
+        locked.execute("PRAGMA locking_mode = EXCLUSIVE")
+        locked.execute("BEGIN EXCLUSIVE")
+        locked.execute("CREATE TABLE held (x)")
+        try:
+            urllib.request.urlopen(served.url + "api/sessions", timeout=30).read()
+            locks_readers = False  # in WAL mode readers go on beside a writer
+        except urllib.error.HTTPError as error:
+            locks_readers = True
+            self.assertEqual(error.code, 503)
+            self.assertIn("locked", error.read().decode())
+        if locks_readers:
+            driving.until(lambda: "is locked by" in self.page_text(), what="the lock on the page")
+        locked.execute("ROLLBACK")
+        locked.close()
+        driving.until(lambda: "is locked by" not in self.page_text(), what="the end of the lock")
+        aside = self.database + ".aside"
+        for ending in ("", "-wal", "-shm"):
+            if os.path.exists(self.database + ending):
+                os.rename(self.database + ending, aside + ending)
+        driving.until(lambda: "there is no database at" in self.page_text(), what="that it is gone")
+        for ending in ("", "-wal", "-shm"):
+            if os.path.exists(aside + ending):
+                os.rename(aside + ending, self.database + ending)
+        driving.until(lambda: "there is no database at" not in self.page_text(), what="that it is back")
+
+    def test_a_file_that_is_no_database_is_named(self):
+        with open(self.database, "w", encoding="ascii") as file:
+            file.write("no database at all " * 100)
+        served = self.serve()
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(served.url + "api/sessions", timeout=30)
+        self.assertIn("is not a warpmark database", caught.exception.read().decode())
+        caught.exception.close()
+
+    def test_the_end_of_the_dashboard_is_seen(self):
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(2)))
+        served = self.serve()
+        BROWSER.get(served.url + "#/now")
+        driving.until(lambda: " UTC" in self.page_text(), what="live values")
+        self.assertEqual(served.stop(), 0)
+        self.served = None
+        driving.until(lambda: "connection lost" in self.page_text(), what="the loss")
+
+    def test_reads_only_and_gives_no_file(self):
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(2)))
+        files = os.path.join(self.folder, "shown")
+        os.mkdir(files)
+        os.symlink("/etc/passwd", os.path.join(files, "link.json"))
+        served = self.serve("--files", files)
+        for path in ("../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "..%2f..%2fetc/passwd", "web/app.ts", "api/../api/sessions", "api/", "//etc/passwd", "timeline.html"):
+            self.assertIn(raw(served.port, f"GET /{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").split(b" ")[1], (b"400", b"404"), path)
+        for name in ("../own.db", "/etc/passwd", "link.json", "..%2fown.db", "%00"):
+            for what in ("document", "profile"):
+                answer = raw(served.port, f"GET /api/{what}?name={name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                self.assertEqual(answer.split(b" ")[1], b"400", name)
+                self.assertNotIn(b"root:", answer)
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "CONNECT", "TRACE"):
+            self.assertEqual(raw(served.port, f"{method} /api/sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").split(b" ")[1], b"405", method)
+        self.assertEqual(raw(served.port, "GET / HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n").split(b" ")[1], b"421", "a name that was made to point here")
+        answer = raw(served.port, "GET /api/runs?text=%0d%0aSet-Cookie:%20x=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        self.assertNotIn(b"Set-Cookie", answer)
+        with open(self.database, "rb") as file:
+            before = file.read()
+        ask("api/sessions", served)
+        with open(self.database, "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_slow_large_and_many_clients_do_not_stop_it(self):
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(3)))
+        served = self.serve()
+        ask("api/sessions", served)
+        slow = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(50)]
+        for one in slow:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: loc")
+        listeners = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(200)]
+        for one in listeners:
+            one.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for one in listeners:  # none of them takes all that it is sent; each gets the header and an event
+            one.settimeout(30)
+            got = b""
+            while b"data: " not in got:
+                part = one.recv(4096)
+                self.assertTrue(part, got)
+                got += part
+        large = socket.create_connection(("127.0.0.1", served.port))
+        try:
+            large.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * (10 << 20))
+        except OSError:
+            pass  # hung up on, as it should be
+        large.close()
+        for _ in range(20):
+            begin = time.monotonic()
+            self.assertIn("warpmark.sessions/1", ask("api/sessions", served))
+            self.assertLess(time.monotonic() - begin, 10)
+        memory = served.memory_kib()
+        for one in slow:
+            one.settimeout(30)
+            while one.recv(4096):  # ended by the server: a request has 10 s
+                pass
+            one.close()
+        for one in listeners:
+            one.close()
+        self.assertLess(memory, 400 << 10)
+        self.assertIn("warpmark.sessions/1", ask("api/sessions", served))
+
+    def test_beyond_loopback_it_needs_a_token_and_tls(self):
+        refused = lambda *options: subprocess.run([WARPMARK, "dashboard", "--host", "0.0.0.0", "--port", "0", *options], capture_output=True, text=True, timeout=60)
+        self.assertIn("without a token", refused().stderr)
+        token = os.path.join(self.folder, "token")
+        with open(token, "w", encoding="ascii") as file:
+            file.write("0123456789abcdef0123\n")
+        self.assertIn("without TLS", refused("--token-file", token).stderr)
+        if not shutil.which("openssl"):
+            self.skipTest("openssl is not installed")
+        certificate, key = os.path.join(self.folder, "cert.pem"), os.path.join(self.folder, "key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(2)))
+        served = self.serve("--host", "0.0.0.0", "--token-file", token, "--tls-cert", certificate, "--tls-key", key)
+        trusted = ssl.create_default_context(cafile=certificate)
+        url = f"https://127.0.0.1:{served.port}/api/sessions"
+        self.assertTrue(served.url.startswith("https://"))
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(url, context=trusted, timeout=30)
+        self.assertEqual(caught.exception.code, 401)
+        caught.exception.close()
+        basic = {"Authorization": "Basic " + base64.b64encode(b"anybody:0123456789abcdef0123").decode()}
+        with urllib.request.urlopen(urllib.request.Request(url, headers=basic), context=trusted, timeout=30) as answer:
+            self.assertIn("nightly", answer.read().decode())
+        self.assertEqual(raw(served.port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), b"", "no plain HTTP")
+        BROWSER.get(f"https://any:0123456789abcdef0123@127.0.0.1:{served.port}/#/runs")
+        driving.until(lambda: "nightly" in self.page_text(), what="the page over TLS")
+
+
+class Export(unittest.TestCase):
+    def test_opens_from_a_disk_with_everything_in_it(self):
+        folder = os.path.join(FOLDER, "site")
+        done = subprocess.run([WARPMARK, "dashboard", "--export", folder, "--db", DATABASE, "--files", os.path.join(FOLDER, "files")], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = "file://" + folder + "/index.html"
+        show = lambda address: (BROWSER.get("about:blank"), BROWSER.get(page + address))
+        text = lambda: BROWSER.execute_script("return document.body.innerText")
+        BROWSER.get_log("browser")
+        for address, wanted in (("#/now", "+"), ("#/runs", "warpmark run --suite nightly"), ("#/runs?show=runs&outcome=failed", "sum size=64 hot"),
+                                ("#/history", "copy size=67108864 hot"), (CASE, "before / after"), ("#/fleet", "node4"), (f"#/run?session={SESSIONS[50]['id']}&index=0", "time over time"),
+                                (f"#/compare?a={SESSIONS[49]['id']}&b={SESSIONS[50]['id']}", "B is"), (f"#/session?id={SESSIONS[50]['id']}", "gemm m=1024"),
+                                ("#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "Where the time goes"), ("#/reports?kind=matrix&name=sub%2Fmatrix.json", "on it")):
+            show(address)
+            driving.until(lambda: wanted in text(), what=f"{wanted} at {address}")
+            self.assertIsNone(BROWSER.execute_script("return window.hacked ?? null"))
+        severe = [entry["message"] for entry in BROWSER.get_log("browser") if entry["level"] == "SEVERE"]
+        self.assertEqual(severe, [])
+
+
+def raw(port, request):
+    """All that the server sends until it hangs up."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.sendall(request.encode())
+        got = b""
+        try:
+            while part := client.recv(65536):
+                got += part
+        except ConnectionResetError:
+            pass
+        return got
+
+
+if __name__ == "__main__":
+    WARPMARK, MOCK_NVML = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop(1))
+    problem = driving.why_not()
+    if problem:
+        print("skipped:", problem)
+        sys.exit(77)
+    unittest.main(verbosity=2)
