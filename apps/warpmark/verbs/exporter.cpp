@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "device/machine.h"
+#include "store/location.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
