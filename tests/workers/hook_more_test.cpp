@@ -117,7 +117,7 @@ TEST_F(HookMore, static_graph_on_a_changing_graph_does_not_pass_for_the_same) {
   EXPECT_TRUE(seen) << "a lie about the graph must show in an error or in other weights: " << lie.output.out;
 }
 
-constexpr const char* kTraining = R"(
+constexpr const char* kReading = R"(
 import torch
 from torch import nn
 torch.manual_seed(0)
@@ -136,7 +136,7 @@ TEST_F(HookMore, records_steps_with_pytorchs_profiler) {
   WM_NEEDS_TORCH();
   const auto traces = folder_ / "traces";
   ASSERT_TRUE(make_folder(traces).ok());
-  const auto hooked = run({python_with_torch()}, kTraining,
+  const auto hooked = run({python_with_torch()}, kReading,
                           {.warmup_steps = 3, .stop = true, .profile_steps = 4, .profile_folder = traces.string()});
   EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
   const auto main = main_processes(hooked.reports);
@@ -155,7 +155,7 @@ TEST_F(HookMore, records_steps_with_pytorchs_profiler) {
 
 TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
   WM_NEEDS_TORCH();
-  const auto hooked = run({python_with_torch()}, kTraining, {.sync_phases = true});
+  const auto hooked = run({python_with_torch()}, kReading, {.sync_phases = true});
   const auto main = main_processes(hooked.reports);
   ASSERT_FALSE(main.empty());
   ASSERT_FALSE(main.front()->reads.empty());
@@ -167,15 +167,15 @@ TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
 
 TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
   WM_NEEDS_TORCH();
-  const auto free = run({python_with_torch()}, kTraining, {.knobs = {{"process.affinity", "100000"}}});
+  const auto free = run({python_with_torch()}, kReading, {.knobs = {{"process.affinity", "100000"}}});
   ASSERT_EQ(knobs(free).size(), 1u);
   EXPECT_FALSE(knobs(free).front().in_force);
   EXPECT_THAT(knobs(free).front().said, HasSubstr("it may use the processors"));
-  const auto all = run({python_with_torch()}, kTraining, {.knobs = {{"process.affinity", "0-99999"}}});
+  const auto all = run({python_with_torch()}, kReading, {.knobs = {{"process.affinity", "0-99999"}}});
   EXPECT_TRUE(knobs(all).front().in_force) << knobs(all).front().said;
   const NamedValues missing{{"LD_PRELOAD", "/no/such/liballocator.so"}};
   const auto preloaded =
-      run({python_with_torch()}, kTraining, {.knobs = {{"env.LD_PRELOAD", "/no/such/liballocator.so"}}}, missing);
+      run({python_with_torch()}, kReading, {.knobs = {{"env.LD_PRELOAD", "/no/such/liballocator.so"}}}, missing);
   ASSERT_EQ(knobs(preloaded).size(), 1u);
   EXPECT_FALSE(knobs(preloaded).front().in_force) << "the loader ignores it, and the variable alone proves nothing";
   EXPECT_THAT(knobs(preloaded).front().said, HasSubstr("is not loaded"));

@@ -51,6 +51,7 @@ class Profile:
             schedule=profiler.schedule(wait=0, warmup=1, active=self.steps),
             record_shapes=True,
             with_stack=self.stacks,
+            on_trace_ready=self.write,  # once the steps are recorded; a profiler that is stopped later has forgotten them
         )
         self.profiler.start()
 
@@ -60,5 +61,8 @@ class Profile:
             return
         self.over = True
         self.profiler.stop()
-        name = "rank%s-%d.json" % (os.environ.get("RANK", "0"), os.getpid())
-        self.profiler.export_chrome_trace(os.path.join(self.folder, name))
+
+    def write(self, profiler):
+        path = os.path.join(self.folder, "rank%s-%d.json" % (os.environ.get("RANK", "0"), os.getpid()))
+        if not os.path.exists(path):
+            profiler.export_chrome_trace(path)
