@@ -46,7 +46,7 @@ Result<Json> acceptance_json(store::Store& store, const store::SessionSummary& s
   WM_ASSIGN(const auto file, validate::load_criteria(name));
   WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
   WM_ASSIGN(const auto stored, store.load(summary.id));
-  const auto sheets = validate::built_in_datasheets();
+  const auto sheets = device::built_in_datasheets();
   WM_ASSIGN(const auto judged,
             validate::judge_acceptance(criteria, {.session = &stored.session,
                                                   .no_session = {},
