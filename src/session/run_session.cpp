@@ -20,6 +20,24 @@ namespace {
 using measure::RoundOptions;
 using workloads::PlannedCase;
 
+constexpr const char* kOutOfMemory = "out of memory: ";
+
+/// Whether two cases differ in their batch alone.
+bool same_but_batch(const PlannedCase& a, const PlannedCase& b) {
+  if (a.what.workload != b.what.workload || a.what.device != b.what.device || a.what.mode != b.what.mode) return false;
+  const auto& left = a.what.params.items();
+  const auto& right = b.what.params.items();
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && (x.first == "batch" || x.second == y.second);
+  });
+}
+
+/// The kernel ends what takes more memory than there is, by signal 9.
+bool is_out_of_memory(const Run& run) {
+  return run.outcome == Outcome::error && run.fault == ErrorKind::environment &&
+         (run.reason.find("memory") != std::string::npos || run.reason.find("by signal 9") != std::string::npos);
+}
+
 /// A case in the course of a session.
 struct Course {
   std::vector<Run> rounds;
@@ -129,6 +147,10 @@ class SessionRunner {
     run.rounds = 1;
     run.started = format_utc(wall_clock_s());
     if (planned.invalid) return measure::failed_run(std::move(run), *planned.invalid);
+    if (const auto batch = batch_out_of_memory_before(index); batch > 0) {
+      return measure::failed_run(std::move(run),
+                                 unsupported_error(fmt::format("{}a batch of {} was already", kOutOfMemory, batch)));
+    }
     if (options_.budget_s > 0 && elapsed_s() > options_.budget_s * 1.1) {
       run.outcome = Outcome::skipped;
       run.reason = fmt::format("the budget of {:.3g} s was used up", options_.budget_s);
@@ -144,7 +166,24 @@ class SessionRunner {
     round_options.host_cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     round_options.history = &history_;
     round_options.interrupted = options_.interrupted;
-    return measure::measure_round(planned.what, *devices_.at(planned.what.device), round_options);
+    run = measure::measure_round(planned.what, *devices_.at(planned.what.device), round_options);
+    if (planned.until_memory && is_out_of_memory(run)) {
+      run = measure::failed_run(std::move(run), unsupported_error(kOutOfMemory + run.reason));
+      run.fault.reset();
+    }
+    return run;
+  }
+
+  /// The smaller batch of a case that is doubled until memory is used up, at which it was; 0 if there is none.
+  [[nodiscard]] std::int64_t batch_out_of_memory_before(std::size_t index) const {
+    for (std::size_t i = 0; plan_[index].until_memory && i < index; ++i) {
+      if (!plan_[i].until_memory || courses_[i].rounds.empty() || !same_but_batch(plan_[i], plan_[index])) continue;
+      const Run& before = courses_[i].rounds.back();
+      if (before.outcome == Outcome::unsupported && before.reason.starts_with(kOutOfMemory)) {
+        return plan_[i].what.params.integer("batch");
+      }
+    }
+    return 0;
   }
 
   void finish_if_complete(std::size_t index) {

@@ -26,7 +26,9 @@ namespace warpmark::workloads {
   item(kLlama)                   \
   item(kDlrm)                    \
   item(kVit)                     \
-  item(kUnet3d)
+  item(kUnet3d)                  \
+  item(kStorage)                 \
+  item(kEmbedding)
 // clang-format on
 
 #define WARPMARK_DECLARE(name) extern const measure::Workload name;

@@ -60,6 +60,27 @@ std::vector<Overrides> combinations(const Sweep& sweep) {
   return all;
 }
 
+constexpr const char* kAuto = "auto";
+constexpr std::int64_t kLargestBatch = 1 << 20;
+
+/// Whether the entry doubles the batch of this workload until memory is used up.
+bool doubles_batch(const Workload& workload, const SuiteEntry& entry) {
+  return workload.measure != nullptr && knows(workload, "batch") &&
+         std::any_of(entry.sweep.begin(), entry.sweep.end(), [](const auto& sweep) {
+           return sweep.first == "batch" && sweep.second == std::vector<std::string>{kAuto};
+         });
+}
+
+/// The sweep with batch=auto spelled out: the powers of two.
+Sweep spelled_out(Sweep sweep) {
+  for (auto& [name, values] : sweep) {
+    if (name != "batch") continue;
+    values.clear();
+    for (std::int64_t batch = 1; batch <= kLargestBatch; batch *= 2) values.push_back(std::to_string(batch));
+  }
+  return sweep;
+}
+
 /// Work of a lower intensity (FLOP per byte) is limited by memory on today's devices, whatever its workload: the corner
 /// of the roofline lies at 100 to 300 for the matrix units of GPUs and lower elsewhere.
 constexpr double kMemoryBoundIntensity = 128;
@@ -141,6 +162,7 @@ Result<std::vector<PlannedCase>> make_plan(Catalog<Workload> catalog, const std:
     WM_ASSIGN(const auto workloads, matching(catalog, entry));
     WM_TRY(check_names(workloads, entry));
     for (const Workload* workload : workloads) {
+      const bool doubling = doubles_batch(*workload, entry);
       for (const auto& device : devices) {
         if (!selects(entry, device)) continue;
         std::vector<Overrides> bases = workload->cases(*workload, device);
@@ -148,11 +170,12 @@ Result<std::vector<PlannedCase>> make_plan(Catalog<Workload> catalog, const std:
         // why it is unsupported is shown to the one who asked.
         if (bases.empty() && !is_glob(entry.workload)) bases.push_back({});
         for (const auto& base : bases) {
-          for (const auto& swept : combinations(entry.sweep)) {
+          for (const auto& swept : combinations(doubling ? spelled_out(entry.sweep) : entry.sweep)) {
             Overrides overrides = base;
             overrides.insert(overrides.end(), entry.set.begin(), entry.set.end());
             overrides.insert(overrides.end(), swept.begin(), swept.end());
             PlannedCase planned = plan_case(*workload, device, std::move(overrides));
+            planned.until_memory = doubling;
             if (seen.insert(key_of(planned)).second) plan.push_back(std::move(planned));
           }
         }

@@ -17,6 +17,9 @@ struct PlannedCase {
   measure::Case what;
   std::optional<Error> invalid;
   bool for_ceiling = false;  ///< added because a selected case needs its limit
+  /// Of a parameter that is doubled until memory is used up (--sweep batch=auto): being out of memory is a result, and
+  /// larger ones of the case need not be tried.
+  bool until_memory = false;
 };
 
 /// Expands every entry over matching workloads, devices and sweep values, in that order; equal cases appear once.

@@ -76,6 +76,52 @@ class SessionOnADisturbedDevice : public ::testing::Test {
   int runs_stored_ = 0;
 };
 
+constexpr ParamSpec kBatch[] = {{"batch", ParamKind::integer, "1", "samples"}};
+int tried_batches = 0;
+
+/// A model whose device holds fewer than eight samples.
+const measure::Workload kModelOfFewSamples{
+    .id = "model",
+    .summary = "",
+    .params = kBatch,
+    .cost = [](const measure::Workload&, const Params&) -> Result<Cost> { return Cost{}; },
+    .supports = [](const measure::Workload&, const DeviceInfo&, const Params&) { return device::Support::yes(); },
+    .prepare = nullptr,
+    .cases = [](const measure::Workload&, const DeviceInfo&) { return std::vector<Overrides>{{}}; },
+    .measure = [](const measure::Case& what, device::Device&, const measure::RoundOptions&,
+                  warpmark::Run& run) -> Status {
+      ++tried_batches;
+      if (what.params.integer("batch") >= 8) return environment_error("not enough memory: 3 of 2");
+      run.outcome = Outcome::passed;
+      run.metrics.push_back(measure::metric_of("time", "s", Better::lower, {1e-3, 1e-3, 1e-3}));
+      return {};
+    },
+};
+
+TEST(SessionThatDoublesTheBatch, ends_where_memory_is_used_up) {
+  session::Devices devices;
+  devices["fake"] = std::make_unique<test::FakeDevice>();
+  std::vector<workloads::PlannedCase> plan;
+  for (const char* batch : {"1", "2", "4", "8", "16", "32"}) {
+    workloads::PlannedCase planned;
+    planned.what = {&kModelOfFewSamples, "fake", *resolve_params(kBatch, {{"batch", batch}}), Mode::hot};
+    planned.until_memory = true;
+    plan.push_back(planned);
+  }
+  session::SessionOptions options;
+  options.rounds = 1;
+  Session session;
+  tried_batches = 0;
+  ASSERT_TRUE(session::run_session(plan, options, devices, {}, {}, session).ok());
+  EXPECT_EQ(tried_batches, 4);
+  ASSERT_EQ(session.runs.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(session.runs[i].outcome, i < 3 ? Outcome::passed : Outcome::unsupported) << session.runs[i].reason;
+  }
+  EXPECT_THAT(session.runs[3].reason, HasSubstr("out of memory: not enough"));
+  EXPECT_THAT(session.runs[5].reason, HasSubstr("a batch of 8 was already"));
+}
+
 TEST_F(SessionOnADisturbedDevice, measures_a_limit_once_more) {
   measure(6);  // all of the two rounds
   EXPECT_EQ(session_.runs[0].outcome, Outcome::passed) << session_.runs[0].reason;

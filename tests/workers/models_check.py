@@ -152,5 +152,131 @@ def loader():
     assert losses[-1] < losses[0], losses
 
 
+def quality():
+    """A network learns a generated task until it is good enough, and its log has what MLPerf asks for."""
+    import json
+
+    import wm_quality
+
+    training = wm_training.Training(ask("vit", batch=16, rate=3e-3))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "log.txt")
+        said = wm_quality.train_until(
+            training, dict(metric="accuracy", target=0.9, most_epochs=4, log=path)
+        )
+        assert said["reached"] and said["value"] >= 0.9 and said["end_ns"] > said["begin_ns"], said
+        lines = open(path).read().splitlines()
+    assert all(line.startswith(":::MLLOG {") for line in lines)
+    events = [json.loads(line[len(":::MLLOG ") :]) for line in lines]
+    assert [list(e) for e in events] == [["namespace", "time_ms", "event_type", "key", "value", "metadata"]] * len(events)
+    keys = [e["key"] for e in events]
+    for key in ("submission_benchmark", "init_stop", "run_start", "epoch_stop", "eval_accuracy", "run_stop"):
+        assert key in keys, key
+    assert keys.index("init_stop") < keys.index("run_start") < keys.index("run_stop")
+    assert events[-1]["metadata"]["status"] == "success"
+
+
+def data():
+    """Files that somebody gives; broken ones are refused with their place."""
+    import wm_data
+    import wm_quality
+    from wm_training import Refused
+
+    with tempfile.TemporaryDirectory() as folder:
+        words = [(3 * i) % 16 for i in range(4000)]
+        for part in ("train.bin", "val.bin"):
+            with open(os.path.join(folder, part), "wb") as file:
+                file.write(b"".join(w.to_bytes(2, "little") for w in words))
+        train, _ = wm_data.open_data("gpt2", SIZES["gpt2"], folder)
+        inputs, target = train[1]
+        assert inputs[0].tolist() == words[16:32] and target.tolist() == words[17:33]
+        training = wm_training.Training(ask("gpt2", rate=1e-2))
+        said = wm_quality.train_until(training, dict(metric="loss", target=1.0, most_epochs=6, data=folder))
+        assert said["reached"], said
+        for part in ("train.txt", "val.txt"):
+            with open(os.path.join(folder, part), "w") as file:
+                for i in range(200):
+                    numbers = [str(i % 2 * 5)] + [""] * 12
+                    file.write("\t".join([str(i % 2)] + numbers + ["%x" % (i * 7), "", "ff"]) + "\n")
+        training = wm_training.Training(ask("dlrm", rate=1e-2))
+        said = wm_quality.train_until(training, dict(metric="auc", target=0.95, most_epochs=9, data=folder))
+        assert said["reached"], said
+        with open(os.path.join(folder, "val.txt"), "a") as file:
+            file.write("1\tx\n")
+        try:
+            wm_data.open_data("dlrm", SIZES["dlrm"], folder)
+            assert False
+        except Refused as problem:
+            assert "line 201" in problem.what, problem.what
+        pictures(wm_data, os.path.join(folder, "pictures"))
+    for model in ("gpt2", "dlrm", "vit"):
+        try:
+            wm_data.open_data(model, SIZES[model], "/no/such/folder")
+            assert False
+        except Refused as problem:
+            assert problem.kind == "environment" and "/no/such/folder" in problem.what
+    assert wm_quality.auc(torch.tensor([0.1, 0.4, 0.35, 0.8]), torch.tensor([0.0, 0.0, 1.0, 1.0])) == 0.75
+    assert wm_quality.auc(torch.tensor([1.0, 1.0]), torch.tensor([0.0, 1.0])) == 0.5
+
+
+def serving():
+    """The HTTP interface: answers, streams that end, and bad requests that say why; what it says is what the network says."""
+    import json
+    import urllib.error
+    import urllib.request
+
+    import wm_server
+
+    decoding = wm_decoding.Decoding(ask("gpt2", batch=1, new_tokens=4, **{"pass": "decode"}))
+    port = wm_server.serve(decoding, "127.0.0.1", 0)
+
+    def post(path, body):
+        request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), json.dumps(body).encode())
+        return urllib.request.urlopen(request, timeout=60).read().decode()
+
+    prompt = [3, 1, 4]
+    said = json.loads(post("/v1/completions", {"prompt": prompt, "max_tokens": 4}))
+    words = decoding.generate(torch.tensor([prompt]))[0].tolist()
+    assert said["choices"][0]["text"] == "".join(" %d" % w for w in words), (said, words)
+    assert said["usage"] == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+    chat = {"messages": [{"role": "user", "content": "3 1 4"}], "max_tokens": 4, "stream": True}
+    events = post("/v1/chat/completions", dict(chat, stream_options={"include_usage": True})).split("\n\n")
+    assert events[-2] == "data: [DONE]" and events[-1] == "", events
+    parts = [json.loads(e[6:]) for e in events[:-2]]
+    assert "".join(p["choices"][0]["delta"]["content"] for p in parts[:-1]) == said["choices"][0]["text"]
+    assert parts[-1]["usage"]["completion_tokens"] == 4
+    for path, body in (("/v1/completions", {"prompt": "1", "max_tokens": 999}), ("/v1/chat/completions", {}), ("/x", {})):
+        try:
+            post(path, body)
+            assert False, path
+        except urllib.error.HTTPError as problem:
+            assert problem.code in (400, 404) and json.loads(problem.read())["error"]["message"]
+    try:
+        wm_server.serve(decoding, "127.0.0.1", port)
+        assert False
+    except wm_training.Refused as problem:
+        assert problem.kind == "environment" and str(port) in problem.what
+
+
+def pictures(wm_data, folder):
+    """Two classes, bright and dark, as portable pixmaps of another shape than the network's."""
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        return print("without Pillow no pictures are read")
+    for part in ("train", "val"):
+        for name, level in (("bright", 230), ("dark", 20)):
+            os.makedirs(os.path.join(folder, part, name))
+            for i in range(3):
+                with open(os.path.join(folder, part, name, "%d.ppm" % i), "wb") as file:
+                    file.write(b"P6 40 24 255\n" + bytes([level] * (40 * 24 * 3)))
+    train, _ = wm_data.open_data("vit", SIZES["vit"], folder)
+    assert len(train) == 6
+    [image], label = train[0]
+    assert image.shape == (3, 16, 16) and int(label) == 0
+    assert abs(float(image[0, 8, 8]) - (230 / 255 - 0.485) / 0.229) < 1e-3
+    assert int(train[5][1]) == 1
+
+
 if __name__ == "__main__":
     globals()[check]()

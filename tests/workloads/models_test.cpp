@@ -98,6 +98,28 @@ TEST(Models, share_a_step_among_ranks) {
   EXPECT_NE(metric(run, "phase.communication"), nullptr);
 }
 
+TEST(Models, train_to_a_quality) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model(
+      "vit", {{"python", python_with_torch()}, {"until", "accuracy>=0.6"}, {"batch", "16"}, {"price", "3600"}});
+  ASSERT_EQ(run.outcome, Outcome::passed) << run.reason;
+  EXPECT_GE(metric(run, "quality")->summary.median, 0.6);
+  EXPECT_DOUBLE_EQ(metric(run, "cost")->summary.median, metric(run, "time")->summary.median);
+  const warpmark::Run never =
+      run_model("dlrm", {{"python", python_with_torch()}, {"until", "loss<=0"}, {"epochs", "1"}, {"batch", "8"}});
+  EXPECT_EQ(never.outcome, Outcome::failed);
+  EXPECT_THAT(never.reason, HasSubstr("asked for was loss<=0"));
+  EXPECT_TRUE(never.metrics.empty());
+}
+
+TEST(Models, refuse_goals_that_are_none) {
+  for (const char* goal : {"accuracy", "accuracy>=", "accuracy>=x", "accuracy>=1.5", "bleu>=3", "loss>=1"}) {
+    EXPECT_THAT(test::cost_error("vit", {{"until", goal}}), testing::Not(HasSubstr("ok"))) << goal;
+  }
+  EXPECT_EQ(test::cost_error("vit", {{"until", "accuracy>=0.759"}}), "ok");
+  EXPECT_THAT(test::cost_error("vit", {{"until", "loss<=1"}, {"ranks", "2"}}), HasSubstr("one rank"));
+}
+
 TEST(Models, whose_knob_does_not_hold_are_unsupported) {
   WM_NEEDS_TORCH();
   const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"optimizer", "fused"}});

@@ -90,6 +90,30 @@ TEST(Plan, multiplies_sweeps_the_last_fastest) {
                                                         "cpu add n=2 dtype=f32", "cpu add n=2 dtype=f64"}));
 }
 
+TEST(Plan, doubles_a_batch_until_memory_is_used_up) {
+  static constexpr ParamSpec kBatch[] = {{"batch", ParamKind::integer, "4", "samples"}};
+  constexpr Workload kModel{
+      .id = "model",
+      .summary = "",
+      .params = kBatch,
+      .cost = [](const Workload&, const Params&) -> Result<Cost> { return Cost{}; },
+      .supports = supports,
+      .prepare = nullptr,
+      .cases = [](const Workload&, const DeviceInfo&) { return std::vector<Overrides>{{}}; },
+      .default_mode = Mode::hot,
+      .measure = [](const measure::Case&, device::Device&, const measure::RoundOptions&, warpmark::Run&) -> Status {
+        return internal_error("not part of these tests");
+      }};
+  const Workload* catalog[] = {&kModel};
+  const auto plan = make_plan(catalog, {entry("model", {}, {{"batch", {"auto"}}})}, {devices().front()});
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->size(), 21U);
+  for (std::size_t i = 0; i < plan->size(); ++i) {
+    EXPECT_EQ((*plan)[i].what.params.integer("batch"), std::int64_t{1} << i);
+    EXPECT_TRUE((*plan)[i].until_memory);
+  }
+}
+
 TEST(Plan, keeps_a_case_that_makes_no_sense_with_its_reason) {
   const auto plan = make_plan(kCatalog, {entry("add", {}, {{"n", {"0", "3", "x"}}})}, {devices()[0]});
   ASSERT_TRUE(plan.ok());

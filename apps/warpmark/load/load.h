@@ -10,6 +10,8 @@ namespace warpmark::apps {
 
 [[nodiscard]] Result<int> load_run(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_server(Context& context, const ParsedOptions& options);
+/// load server --network: a real one, on this port.
+[[nodiscard]] Result<int> load_network(Context& context, const ParsedOptions& options, std::uint16_t port);
 [[nodiscard]] Result<int> load_selftest(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_excel(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_plot(Context& context, const ParsedOptions& options);

@@ -96,6 +96,7 @@ Result<int> load_server(Context& context, const ParsedOptions& options) {
   serving::ReferenceServerOptions server{.host = options.get("--host", "127.0.0.1")};
   WM_ASSIGN(const auto port, count_of(options, "--port", 8000, 0, 65535));
   server.port = static_cast<std::uint16_t>(port);
+  if (options.has("--network")) return load_network(context, options, server.port);
   server.certificate_file = options.get("--certificate");
   server.key_file = options.get("--private-key");
   if (server.certificate_file.empty() != server.key_file.empty()) {

@@ -13,6 +13,7 @@ constexpr OptionSpec kOptions[] = {
     {"--device", "DEVICE", "cpu, cuda, cuda:N or all (default)", false, "<devices>"},
     {"--set", "K=V", "set a parameter in every selected case that has it; mode=cold|hot|graph too", true},
     {"--sweep", "K=A,B,..", "measure every value of a parameter; several sweeps multiply", true},
+    {"--until", "GOAL", "models: train to accuracy>=X, loss<=X or auc>=X, and measure the time to it"},
     {"--budget", "TIME", "time for the whole session, such as 60s; 0 is without limit"},
     {"--rounds", "N", "rounds over all cases (default 3, of commands 10); samples of a case are spread over them"},
     {"--precision", "RATIO", "stop a case when the 95 % interval of its median is within this (default 0.5%)"},
@@ -78,6 +79,7 @@ Result<workloads::SuiteEntry> overrides_of(const ParsedOptions& options) {
     WM_ASSIGN(auto pair, key_and_value("--set", text));
     entry.set.push_back(std::move(pair));
   }
+  if (options.has("--until")) entry.set.emplace_back("until", options.get("--until"));
   for (const auto& text : options.all("--sweep")) {
     WM_ASSIGN(auto pair, key_and_value("--sweep", text));
     auto values = split(pair.second, ',');

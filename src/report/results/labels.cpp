@@ -24,6 +24,16 @@ bool is_always_named(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+constexpr std::size_t kManyParameters = 12;
+
+/// Of work with very many parameters those that ask for nothing are left out where all runs share them.
+bool asks_for_nothing(std::string_view name, std::string_view text) {
+  constexpr std::array<std::string_view, 6> kNothing{"", "no", "auto", "default", "0", "-1"};
+  if ((name == "accumulate" || name == "ranks") && text == "1") return true;
+  return name == "python" || name == "roof" || name == "epochs" ||
+         std::find(kNothing.begin(), kNothing.end(), text) != kNothing.end();
+}
+
 std::string item_text(const std::string& names, const ParamValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr && names == "size") {
     return format_bytes(static_cast<double>(*whole));
@@ -49,6 +59,7 @@ RunLabels::RunLabels(const Session& session) {
     }
     const bool one_set = names.empty();
     for (const auto& [name, texts] : params) {
+      if (params.size() > kManyParameters && asks_for_nothing(name, *texts.begin()) && texts.size() == 1) continue;
       if (one_set || is_always_named(name)) names.insert(name);
     }
   }

@@ -99,6 +99,16 @@ class Worker:
     def check(self, ask):
         return {"error": self.training.reference(), "differing": getattr(self.training, "differing", 0)}
 
+    def until(self, ask):
+        import wm_quality
+
+        return wm_quality.train_until(self.training, ask)
+
+    def serve(self, ask):
+        import wm_server
+
+        return {"port": wm_server.serve(self.training, ask["host"], int(ask["port"]))}
+
     def shapes(self, ask):
         import wm_shapes
 
@@ -114,7 +124,7 @@ def refusal(kind, what, hint=""):
 
 def answer(worker, ask):
     operation = ask.get("ask")
-    if operation not in ("hello", "prepare", "run", "check", "state", "shapes"):
+    if operation not in ("hello", "prepare", "run", "check", "state", "shapes", "until", "serve"):
         return refusal("internal", "there is no operation %r" % (operation,))
     try:
         return getattr(worker, operation)(ask)

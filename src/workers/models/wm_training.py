@@ -2,6 +2,8 @@
 
 import copy
 import itertools
+import os
+import resource
 import sys
 import time
 
@@ -27,6 +29,17 @@ class Refused(Exception):
     def __init__(self, kind, what, hint=""):
         super().__init__(what)
         self.kind, self.what, self.hint = kind, what, hint
+
+
+def leave_memory(ranks):
+    """Data up to nine tenths of what is free, so that a batch too large is an error of this process and not the end of
+    another one on the machine."""
+    with open("/proc/meminfo") as file:
+        free = [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if free:
+        most = int(0.9 * free[0] / ranks) + (256 << 20)
+        resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 class KnobHost:
@@ -107,6 +120,8 @@ class Training:
                 "torch %s of %s %s" % (torch.__version__, sys.executable, why),
                 "name a python whose torch has CUDA: --set python=/path/to/python3; or --device cpu",
             )
+        if self.device.type == "cpu":
+            leave_memory(int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
         if self.precision == "fp16" and self.device.type != "cuda":
             raise Refused("unsupported", "fp16 with a loss scaler needs a GPU", "--set precision=bf16")
 
@@ -256,8 +271,6 @@ class Training:
 
     def memory(self):
         if self.device.type != "cuda":
-            import resource
-
             return {"peak_resident": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
         cuda = torch.cuda
         return {"peak_allocated": cuda.max_memory_allocated(), "peak_reserved": cuda.max_memory_reserved(),

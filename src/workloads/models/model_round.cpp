@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "device/datasheet.h"
+#include "workloads/models/model_quality.h"
+#include "workloads/models/model_question.h"
 #include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/models/model_workers.h"
@@ -53,6 +55,7 @@ class ModelRound {
     const auto memory_before = sensor("memory_used");
     WM_TRY(start());
     WM_TRY(prepare());
+    if (!what_.params.text("until").empty()) return measure_quality(what_.params, shape_, *workers_, run_);
     WM_ASSIGN(const ModelWindow first, window(1));
     losses_ = first.losses;
     WM_ASSIGN(const double steady, settle());
@@ -96,37 +99,10 @@ class ModelRound {
     note("other torch on the path", others + "; measured was " + answered_text(hello, "imported"));
   }
 
-  [[nodiscard]] Json knobs() const {
-    const auto& p = what_.params;
-    Json knobs = Json::object();
-    if (p.text("channels_last") == "yes") knobs["channels_last"] = "yes";
-    if (p.text("checkpoint") == "yes") knobs["checkpoint.blocks"] = "yes";
-    if (p.text("compile") != "no") knobs["compile"] = p.text("compile");
-    if (p.text("optimizer") != "default") knobs["optimizer.implementation"] = p.text("optimizer");
-    if (p.text("attention") != "auto") knobs["attention.backend"] = p.text("attention");
-    const auto& precision = p.text("precision");
-    if (!decode_ && (precision == "bf16" || precision == "fp16")) knobs["precision.autocast"] = precision;
-    return knobs;
-  }
-
   Status prepare() {
-    Json config = Json::object();
-    for (const auto& [name, value] : shape_.sizes) config[name] = value;
-    if (!shape_.rows.empty()) config["rows"] = shape_.rows;
-    const auto& p = what_.params;
-    WM_ASSIGN(const Json answer, workers_->prepare({{"ask", "prepare"},
-                                                    {"model", what_.workload->id},
-                                                    {"config", config},
-                                                    {"batch", shape_.batch},
-                                                    {"pass", p.text("pass")},
-                                                    {"precision", p.text("precision")},
-                                                    {"accumulate", p.integer("accumulate")},
-                                                    {"workers", p.integer("workers")},
-                                                    {"new_tokens", shape_.new_tokens},
-                                                    {"seed", static_cast<std::int64_t>(options_.seed % 1'000'000'007)},
-                                                    {"rate", 1e-3},
-                                                    {"knobs", knobs()}},
-                                                   kPrepareDeadline_s));
+    WM_ASSIGN(const Json answer,
+              workers_->prepare(prepare_question(what_.workload->id, what_.params, shape_, options_.seed),
+                                kPrepareDeadline_s));
     WM_ASSIGN(const double parameters, answered_number(answer, "parameters"));
     WM_ASSIGN(const double flops, answered_number(answer, "forward_flops"));
     WM_ASSIGN(ignorance_, answered_number(answer, "ignorance"));

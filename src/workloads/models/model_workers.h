@@ -46,6 +46,8 @@ class ModelWorkers {
   [[nodiscard]] Result<Json> ask(const Json& question, double deadline_s);
   /// ask("prepare") with each rank's number, device and meeting place.
   [[nodiscard]] Result<Json> prepare(const Json& question, double deadline_s);
+  /// Whether rank 0 says something or is gone within so long, which nobody asked for.
+  [[nodiscard]] bool has_answer(double wait_s) const { return workers_.front()->has_answer(wait_s); }
   [[nodiscard]] Result<std::vector<workers::RingRecord>> records() const { return workers_.front()->records(); }
   /// `count` steps; `losses`: each has one.
   [[nodiscard]] Result<ModelWindow> window(std::int64_t count, bool losses, double deadline_s);

@@ -1,4 +1,5 @@
 // The models, as benchmarks: training steps and forward passes of whole networks in the user's own PyTorch.
+#include "workloads/models/model_quality.h"
 #include "workloads/models/model_round.h"
 #include "workloads/models/model_shape.h"
 
@@ -22,6 +23,11 @@ constexpr ParamSpec kParams[] = {
      "auto|math|flash|efficient|cudnn"},
     {"workers", ParamKind::integer, "-1", "processes of the DataLoader; -1 is batches that are ready in memory"},
     {"ranks", ParamKind::integer, "1", "processes that share the step: one a GPU (NCCL), or on the CPU (gloo)"},
+    {"until", ParamKind::text, "", "train to a quality: accuracy>=X, loss<=X or auc>=X, and measure the time to it"},
+    {"epochs", ParamKind::integer, "20", "until: most epochs"},
+    {"data", ParamKind::text, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
+    {"log", ParamKind::text, "", "until: file to which lines as of MLPerf's logging are added"},
+    {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
     {"roof", ParamKind::text, "yes", "time the kernels of the step by our own workloads", "no|yes"},
     {"python", ParamKind::text, "python3", "the Python whose PyTorch is measured"},
 };
@@ -39,6 +45,13 @@ Result<Cost> cost(const measure::Workload& self, const Params& params) {
     return usage_error("new_tokens are from 0 (the preset's) to 1000000");
   }
   const bool train = params.text("pass") == "train";
+  if (!params.text("until").empty()) {
+    WM_TRY(parse_quality_goal(params.text("until")));
+    if (!train || ranks > 1) return usage_error("until is of training with one rank", "--set pass=train --set ranks=1");
+    if (params.integer("epochs") < 1 || !(params.number("price") >= 0)) {
+      return usage_error("epochs are from 1, and price is not negative");
+    }
+  }
   if (!train && (ranks > 1 || accumulate > 1)) {
     return usage_error("ranks and accumulate are of training: pass=" + params.text("pass"), "--set pass=train");
   }

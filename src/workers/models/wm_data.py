@@ -1,0 +1,138 @@
+"""Data that somebody gives: a folder of images by class, tokens in a file, or lines as Criteo's. Everything is read with what
+torch itself has, but for pictures, which need Pillow."""
+
+import os
+
+import torch
+
+from wm_training import Refused
+
+
+def open_data(name, config, path):
+    """Two data sets, to train and to evaluate."""
+    if name in ("gpt2", "llama"):
+        return tokens(config, path)
+    if name == "dlrm":
+        return clicks(config, path)
+    if name in ("resnet50", "vit"):
+        return images(config, path)
+    raise Refused("unsupported", "%s reads no data yet" % name, "leave out --set data")
+
+
+def missing(path, form):
+    return Refused("environment", "there is no %s at %s" % (form, path), "--set data= names it (docs/models.md)")
+
+
+class Tokens(torch.utils.data.Dataset):
+    """Pieces of seq + 1 numbers of 16 bits, as nanoGPT's train.bin: each word is the target of the one before."""
+
+    def __init__(self, path, seq, vocab):
+        words = os.path.getsize(path) // 2
+        if words <= seq:
+            raise Refused("data", "%s has %d words, a sequence %d" % (path, words, seq + 1), "a longer file")
+        self.words = torch.from_file(path, shared=False, size=words, dtype=torch.int16)
+        self.seq, self.vocab = seq, vocab
+
+    def __len__(self):
+        return (len(self.words) - 1) // self.seq
+
+    def __getitem__(self, i):
+        piece = self.words[i * self.seq : i * self.seq + self.seq + 1].long() & 0xFFFF
+        if int(piece.max()) >= self.vocab:
+            raise Refused("data", "word %d is beyond the vocabulary of %d" % (int(piece.max()), self.vocab), "another preset")
+        return [piece[:-1]], piece[1:]
+
+
+def tokens(config, path):
+    found = []
+    for part in ("train.bin", "val.bin"):
+        file = os.path.join(path, part)
+        if not os.path.isfile(file):
+            raise missing(file, "file of tokens")
+        found.append(Tokens(file, config["seq"], config["vocab"]))
+    return found
+
+
+class Clicks(torch.utils.data.Dataset):
+    """Criteo's lines: label, 13 numbers, 26 hexadecimal categories, with tabs between; what is empty is 0. A number x becomes
+    log(x + 1), a category its remainder by the rows of its table (MLPerf's reference does the same)."""
+
+    def __init__(self, path, rows):
+        dense, categories, labels = [], [], []
+        with open(path) as file:
+            for number, line in enumerate(file, 1):
+                fields = line.rstrip("\n").split("\t")
+                if len(fields) != 14 + len(rows):
+                    raise Refused("data", "%s line %d has %d fields, not %d" % (path, number, len(fields), 14 + len(rows)))
+                try:
+                    labels.append(float(fields[0]))
+                    dense.append([float(f or 0) for f in fields[1:14]])
+                    categories.append([int(f or "0", 16) % r for f, r in zip(fields[14:], rows)])
+                except ValueError as problem:
+                    raise Refused("data", "%s line %d: %s" % (path, number, problem))
+        if not labels:
+            raise Refused("data", "%s is empty" % path)
+        self.dense = torch.log(torch.tensor(dense).clamp(min=0) + 1)
+        self.categories, self.labels = torch.tensor(categories), torch.tensor(labels)
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, i):
+        return [self.dense[i], self.categories[i]], self.labels[i]
+
+
+def clicks(config, path):
+    found = []
+    for part in ("train.txt", "val.txt"):
+        file = os.path.join(path, part)
+        if not os.path.isfile(file):
+            raise missing(file, "file of clicks")
+        found.append(Clicks(file, config["rows"]))
+    return found
+
+
+class Images(torch.utils.data.Dataset):
+    """FOLDER/CLASS/PICTURE, as torchvision's ImageFolder: classes by the order of their names."""
+
+    MEAN, SPREAD = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+
+    def __init__(self, path, size, classes):
+        try:
+            from PIL import Image
+        except ImportError:
+            raise Refused("unsupported", "reading pictures needs Pillow", "apt-get install python3-pil, or pip install pillow")
+        self.open, self.size = Image.open, size
+        names = sorted(d for d in os.listdir(path) if os.path.isdir(os.path.join(path, d)))
+        if len(names) > classes:
+            raise Refused("data", "%s has %d classes, the network %d" % (path, len(names), classes), "another preset")
+        self.files = []
+        for label, name in enumerate(names):
+            folder = os.path.join(path, name)
+            self.files += [(os.path.join(folder, f), label) for f in sorted(os.listdir(folder)) if not f.startswith(".")]
+        if not self.files:
+            raise Refused("data", "%s has no pictures" % path)
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, i):
+        path, label = self.files[i]
+        with self.open(path) as picture:
+            picture = picture.convert("RGB")
+            short = min(picture.size)
+            left, top = (picture.size[0] - short) // 2, (picture.size[1] - short) // 2
+            picture = picture.resize((self.size, self.size), box=(left, top, left + short, top + short))
+            values = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8).float() / 255
+        values = values.view(self.size, self.size, 3)
+        return [((values - self.MEAN) / self.SPREAD).permute(2, 0, 1)], torch.tensor(label)
+
+
+def images(config, path):
+    found = []
+    for part in ("train", "val"):
+        folder = os.path.join(path, part)
+        if not os.path.isdir(folder):
+            raise missing(folder, "folder of pictures")
+        found.append(Images(folder, config["size"], config["classes"]))
+    return found

@@ -1,0 +1,86 @@
+// Reading files and gathering rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "measure/round.h"
+#include "workloads/run_workload.h"
+
+namespace warpmark::workloads {
+namespace {
+
+using testing::HasSubstr;
+
+warpmark::Run run_small(const char* id, const Overrides& overrides) {
+  const auto& workload = test::workload(id);
+  const auto params = resolve_params(workload.params, overrides);
+  EXPECT_TRUE(params.ok());
+  const auto device = device::open_device("cpu");
+  EXPECT_TRUE(device.ok());
+  measure::RoundOptions options;
+  options.stopping.budget_s = 0.02;
+  options.stopping.max_samples = 8;
+  options.warmup.cap_s = 0.02;
+  return measure::measure_round({&workload, "cpu", *params, Mode::hot}, **device, options);
+}
+
+TEST(Storage, reads_what_was_written_in_every_order_and_cache) {
+  for (const char* order : {"sequential", "random"}) {
+    for (const char* cache : {"cold", "warm"}) {
+      const auto run = run_small(
+          "storage", {{"size", "1MiB"}, {"block", "16KiB"}, {"threads", "3"}, {"order", order}, {"cache", cache}});
+      ASSERT_EQ(run.outcome, Outcome::passed) << run.reason;
+      EXPECT_EQ(run.error->value, 0);
+      ASSERT_EQ(run.metrics.size(), 3U);
+      EXPECT_NEAR(run.metrics[1].samples[0] / run.metrics[2].samples[0], 16384, 1e-6);
+    }
+  }
+}
+
+TEST(Storage, reads_past_the_page_cache_where_the_file_system_can) {
+  const auto run = run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"access", "direct"}});
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unsupported) << run.reason;
+}
+
+TEST(Storage, says_where_it_cannot_write) {
+  const auto run = run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"folder", "/no/such/folder"}});
+  EXPECT_EQ(run.outcome, Outcome::error);
+  EXPECT_EQ(run.fault, ErrorKind::environment);
+  EXPECT_THAT(run.reason, HasSubstr("/no/such/folder"));
+}
+
+TEST(Storage, refuses_sizes_that_are_no_blocks) {
+  EXPECT_THAT(test::cost_error("storage", {{"size", "10000"}, {"block", "4096"}}), HasSubstr("multiples of 4096"));
+  EXPECT_THAT(test::cost_error("storage", {{"size", "8192"}, {"block", "8192"}}), HasSubstr("ok"));
+}
+
+TEST(Embedding, adds_the_rows_up) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const char* skew : {"0", "1", "1.2"}) {
+      const auto run = run_small(
+          "embedding",
+          {{"rows", "1000"}, {"dim", "16"}, {"bags", "64"}, {"lookups", "5"}, {"dtype", dtype}, {"skew", skew}});
+      // How quiet the machine is is not the test's business.
+      ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+      EXPECT_LE(run.error->value, 1e-5);
+    }
+  }
+}
+
+/// By Zipf's law few rows are asked for again and again; evenly, most of as many lookups are different ones.
+TEST(Embedding, asks_for_rows_by_the_skew) {
+  const auto different = [](const char* skew) {
+    const auto run =
+        run_small("embedding", {{"rows", "100000"}, {"dim", "4"}, {"bags", "100"}, {"lookups", "10"}, {"skew", skew}});
+    for (const auto& [name, text] : run.notes) {
+      if (name == "rows") return std::stoi(text);
+    }
+    return -1;
+  };
+  const int even = different("0"), skewed = different("1.5");
+  EXPECT_GT(even, 970);
+  EXPECT_LT(skewed, 500);
+  EXPECT_GT(skewed, 10);
+}
+
+}  // namespace
+}  // namespace warpmark::workloads
