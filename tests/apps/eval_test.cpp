@@ -204,17 +204,57 @@ TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
   EXPECT_LE(std::count(asked->begin(), asked->end(), '\n'), 20 - kept + 1) << *asked;
 }
 
+/// The adding server as a process of its own.
+class AddingServer {
+ public:
+  explicit AddingServer(const std::string& environment = "") {
+    const std::string command =
+        "exec env " + environment + " python3 '" + kScripts + "adding_server.py' & echo $!; wait";
+    stream_ = popen(command.c_str(), "r");
+    EXPECT_EQ(stream_ == nullptr ? 0 : fscanf(stream_, "%d %d", &pid_, &port_), 2);
+  }
+  ~AddingServer() {
+    if (pid_ > 0) kill(pid_, SIGKILL);
+    if (stream_ != nullptr) pclose(stream_);
+  }
+  AddingServer(const AddingServer&) = delete;
+  AddingServer& operator=(const AddingServer&) = delete;
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v1"; }
+
+ private:
+  FILE* stream_ = nullptr;
+  int pid_ = 0, port_ = 0;
+};
+
+TEST_F(EvalRun, keeps_what_a_server_said_before_it_died_and_goes_on_with_its_successor) {
+  std::vector<std::string> words{"eval",      "run",    path("task.yaml"), "--model",   "adder", "--run-dir",
+                                 path("run"), "--json", path("s.json"),    "--retries", "0",     "--endpoint"};
+  int port = 0;
+  {
+    const AddingServer server("ADDER_DIES_AFTER=12");
+    port = server.port();
+    words.push_back(server.url());
+    const auto died = warpmark(words);
+    ASSERT_EQ(died.exit_code, 0) << died.err;
+  }
+  const Json first = json("s.json")["scores"][0];
+  EXPECT_GE(first["unanswered"].get<int>(), 8) << "nothing that was not said counts as right";
+  EXPECT_LE(first["value"].get<double>(), 0.6);
+  const AddingServer successor("ADDER_PORT=" + std::to_string(port));
+  words[10] = "2";
+  const auto done = warpmark(words);
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.7) << done.out;
+  EXPECT_EQ(json("s.json")["scores"][0]["unanswered"].get<int>(), 6);
+}
+
 TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
-  std::filesystem::copy_file(kScripts + "adding_server.py", path("server.py"));
-  FILE* server = popen(("exec python3 '" + path("server.py") + "' & echo $!; wait").c_str(), "r");
-  ASSERT_NE(server, nullptr);
-  int pid = 0, port = 0;
-  ASSERT_EQ(fscanf(server, "%d %d", &pid, &port), 2);
-  const auto done = warpmark({"eval", "run", path("task.yaml"), "--endpoint",
-                              "http://127.0.0.1:" + std::to_string(port) + "/v1", "--model", "adder", "--run-dir",
+  auto server = std::make_unique<AddingServer>();
+  const std::string url = server->url();
+  const auto done = warpmark({"eval", "run", path("task.yaml"), "--endpoint", url, "--model", "adder", "--run-dir",
                               path("run"), "--json", path("s.json"), "--retries", "2", "--concurrency", "3"});
-  kill(pid, SIGKILL);
-  pclose(server);
+  server.reset();
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json score = json("s.json")["scores"][0];
   EXPECT_EQ(score["value"].get<double>(), 0.7) << done.out;
@@ -223,9 +263,8 @@ TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
                            "is empty (1)", "was cut off"}) {
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
   }
-  const auto gone =
-      warpmark({"eval", "run", path("task.yaml"), "--endpoint", "http://127.0.0.1:" + std::to_string(port) + "/v1",
-                "--model", "other", "--run-dir", path("run2"), "--retries", "0"});
+  const auto gone = warpmark({"eval", "run", path("task.yaml"), "--endpoint", url, "--model", "other", "--run-dir",
+                              path("run2"), "--retries", "0"});
   EXPECT_EQ(gone.exit_code, 5) << gone.out;
 }
 
@@ -329,22 +368,6 @@ TEST_F(EvalRun, is_a_gate_of_compare_and_check) {
   const auto checked =
       warpmark({"check", "--rounds", "2", "--eval", task, "--eval-model", kept, "--eval-model", wrong, "--", "true"});
   EXPECT_EQ(checked.exit_code, 4) << checked.out << checked.err;
-}
-
-TEST_F(Cli, generate_makes_the_same_bytes_again_and_refuses_nonsense) {
-  const auto first = warpmark({"generate", "fasta", "--n", "3", "--length", "20"});
-  ASSERT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_EQ(first.out, warpmark({"generate", "fasta", "--n", "3", "--length", "20"}).out);
-  EXPECT_TRUE(first.out.starts_with(">synthetic_000000\n"));
-  EXPECT_EQ(warpmark({"generate", "embeddings", "--n", "4", "--width", "8", "--out", path("e.npy")}).exit_code, 0);
-  EXPECT_EQ(std::filesystem::file_size(path("e.npy")), 128 + 4 * 8 * 4);
-  EXPECT_EQ(warpmark({"generate", "images", "--n", "2", "--size", "16x8", "--out", path("pictures")}).exit_code, 0);
-  EXPECT_TRUE(std::filesystem::exists(path("pictures/synthetic_000001.png")));
-  EXPECT_EQ(warpmark({"generate", "fast"}).exit_code, 2);
-  EXPECT_EQ(warpmark({"generate", "fasta", "--tokens", "3"}).exit_code, 2);
-  EXPECT_EQ(warpmark({"generate", "fasta", "--length", "3", "--motif", "ACGT"}).exit_code, 2);
-  EXPECT_EQ(warpmark({"generate", "tabular", "--kind", "ids", "--n", "5", "--out", path("no/such/folder/x")}).exit_code,
-            5);
 }
 
 TEST_F(EvalRun, refuses_what_cannot_work) {

@@ -1,7 +1,8 @@
-"""An OpenAI-compatible server that adds, and misbehaves for some questions; prints its port."""
+"""An OpenAI-compatible server that adds, misbehaves for some questions, and may die; prints its port."""
 import http.server, json, os, re, threading
 
 asked = {}
+answers_left = int(os.environ.get("ADDER_DIES_AFTER", "-1"))
 
 
 def said(text, reason="stop"):
@@ -27,6 +28,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path != "/v1/chat/completions" or request.get("model") != "adder":
             return self.answer(404, b"no such path or model")
+        global answers_left
+        if answers_left == 0:
+            os._exit(1)
+        answers_left -= 1
         a, b = [int(x) for x in re.findall(r"(\d+) and (\d+)", request["messages"][-1]["content"])[-1]]
         asked[a] = asked.get(a, 0) + 1
         if a == 1 and asked[a] == 1:
@@ -39,7 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(*bad.get(a, (200, said(str(a + b)))))
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("ADDER_PORT", "0"))), Handler)
 print(server.server_address[1], flush=True)
 threading.Timer(280, lambda: os._exit(0)).start()
 server.serve_forever()
