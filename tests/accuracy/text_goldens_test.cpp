@@ -6,6 +6,7 @@
 #include "accuracy/text/porter.h"
 #include "accuracy/text/rouge.h"
 #include "accuracy/text/ter.h"
+#include "accuracy/text/wordnet.h"
 
 namespace warpmark::accuracy {
 namespace {
@@ -89,6 +90,40 @@ void check_ter(const Json& file, const Json& golden) {
   }
   EXPECT_NEAR(ter_of(sums), golden["value"].get<double>(), kGoldenTolerance) << golden;
   EXPECT_EQ(ter_signature(options, golden["references"]), golden["signature"].get<std::string>());
+}
+
+TEST(TextGoldens, are_those_of_sacrebleus_ter_with_asian_support) {
+  const Json file = goldens("ter_asian");
+  const auto hypotheses = texts_of(file["hypotheses"]), references = texts_of(file["references"]);
+  for (const auto& golden : file["values"]) {
+    const TercomOptions options{.normalized = golden["normalized"],
+                                .punctuation = !golden["no_punct"].get<bool>(),
+                                .case_sensitive = golden["case_sensitive"],
+                                .asian = true};
+    TerCounter counter(options);
+    TerStatistics sums;
+    for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+      EXPECT_EQ(tercom_tokenized(references[i], options), golden["tokens"][i].get<std::string>());
+      const auto more = counter.count(hypotheses[i], std::span(&references[i], 1));
+      sums.edits += more.edits;
+      sums.reference_length += more.reference_length;
+    }
+    EXPECT_NEAR(ter_of(sums), golden["value"].get<double>(), kGoldenTolerance);
+    EXPECT_EQ(ter_signature(options, 1), golden["signature"].get<std::string>());
+  }
+}
+
+TEST(TextGoldens, are_those_of_nltks_meteor_with_wordnet) {
+  const auto place = installed_wordnet(nullptr);
+  if (place.empty()) GTEST_SKIP() << "no WordNet is installed; Debian's is wordnet-base";
+  const auto wordnet = WordNet::read(place);
+  ASSERT_TRUE(wordnet.ok()) << wordnet.error().what;
+  for (const auto& golden : goldens("meteor")) {
+    const std::vector<std::string> references{golden["reference"].get<std::string>()};
+    EXPECT_NEAR(meteor(references, golden["hypothesis"].get<std::string>(), {.wordnet = &*wordnet}),
+                golden["meteor"].get<double>(), kGoldenTolerance)
+        << golden;
+  }
 }
 
 TEST(TextGoldens, are_those_of_sacrebleu_for_a_corpus) {

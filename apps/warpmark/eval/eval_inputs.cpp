@@ -17,6 +17,23 @@ namespace {
 
 constexpr std::int64_t kMostReferenceBytes = std::int64_t{4} << 30;
 
+Status take_ter(const ParsedOptions& options, accuracy::TercomOptions& into) {
+  for (const auto& word : split(options.get("--ter"), ',')) {
+    if (word == "normalized") {
+      into.normalized = true;
+    } else if (word == "no-punct") {
+      into.punctuation = false;
+    } else if (word == "asian") {
+      into.asian = true;
+    } else if (word == "case") {
+      into.case_sensitive = true;
+    } else if (!word.empty()) {
+      return usage_error("--ter knows no '" + word + "'", "normalized, no-punct, asian, case");
+    }
+  }
+  return {};
+}
+
 Result<accuracy::ScoreSettings> metric_settings(const ParsedOptions& options) {
   accuracy::ScoreSettings settings;
   settings.tokenize = options.get("--tokenize", settings.tokenize);
@@ -26,6 +43,7 @@ Result<accuracy::ScoreSettings> metric_settings(const ParsedOptions& options) {
   }
   settings.lowercase = options.has("--lowercase");
   settings.stem = options.has("--stem");
+  WM_TRY(take_ter(options, settings.ter));
   settings.positive = options.get("--positive");
   if (options.has("--tolerance")) {
     WM_ASSIGN(settings.tolerance, parse_number(options.get("--tolerance")));

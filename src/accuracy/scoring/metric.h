@@ -10,6 +10,7 @@
 #include "accuracy/ratings/agreement.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/scoring/measured.h"
+#include "accuracy/text/tokenizers.h"
 #include "accuracy/text/wordnet.h"
 #include "base/catalog.h"
 #include "base/result.h"
@@ -25,6 +26,7 @@ struct ScoreSettings {
   bool lowercase = false;
   bool effective_order = false;
   bool stem = false;
+  TercomOptions ter;
   std::string positive;     ///< class of binary scores; empty: "1", else the second of two
   double tolerance = 1e-6;  ///< of numeric answers: absolute, or relative to the reference if that is larger
   std::int64_t k = 1;       ///< of pass@k

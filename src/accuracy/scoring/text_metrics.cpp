@@ -118,9 +118,9 @@ Result<Measured> measure_chrf_words(const Examples& examples, const ScoreSetting
   return chrf_measured(examples, settings, 2);
 }
 
-Result<Measured> measure_ter(const Examples& examples, const ScoreSettings&) {
+Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
-  const TercomOptions options;
+  const TercomOptions& options = settings.ter;
   TerCounter counter(options);
   std::vector<double> numbers;
   each_answer(examples, [&](const Example& example, const Answer& answer) {

@@ -34,7 +34,7 @@ double safe_log(double value) { return value == 0 ? -9999999999.0 : std::log(val
 
 Ngrams BleuCounter::ngrams_of(std::string_view line) {
   const std::string_view right = stripped_right(line);
-  const std::string text = options_.tokenizer.tokenize(options_.lowercase ? lower_case(right) : std::string(right));
+  const std::string text = options_.tokenizer.separate(options_.lowercase ? lower_case(right) : std::string(right));
   std::vector<std::uint32_t> items;
   for (const auto word : words_of(text)) items.push_back(vocabulary_.number_of(word));
   return {items, kWordKeys};

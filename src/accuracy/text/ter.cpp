@@ -258,9 +258,10 @@ double ter_of(const TerStatistics& sums) {
 }
 
 std::string ter_signature(const TercomOptions& options, std::size_t references) {
-  return fmt::format("nrefs:{}|case:{}|tok:tercom|norm:{}|punct:{}|asian:no|version:{}",
+  return fmt::format("nrefs:{}|case:{}|tok:tercom|norm:{}|punct:{}|asian:{}|version:{}",
                      references == 0 ? "var" : std::to_string(references), options.case_sensitive ? "mixed" : "lc",
-                     options.normalized ? "yes" : "no", options.punctuation ? "yes" : "no", kSacrebleuVersion);
+                     options.normalized ? "yes" : "no", options.punctuation ? "yes" : "no",
+                     options.asian ? "yes" : "no", kSacrebleuVersion);
 }
 
 }  // namespace warpmark::accuracy

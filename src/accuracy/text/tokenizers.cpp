@@ -1,5 +1,6 @@
 #include "accuracy/text/tokenizers.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -63,15 +64,17 @@ std::string pairs_spaced(std::string_view text, First first, Second second, bool
   return result;
 }
 
-constexpr bool is_no_digit(char c) { return !is_digit(c); }
-constexpr bool is_stop(char c) { return c == '.' || c == ','; }
-constexpr bool is_hyphen(char c) { return c == '-'; }
+// Objects and not functions, whose address would be called for each byte.
+constexpr auto kIsDigit = [](char c) { return is_digit(c); };
+constexpr auto kIsNoDigit = [](char c) { return !is_digit(c); };
+constexpr auto kIsStop = [](char c) { return c == '.' || c == ','; };
+constexpr auto kIsHyphen = [](char c) { return c == '-'; };
 
 /// Periods and commas unless between digits, and hyphens after digits.
 std::string with_stops_split(std::string_view text) {
-  std::string result = pairs_spaced(text, is_no_digit, is_stop, false, true);
-  result = pairs_spaced(result, is_stop, is_no_digit, true, false);
-  return pairs_spaced(result, is_digit, is_hyphen, false, true);
+  std::string result = pairs_spaced(text, kIsNoDigit, kIsStop, false, true);
+  result = pairs_spaced(result, kIsStop, kIsNoDigit, true, false);
+  return pairs_spaced(result, kIsDigit, kIsHyphen, false, true);
 }
 
 void unescape_entities(std::string& text) {
@@ -81,14 +84,16 @@ void unescape_entities(std::string& text) {
   replace_all(text, "&gt;", ">");
 }
 
-std::string mteval_13a(std::string_view line) {
+std::string separated_13a(std::string_view line) {
   std::string text(line);
   replace_all(text, "<skipped>", "");
   replace_all(text, "-\n", "");
   replace_all(text, "\n", " ");
   if (text.find('&') != std::string::npos) unescape_entities(text);
-  return single_spaced(with_stops_split(with_symbols_split(" " + text + " ")));
+  return with_stops_split(with_symbols_split(" " + text + " "));
 }
+
+std::string mteval_13a(std::string_view line) { return single_spaced(separated_13a(line)); }
 
 /// Of code points, as what is tested is not ASCII alone; otherwise as pairs_spaced.
 template <typename First, typename Second>
@@ -161,8 +166,11 @@ std::string as_it_is(std::string_view line) { return std::string(line); }
 }  // namespace
 
 const std::vector<NamedTokenizer>& bleu_tokenizers() {
-  static const std::vector<NamedTokenizer> tokenizers{
-      {"13a", mteval_13a}, {"intl", mteval_intl}, {"zh", mteval_zh}, {"char", each_character}, {"none", as_it_is}};
+  static const std::vector<NamedTokenizer> tokenizers{{"13a", mteval_13a, separated_13a},
+                                                      {"intl", mteval_intl, mteval_intl},
+                                                      {"zh", mteval_zh, mteval_zh},
+                                                      {"char", each_character, each_character},
+                                                      {"none", as_it_is, as_it_is}};
   return tokenizers;
 }
 
@@ -175,6 +183,56 @@ Result<NamedTokenizer> bleu_tokenizer(std::string_view id) {
   return usage_error("there is no tokenizer '" + std::string(id) + "'", "tokenizers: " + join(names, ", "));
 }
 
+namespace {
+
+struct CodeRange {
+  char32_t first, last;
+};
+
+template <std::size_t N>
+bool is_within(char32_t c, const CodeRange (&ranges)[N]) {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](const CodeRange& range) { return range.first <= c && c <= range.last; });
+}
+
+/// Tercom's punctuation of Asian scripts, and that of full width.
+bool is_asian_punctuation(char32_t c) {
+  static constexpr CodeRange kRanges[] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F}, {0x30FB, 0x30FB},
+                                          {0xFF61, 0xFF65}, {0xFF01, 0xFF02}, {0xFF08, 0xFF09}, {0xFF0C, 0xFF0C},
+                                          {0xFF0E, 0xFF0E}, {0xFF1A, 0xFF1B}, {0xFF1F, 0xFF1F}};
+  return is_within(c, kRanges);
+}
+
+/// What sacreBLEU's Tercom makes words of their own: ideographs, strokes, radicals, and compatibility forms. Its rule
+/// for kana never applies, as it asks for the beginning of a line that begins with a space; its range of enclosed
+/// letters ends at U+3F22.
+bool is_asian_word(char32_t c) {
+  static constexpr CodeRange kRanges[] = {{0x2E80, 0x2EFF}, {0x31C0, 0x31EF}, {0x3200, 0x4DBF},
+                                          {0x4E00, 0x9FFF}, {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}};
+  return is_within(c, kRanges) || is_asian_punctuation(c);
+}
+
+std::string with_asian_words_split(const std::string& text) {
+  std::string result;
+  for (const char32_t c : code_points(text)) {
+    const bool alone = is_asian_word(c);
+    if (alone) result += ' ';
+    append_utf8(result, c);
+    if (alone) result += ' ';
+  }
+  return result;
+}
+
+std::string without_asian_punctuation(const std::string& text) {
+  std::string result;
+  for (const char32_t c : code_points(text)) {
+    if (!is_asian_punctuation(c)) append_utf8(result, c);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string tercom_tokenized(std::string_view line, const TercomOptions& options) {
   std::string text = options.case_sensitive ? std::string(line) : lower_case(line);
   if (options.normalized) {
@@ -183,11 +241,13 @@ std::string tercom_tokenized(std::string_view line, const TercomOptions& options
     unescape_entities(text);
     text = with_symbols_split(" " + text + " ");
     replace_all(text, "'s ", " 's ");
-    if (text.ends_with("'s")) text.insert(text.size() - 2, " ");
+    if (text.ends_with("'s")) text.insert(text.size() - 2, 1, ' ');
     text = with_stops_split(text);
+    if (options.asian) text = with_asian_words_split(text);
   }
   if (!options.punctuation) {
     std::erase_if(text, [](char c) { return std::string_view(".,?:;!\"()").find(c) != std::string_view::npos; });
+    if (options.asian) text = without_asian_punctuation(text);
   }
   return single_spaced(text);
 }

@@ -15,6 +15,7 @@ using Tokenizer = std::string (*)(std::string_view line);
 struct NamedTokenizer {
   const char* id;
   Tokenizer tokenize;  ///< words separated by single spaces
+  Tokenizer separate;  ///< the same words with any white space around them, which costs less
 };
 
 [[nodiscard]] const std::vector<NamedTokenizer>& bleu_tokenizers();
@@ -26,6 +27,7 @@ struct TercomOptions {
   bool normalized = false;      ///< split punctuation off words
   bool punctuation = true;      ///< else removed
   bool case_sensitive = false;  ///< else lower case
+  bool asian = false;           ///< Chinese and Japanese: characters and punctuation as the two above have theirs
 };
 
 /// The words of Tercom, which TER is computed on.

@@ -3,11 +3,19 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 
 namespace warpmark::accuracy {
 namespace {
 
 constexpr bool is_ascii_space(unsigned char c) { return (c >= 9 && c <= 13) || (c >= 28 && c <= 32); }
+
+/// White space of ASCII, and what may begin another one. By a table, as each byte of a corpus is asked.
+constexpr auto kMayBeSpace = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t c = 0; c < table.size(); ++c) table[c] = c >= 0xC2 || is_ascii_space(static_cast<unsigned char>(c));
+  return table;
+}();
 
 /// One code point and the bytes it takes. A byte sequence that is none is cut after its longest valid beginning, as the
 /// Unicode standard recommends (chapter 3.9, table 3-7) and Python does.
@@ -168,6 +176,10 @@ std::vector<std::string_view> words_of(std::string_view utf8) {
   };
   for (std::size_t at = 0; at < utf8.size();) {
     const auto byte = static_cast<unsigned char>(utf8[at]);
+    if (!kMayBeSpace[byte]) {
+      ++at;
+      continue;
+    }
     std::size_t length = 1;
     bool space = is_ascii_space(byte);
     if (byte >= 0xC2) {
@@ -202,12 +214,30 @@ std::string_view stripped(std::string_view utf8) {
 }
 
 std::string single_spaced(std::string_view utf8) {
-  std::string text;
-  text.reserve(utf8.size());
-  for (const auto word : words_of(utf8)) {
-    if (!text.empty()) text += ' ';
-    text += word;
+  std::string text(utf8.size(), ' ');
+  char* out = text.data();
+  bool apart = false;  // white space since the last word
+  for (std::size_t at = 0; at < utf8.size();) {
+    const auto byte = static_cast<unsigned char>(utf8[at]);
+    std::size_t length = 1;
+    if (kMayBeSpace[byte]) {
+      bool space = is_ascii_space(byte);
+      if (byte >= 0xC2) {
+        const Decoded next = decode_at(utf8, at);
+        length = next.bytes;
+        space = next.valid && is_space(next.code_point);
+      }
+      if (space) {
+        apart = out != text.data();
+        at += length;
+        continue;
+      }
+    }
+    out += apart ? 1 : 0;
+    apart = false;
+    for (; length > 0; --length) *out++ = utf8[at++];
   }
+  text.resize(static_cast<std::size_t>(out - text.data()));
   return text;
 }
 

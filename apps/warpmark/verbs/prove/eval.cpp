@@ -25,6 +25,7 @@ constexpr OptionSpec kEvalOptions[] = {
     {"--smooth", "NAME", "BLEU: exp (default), floor, add-k, none", false, "exp floor add-k none"},
     {"--smooth-value", "X", "BLEU: of floor (0.1) and add-k (1)"},
     {"--lowercase", "", "BLEU, chrF: ignore case"},
+    {"--ter", "WORDS", "TER: normalized, no-punct, asian, case, separated by commas"},
     {"--stem", "", "ROUGE: Porter's stems, as use_stemmer=True"},
     {"--positive", "LABEL", "the class of precision, recall, F1 and AUC (default: 1)"},
     {"--tolerance", "X", "numeric: largest difference, relative above 1 (default 1e-6)"},
