@@ -8,6 +8,7 @@
 #include "collectives/net/facts.h"
 #include "collectives/net/pairs.h"
 #include "collectives/net/session.h"
+#include "support/fake_tree.h"
 
 namespace warpmark::collectives::net {
 namespace {
@@ -109,8 +110,8 @@ TEST(Jitter, is_the_mean_difference_of_neighbours) {
 }
 
 TEST(Interfaces, are_read_and_compared) {
-  const auto root = std::filesystem::path(testing::TempDir()) / "class_net";
-  std::filesystem::remove_all(root);
+  const test::FakeTree tree;
+  const auto& root = tree.root();
   const auto write_interface = [&](const std::string& received) {
     std::filesystem::create_directories(root / "eth9" / "statistics");
     EXPECT_TRUE(write_file(root / "eth9" / "mtu", "9000\n").ok());

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "support/fake_tree.h"
 #include "validate/commands/host_energy.h"
 
 namespace warpmark::validate {
@@ -88,8 +89,8 @@ TEST(Scaling, order_has_every_number_once_a_round) {
 }
 
 TEST(HostEnergy, reads_packages_and_their_wrap) {
-  const auto root = std::filesystem::path(testing::TempDir()) / "powercap";
-  std::filesystem::remove_all(root);
+  const test::FakeTree tree;
+  const auto& root = tree.root();
   const auto write_package = [&](const std::string& name, const std::string& kind, const std::string& energy) {
     std::filesystem::create_directories(root / name);
     EXPECT_TRUE(write_file(root / name / "name", kind + "\n").ok());

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "http/client.h"
 #include "store/memory_store.h"
+#include "support/fake_tree.h"
 #include "watch/exporter/exporter.h"
 #include "watch/exporter/peers.h"
 #include "watch/exporter/stored.h"
@@ -96,7 +97,8 @@ TEST(Gpu, one_that_is_lost_is_down_and_the_others_go_on) {
 }
 
 TEST(Host, tells_rates_of_each_interface_since_the_look_before) {
-  const auto root = std::filesystem::path(testing::TempDir()) / "watch_host";
+  const test::FakeTree tree;
+  const auto& root = tree.root();
   std::filesystem::create_directories(root / "proc/net");
   std::filesystem::create_directories(root / "proc/pressure");
   const auto write = [&](const char* path, const std::string& text) { std::ofstream(root / "proc" / path) << text; };
@@ -124,7 +126,6 @@ TEST(Host, tells_rates_of_each_interface_since_the_look_before) {
   net("10", "10");  // another interface of the same name
   text = render_families(look.families(4'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, Not(HasSubstr("per_second")));
-  std::filesystem::remove_all(root);
 }
 
 TEST(Stored, tells_the_newest_result_of_each_series_and_when_it_was_measured) {
