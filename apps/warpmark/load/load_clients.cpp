@@ -154,7 +154,8 @@ class ClientHub {
   }
 
   Status launch() {
-    collectives::LaunchOptions launch{.ranks = task_.clients, .hosts = request_.hosts};
+    // Clients may share processors: they wait most of the time, and tell how late they sent.
+    collectives::LaunchOptions launch{.ranks = task_.clients, .hosts = request_.hosts, .oversubscribe = true};
     launch.environment = {{kClientVariable, task_text(task_)}};
     if (context_.environment("MODEL_API_KEY") != nullptr) {
       launch.environment.emplace_back("MODEL_API_KEY", context_.environment("MODEL_API_KEY"));
