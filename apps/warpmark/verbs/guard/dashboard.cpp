@@ -120,7 +120,7 @@ extern const Command dashboard_command{
     .examples =
         "warpmark dashboard\n"
         "warpmark dashboard --files results/ --db postgresql://bench@db/warpmark\n"
-        "warpmark dashboard --host 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem\n"
+        "warpmark dashboard --host 0.0.0.0 --token-file t --tls-cert a.pem --tls-key k\n"
         "warpmark dashboard --export site/",
     .run = run_dashboard,
 };

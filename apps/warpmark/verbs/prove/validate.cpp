@@ -37,6 +37,7 @@ constexpr OptionSpec kValidateOptions[] = {
     kEvalGate,
     kEvalGateAnswers,
     kEvalGateReference,
+    kEvalGateModel,
     {"--alpha", "P", "chance of calling equal programs different (default 0.05)"},
     {"--rounds", "N", "most rounds (default 30)"},
     {"--budget", "TIME", "most time for the A/B test"},
