@@ -57,7 +57,7 @@ TEST_F(Keep, pruning_must_be_told_what) {
   EXPECT_EQ(warpmark({"history", "prune", "--keep", "-1"}).exit_code, 2);
   const auto passed_over = warpmark({"history", "show", "last", "--limit", "3"});
   EXPECT_EQ(passed_over.exit_code, 2);
-  EXPECT_THAT(passed_over.err, HasSubstr("--limit is for history list and series, not for show"));
+  EXPECT_THAT(passed_over.err, HasSubstr("--limit is for list and series, not for show"));
   EXPECT_EQ(warpmark({"history", "--yes"}).exit_code, 2);
   EXPECT_THAT(warpmark({"history", "list", "--commit", "fff"}).out, HasSubstr("no session of commit fff is stored"));
   EXPECT_THAT(warpmark({"history", "prune", "--before", "spring"}).err, HasSubstr("'spring' is no date"));
