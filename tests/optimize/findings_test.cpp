@@ -7,11 +7,15 @@
 #include <filesystem>
 
 #include "analyze/analyze.h"
+#include "base/json.h"
+#include "optimize/apply/recorded_run.h"
 #include "optimize/proposals.h"
 #include "profile/read_session.h"
 
 namespace warpmark::optimize {
 namespace {
+
+namespace fs = std::filesystem;
 
 Analysis analysis_of(const std::string& name) {
   const std::array<std::filesystem::path, 1> files{std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/" + name};
@@ -43,6 +47,31 @@ TEST(Findings, cache_that_is_emptied_speaks_for_leaving_that_out) {
   const auto findings = findings_of(analysis);
   ASSERT_FALSE(findings.empty());
   EXPECT_FALSE(findings.front().text.empty());
+}
+
+TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
+  const fs::path folder = fs::path(testing::TempDir()) / "findings_of_a_run";
+  fs::create_directories(folder);
+  const auto name = "llama_empties_cache_per_layer.pt.trace.json.zst";
+  // The reader looks at the bytes, not at the name, which is PyTorch's for a trace of one process.
+  fs::copy_file(fs::path(WARPMARK_SOURCE_DIR) / "tests/data/traces" / name, folder / "rank0-1.json",
+                fs::copy_options::overwrite_existing);
+  const auto wanted = findings_of(analysis_of(name));
+  ProgramRun run;
+  put_findings(analyze_traces(folder), run);
+  fs::remove_all(folder);
+  EXPECT_TRUE(run.gpu_work);
+  ASSERT_EQ(run.findings.size(), wanted.size());
+  ASSERT_FALSE(wanted.empty());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(run.findings[i].rule, wanted[i].rule);
+    EXPECT_EQ(run.findings[i].low, wanted[i].low);
+    EXPECT_EQ(run.findings[i].high, wanted[i].high);
+    EXPECT_EQ(run.findings[i].severity, wanted[i].severity);
+  }
+  EXPECT_NE(run.findings.front().high, 1.0);
+  ASSERT_FALSE(run.found.empty());
+  EXPECT_GT(run.found.front().high, 1.0);
 }
 
 TEST(Findings, an_advice_of_a_rule_is_no_other_advice) {

@@ -39,7 +39,7 @@ void read_session(JsonFields& fields, Session& session) {
 Json to_json(const Ceiling& ceiling) {
   Json json{{"id", ceiling.id}, {"device", ceiling.device}};
   put_text(json, "scope", ceiling.scope);
-  json["value"] = finite(ceiling.value);
+  json["value"] = finite_number(ceiling.value);
   json["unit"] = ceiling.unit;
   put_text(json, "source", ceiling.source);
   if (ceiling.mistrusted) json["mistrusted"] = true;

@@ -30,7 +30,7 @@ Json metric_json(const AcrossMetric& metric) {
   json["unit"] = metric.unit;
   json["better"] = name_of(metric.better);
   put_optional(json, "median", metric.median);
-  json["spread"] = finite(metric.spread);
+  json["spread"] = finite_number(metric.spread);
   put_optional(json, "detectable", metric.detectable);
   json["values"] = Json::array();
   for (const auto& value : metric.values) json["values"].push_back(value_json(value));
@@ -68,8 +68,8 @@ Json to_json(const Across& across) {
   json["result"] = name_of(overall(across));
   json["started"] = across.started;
   put_text(json, "command", across.command);
-  json["effect"] = finite(across.effect);
-  json["alpha"] = finite(across.alpha);
+  json["effect"] = finite_number(across.effect);
+  json["alpha"] = finite_number(across.alpha);
   json["units"] = Json::array();
   for (const auto& unit : across.units) {
     json["units"].push_back(

@@ -23,7 +23,7 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 Json gain_to_json(const Gain& gain) {
-  Json json{{"low", finite(gain.low)}, {"high", finite(gain.high)}};
+  Json json{{"low", finite_number(gain.low)}, {"high", finite_number(gain.high)}};
   put_text(json, "method", gain.method);
   if (gain.per_sample) json["per"] = "sample";
   return json;
@@ -55,7 +55,7 @@ Json recommendation_to_json(const Recommendation& recommendation) {
 Json breakdown_to_json(const std::vector<BreakdownPart>& parts) {
   Json json = Json::object();
   for (const BreakdownPart& part : parts) {
-    json[part.id] = {{"group", part.group}, {"total_ns", part.total_ns}, {"share", finite(part.share)}};
+    json[part.id] = {{"group", part.group}, {"total_ns", part.total_ns}, {"share", finite_number(part.share)}};
   }
   return json;
 }
@@ -74,7 +74,7 @@ Json rank_to_json(const RankAnalysis& rank) {
 Json value_to_json(const TableValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  return finite(std::get<double>(value));
+  return finite_number(std::get<double>(value));
 }
 
 Json session_to_json(const Analysis& analysis) {
@@ -111,7 +111,7 @@ Json list_to_json(const std::vector<Item>& items, Convert convert) {
 Json to_json(const Finding& finding) {
   return {{"rule", finding.rule},
           {"kind", finding.kind},
-          {"severity", finite(finding.severity)},
+          {"severity", finite_number(finding.severity)},
           {"level", severity_name(finding.severity)},
           {"title", finding.title},
           {"lost_s", seconds(finding.lost_ns)},

@@ -12,8 +12,8 @@ Json change_json(const MetricVerdict& metric) {
   Json json{{"verdict", name_of(metric.verdict)}};
   put_text(json, "reason", metric.reason);
   json["rounds"] = metric.a.size();
-  json["median_a"] = finite(metric.median_a);
-  json["median_b"] = finite(metric.median_b);
+  json["median_a"] = finite_number(metric.median_a);
+  json["median_b"] = finite_number(metric.median_b);
   put_optional(json, "ratio", metric.ratio);
   put_interval(json, metric.interval);
   put_optional(json, "p", metric.p);
@@ -23,7 +23,7 @@ Json change_json(const MetricVerdict& metric) {
 Json probe_json(const BisectProbe& probe) {
   Json json{{"index", probe.index}, {"commit", to_json(probe.commit)}, {"answer", name_of(probe.answer)}};
   json["rounds"] = probe.rounds;
-  json["bad_probability"] = finite(probe.bad_probability);
+  json["bad_probability"] = finite_number(probe.bad_probability);
   put_optional(json, "ratio_to_good", probe.ratio_to_good);
   put_text(json, "reason", probe.reason);
   return json;
@@ -66,14 +66,14 @@ Json to_json(const Bisection& bisection) {
   json["commits"] = bisection.commits;
   json["metric"] =
       Json{{"id", bisection.range.id}, {"unit", bisection.range.unit}, {"better", name_of(bisection.range.better)}};
-  json["effect"] = finite(bisection.effect);
-  json["alpha"] = finite(bisection.alpha);
-  json["confidence"] = finite(bisection.confidence);
+  json["effect"] = finite_number(bisection.effect);
+  json["alpha"] = finite_number(bisection.alpha);
+  json["confidence"] = finite_number(bisection.confidence);
   json["seed"] = std::to_string(bisection.seed);
   json["outcome"] = name_of(bisection.outcome);
   json["candidates"] = Json::array();
   for (const auto& commit : bisection.candidates) json["candidates"].push_back(to_json(commit));
-  json["probability"] = finite(bisection.probability);
+  json["probability"] = finite_number(bisection.probability);
   json["range"] = change_json(bisection.range);
   if (bisection.change) {
     json["change"] = change_json(*bisection.change);

@@ -9,7 +9,7 @@ namespace warpmark {
 namespace {
 
 Json point_json(const HistoryPoint& point) {
-  Json json{{"session", point.session}, {"n", point.n}, {"value", finite(point.value)}};
+  Json json{{"session", point.session}, {"n", point.n}, {"value", finite_number(point.value)}};
   put_text(json, "started", point.started);
   put_text(json, "commit", point.commit);
   if (point.dirty) json["dirty"] = true;
@@ -24,7 +24,7 @@ Json points_json(const std::vector<HistoryPoint>& points) {
 
 Json restart_json(const Restart& restart) {
   return {{"at", point_json(restart.at)},
-          {"change", finite(restart.change)},
+          {"change", finite_number(restart.change)},
           {"worse", restart.worse},
           {"sessions_since", restart.ago}};
 }
@@ -82,8 +82,8 @@ Verdict overall(const Check& check) {
 Json to_json(const Check& check) {
   Json json{{"schema", kCheckSchema}, {"command", check.command}, {"verdict", name_of(overall(check))}};
   json["baseline"] = check.branch;
-  json["threshold"] = finite(check.threshold);
-  json["alpha"] = finite(check.alpha);
+  json["threshold"] = finite_number(check.threshold);
+  json["alpha"] = finite_number(check.alpha);
   json["sessions"] = check.sessions;
   json["started"] = check.started;
   put_text(json, "commit", check.commit);

@@ -13,7 +13,7 @@ namespace {
 
 Json numbers(const std::vector<double>& values) {
   Json json = Json::array();
-  for (const double value : values) json.push_back(finite(value));
+  for (const double value : values) json.push_back(finite_number(value));
   return json;
 }
 
@@ -26,15 +26,15 @@ Json metric_json(const MetricVerdict& metric) {
   if (metric.beside) json["beside"] = true;
   json["n_a"] = metric.a.size();
   json["n_b"] = metric.b.size();
-  if (!metric.a.empty()) json["median_a"] = finite(metric.median_a);
-  if (!metric.b.empty()) json["median_b"] = finite(metric.median_b);
+  if (!metric.a.empty()) json["median_a"] = finite_number(metric.median_a);
+  if (!metric.b.empty()) json["median_b"] = finite_number(metric.median_b);
   put_optional(json, "ratio", metric.ratio);
   put_interval(json, metric.interval);
   put_optional(json, "p", metric.p);
   put_optional(json, "adjusted_p", metric.adjusted_p);
   json["tests"] = Json::array();
   for (const auto& test : metric.tests) {
-    Json item{{"name", test.name}, {"p", finite(test.p)}};
+    Json item{{"name", test.name}, {"p", finite_number(test.p)}};
     put_optional(item, "estimate", test.estimate);
     put_interval(item, test.interval);
     json["tests"].push_back(std::move(item));
@@ -49,23 +49,23 @@ Json accuracy_json(const AccuracyVerdict& verdict) {
   json["outcome"] = name_of(verdict.outcome);
   put_text(json, "reason", verdict.reason);
   json["n"] = verdict.n;
-  json["difference"] = finite(verdict.difference);
+  json["difference"] = finite_number(verdict.difference);
   if (verdict.command) return json;
   json["unit"] = verdict.unit;
   json["better"] = name_of(verdict.better);
-  json["margin"] = finite(verdict.margin);
+  json["margin"] = finite_number(verdict.margin);
   json["relative"] = verdict.relative;
-  json["median_a"] = finite(verdict.median_a);
-  json["median_b"] = finite(verdict.median_b);
+  json["median_a"] = finite_number(verdict.median_a);
+  json["median_b"] = finite_number(verdict.median_b);
   put_interval(json, verdict.interval);
   return json;
 }
 
 Json calibration_json(const MetricCalibration& calibration) {
   Json json{{"id", calibration.id},
-            {"spread", finite(calibration.spread)},
-            {"false_positive_rate", finite(calibration.false_positive_rate)},
-            {"detectable", finite(calibration.detectable)},
+            {"spread", finite_number(calibration.spread)},
+            {"false_positive_rate", finite_number(calibration.false_positive_rate)},
+            {"detectable", finite_number(calibration.detectable)},
             {"rounds_for_effect", calibration.rounds_for_effect}};
   put_optional(json, "autocorrelation", calibration.autocorrelation);
   return json;
@@ -131,8 +131,8 @@ Json to_json(const Comparison& comparison) {
   json["b"] = comparison.name_b;
   const Verdict verdict = overall(comparison);
   json["verdict"] = verdict != Verdict::mistrusted && accuracy_rejected(comparison) ? "rejected" : name_of(verdict);
-  json["effect"] = finite(comparison.effect);
-  json["alpha"] = finite(comparison.alpha);
+  json["effect"] = finite_number(comparison.effect);
+  json["alpha"] = finite_number(comparison.alpha);
   json["paired"] = comparison.paired;
   json["sequential"] = comparison.sequential;
   json["interleave"] = name_of(comparison.interleave);

@@ -36,7 +36,7 @@ bool holds(const Json& json) {
 
 }  // namespace
 
-double finite(double value) {
+double finite_number(double value) {
   WM_CHECK(std::isfinite(value));
   return value;
 }
@@ -46,7 +46,7 @@ void put_text(Json& json, const char* key, const std::string& text) {
 }
 
 void put_known(Json& json, const char* key, double value) {
-  if (finite(value) != 0) json[key] = value;
+  if (finite_number(value) != 0) json[key] = value;
 }
 
 void put_known(Json& json, const char* key, std::int64_t value) {
@@ -54,7 +54,7 @@ void put_known(Json& json, const char* key, std::int64_t value) {
 }
 
 void put_optional(Json& json, const char* key, const std::optional<double>& value) {
-  if (value) json[key] = finite(*value);
+  if (value) json[key] = finite_number(*value);
 }
 
 void put_named_texts(Json& json, const char* key, const NamedTexts& pairs) {

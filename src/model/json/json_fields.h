@@ -16,8 +16,9 @@ namespace warpmark {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// The number itself; a NaN or infinity is our own bug, as it has no JSON form.
-[[nodiscard]] double finite(double value);
+/// The number itself; a NaN or infinity is our own bug, as it has no JSON form. Not named `finite`: libc has a function
+/// of that name, which says 0 or 1, and would be called where this header is not included.
+[[nodiscard]] double finite_number(double value);
 
 /// Adds the key unless the text is empty (or the number 0): absent in the model is absent in the file.
 void put_text(Json& json, const char* key, const std::string& text);

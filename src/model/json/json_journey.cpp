@@ -8,14 +8,14 @@ namespace warpmark {
 namespace {
 
 Json speedup_json(const SpeedUp& speedup) {
-  return {{"ratio", finite(speedup.ratio)},
-          {"low", finite(speedup.low)},
-          {"high", finite(speedup.high)},
-          {"confidence", finite(speedup.confidence)}};
+  return {{"ratio", finite_number(speedup.ratio)},
+          {"low", finite_number(speedup.low)},
+          {"high", finite_number(speedup.high)},
+          {"confidence", finite_number(speedup.confidence)}};
 }
 
 Json prediction_json(const Prediction& prediction) {
-  Json json{{"low", finite(prediction.low)}, {"high", finite(prediction.high)}};
+  Json json{{"low", finite_number(prediction.low)}, {"high", finite_number(prediction.high)}};
   put_text(json, "method", prediction.method);
   return json;
 }
@@ -33,28 +33,28 @@ Json step_json(const JourneyStep& step) {
   if (step.found) json["found"] = speedup_json(*step.found);
   if (step.cumulative) json["cumulative"] = speedup_json(*step.cumulative);
   Json loss{{"kind", step.answers.kind},
-            {"difference", finite(step.answers.difference)},
-            {"allowed", finite(step.answers.allowed)}};
+            {"difference", finite_number(step.answers.difference)},
+            {"allowed", finite_number(step.answers.allowed)}};
   put_text(loss, "text", step.answers.text);
   json["loss"] = loss;
   Json memory = Json::object();
   put_optional(memory, "bytes", step.memory_bytes);
   put_optional(memory, "saved_bytes", step.memory_saved_bytes);
   json["memory"] = memory;
-  json["cost"] = {{"seconds", finite(step.cost_s)}, {"runs", step.runs}};
+  json["cost"] = {{"seconds", finite_number(step.cost_s)}, {"runs", step.runs}};
   json["samples"] = {{"without_s", step.times_before_s}, {"with_s", step.times_with_s}};
   return json;
 }
 
 Json state_json(const JourneyState& state) {
-  Json json{{"seconds_per_step", finite(state.seconds_per_step)},
-            {"spread", finite(state.spread)},
+  Json json{{"seconds_per_step", finite_number(state.seconds_per_step)},
+            {"spread", finite_number(state.spread)},
             {"steps", state.steps},
-            {"start_s", finite(state.start_s)}};
+            {"start_s", finite_number(state.start_s)}};
   put_optional(json, "samples_per_s", state.samples_per_s);
   put_optional(json, "memory_bytes", state.memory_bytes);
   Json phases = Json::object();
-  for (const auto& [name, share] : state.phases) phases[name] = finite(share);
+  for (const auto& [name, share] : state.phases) phases[name] = finite_number(share);
   json["phases"] = phases;
   return json;
 }
@@ -76,8 +76,8 @@ Json advice_json(const JourneyAdvice& advice) {
 Json finding_json(const JourneyFinding& finding) {
   Json json{{"rule", finding.rule},
             {"title", finding.title},
-            {"severity", finite(finding.severity)},
-            {"gain", {{"low", finite(finding.low)}, {"high", finite(finding.high)}}}};
+            {"severity", finite_number(finding.severity)},
+            {"gain", {{"low", finite_number(finding.low)}, {"high", finite_number(finding.high)}}}};
   put_text(json, "where", finding.where);
   return json;
 }
@@ -114,7 +114,7 @@ Json to_json(const Journey& journey) {
   if (journey.measured_speedup) json["measured_speedup"] = speedup_json(*journey.measured_speedup);
   put_optional(json, "interaction", journey.interaction);
   if (journey.baseline.memory_bytes && journey.optimized && journey.optimized->memory_bytes) {
-    json["memory_saved"] = finite(*journey.baseline.memory_bytes - *journey.optimized->memory_bytes);
+    json["memory_saved"] = finite_number(*journey.baseline.memory_bytes - *journey.optimized->memory_bytes);
   }
   json["plan"] = plan_json(journey);
   json["new_config"] = plan_json(journey);
@@ -124,8 +124,8 @@ Json to_json(const Journey& journey) {
   json["findings"] = Json::array();
   for (const auto& finding : journey.findings) json["findings"].push_back(finding_json(finding));
   json["decisions"] = journey.decisions;
-  json["cost"] = {{"seconds", finite(journey.spent_s)}, {"runs", journey.runs}};
-  if (journey.price_per_hour) json["cost"]["money"] = finite(*journey.price_per_hour * journey.spent_s / 3600);
+  json["cost"] = {{"seconds", finite_number(journey.spent_s)}, {"runs", journey.runs}};
+  if (journey.price_per_hour) json["cost"]["money"] = finite_number(*journey.price_per_hour * journey.spent_s / 3600);
   json["machine"] = to_json(journey.machine);
   json["build"] = to_json(journey.build);
   return json;

@@ -8,15 +8,15 @@ namespace {
 
 void put_extent(Json& json, const char* key, const Extent& extent) {
   if (extent.looks == 0) return;
-  json[key] = {{"min", finite(extent.least)},
-               {"mean", finite(extent.mean)},
-               {"max", finite(extent.most)},
+  json[key] = {{"min", finite_number(extent.least)},
+               {"mean", finite_number(extent.mean)},
+               {"max", finite_number(extent.most)},
                {"looks", extent.looks}};
 }
 
 Json gpu_summary_json(const GpuSummary& gpu) {
   Json json{{"index", gpu.index}, {"name", gpu.name}};
-  if (gpu.memory_bytes > 0) json["memory"] = finite(gpu.memory_bytes);
+  if (gpu.memory_bytes > 0) json["memory"] = finite_number(gpu.memory_bytes);
   put_extent(json, "utilization", gpu.utilization);
   put_extent(json, "memory_used", gpu.memory_used);
   put_extent(json, "power", gpu.power);
@@ -29,7 +29,7 @@ Json gpu_summary_json(const GpuSummary& gpu) {
 }  // namespace
 
 Json to_json(const MachineSummary& summary) {
-  Json json{{"schema", kMonitorSummarySchema}, {"looks", summary.looks}, {"seconds", finite(summary.seconds)}};
+  Json json{{"schema", kMonitorSummarySchema}, {"looks", summary.looks}, {"seconds", finite_number(summary.seconds)}};
   put_extent(json, "host_utilization", summary.host_utilization);
   put_extent(json, "host_memory_used", summary.host_memory_used);
   json["gpus"] = Json::array();

@@ -24,7 +24,7 @@ Json verdict_json(const MetricVerdict& verdict) {
 Json cell_json(const Matrix& matrix, const MatrixCell& cell) {
   Json json;
   json["metric"] = matrix.metrics[cell.metric].id;
-  json["median"] = finite(cell.median);
+  json["median"] = finite_number(cell.median);
   if (cell.interval) json["interval"] = interval_json(*cell.interval);
   json["values"] = cell.values;
   if (cell.verdict) json["against_baseline"] = verdict_json(*cell.verdict);
@@ -71,8 +71,8 @@ Json to_json(const Matrix& matrix) {
   put_text(json, "currency", matrix.currency);
   json["rounds"] = matrix.rounds;
   json["seed"] = std::to_string(matrix.seed);
-  json["effect"] = finite(matrix.effect);
-  json["alpha"] = finite(matrix.alpha);
+  json["effect"] = finite_number(matrix.effect);
+  json["alpha"] = finite_number(matrix.alpha);
   json["stopped_because"] = matrix.stopped_because;
   json["axes"] = Json::array();
   for (const auto& axis : matrix.axes) json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});

@@ -14,7 +14,7 @@ namespace {
 constexpr double kNotANumberError = 1e300;
 
 Json percentile_to_json(const Percentile& percentile) {
-  Json json{{"p", finite(percentile.p)}};
+  Json json{{"p", finite_number(percentile.p)}};
   put_optional(json, "value", percentile.value);
   put_interval(json, percentile.interval);
   put_text(json, "reason", percentile.reason);
@@ -23,19 +23,19 @@ Json percentile_to_json(const Percentile& percentile) {
 
 Json metric_to_json(const Metric& metric) {
   Json json{{"id", metric.id}, {"unit", metric.unit}, {"better", name_of(metric.better)}, {"samples", Json::array()}};
-  for (const double sample : metric.samples) json["samples"].push_back(finite(sample));
+  for (const double sample : metric.samples) json["samples"].push_back(finite_number(sample));
   json["round_sizes"] = metric.round_sizes;
   const Summary& summary = metric.summary;
   json["n"] = summary.n;
   if (summary.n == 0) return json;
-  json["median"] = finite(summary.median);
+  json["median"] = finite_number(summary.median);
   put_interval(json, summary.median_interval);
-  json["min"] = finite(summary.min);
-  json["max"] = finite(summary.max);
-  json["mean"] = finite(summary.mean);
-  json["stdev"] = finite(summary.stdev);
-  json["mad"] = finite(summary.mad);
-  json["cv"] = finite(summary.cv);
+  json["min"] = finite_number(summary.min);
+  json["max"] = finite_number(summary.max);
+  json["mean"] = finite_number(summary.mean);
+  json["stdev"] = finite_number(summary.stdev);
+  json["mad"] = finite_number(summary.mad);
+  json["cv"] = finite_number(summary.cv);
   put_optional(json, "autocorrelation", summary.autocorrelation);
   json["percentiles"] = Json::array();
   for (const auto& percentile : summary.percentiles) json["percentiles"].push_back(percentile_to_json(percentile));
@@ -57,7 +57,7 @@ Json cost_to_json(const Cost& cost) {
 Json roof_to_json(const Roof& roof) {
   Json json{{"bound", name_of(roof.bound)}};
   if (roof.share != 0) {
-    json["percent"] = finite(roof.share * 100);
+    json["percent"] = finite_number(roof.share * 100);
     json["share"] = roof.share;
   }
   put_known(json, "flops_per_second", roof.flops_per_second);
@@ -71,7 +71,7 @@ Json roof_to_json(const Roof& roof) {
 
 Json error_to_json(const ErrorCheck& error) {
   Json json{{"value", std::isfinite(error.value) ? error.value : kNotANumberError},
-            {"tolerance", finite(error.tolerance)}};
+            {"tolerance", finite_number(error.tolerance)}};
   put_text(json, "norm", error.norm);
   put_text(json, "reference", error.reference);
   return json;
@@ -90,7 +90,7 @@ Json environment_to_json(const Environment& environment) {
 }
 
 Json warmup_to_json(const Warmup& warmup) {
-  Json json{{"launches", warmup.launches}, {"seconds", finite(warmup.seconds)}, {"settled", warmup.settled}};
+  Json json{{"launches", warmup.launches}, {"seconds", finite_number(warmup.seconds)}, {"settled", warmup.settled}};
   put_text(json, "reason", warmup.reason);
   put_optional(json, "first_s", warmup.first_s);
   return json;
@@ -98,8 +98,8 @@ Json warmup_to_json(const Warmup& warmup) {
 
 Json timing_to_json(const Timing& timing) {
   return {{"method", timing.method},
-          {"resolution_s", finite(timing.resolution_s)},
-          {"overhead_s", finite(timing.overhead_s)},
+          {"resolution_s", finite_number(timing.resolution_s)},
+          {"overhead_s", finite_number(timing.overhead_s)},
           {"launches_per_sample", timing.launches_per_sample},
           {"sets", timing.sets}};
 }
@@ -270,13 +270,15 @@ void read_seed(JsonFields& fields, std::uint64_t& seed) {
 
 void put_interval(Json& json, const std::optional<Interval>& interval) {
   if (!interval) return;
-  json["ci_low"] = finite(interval->low);
-  json["ci_high"] = finite(interval->high);
-  json["ci_confidence"] = finite(interval->confidence);
+  json["ci_low"] = finite_number(interval->low);
+  json["ci_high"] = finite_number(interval->high);
+  json["ci_confidence"] = finite_number(interval->confidence);
 }
 
 Json interval_json(const Interval& interval) {
-  return {{"low", finite(interval.low)}, {"high", finite(interval.high)}, {"confidence", finite(interval.confidence)}};
+  return {{"low", finite_number(interval.low)},
+          {"high", finite_number(interval.high)},
+          {"confidence", finite_number(interval.confidence)}};
 }
 
 Json disturbances_json(const std::vector<Disturbance>& disturbances) {

@@ -11,7 +11,7 @@ Json to_json(const std::vector<RunSpeedUp>& speedups) {
               {"against", item.against},
               {"parameter", item.parameter},
               {"baseline", item.baseline},
-              {"ratio", finite(item.ratio)}};
+              {"ratio", finite_number(item.ratio)}};
     put_interval(json, item.interval);
     list.push_back(std::move(json));
   }

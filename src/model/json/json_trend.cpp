@@ -8,38 +8,38 @@ namespace warpmark {
 namespace {
 
 Json point_json(const TrendPoint& item) {
-  Json json{{"session", item.point.session}, {"n", item.point.n}, {"value", finite(item.point.value)}};
+  Json json{{"session", item.point.session}, {"n", item.point.n}, {"value", finite_number(item.point.value)}};
   put_text(json, "started", item.point.started);
   put_text(json, "commit", item.point.commit);
   put_text(json, "branch", item.branch);
   if (item.point.dirty) json["dirty"] = true;
   put_text(json, "machine", item.machine);
   if (item.interval) {
-    json["ci_low"] = finite(item.interval->low);
-    json["ci_high"] = finite(item.interval->high);
+    json["ci_low"] = finite_number(item.interval->low);
+    json["ci_high"] = finite_number(item.interval->high);
   }
   return json;
 }
 
 Json change_json(const TrendChange& change) {
   Json json{{"index", change.index},
-            {"before", finite(change.before)},
-            {"after", finite(change.after)},
-            {"p", finite(change.p)}};
+            {"before", finite_number(change.before)},
+            {"after", finite_number(change.after)},
+            {"p", finite_number(change.p)}};
   if (change.worse) json["worse"] = *change.worse;
   return json;
 }
 
 Json drift_json(const TrendDrift& drift) {
   Json json{{"from", drift.from},
-            {"per_session", finite(drift.per_session)},
-            {"per_session_low", finite(drift.interval.low)},
-            {"per_session_high", finite(drift.interval.high)},
-            {"confidence", finite(drift.interval.confidence)},
-            {"change", finite(drift.change)},
-            {"change_low", finite(drift.change_interval.low)},
-            {"change_high", finite(drift.change_interval.high)},
-            {"p", finite(drift.p)},
+            {"per_session", finite_number(drift.per_session)},
+            {"per_session_low", finite_number(drift.interval.low)},
+            {"per_session_high", finite_number(drift.interval.high)},
+            {"confidence", finite_number(drift.interval.confidence)},
+            {"change", finite_number(drift.change)},
+            {"change_low", finite_number(drift.change_interval.low)},
+            {"change_high", finite_number(drift.change_interval.high)},
+            {"p", finite_number(drift.p)},
             {"marked", drift.marked}};
   if (drift.worse) json["worse"] = *drift.worse;
   return json;
@@ -62,9 +62,9 @@ Json series_json(const TrendSeries& series) {
   put_optional(json, "level", series.level);
   if (series.band) {
     json["band"] = {{"from", series.band_from},
-                    {"low", finite(series.band->low)},
-                    {"high", finite(series.band->high)},
-                    {"confidence", finite(series.band->confidence)}};
+                    {"low", finite_number(series.band->low)},
+                    {"high", finite_number(series.band->high)},
+                    {"confidence", finite_number(series.band->confidence)}};
   }
   return json;
 }
@@ -72,7 +72,7 @@ Json series_json(const TrendSeries& series) {
 }  // namespace
 
 Json to_json(const Trend& trend) {
-  Json json{{"schema", kTrendSchema}, {"command", trend.command}, {"threshold", finite(trend.threshold)}};
+  Json json{{"schema", kTrendSchema}, {"command", trend.command}, {"threshold", finite_number(trend.threshold)}};
   put_text(json, "branch", trend.branch);
   put_text(json, "since", trend.since);
   put_text(json, "until", trend.until);

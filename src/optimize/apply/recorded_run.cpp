@@ -6,6 +6,7 @@
 #include "analyze/analyze.h"
 #include "base/json.h"
 #include "model/json/json.h"
+#include "model/json/json_fields.h"
 #include "optimize/findings.h"
 #include "profile/read_session.h"
 
@@ -43,9 +44,9 @@ Json analyze_traces(const std::filesystem::path& folder) {
   for (const auto& finding : findings_of(analysis)) {
     json["findings"].push_back({{"rule", finding.rule},
                                 {"title", finding.title},
-                                {"severity", finite(finding.severity)},
-                                {"low", finite(finding.low)},
-                                {"high", finite(finding.high)},
+                                {"severity", finite_number(finding.severity)},
+                                {"low", finite_number(finding.low)},
+                                {"high", finite_number(finding.high)},
                                 {"advice", finding.advice},
                                 {"text", finding.text},
                                 {"code", finding.code},
@@ -55,8 +56,8 @@ Json analyze_traces(const std::filesystem::path& folder) {
     json["found"].push_back({{"rule", gain.rule},
                              {"kind", gain.kind},
                              {"advice", gain.advice},
-                             {"low", finite(gain.low)},
-                             {"high", finite(gain.high)}});
+                             {"low", finite_number(gain.low)},
+                             {"high", finite_number(gain.high)}});
   }
   return json;
 }
