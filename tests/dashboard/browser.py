@@ -41,9 +41,10 @@ def start_browser(profile):
 class Dashboard:
     """`warpmark dashboard` as a child process, ready when it has said so."""
 
-    def __init__(self, executable, *arguments, environment=None):
-        self.process = subprocess.Popen([executable, "dashboard", "--port", "0", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env={**os.environ, **(environment or {})})
+    def __init__(self, executable, *arguments, environment=None, command=None):
+        command = command or [executable, "dashboard", "--port", "0", *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(environment or {})})
         line = self.process.stdout.readline()
         found = re.fullmatch(r"listening on (https?://\S+/)\n", line)
         if not found:

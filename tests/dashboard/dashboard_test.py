@@ -414,6 +414,26 @@ class Trouble(unittest.TestCase):
                 os.rename(aside + ending, self.database + ending)
         driving.until(lambda: "there is no database at" not in self.page_text(), what="that it is back")
 
+    def test_a_full_disk_is_told_and_over_where_there_is_room_again(self):
+        plant.plant(WARPMARK, self.database, self.folder, list(plant.history(3)))
+        small = os.path.join(self.folder, "small")
+        os.mkdir(small)
+        alone = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+        mount = 'mount -t tmpfs -o size=4m tmpfs "$1"'
+        if subprocess.run([*alone, mount, "sh", small], capture_output=True).returncode != 0:
+            self.skipTest("no file system of its own can be mounted here")
+        fill = ' && cp "$2" "$1/full.db" && { dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null; exec "$3" dashboard --port 0 --db "$1/full.db"; }'
+        self.served = served = driving.Dashboard(None, command=[*alone, mount + fill, "sh", small, self.database, WARPMARK])
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            ask("api/sessions", served)
+        self.assertEqual(caught.exception.code, 503)
+        self.assertIn("the disk is full", caught.exception.read().decode())
+        caught.exception.close()
+        BROWSER.get(served.url + "#/runs")
+        driving.until(lambda: "the disk is full" in self.page_text(), what="the full disk on the page")
+        os.remove(f"/proc/{served.process.pid}/root{small}/fill")
+        driving.until(lambda: "warpmark run --suite nightly" in self.page_text(), what="the sessions, without a reload")
+
     def test_a_file_that_is_no_database_is_named(self):
         with open(self.database, "w", encoding="ascii") as file:
             file.write("no database at all " * 100)
