@@ -2,7 +2,7 @@
 """What 200 live clients, slow ones and hostile ones do to `warpmark dashboard`, for some minutes.
 
     python3 bench/dashboard_crowd.py WARPMARK [--db STORE] [--minutes 5] [--clients 200]
-    tests/pretend/run.sh jumping-clock python3 bench/dashboard_crowd.py WARPMARK      # the clocks jump meanwhile
+    python3 bench/dashboard_crowd.py WARPMARK --jumping-clock build/release/tests/libwarpmark_pretend.so
 
 200 clients follow the live values; 100 connections send a byte of a request now and then and are made anew when they are hung up
 on; 10 ask with headers of 10 MB; 20 take nothing of a large answer; four ask for pages as browsers do. Prints how many live values
@@ -124,9 +124,11 @@ def main():
     parser.add_argument("--db", default="")
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--jumping-clock", default="", metavar="LIBRARY", help="the dashboard's clocks jump, by this library of the tests")
     asked = parser.parse_args()
     command = [asked.warpmark, "dashboard", "--port", "0"] + (["--db", asked.db] if asked.db else [])
-    served = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    jumping = {"LD_PRELOAD": os.path.abspath(asked.jumping_clock), "PRETEND_CLOCK": "jumping", "PRETEND_START": str(time.monotonic_ns())}
+    served = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(jumping if asked.jumping_clock else {})})
     line = served.stdout.readline()
     port = int(line.rsplit(":", 1)[1].strip().rstrip("/"))
     descriptors = lambda: len(os.listdir(f"/proc/{served.pid}/fd"))

@@ -240,5 +240,17 @@ TEST(Divergence, finds_the_first_different_token_and_the_change_of_log_probabili
   EXPECT_NEAR(*found.most_logprob_change, 0.2, 1e-12);
 }
 
+TEST(SystemNames, are_what_differs_in_the_paths) {
+  const auto names = [](std::vector<std::string> paths) { return system_names(paths); };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({"runs/base.jsonl", "/tmp/new.csv"}), (Names{"base", "new"}));
+  EXPECT_EQ(names({"/tmp/q/full/answers.jsonl", "/tmp/q/q40/answers.jsonl"}), (Names{"full", "q40"}));
+  EXPECT_EQ(names({"a/b/x/answers.jsonl", "a/c/x/answers.jsonl", "a/b/y/answers.jsonl"}), (Names{"b/x", "c/x", "b/y"}));
+  EXPECT_EQ(names({"out.jsonl", "old/out.jsonl"}), (Names{"out", "old/out"}));
+  // The same file twice, and files that differ in the ending alone.
+  EXPECT_EQ(names({"a.jsonl", "a.jsonl"}), (Names{"a.jsonl", "a.jsonl"}));
+  EXPECT_EQ(names({"run/a.jsonl", "run/a.csv"}), (Names{"run/a.jsonl", "run/a.csv"}));
+}
+
 }  // namespace
 }  // namespace warpmark::accuracy

@@ -81,6 +81,11 @@ void print_tests(std::ostream& out, const SystemComparison& one) {
   if (one.wilcoxon_p) out << fmt::format(", Wilcoxon p {}", p_text(*one.wilcoxon_p));
   if (one.mcnemar) out << fmt::format(", McNemar mid-p {}", p_text(one.mcnemar->mid_p));
   out << '\n';
+  // Where no example differs there is no spread that would tell what could be found.
+  if (!(one.detectable > 0)) {
+    if (one.difference == 0) out << fmt::format("  all {} examples have the same score in both\n", one.n);
+    return;
+  }
   out << fmt::format("  {} examples find a difference of {:.4f} with 80 %", one.n, one.detectable);
   if (one.examples_needed) {
     out << fmt::format("; for the {:.4f} seen it takes {}", std::fabs(one.difference), *one.examples_needed);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -144,14 +145,35 @@ Result<Examples> join_examples(std::vector<std::vector<Record>> references, std:
 }
 
 std::vector<std::string> system_names(std::span<const std::string> paths) {
-  std::vector<std::string> names;
-  std::map<std::string, int> counts;
-  for (const std::filesystem::path path : paths) ++counts[path.stem().string()];
+  std::vector<std::vector<std::string>> parts;
+  std::set<std::string> stems;
   for (const std::filesystem::path path : paths) {
-    const std::string stem = path.stem().string();
-    names.push_back(counts[stem] == 1 ? stem : path.string());
+    stems.insert(path.stem().string());
+    auto& own = parts.emplace_back();
+    for (const auto& part : path.parent_path()) own.push_back(part.string());
+    own.push_back(path.stem().string());
   }
-  return names;
+  if (stems.size() != paths.size()) {
+    const auto shortest = std::min_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+                            return a.size() < b.size();
+                          })->size();
+    const auto all_have = [&](auto part_of) {
+      return std::all_of(parts.begin(), parts.end(),
+                         [&](const auto& one) { return part_of(one) == part_of(parts[0]); });
+    };
+    std::size_t before = 0, behind = 0;
+    while (before + 1 < shortest && all_have([&](const auto& one) { return one[before]; })) ++before;
+    while (before + behind + 1 < shortest && all_have([&](const auto& one) { return one[one.size() - 1 - behind]; })) {
+      ++behind;
+    }
+    for (auto& own : parts) own = {own.begin() + static_cast<long>(before), own.end() - static_cast<long>(behind)};
+  } else {
+    for (auto& own : parts) own = {own.back()};
+  }
+  std::vector<std::string> names;
+  for (const auto& own : parts) names.push_back(join(own, "/"));
+  const std::set<std::string> different(names.begin(), names.end());
+  return different.size() == names.size() ? names : std::vector<std::string>(paths.begin(), paths.end());
 }
 
 }  // namespace warpmark::accuracy

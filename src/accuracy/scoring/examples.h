@@ -79,7 +79,8 @@ struct SystemRecords {
 [[nodiscard]] Result<Examples> join_examples(std::vector<std::vector<Record>> references,
                                              std::vector<SystemRecords> systems, const FieldNames& names);
 
-/// "runs/base.jsonl" is "base"; names that several files share keep their folder.
+/// "runs/base.jsonl" is "base". Where files share a name, what differs in their paths: "runs/base/answers.jsonl" and
+/// "runs/new/answers.jsonl" are "base" and "new"; whole paths where that is not enough.
 [[nodiscard]] std::vector<std::string> system_names(std::span<const std::string> paths);
 
 /// A field's text: strings as they are, numbers and booleans as JSON writes them.
