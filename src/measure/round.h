@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -33,8 +34,10 @@ struct RoundOptions {
   std::uint64_t seed = 0;
   double energy_s = 0;  ///< how long to run back to back for the energy of a launch; 0 leaves it out
   int host_cpus = 1;
-  HostHistory* history = nullptr;                  ///< of the session; rounds add to it
-  const std::atomic<bool>* interrupted = nullptr;  ///< set by Ctrl-C: the round ends as soon as a launch has ended
+  HostHistory* history = nullptr;  ///< of the session; rounds add to it
+  bool check = true;               ///< whether outputs are held against the reference; without, only times are of use
+  const std::atomic<bool>* interrupted = nullptr;   ///< set by Ctrl-C: the round ends as soon as a launch has ended
+  std::function<void(const std::string&)> stage{};  ///< told what a long round is doing: "starting python3"
 };
 
 /// Never fails: what goes wrong becomes the outcome of the Run, with its reason and hint.

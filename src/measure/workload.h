@@ -60,6 +60,9 @@ struct Workload {
   /// For work that is done by a process of its own, such as a model's training: measures a whole round in place of
   /// prepare, and fills everything of the run but its names. `prepare` is then null.
   Status (*measure)(const Case& what, device::Device& device, const RoundOptions& options, Run& run) = nullptr;
+  /// Parameters with what stands for something else ("0 is the preset's") replaced by it, so that a case says what ran.
+  /// Null where nothing does; parameters that make no sense are left for `cost` to refuse.
+  void (*spell_out)(const Workload& self, Params& params) = nullptr;
   const void* extension = nullptr;  ///< for workloads made at run time (plugins)
 };
 

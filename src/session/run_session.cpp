@@ -100,7 +100,7 @@ class SessionRunner {
     return std::clamp(share - course.overhead_s, 0.02, options_.slice_s);
   }
 
-  void report_progress(std::size_t index, int round) {
+  void report_progress(std::size_t index, int round, const std::string& stage = {}) {
     if (!events_.progress) return;
     const std::size_t left = slices_left();
     const double rate = measured_slices_ > 0 ? elapsed_s() / static_cast<double>(measured_slices_) : options_.slice_s;
@@ -110,6 +110,8 @@ class SessionRunner {
                       .slices = plan_.size() * static_cast<std::size_t>(options_.rounds),
                       .elapsed_s = elapsed_s(),
                       .left_s = left_s,
+                      .left_known = measured_slices_ > 0 || elapsed_s() < options_.slice_s,
+                      .stage = stage,
                       .current = fmt::format("{} {}, round {} of {}", plan_[index].what.device, label_of(plan_[index]),
                                              round + 1, options_.rounds)});
   }
@@ -166,6 +168,7 @@ class SessionRunner {
     round_options.host_cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     round_options.history = &history_;
     round_options.interrupted = options_.interrupted;
+    round_options.stage = [this, index, round](const std::string& stage) { report_progress(index, round, stage); };
     run = measure::measure_round(planned.what, *devices_.at(planned.what.device), round_options);
     if (planned.until_memory && is_out_of_memory(run)) {
       run = measure::failed_run(std::move(run), unsupported_error(kOutOfMemory + run.reason));

@@ -21,8 +21,10 @@ struct Progress {
   std::size_t slices_done = 0;  ///< a slice is one round of one case
   std::size_t slices = 0;
   double elapsed_s = 0;
-  double left_s = 0;    ///< estimate
-  std::string current;  ///< "gemm cpu dtype=f32 ..., round 2 of 3"
+  double left_s = 0;       ///< estimate
+  bool left_known = true;  ///< false until the first slice has ended, where it takes longer than slices do
+  std::string stage{};     ///< what a long round is doing: "starting python3"; empty where it does not say
+  std::string current;     ///< "gemm cpu dtype=f32 ..., round 2 of 3"
 };
 
 /// What happens as measuring goes on. A Status that fails is remembered and reported; measuring goes on.

@@ -102,9 +102,15 @@ PlannedCase plan_case(const Workload& workload, const DeviceInfo& device, Overri
   const auto mode = measure::take_mode(overrides, workload.default_mode);
   const auto params = resolve_params(workload.params, overrides);
   if (params.ok()) planned.what.params = *params;
+  if (params.ok() && workload.spell_out != nullptr) workload.spell_out(workload, planned.what.params);
   if (mode.ok()) planned.what.mode = *mode;
   if (!mode.ok()) planned.invalid = mode.error();
   if (!params.ok()) planned.invalid = params.error();
+  const bool doubled = std::any_of(overrides.begin(), overrides.end(),
+                                   [](const auto& o) { return o.first == "batch" && o.second == kAuto; });
+  if (doubled && workload.measure != nullptr) {
+    planned.invalid = usage_error("batch=auto measures many batches", "--sweep batch=auto");
+  }
   if (!planned.invalid) {
     const auto cost = workload.cost(workload, planned.what.params);
     if (!cost.ok()) planned.invalid = cost.error();

@@ -15,7 +15,9 @@
 #include "measure/round.h"
 #include "support/python_with_torch.h"
 #include "workers/model_worker.h"
+#include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
+#include "workloads/plan.h"
 #include "workloads/run_workload.h"
 
 namespace warpmark::workloads {
@@ -77,6 +79,87 @@ TEST(Models, tell_the_best_of_their_own_kernels) {
   ASSERT_NE(metric(run, "roof_time"), nullptr);
   EXPECT_GT(metric(run, "roof_time")->summary.median, 0);
   EXPECT_GT(metric(run, "roof_share")->summary.median, 0);
+}
+
+/// A product that is next to nothing is not timed, and counts at the rate of the one that is much.
+TEST(ModelRoof, counts_what_is_light_at_the_rate_of_what_is_heavy) {
+  const auto device = device::open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const auto product = [](std::int64_t m, std::int64_t count) {
+    return Json{{"kind", "gemm"}, {"m", m}, {"n", 64}, {"k", 64}, {"dtype", "f32"}, {"count", count}};
+  };
+  const Json heavy = product(256, 4), light = product(1, 4);
+  const auto both = model_roof(Json::array({light, heavy}), "f32", false, **device, {});
+  ASSERT_TRUE(both.ok()) << both.error().what;
+  const auto one = model_roof(Json::array({heavy}), "f32", false, **device, {});  // its time is known by now
+  ASSERT_TRUE(one.ok());
+  EXPECT_GT(one->product_s, 0);
+  EXPECT_EQ(one->scaled, 0);
+  EXPECT_DOUBLE_EQ(both->product_s, one->product_s * 257 / 256);
+  EXPECT_DOUBLE_EQ(both->scaled, 1.0 / 257);
+  EXPECT_DOUBLE_EQ(both->flops, 2.0 * 257 * 64 * 64 * 4);
+  EXPECT_EQ(both->shapes, 2);
+  const auto all = model_roof(Json::array({light, heavy}), "f32", true, **device, {});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->scaled, 0);
+  EXPECT_GT(all->product_s, one->product_s);
+}
+
+TEST(ModelRoof, refuses_lists_that_make_no_sense) {
+  const auto device = device::open_device("cpu");
+  for (const Json& list : {Json("none"), Json::array({1}), Json::array({{{"kind", "gemm"}, {"count", 1}, {"m", -1}}}),
+                           Json::array({{{"kind", "dance"}, {"count", 1}}})}) {
+    const auto roof = model_roof(list, "f32", false, **device, {});
+    ASSERT_FALSE(roof.ok()) << list.dump();
+    EXPECT_EQ(roof.error().kind, ErrorKind::data);
+  }
+}
+
+TEST(Models, tell_what_they_are_doing) {
+  WM_NEEDS_TORCH();
+  const auto* workload = find_in(catalog(), std::string_view("gpt2"));
+  const auto params = resolve_params(workload->params, {{"preset", "tiny"}, {"python", python_with_torch()}});
+  ASSERT_TRUE(params.ok());
+  const auto device = device::open_device("cpu");
+  std::vector<std::string> stages;
+  measure::RoundOptions options;
+  options.stopping.budget_s = 0.1;
+  options.warmup.cap_s = 0.1;
+  options.stage = [&](const std::string& stage) { stages.push_back(stage); };
+  (void)measure::measure_round({workload, "cpu", *params, Mode::hot}, **device, options);
+  for (const char* stage : {"and its PyTorch", "building", "timing steps", "fp64", "shapes of the roof"}) {
+    EXPECT_THAT(stages, testing::Contains(HasSubstr(stage)));
+  }
+}
+
+/// A case says which sizes ran, also where nobody named them.
+TEST(Models, spell_out_the_sizes_of_their_preset) {
+  const auto device = device::open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const auto sizes = [&](const char* model, Overrides set) {
+    SuiteEntry entry;
+    entry.workload = model;
+    entry.set = std::move(set);
+    const auto plan = make_plan(catalog(), {entry}, {(*device)->info()});
+    EXPECT_TRUE(plan.ok());
+    const auto& params = plan->front().what.params;
+    return std::vector{params.integer("batch"), params.integer("length"), params.integer("new_tokens")};
+  };
+  EXPECT_EQ(sizes("resnet50", {{"preset", "base"}}), (std::vector<std::int64_t>{128, 224, 0}));
+  EXPECT_EQ(sizes("gpt2", {{"preset", "base"}, {"pass", "decode"}}), (std::vector<std::int64_t>{16, 512, 128}));
+  EXPECT_EQ(sizes("dlrm", {{"preset", "tiny"}, {"batch", "3"}}), (std::vector<std::int64_t>{3, 0, 0}));
+}
+
+TEST(Models, whose_batch_shall_be_found_are_a_sweep) {
+  const auto device = device::open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  SuiteEntry entry;
+  entry.workload = "vit";
+  entry.set = {{"batch", "auto"}};
+  const auto plan = make_plan(catalog(), {entry}, {(*device)->info()});
+  ASSERT_TRUE(plan.ok());
+  ASSERT_TRUE(plan->front().invalid);
+  EXPECT_THAT(plan->front().invalid->hint, HasSubstr("--sweep batch=auto"));
 }
 
 TEST(Models, decode_word_by_word) {

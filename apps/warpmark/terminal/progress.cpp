@@ -23,9 +23,15 @@ std::string progress_line(const session::Progress& progress, int width) {
   const double share =
       progress.slices == 0 ? 0 : static_cast<double>(progress.slices_done) / static_cast<double>(progress.slices);
   const auto filled = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarWidth)));
-  std::string line = fmt::format(
-      "[{}{}] {:3.0f} %  {}  {}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'), share * 100,
-      progress.left_s > 0 ? minutes(progress.left_s) + " left" : "budget used up", progress.current);
+  std::string left = "budget used up";
+  if (!progress.left_known) {
+    left = minutes(progress.elapsed_s) + " so far";
+  } else if (progress.left_s > 0) {
+    left = minutes(progress.left_s) + " left";
+  }
+  std::string line = fmt::format("[{}{}] {:3.0f} %  {}  {}", std::string(filled, '#'),
+                                 std::string(kBarWidth - filled, '.'), share * 100, left,
+                                 progress.stage.empty() ? progress.current : progress.stage + ": " + progress.current);
   const auto columns = static_cast<std::size_t>(std::max(1, width - 1));
   if (line.size() > columns) line.resize(columns);
   return line;

@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_flatten
 
 import wm_networks as networks
 import wm_tasks as tasks
+from wm_training import built, without_trials
 
 OPTIMIZER_BYTES = 28  # AdamW in f32: reads parameter, gradient and two moments, writes parameter and moments
 ROWS = ("embedding", "index", "gather", "index_select", "embedding_dense_backward", "index_put", "index_put_")
@@ -134,7 +135,7 @@ def plain_attention(q, k, v, causal):
 def shapes_of(training):
     """Of one batch of a step, in a fresh network without knobs but the precision; the optimizer is one entry."""
     # The blocks of a class that the checkpoint knob patched would be computed twice.
-    fresh = networks.NETWORKS[training.name](training.config).to(training.device)
+    fresh = built(training.name, training.config, training.device, training.seed)
     fresh.train(training.train)
     patched = []
     for cls in set(type(m) for m in fresh.modules()):
@@ -147,10 +148,9 @@ def shapes_of(training):
             m.forward = lambda q, k, v, causal=m.causal: TracedAttention.apply(trace, causal, q, k, v)
     inputs, target = training.pool[0]
     inputs, target = training.on_device(inputs), training.on_device([target])[0]
-    narrow = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(training.precision)
     try:
-        with torch.set_grad_enabled(training.train), trace:
-            with torch.autocast(training.device.type, dtype=narrow or torch.bfloat16, enabled=narrow is not None):
+        with torch.set_grad_enabled(training.train), without_trials(), trace:
+            with training.autocast():
                 out = fresh(*inputs)
             loss = tasks.loss_of(training.name, out.float(), target)
             if training.train:

@@ -1,5 +1,6 @@
 """One model on one device: steps without marks for times, steps with marks for phases, and what proves that they train."""
 
+import contextlib
 import copy
 import itertools
 import os
@@ -40,6 +41,27 @@ def leave_memory(ranks):
     if free:
         most = int(0.9 * free[0] / ranks) + (256 << 20)
         resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def built(name, config, device, seed):
+    """The network, drawn on the GPU itself where torch can (2.0): one core of the host takes seconds for a hundred million
+    numbers."""
+    torch.manual_seed(seed)
+    if device.type == "cuda" and hasattr(torch, "set_default_device"):
+        with torch.device(device):
+            return networks.NETWORKS[name](config)
+    return networks.NETWORKS[name](config).to(device)
+
+
+@contextlib.contextmanager
+def without_trials():
+    """cuDNN tries all of its ways for each new shape, which takes seconds where a shape comes once and nobody times it."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
 
 
 class KnobHost:
@@ -92,12 +114,15 @@ class Training:
         self.host = KnobHost()
         self.knobs = _warpmark_knobs.Knobs(torch, ask.get("knobs", {}), self.host)
         self.knobs.begin()
-        self.model = networks.NETWORKS[self.name](self.config).to(self.device)
+        self.narrow = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision)
+        self.channels_last = "channels_last" in ask.get("knobs", {})
+        self.kept_memory = None
+        self.model = built(self.name, self.config, self.device, self.seed)
         self.model.train(self.train)
         self.pool = tasks.pool(self.name, self.config, self.batch, int(ask["seed"]) + self.ranks.rank)
-        self.witness = copy.deepcopy(self.model).double() if self.small_enough() else None
-        self.flops = networks.forward_flops(self.model, lambda: self.model(*self.on_device(self.pool[0][0])))
-        self.restart(int(ask["seed"]))
+        with without_trials():
+            self.flops = self.count()
+        self.restart()
         self.knobs.prepare_module(self.model, None, self.pool[0][0])
         self.called = self.ranks.wrap(self.model) if self.train else self.model
         self.optimizer = None
@@ -110,6 +135,14 @@ class Training:
         if self.pinned:
             self.pool = [([t.pin_memory() for t in inputs], target.pin_memory()) for inputs, target in self.pool]
         self.source = self.batches(int(ask.get("workers", -1)), int(ask["seed"]))
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+
+    def count(self):
+        """Operations of one forward of the batch: those of a few samples, as each has the same."""
+        few = min(2, self.batch)
+        inputs = [t[:few] for t in self.pool[0][0]]
+        return networks.forward_flops(self.model, lambda: self.model(*self.on_device(inputs))) // few * self.batch
 
     def check_device(self):
         if self.device.type == "cuda" and not torch.cuda.is_available():
@@ -144,7 +177,7 @@ class Training:
         """A copy in fp64 takes 16 bytes a parameter with its gradients."""
         return sum(p.numel() for p in self.model.parameters()) * 16 < 24 << 30
 
-    def restart(self, seed):
+    def restart(self):
         """Counting has moved the running means of batch norms; steps begin from the state that was drawn."""
         for module in self.model.modules():
             if hasattr(module, "reset_running_stats"):
@@ -162,8 +195,16 @@ class Training:
         self.synchronize()
         self.ranks.barrier()
 
+    def autocast(self):
+        return torch.autocast(self.device.type, dtype=self.narrow) if self.narrow else contextlib.nullcontext()
+
     def forward(self, inputs):
-        return self.knobs.around(self.called, tuple(inputs), {}, lambda called, *a, **k: called(*a, **k))
+        """As somebody writes it who knows the knobs: what stands here stands in the timed window."""
+        if self.channels_last:
+            inputs = [t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs]
+        with self.autocast():
+            out = self.called(*inputs)
+        return out.float() if self.narrow else out
 
     def one_batch(self, mark, apart):
         """Forward and backward of one batch; `apart`: gradients stay each rank's own."""
@@ -171,8 +212,10 @@ class Training:
         mark("data")
         inputs, target = self.on_device(inputs), self.on_device([target])[0]
         mark("h2d")
-        with torch.set_grad_enabled(self.train), self.ranks.alone(self.called, apart):
-            loss = tasks.loss_of(self.name, self.forward(inputs), target) / self.accumulate
+        with self.ranks.alone(self.called, apart):
+            loss = tasks.loss_of(self.name, self.forward(inputs), target)
+            if self.accumulate > 1:
+                loss = loss / self.accumulate
             mark("forward")
             if self.train:
                 (self.scaler.scale(loss) if self.scaler else loss).backward()
@@ -205,9 +248,10 @@ class Training:
         self.meet()
         begin = clock()
         losses = []
-        for i in range(steps):
-            losses.append(self.step(no_mark))
-            ring.note(ring.STEP, i, clock())
+        with torch.set_grad_enabled(self.train):
+            for i in range(steps):
+                losses.append(self.step(no_mark))
+                ring.note(ring.STEP, i, clock())
         self.meet()
         end = clock()
         for i, loss in enumerate(losses):
@@ -218,9 +262,10 @@ class Training:
         marks = GpuMarks() if self.device.type == "cuda" else HostMarks()
         self.meet()
         begin = clock()
-        for _ in range(steps):
-            marks.begin()
-            self.step(marks.mark, phases=True)
+        with torch.set_grad_enabled(self.train):
+            for _ in range(steps):
+                marks.begin()
+                self.step(marks.mark, phases=True)
         self.meet()
         end = clock()
         for i, (whole, parts) in enumerate(marks.steps()):
@@ -232,34 +277,33 @@ class Training:
     def reference(self):
         """The largest relative difference of the loss (and, in f32, of the gradient's length) from fp64, one fresh step.
         With ranks each takes a few of its samples, and the gradient that they average is held against fp64 of all."""
-        if self.witness is None:
+        self.kept_memory = self.memory()
+        if not self.small_enough():
             return None
         few = min(4, self.batch)
         parts = [([t[:few] for t in inputs], target[:few]) for inputs, target in self.parts_of_all()]
-        self.witness.train(self.train)
-        narrow = copy.deepcopy(self.witness).float()
+        witness = built(self.name, self.config, self.device, self.seed).double()
+        witness.train(self.train)
+        narrow = copy.deepcopy(witness).float()
         error = 0.0
-        with torch.set_grad_enabled(self.train):
+        with torch.set_grad_enabled(self.train), without_trials():
             for rank, (inputs, target) in enumerate(parts):
                 inputs, target = self.on_device(inputs), self.on_device([target])[0]
                 wide = [t.double() if t.is_floating_point() else t for t in inputs]
-                right = tasks.loss_of(self.name, self.witness(*wide), target)
+                right = tasks.loss_of(self.name, witness(*wide), target)
                 if self.train and self.precision == "f32":
                     (right / len(parts)).backward()
                 if rank != self.ranks.rank:
                     continue
-                if self.precision in ("bf16", "fp16"):
-                    with torch.autocast(self.device.type, getattr(torch, {"bf16": "bfloat16", "fp16": "float16"}[self.precision])):
-                        out = narrow(*inputs)
-                    ours = tasks.loss_of(self.name, out.float(), target)
-                else:
-                    ours = tasks.loss_of(self.name, narrow(*inputs), target)
+                with self.autocast():
+                    out = narrow(*inputs)
+                ours = tasks.loss_of(self.name, out.float(), target)
                 error = abs(float(ours.detach()) - float(right.detach())) / abs(float(right.detach()))
         if self.train and self.precision == "f32":
-            ours.backward()
+            with without_trials():
+                ours.backward()
             self.ranks.average(narrow)
-            error = max(error, distance(narrow, self.witness))
-        self.witness = None
+            error = max(error, distance(narrow, witness))
         return self.ranks.most(error)
 
     def parts_of_all(self):
@@ -270,6 +314,9 @@ class Training:
         return [tasks.pool(self.name, self.config, self.batch, seed + rank)[0] for rank in range(self.ranks.world)]
 
     def memory(self):
+        """At its peak, without what checking took."""
+        if self.kept_memory is not None:
+            return self.kept_memory
         if self.device.type != "cuda":
             return {"peak_resident": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
         cuda = torch.cuda

@@ -12,9 +12,6 @@ Json knobs_of(const Params& params) {
   if (params.text("compile") != "no") knobs["compile"] = params.text("compile");
   if (params.text("optimizer") != "default") knobs["optimizer.implementation"] = params.text("optimizer");
   if (params.text("attention") != "auto") knobs["attention.backend"] = params.text("attention");
-  const auto& precision = params.text("precision");
-  const bool narrow = precision == "bf16" || precision == "fp16";
-  if (narrow && params.text("pass") != "decode") knobs["precision.autocast"] = precision;
   return knobs;
 }
 

@@ -1,6 +1,10 @@
 // The roof of a model: every product, convolution, attention and memory traffic of a step, as the worker traced them,
 // each timed by our own workloads. Their sum is the best that this machine does for the model's kernels, one after
 // another.
+//
+// The list of a ResNet-50 has some seventy shapes, and preparing each takes longer than timing it. So the heaviest come
+// first, those that are next to nothing are not timed, and some seconds are the most that is spent in a round: what is
+// left counts at the rate of what is like it.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +23,17 @@ struct ModelRoof {
   double attention_s = 0;
   double memory_s = 0;
   double flops = 0;          ///< of the products, convolutions and attentions of the list
+  double scaled = 0;         ///< of the operations and bytes: share that was not timed but counts as much as its like
   std::int64_t shapes = 0;   ///< distinct ones
   std::int64_t untimed = 0;  ///< distinct ones that none of our workloads can do here: the roof is too short by them
   std::string why;           ///< of the first that is untimed
 };
 
-/// `shapes` is the worker's list (src/workers/models/wm_shapes.py), `precision` the parameter of that name. A shape is
-/// timed once in a process and device. A backward pass of attention counts as 2.5 forward ones (five products in place
-/// of two; Dao, "FlashAttention-2", 2023). Data error where the list makes no sense, environment error where
-/// interrupted.
-[[nodiscard]] Result<ModelRoof> model_roof(const Json& shapes, const std::string& precision, device::Device& device,
-                                           const measure::RoundOptions& options);
+/// `shapes` is the worker's list (src/workers/models/wm_shapes.py), `precision` the parameter of that name. `full`:
+/// every shape is timed, however long that takes. A shape is timed once in a process and device. A backward pass of
+/// attention counts as 2.5 forward ones (five products in place of two; Dao, "FlashAttention-2", 2023). Data error
+/// where the list makes no sense, environment error where interrupted.
+[[nodiscard]] Result<ModelRoof> model_roof(const Json& shapes, const std::string& precision, bool full,
+                                           device::Device& device, const measure::RoundOptions& options);
 
 }  // namespace warpmark::workloads

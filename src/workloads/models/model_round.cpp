@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "device/datasheet.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
+#include "workloads/models/model_rates.h"
 #include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/models/model_workers.h"
@@ -23,6 +23,7 @@ constexpr double kHelloDeadline_s = 180;    // importing PyTorch from a cold dis
 constexpr double kPrepareDeadline_s = 600;  // a large network, drawn on one core
 constexpr double kStepDeadline_s = 600;     // compiling happens in the first step
 constexpr double kWindow_s = 0.1;           // least length of a window
+constexpr double kGpuWindow_s = 0.5;        // and on a GPU, whose queue is empty at both ends of a window
 constexpr std::int64_t kMostSteps = 1000;
 constexpr std::int64_t kLearnSteps = 24;  // after these the loss has fallen
 
@@ -53,19 +54,29 @@ class ModelRound {
  private:
   Status start_and_measure() {
     const auto memory_before = sensor("memory_used");
+    stage("starting " + what_.params.text("python") + " and its PyTorch");
     WM_TRY(start());
+    stage("building the network and its batches");
     WM_TRY(prepare());
-    if (!what_.params.text("until").empty()) return measure_quality(what_.params, shape_, *workers_, run_);
+    if (!what_.params.text("until").empty()) {
+      stage("training until " + what_.params.text("until"));
+      return measure_quality(what_.params, shape_, *workers_, run_);
+    }
+    stage("first step");
     WM_ASSIGN(const ModelWindow first, window(1));
     losses_ = first.losses;
+    stage("warming up");
     WM_ASSIGN(const double steady, settle());
+    stage("timing steps");
     WM_TRY(sample(steady));
     WM_TRY(learn());
     run_.outcome = Outcome::passed;
     if (memory_before) add("memory.baseline", "B", Better::lower, *memory_before);
-    add_rates();
+    add_model_rates({what_.params, shape_, device_.info(), static_cast<double>(workers_->ranks()), joules_}, run_);
+    stage("timing phases");
     WM_TRY(phases(steady));
     add("first_step", "s", Better::lower, first.seconds);
+    stage("checking against fp64");
     WM_TRY(check());
     WM_TRY(conclude());
     return run_.outcome == Outcome::failed ? Status() : roof();
@@ -106,7 +117,8 @@ class ModelRound {
     WM_ASSIGN(const double parameters, answered_number(answer, "parameters"));
     WM_ASSIGN(const double flops, answered_number(answer, "forward_flops"));
     WM_ASSIGN(ignorance_, answered_number(answer, "ignorance"));
-    const double expected = shape_.forward_flops * static_cast<double>(shape_.batch);
+    WM_ASSIGN(const double forward_flops, counted_flops(answer));
+    const double expected = forward_flops * static_cast<double>(shape_.batch);
     if (parameters != static_cast<double>(shape_.parameters) || flops != expected) {
       return data_error(
           fmt::format("the worker's network has {:.0f} parameters and {:.0f} FLOP a forward pass, expected "
@@ -121,6 +133,20 @@ class ModelRound {
     return {};
   }
 
+  /// What the worker's count must be: of a long generation it counts the first words, each of which we know alike.
+  Result<double> counted_flops(const Json& answer) const {
+    const auto told = answer.find("counted_words");
+    if (!decode_ || told == answer.end()) return shape_.forward_flops;
+    if (!told->is_number_integer() || *told < 1 || *told > shape_.new_tokens) {
+      return data_error("the worker counted the operations of words that nobody asked for");
+    }
+    Params params = what_.params;
+    params.set("length", shape_.length());
+    params.set("new_tokens", told->get<std::int64_t>());
+    WM_ASSIGN(const ModelShape counted, model_shape(what_.workload->id, params));
+    return counted.forward_flops;
+  }
+
   Result<ModelWindow> window(std::int64_t count) {
     WM_ASSIGN(auto window, workers_->window(count, !decode_, kStepDeadline_s));
     if (!(window.seconds > 0)) {
@@ -130,10 +156,11 @@ class ModelRound {
     return window;
   }
 
-  [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least) {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(kWindow_s / std::max(seconds, 1e-6))), least,
+  [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least, double window_s = kWindow_s) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / std::max(seconds, 1e-6))), least,
                                     kMostSteps);
   }
+  [[nodiscard]] double window_s() const { return device_.info().backend == "cuda" ? kGpuWindow_s : kWindow_s; }
 
   /// Windows until two in a row agree, or the cap.
   Result<double> settle() {
@@ -156,7 +183,7 @@ class ModelRound {
   }
 
   Status sample(double steady) {
-    const auto count = steps_in_window(steady, 1);
+    const auto count = steps_in_window(steady, 1, window_s());
     run_.timing = {"worker's clock between synchronizations", 1e-9, 0, count, 1};
     measure::StoppingRule rule(options_.stopping);
     const auto energy = sensor("energy");
@@ -187,41 +214,8 @@ class ModelRound {
     return {};
   }
 
-  void add_rates() {
-    const std::vector<double> seconds = run_.metrics.front().samples;
-    const auto rate = [&](const char* id, const char* unit, double work) {
-      std::vector<double> rates;
-      for (const double s : seconds) rates.push_back(work / s);
-      run_.metrics.push_back(measure::metric_of(id, unit, Better::higher, std::move(rates)));
-    };
-    const double ranks = workers_->ranks();
-    const double samples = static_cast<double>(shape_.batch * what_.params.integer("accumulate")) * ranks;
-    const double words = static_cast<double>(decode_ ? shape_.new_tokens : shape_.tokens);
-    rate("flop_rate", "FLOP/s", run_.cost.flops);
-    rate("samples_rate", "1/s", samples);
-    if (words > 0) rate("tokens_rate", "1/s", samples * words);
-    if (joules_) {
-      add("samples_energy", "J", Better::lower, *joules_ / samples);
-      if (words > 0) add("tokens_energy", "1/J", Better::higher, samples * words / *joules_);
-    }
-    // GPUs are each under their own roof; processors are shared.
-    if (device_.info().backend == "cuda") run_.cost.flops /= ranks;
-    const auto sheets = device::built_in_datasheets();
-    const auto* sheet = device::datasheet_of_device(sheets, device_.info().name);
-    const auto peak =
-        sheet == nullptr ? decltype(sheet->peak_rate.end()){} : sheet->peak_rate.find(run_.cost.flop_type);
-    if (sheet == nullptr || peak == sheet->peak_rate.end()) {
-      note("utilization", fmt::format("none: no datasheet here has the {} peak of {}", run_.cost.flop_type,
-                                      device_.info().name.empty() ? device_.info().id : device_.info().name));
-      return;
-    }
-    rate("mfu", "ratio", run_.cost.flops / peak->second);
-    note("utilization", fmt::format("of {:.4g} TFLOP/s {}, datasheet {}; by MLPerf's definition, attention in full",
-                                    peak->second * 1e-12, run_.cost.flop_type, sheet->id));
-  }
-
   Status phases(double steady) {
-    const auto count = steps_in_window(steady, 6);
+    const auto count = steps_in_window(steady, decode_ ? 2 : 6);  // a generation has many words
     WM_ASSIGN(auto phases, workers_->phases(count, kStepDeadline_s));
     doubt(phases.doubt);
     for (auto& [name, seconds] : phases.seconds) {
@@ -301,10 +295,12 @@ class ModelRound {
   /// What this machine does at best for the kernels of the step. The worker has ended by then and is in nobody's way.
   Status roof() {
     if (what_.params.text("roof") == "no" || decode_) return {};
+    stage("tracing a step for its roof");
     WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
     const double ranks = workers_->ranks();
     workers_.reset();
-    WM_ASSIGN(auto roof, model_roof(answer.value("shapes", Json()), what_.params.text("precision"), device_, options_));
+    WM_ASSIGN(auto roof, model_roof(answer.value("shapes", Json()), what_.params.text("precision"),
+                                    what_.params.text("roof") == "full", device_, options_));
     const double expected = run_.cost.flops / (device_.info().backend == "cuda" ? 1 : ranks);
     if (roof.flops < 0.6 * expected || roof.flops > 1.01 * expected) {
       note("roof", fmt::format("none: the traced shapes have {:.3g} FLOP, the step has {:.3g}", roof.flops, expected));
@@ -319,10 +315,19 @@ class ModelRound {
     note("roof", fmt::format("{} shapes: products {:.0f} %, convolutions {:.0f} %, attention {:.0f} %, memory {:.0f} %",
                              roof.shapes, part(roof.product_s), part(roof.convolution_s), part(roof.attention_s),
                              part(roof.memory_s)));
+    if (roof.scaled > 0) {
+      note("roof timed",
+           fmt::format("{:.3g} % of the operations and bytes; the rest counts as much as what is like it, "
+                       "--set roof=full times all",
+                       100 * (1 - roof.scaled)));
+    }
     if (roof.untimed > 0) note("roof lacks", fmt::format("{} shapes, first {}", roof.untimed, roof.why));
     return {};
   }
 
+  void stage(const std::string& what) const {
+    if (options_.stage) options_.stage(what);
+  }
   [[nodiscard]] std::optional<double> sensor(std::string_view id) const {
     const auto conditions = device_.conditions();
     if (!conditions.ok()) return std::nullopt;

@@ -139,14 +139,16 @@ void unet3d(ModelShape& s, Tally& t) {
   t.convolution(w, s.size("classes"), 1, points(0), true);
 }
 
-/// Half of the preset's words are the prompt and the other half are new, where nothing else is asked for.
+constexpr std::int64_t kNewTokens = 128;  // an answer as users of servers get them, in a second or so
+
+/// Half of the preset's words are the prompt, and the other half or 128 are new, where nothing else is asked for.
 Status set_decoding(ModelShape& shape, const std::string& model, std::int64_t length, std::int64_t new_tokens) {
   const double width = static_cast<double>(shape.size("width")), layers = static_cast<double>(shape.size("layers"));
   const double seq = static_cast<double>(shape.size("seq"));
   const double head = 2 * width * static_cast<double>(shape.size("vocab"));
   const double one_word = (shape.forward_flops - shape.attention_flops) / seq;
   const std::int64_t prompt = length > 0 ? length : shape.size("seq") / 2;
-  shape.new_tokens = new_tokens > 0 ? new_tokens : shape.size("seq") - shape.size("seq") / 2;
+  shape.new_tokens = new_tokens > 0 ? new_tokens : std::min(kNewTokens, shape.size("seq") - shape.size("seq") / 2);
   for (auto& [key, value] : shape.sizes) {
     if (key == "positions" && prompt + shape.new_tokens > value) {
       return usage_error(fmt::format("a prompt of {} and {} new words are more than the {} positions of {}", prompt,
@@ -306,6 +308,13 @@ std::int64_t ModelShape::size(const std::string& name) const {
   const auto found = std::find_if(sizes.begin(), sizes.end(), [&](const auto& item) { return item.first == name; });
   WM_CHECK(found != sizes.end());
   return found->second;
+}
+
+std::int64_t ModelShape::length() const {
+  for (const auto& [name, value] : sizes) {
+    if (name == "seq" || name == "size") return value;
+  }
+  return 0;
 }
 
 Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,

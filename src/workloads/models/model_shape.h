@@ -21,6 +21,8 @@ struct ModelShape {
   double forward_flops = 0;     ///< of one sample: products and convolutions, attention in full
   double attention_flops = 0;   ///< those of them that causal attention would halve
   [[nodiscard]] std::int64_t size(const std::string& name) const;
+  /// Words of a sequence or prompt, or side of an image; 0 where there is neither.
+  [[nodiscard]] std::int64_t length() const;
 };
 
 /// Of the presets tiny, base and large. Zero `batch` and `length` mean the preset's. Usage error for a length that the

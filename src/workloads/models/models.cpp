@@ -12,7 +12,8 @@ constexpr ParamSpec kParams[] = {
      "train|forward|decode"},
     {"batch", ParamKind::integer, "0", "samples of a step, of each rank; 0 is the preset's"},
     {"length", ParamKind::integer, "0", "words of a sequence or prompt, or side of an image; 0 is the preset's"},
-    {"new_tokens", ParamKind::integer, "0", "words to decode; 0 is half of the preset's length"},
+    {"new_tokens", ParamKind::integer, "0",
+     "words to decode; 0 is 128, or half of the preset's length where that is less"},
     {"precision", ParamKind::text, "f32", "of products: types of autocast", "f32|tf32|bf16|fp16"},
     {"accumulate", ParamKind::integer, "1", "batches whose gradients one step of the optimizer takes"},
     {"channels_last", ParamKind::text, "no", "order of the axes of images", "no|yes"},
@@ -28,7 +29,8 @@ constexpr ParamSpec kParams[] = {
     {"data", ParamKind::text, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
     {"log", ParamKind::text, "", "until: file to which lines as of MLPerf's logging are added"},
     {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
-    {"roof", ParamKind::text, "yes", "time the kernels of the step by our own workloads", "no|yes"},
+    {"roof", ParamKind::text, "yes",
+     "time the kernels of the step by our own workloads: the heaviest ones, or every one", "no|yes|full"},
     {"python", ParamKind::text, "python3", "the Python whose PyTorch is measured"},
 };
 
@@ -65,6 +67,15 @@ Result<Cost> cost(const measure::Workload& self, const Params& params) {
               .rate = "flop_rate"};
 }
 
+/// Sizes as they are used: a result says 128 and not "the preset's".
+void spell_out(const measure::Workload& self, Params& params) {
+  const auto shape = model_shape(self.id, params);
+  if (!shape.ok()) return;
+  params.set("batch", shape->batch);
+  params.set("length", shape->length());
+  params.set("new_tokens", shape->new_tokens);
+}
+
 device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
   const std::string& precision = params.text("precision");
   if (device.backend == "cpu" && (precision == "tf32" || precision == "fp16")) {
@@ -87,7 +98,8 @@ constexpr auto model(const char* id, const char* summary) -> measure::Workload {
           .prepare = nullptr,
           .cases = cases,
           .default_mode = Mode::hot,
-          .measure = measure_model};
+          .measure = measure_model,
+          .spell_out = spell_out};
 }
 
 }  // namespace
