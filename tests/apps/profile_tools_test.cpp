@@ -63,6 +63,56 @@ TEST_F(Tools, says_which_kernels_ncu_did_not_meet) {
   EXPECT_THAT(output.err, HasSubstr("optimizer_step_kernel"));
 }
 
+TEST_F(Tools, measures_the_kernels_launches_and_sections_that_are_asked_for) {
+  put("ncu", "SOURCE='" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv'\necho \"$@\" > " +
+                 in_quotes(path("words")) + kPlayedNcu);
+  const auto profile = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec")};
+    return warpmark(with(with(words, options), {"--", kProgram, "0.5"}));
+  };
+  const auto all = profile({"--ncu-kernel", "gemm|softmax", "--ncu-set", "full", "--ncu-section", "Occupancy",
+                            "--ncu-skip", "3", "--ncu-count", "7"});
+  EXPECT_EQ(all.exit_code, 3) << all.err;
+  std::string words = *read_file(path("words"));
+  EXPECT_THAT(words, HasSubstr(" --set full --section Occupancy --clock-control"));
+  EXPECT_THAT(words, HasSubstr("--launch-skip 3 --launch-count 7 "));
+  EXPECT_THAT(words, HasSubstr("gemm_128x128"));
+  EXPECT_THAT(words, HasSubstr("softmax_kernel"));
+  EXPECT_THAT(words, ::testing::Not(HasSubstr("optimizer_step_kernel")));
+  EXPECT_THAT(words, ::testing::Not(HasSubstr("--metrics")));
+
+  EXPECT_EQ(profile({"--ncu", "1", "--ncu-kernel", "gemm|softmax", "--ncu-section", "Occupancy", "--ncu-section",
+                     "LaunchStats"})
+                .exit_code,
+            3);
+  words = *read_file(path("words"));
+  EXPECT_THAT(words, HasSubstr("all --section Occupancy --section LaunchStats --metrics gpu__time_duration.sum"));
+  EXPECT_THAT(words, ::testing::ContainsRegex("regex:\\^\\([a-z_0-9]+\\)\\$ ")) << "the costliest of the two alone";
+
+  const auto none = profile({"--ncu-kernel", "conv"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no kernel's function name holds 'conv'"));
+  EXPECT_THAT(none.err, HasSubstr("the costliest: "));
+  EXPECT_TRUE(std::filesystem::exists(path("p.wmrec"))) << "what was recorded stays";
+}
+
+TEST_F(Tools, refuses_what_ncu_cannot_do_before_the_program_runs) {
+  put("ncu", "exit 0\n");
+  const auto profile = [&](const std::vector<std::string>& options) {
+    return warpmark(with(with({"profile", "--out", path("p.wmrec")}, options), {"--", kProgram, "0.5"}));
+  };
+  const auto broken = profile({"--ncu-kernel", "gemm("});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("'gemm(' is no regular expression"));
+  const auto alone = profile({"--ncu-set", "full"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--ncu-set is for a run under ncu"));
+  EXPECT_EQ(profile({"--ncu", "2", "--ncu-count", "0"}).exit_code, 2);
+  EXPECT_EQ(profile({"--ncu", "2", "--ncu-skip", "-1"}).exit_code, 2);
+  EXPECT_EQ(profile({"--nsys", "--ncu-kernel", "gemm"}).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(path("p.wmrec")));
+}
+
 TEST_F(Tools, says_what_to_install_before_the_program_runs) {
   setenv("PATH", folder_.c_str(), 1);
   for (const std::vector<std::string>& tool : {std::vector<std::string>{"--ncu", "2"}, {"--nsys"}}) {

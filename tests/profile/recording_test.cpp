@@ -339,7 +339,7 @@ TEST(LaunchWindow, is_one_step_behind_two_and_not_too_short) {
 }
 
 TEST(NcuCommand, quotes_what_a_regular_expression_would_take_for_its_own) {
-  const auto words = ncu_command("ncu", {"a_1", "operator+"}, {.skip = 4, .count = 9}, "k.csv", {"./program", "x"});
+  const auto words = ncu_command("ncu", {}, {"a_1", "operator+"}, {.skip = 4, .count = 9}, "k.csv", {"./program", "x"});
   const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
   EXPECT_TRUE(has("regex:^(a_1|operator\\+)$"));
   EXPECT_TRUE(has("4"));

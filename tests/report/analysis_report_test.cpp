@@ -254,5 +254,28 @@ TEST(FormatValue, uses_the_unit_of_the_column) {
   EXPECT_EQ(format_value(std::string("x"), "s"), "x");
 }
 
+TEST(AnalysisReport, draws_profiled_kernels_under_their_roofs) {
+  Analysis analysis;
+  const std::string none;
+  analysis.tables.push_back({kKernelRooflineTable,
+                             "Roofline of the profiled kernels",
+                             "",
+                             {{"name", "Name", ""},
+                              {"what", "What", ""},
+                              {"intensity", "FLOP/B", ""},
+                              {"rate", "FLOP/s", "FLOP/s"},
+                              {"share", "Of its roof", "ratio"},
+                              {"bandwidth", "B/s", "B/s"}},
+                             {{std::string("axpy"), std::string("kernel"), 0.25, 5e11, 0.7, 2e12},
+                              {std::string("FP32"), std::string(kComputeRoof), none, 6e13, none, none},
+                              {std::string("device memory"), std::string(kMemoryRoof), none, none, none, 3e12}}});
+  const auto html = render_html(build_analysis_report(analysis));
+  EXPECT_THAT(html, HasSubstr("<svg"));
+  EXPECT_THAT(html, HasSubstr("FP32 60.0 TFLOP/s"));
+  EXPECT_THAT(html, HasSubstr("device memory 3.00 TB/s"));
+  EXPECT_THAT(html, HasSubstr("axpy: 0.250, 500 GFLOP/s"));
+  EXPECT_THAT(render_text(build_analysis_report(analysis), {.width = 100}), HasSubstr("70.0 %"));
+}
+
 }  // namespace
 }  // namespace warpmark::report

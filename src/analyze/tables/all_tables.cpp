@@ -28,7 +28,12 @@ std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows
   std::vector<AnalysisTable> tables = timeline_tables(evidence, rows);
   add_memory_tables(evidence, rows, tables);
   if (!evidence.session->collectives.empty()) tables.push_back(collective_benchmark_table(evidence));
-  if (!evidence.session->kernels.empty()) tables.push_back(kernel_card_table(evidence, rows));
+  if (!evidence.session->kernels.empty()) {
+    tables.push_back(kernel_card_table(evidence, rows));
+    if (AnalysisTable roofline = kernel_roofline_table(evidence, rows); !roofline.rows.empty()) {
+      tables.push_back(std::move(roofline));
+    }
+  }
   return tables;
 }
 

@@ -5,37 +5,12 @@
 #include <optional>
 
 #include "analyze/cures/kernel_profiles.h"
-#include "analyze/names/kernel_names.h"
+#include "analyze/tables/kernel_points.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
 
 namespace {
-
-/// Executed floating point operations a cycle, as Nsight Compute's roofline section counts them: a fused one is two.
-std::optional<double> flops_per_second(const KernelProfile& kernel) {
-  struct Count {
-    const char* metric;
-    double operations;
-  };
-  constexpr Count kCounts[] = {
-      {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum.per_cycle_elapsed", 1},
-      {"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum.per_cycle_elapsed", 1},
-      {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed", 2},
-      {"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum.per_cycle_elapsed", 1},
-      {"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum.per_cycle_elapsed", 1},
-      {"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum.per_cycle_elapsed", 2},
-  };
-  const auto cycles = kernel.metric("smsp__cycles_elapsed.avg.per_second");
-  bool any = false;
-  double sum = 0;
-  for (const Count& count : kCounts) {
-    const auto value = kernel.metric(count.metric);
-    any = any || value.has_value();
-    sum += value.value_or(0) * count.operations;
-  }
-  return any && cycles ? std::optional(sum * *cycles) : std::nullopt;
-}
 
 const char* bound_of(const std::optional<double>& compute, const std::optional<double>& memory) {
   constexpr double kNear = 60;  // per cent of a peak, as in Nsight Compute's rules
@@ -53,32 +28,6 @@ TableValue value_of(const std::optional<double>& value) {
   return value ? TableValue(*value) : TableValue(std::string());
 }
 
-/// The longest launch of each kernel, the costliest first.
-struct Card {
-  const KernelProfile* longest = nullptr;
-  double longest_ns = -1;
-  std::int64_t launches = 0;
-};
-
-std::map<std::string, Card> cards_by_name(const Evidence& evidence) {
-  std::map<std::string, Card> cards;
-  for (const KernelProfile& kernel : evidence.session->kernels) {
-    Card& card = cards[kernel.name];
-    const double ns = kernel.metric("gpu__time_duration.sum").value_or(0);
-    ++card.launches;
-    if (ns > card.longest_ns) card.longest = &kernel, card.longest_ns = ns;
-  }
-  return cards;
-}
-
-std::vector<Card> cards_of(const Evidence& evidence) {
-  std::vector<Card> sorted;
-  for (const auto& [name, card] : cards_by_name(evidence)) sorted.push_back(card);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Card& a, const Card& b) { return a.longest_ns > b.longest_ns; });
-  return sorted;
-}
-
 // Of one launch's time there is no spread; at clocks that nobody fixed it varies by about this.
 constexpr double kSameTime = 0.01;
 constexpr const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
@@ -90,8 +39,8 @@ constexpr const char* kRegisters = "launch__registers_per_thread";
 AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
   AnalysisTable table{"kernel_cards",
                       "Kernels as the kernel profiler measured them",
-                      "The longest launch of each; times are of the profiler's serialized replays. FLOP without those "
-                      "of tensor cores.",
+                      "The longest launch of each; times are of the profiler's serialized replays. FLOP as in the "
+                      "roofline.",
                       {{"name", "Kernel", ""},
                        {"launches", "Launches", ""},
                        {"time", "Time", "s"},
@@ -103,13 +52,13 @@ AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
                        {"intensity", "FLOP/B", ""},
                        {"rate", "FLOP/s", "FLOP/s"}},
                       {}};
-  for (const Card& card : cards_of(evidence)) {
+  for (const KernelCard& card : cards_of(evidence)) {
     if (table.rows.size() == rows) break;
     const KernelProfile& kernel = *card.longest;
     const auto compute = kernel.metric(kCompute);
     const auto memory = memory_throughput(kernel);
     const auto rate = flops_per_second(kernel);
-    const auto bytes = kernel.metric("dram__bytes.sum.per_second");
+    const auto bytes = dram_bytes_per_second(kernel);
     const bool point = rate && bytes && *bytes > 0;
     table.rows.push_back({kernel.name, card.launches, card.longest_ns * 1e-9, ratio_of(compute), ratio_of(memory),
                           ratio_of(kernel.metric(kOccupancy)), value_of(kernel.metric(kRegisters)),
@@ -138,20 +87,20 @@ AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, st
                        {"registers_after", "after", ""}},
                       {}};
   const auto earlier = cards_by_name(before), later = cards_by_name(after);
-  std::map<std::string, std::pair<Card, Card>> joined;
+  std::map<std::string, std::pair<KernelCard, KernelCard>> joined;
   for (const auto& [name, card] : earlier) joined[name].first = card;
   for (const auto& [name, card] : later) joined[name].second = card;
-  const auto change_ns = [](const std::pair<Card, Card>& pair) {
+  const auto change_ns = [](const std::pair<KernelCard, KernelCard>& pair) {
     return std::max(0.0, pair.second.longest_ns) - std::max(0.0, pair.first.longest_ns);
   };
-  std::vector<std::pair<std::string, std::pair<Card, Card>>> sorted(joined.begin(), joined.end());
+  std::vector<std::pair<std::string, std::pair<KernelCard, KernelCard>>> sorted(joined.begin(), joined.end());
   std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
     return std::abs(change_ns(a.second)) > std::abs(change_ns(b.second));
   });
   for (const auto& [name, pair] : sorted) {
     if (table.rows.size() == rows) break;
     const auto [old_card, new_card] = pair;
-    const auto seconds = [](const Card& card) {
+    const auto seconds = [](const KernelCard& card) {
       return value_of(card.longest == nullptr ? std::nullopt : std::optional(card.longest_ns * 1e-9));
     };
     const double change = change_ns(pair);
@@ -160,10 +109,10 @@ AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, st
                        : std::abs(change) <= kSameTime * old_card.longest_ns ? "same"
                        : change > 0                                          ? "slower"
                                                                              : "faster";
-    const auto metric = [](const Card& card, const char* id) {
+    const auto metric = [](const KernelCard& card, const char* id) {
       return card.longest == nullptr ? std::nullopt : card.longest->metric(id);
     };
-    const auto memory = [](const Card& card) {
+    const auto memory = [](const KernelCard& card) {
       return card.longest == nullptr ? std::nullopt : memory_throughput(*card.longest);
     };
     table.rows.push_back({name, std::string(word), seconds(old_card), seconds(new_card),

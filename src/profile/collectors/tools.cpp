@@ -1,6 +1,7 @@
 #include "profile/collectors/tools.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -102,9 +103,24 @@ std::vector<std::string> costliest_kernels(const ProfileSession& session, std::s
   std::sort(order.begin(), order.end());
   std::vector<std::string> names;
   for (const auto& [time, name] : order) {
-    if (names.size() < count && !name.empty()) names.push_back(name);
+    if ((count == 0 || names.size() < count) && !name.empty()) names.push_back(name);
   }
   return names;
+}
+
+Result<std::vector<std::string>> matching_names(const std::vector<std::string>& names, const std::string& expression) {
+  re2::RE2::Options quiet;
+  quiet.set_log_errors(false);
+  const re2::RE2 pattern(expression, quiet);
+  if (!pattern.ok()) {
+    return usage_error("'" + expression + "' is no regular expression: " + pattern.error(),
+                       "a name, or several as in 'gemm|softmax'; no look-around and no backreferences");
+  }
+  std::vector<std::string> found;
+  for (const auto& name : names) {
+    if (re2::RE2::PartialMatch(name, pattern)) found.push_back(name);
+  }
+  return found;
 }
 
 LaunchWindow launch_window(const ProfileSession& session, const std::vector<std::string>& kernels) {
@@ -132,36 +148,37 @@ LaunchWindow launch_window(const ProfileSession& session, const std::vector<std:
   return {.skip = kSkippedSteps * in_step, .count = std::clamp(in_step, window.count, kMostLaunches * count)};
 }
 
-std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<std::string>& kernels,
-                                     const LaunchWindow& window, const fs::path& csv,
-                                     const std::vector<std::string>& command) {
+std::vector<std::string> ncu_command(const std::string& ncu, const NcuMetrics& metrics,
+                                     const std::vector<std::string>& kernels, const LaunchWindow& window,
+                                     const fs::path& csv, const std::vector<std::string>& command) {
   std::vector<std::string> names;
   for (const auto& kernel : kernels) names.push_back(escaped(kernel));
-  std::vector<std::string> words{ncu,
-                                 "--target-processes",
-                                 "all",
-                                 "--set",
-                                 "detailed",
-                                 "--clock-control",
-                                 "none",
-                                 "--csv",
-                                 "--page",
-                                 "raw",
-                                 "--print-units",
-                                 "base",
-                                 "--print-fp",
-                                 "--log-file",
-                                 csv.string(),
-                                 "--kernel-name-base",
-                                 "function",
-                                 "--kernel-name",
-                                 "regex:^(" + join(names, "|") + ")$",
-                                 "--launch-skip",
-                                 std::to_string(window.skip),
-                                 "--launch-count",
-                                 std::to_string(window.count),
-                                 "--kill",
-                                 "yes"};
+  std::vector<std::string> words{ncu, "--target-processes", "all"};
+  const bool sections_alone = metrics.set.empty() && !metrics.sections.empty();
+  if (!sections_alone) words.insert(words.end(), {"--set", metrics.set.empty() ? "detailed" : metrics.set});
+  for (const auto& section : metrics.sections) words.insert(words.end(), {"--section", section});
+  // Without its time nothing is known of a kernel's weight, and not every section has it.
+  if (sections_alone) words.insert(words.end(), {"--metrics", "gpu__time_duration.sum"});
+  words.insert(words.end(), {"--clock-control",
+                             "none",
+                             "--csv",
+                             "--page",
+                             "raw",
+                             "--print-units",
+                             "base",
+                             "--print-fp",
+                             "--log-file",
+                             csv.string(),
+                             "--kernel-name-base",
+                             "function",
+                             "--kernel-name",
+                             "regex:^(" + join(names, "|") + ")$",
+                             "--launch-skip",
+                             std::to_string(window.skip),
+                             "--launch-count",
+                             std::to_string(window.count),
+                             "--kill",
+                             "yes"});
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

@@ -20,9 +20,12 @@ namespace warpmark::profile {
 /// "gemm" of "void ns::gemm<float, 4>(float*, (anonymous namespace)::Shape)": as Nsight Compute filters kernels.
 [[nodiscard]] std::string function_name(std::string_view kernel);
 
-/// The function names of the `count` kernels that took the most time in all ranks, the costliest first. Communication
-/// kernels are left out: replayed one by one they would wait for one another forever.
+/// The function names of the `count` kernels that took the most time in all ranks, the costliest first; 0 is all of
+/// them. Communication kernels are left out: replayed one by one they would wait for one another forever.
 [[nodiscard]] std::vector<std::string> costliest_kernels(const ProfileSession& session, std::size_t count);
+/// Those of which a part matches the expression (RE2). Usage error saying what is wrong with an expression.
+[[nodiscard]] Result<std::vector<std::string>> matching_names(const std::vector<std::string>& names,
+                                                              const std::string& expression);
 
 /// Which launches of these kernels to measure.
 struct LaunchWindow {
@@ -31,9 +34,16 @@ struct LaunchWindow {
 };
 [[nodiscard]] LaunchWindow launch_window(const ProfileSession& session, const std::vector<std::string>& kernels);
 
+/// What Nsight Compute measures: names as `ncu --list-sets` and `ncu --list-sections` print them.
+struct NcuMetrics {
+  std::string set;  ///< empty: "detailed", or none where sections are named
+  std::vector<std::string> sections;
+};
+
 /// The command line that profiles the launches of these kernels in the window into a CSV, and ends the program then.
-[[nodiscard]] std::vector<std::string> ncu_command(const std::string& ncu, const std::vector<std::string>& kernels,
-                                                   const LaunchWindow& window, const std::filesystem::path& csv,
+[[nodiscard]] std::vector<std::string> ncu_command(const std::string& ncu, const NcuMetrics& metrics,
+                                                   const std::vector<std::string>& kernels, const LaunchWindow& window,
+                                                   const std::filesystem::path& csv,
                                                    const std::vector<std::string>& command);
 
 struct NsysOptions {

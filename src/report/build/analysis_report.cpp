@@ -298,21 +298,6 @@ Section missing_section(const Analysis& analysis) {
   return section;
 }
 
-Section memory_section(const AnalysisTable& table) {
-  Plot plot{table.title, {"time (s)", "s"}, {"memory (B)", "B"}, {{"allocated", {}}, {"reserved", {}}}};
-  for (const auto& row : table.rows) {
-    const double time = std::get<double>(row[0]);
-    for (std::size_t series = 0; series < 2; ++series) {
-      if (const auto* bytes = std::get_if<double>(&row[series + 1]))
-        plot.series[series].points.emplace_back(time, *bytes);
-    }
-  }
-  std::erase_if(plot.series, [](const Series& series) { return series.points.empty(); });
-  Section section{table.title, {Paragraph{table.note, Tone::quiet}, plot}};
-  section.detail = true;
-  return section;
-}
-
 }  // namespace
 
 Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptions& options) {
@@ -329,8 +314,7 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
   if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));
   for (const auto& table : analysis.tables) {
-    const bool is_curve = table.id == kMemoryCurveTable;
-    report.sections.push_back(is_curve ? memory_section(table) : table_section(table, options.table_rows));
+    report.sections.push_back(table_section(table, options.table_rows));
     // Where there is nothing else to say, the tables are the answer.
     if (analysis.ranks.empty() && analysis.findings.empty()) report.sections.back().detail = false;
   }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
 
 #include "report/draw/format.h"
+#include "report/draw/roofs.h"
 
 namespace warpmark::report {
 namespace {
@@ -129,7 +131,9 @@ std::string format_value(const TableValue& value, const std::string& unit, int b
   return unit.empty() ? format_significant(number, 3) : format_si(number, unit);
 }
 
-Section table_section(const AnalysisTable& table, std::size_t rows) {
+namespace {
+
+Section rows_section(const AnalysisTable& table, std::size_t rows) {
   Section section{table.title, {}, true};
   if (!table.note.empty()) section.blocks.push_back(Paragraph{table.note, Tone::quiet});
   if (table.rows.empty()) return section;
@@ -159,6 +163,59 @@ Section table_section(const AnalysisTable& table, std::size_t rows) {
     const auto more = format_plural(table.rows.size() - rows, "row more", "rows more");
     section.blocks.push_back(Paragraph{"... " + more + "; all are in the JSON.", Tone::quiet});
   }
+  return section;
+}
+
+Section memory_section(const AnalysisTable& table) {
+  Plot plot{table.title, {"time (s)", "s"}, {"memory (B)", "B"}, {{"allocated", {}}, {"reserved", {}}}};
+  for (const auto& row : table.rows) {
+    const double time = std::get<double>(row[0]);
+    for (std::size_t series = 0; series < 2; ++series) {
+      if (const auto* bytes = std::get_if<double>(&row[series + 1]))
+        plot.series[series].points.emplace_back(time, *bytes);
+    }
+  }
+  std::erase_if(plot.series, [](const Series& series) { return series.points.empty(); });
+  Section section{table.title, {Paragraph{table.note, Tone::quiet}, plot}};
+  section.detail = true;
+  return section;
+}
+
+/// Below the table: the kernels as points, the roofs as lines.
+void add_roofline_plot(const AnalysisTable& table, Section& section) {
+  Plot plot{table.title, {"FLOP/B of device memory", "", true}, {"achieved (FLOP/s)", "FLOP/s", true}, {}};
+  std::vector<NamedLimit> peaks, bandwidths;
+  std::vector<Series> points;
+  double least = HUGE_VAL, most = 0;
+  for (const auto& row : table.rows) {
+    const std::string &name = std::get<std::string>(row[0]), &what = std::get<std::string>(row[1]);
+    if (what == kMemoryRoof) {
+      bandwidths.emplace_back(name, std::get<double>(row[5]));
+    } else if (what == kComputeRoof) {
+      peaks.emplace_back(name, std::get<double>(row[3]));
+    } else {
+      const double intensity = std::get<double>(row[2]);
+      least = std::min(least, intensity);
+      most = std::max(most, intensity);
+      points.push_back({short_name(name), {{intensity, std::get<double>(row[3])}}, false});
+    }
+  }
+  if (points.empty()) return;
+  double ridge = most;
+  for (const auto& [memory, bandwidth] : bandwidths) {
+    for (const auto& [unit, peak] : peaks) ridge = std::max(ridge, peak / bandwidth);
+  }
+  plot.series = roofs(peaks, bandwidths, least / 2, ridge * 4);
+  plot.series.insert(plot.series.end(), points.begin(), points.end());
+  section.blocks.emplace_back(std::move(plot));
+}
+
+}  // namespace
+
+Section table_section(const AnalysisTable& table, std::size_t rows) {
+  if (table.id == kMemoryCurveTable) return memory_section(table);
+  Section section = rows_section(table, rows);
+  if (table.id == kKernelRooflineTable) add_roofline_plot(table, section);
   return section;
 }
 

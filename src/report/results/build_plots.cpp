@@ -4,7 +4,7 @@
 #include <set>
 
 #include "model/names.h"
-#include "report/draw/format.h"
+#include "report/draw/roofs.h"
 #include "report/results/build_parts.h"
 
 namespace warpmark::report {
@@ -21,7 +21,7 @@ Series& series_named(std::vector<Series>& series, const std::string& name) {
   return series.back();
 }
 
-using Limits = std::vector<std::pair<std::string, double>>;  // scope and value
+using Limits = std::vector<NamedLimit>;  // scope and value
 
 Limits ceilings_of(const Session& session, const std::string& device, std::string_view id) {
   Limits limits;
@@ -44,31 +44,15 @@ std::vector<Series> roofline_points(const Session& session, const std::string& d
   return all;
 }
 
-/// Sloped roofs from the bandwidths, flat ones from the peaks of the data types that results used, each up to where it
-/// meets the highest of the others.
-std::vector<Series> roofs(const Session& session, const std::string& device, double least, double most) {
+/// Of the bandwidths, and of the peaks of the data types that results used.
+std::vector<Series> roofs_of(const Session& session, const std::string& device, double least, double most) {
   std::set<std::string> used;
   for (const auto& run : session.runs) {
     if (run.device == device && shows_speed(run)) used.insert(run.cost.flop_type);
   }
   auto peaks = ceilings_of(session, device, "flop_rate");
   std::erase_if(peaks, [&](const auto& peak) { return !used.contains(peak.first); });
-  const auto bandwidths = ceilings_of(session, device, "bandwidth");
-  const auto by_value = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto highest_peak = std::max_element(peaks.begin(), peaks.end(), by_value);
-  const auto widest = std::max_element(bandwidths.begin(), bandwidths.end(), by_value);
-  std::vector<Series> limits;
-  for (const auto& [type, peak] : peaks) {
-    const double ridge = widest == bandwidths.end() ? least : peak / widest->second;
-    const std::string name = type + " " + format_si(peak, "FLOP/s");
-    limits.push_back({name, {{std::clamp(ridge, least, most), peak}, {most, peak}}, true, true});
-  }
-  for (const auto& [scope, bandwidth] : bandwidths) {
-    const double top = highest_peak == peaks.end() ? most : std::min(highest_peak->second / bandwidth, most);
-    const std::string name = scope + " " + format_si(bandwidth, "B/s");
-    if (top > least) limits.push_back({name, {{least, least * bandwidth}, {top, top * bandwidth}}, true, true});
-  }
-  return limits;
+  return roofs(peaks, ceilings_of(session, device, "bandwidth"), least, most);
 }
 
 std::optional<Plot> roofline(const Session& session, const std::string& device) {
@@ -85,7 +69,7 @@ std::optional<Plot> roofline(const Session& session, const std::string& device) 
   Plot plot{"Roofline of " + device,
             {"arithmetic intensity (FLOP/B)", "", true},
             {"achieved (FLOP/s)", "FLOP/s", true},
-            roofs(session, device, least / 2, most * 2)};
+            roofs_of(session, device, least / 2, most * 2)};
   plot.series.insert(plot.series.end(), points.begin(), points.end());
   return plot;
 }

@@ -33,6 +33,11 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
     {"--windows", "N", "further short windows that tell what recording costs (default 4); 0 is none"},
     {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
+    {"--ncu-kernel", "REGEX", "with or without --ncu: of the kernels whose function name holds this (default all)"},
+    {"--ncu-set", "NAME", "what ncu measures: a set of its sections (default detailed; ncu --list-sets)"},
+    {"--ncu-section", "NAME", "a section of ncu's beside the set, or instead of it (ncu --list-sections)", true},
+    {"--ncu-skip", "N", "launches of these kernels that ncu passes over (default two steps)"},
+    {"--ncu-count", "N", "launches that ncu measures (default one step, 8 to 50 a kernel)"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
     {"--whole-graphs", "",
@@ -148,18 +153,54 @@ std::string unmeasured_text(const std::vector<std::string>& kernels, const Profi
   return missing.empty() ? "" : "; none of " + join(missing, ", ");
 }
 
-/// Measures the costliest kernels in a second run and adds what was found to the recording.
+constexpr const char* kNcuOptions[] = {"--ncu-set", "--ncu-section", "--ncu-skip", "--ncu-count"};
+
+bool asks_for_ncu(const ParsedOptions& options) { return options.has("--ncu") || options.has("--ncu-kernel"); }
+
+/// Before the program runs for nothing.
+Status check_ncu_options(const ParsedOptions& options) {
+  WM_TRY(count_of(options, "--ncu", 0, 1, kMostSteps));
+  WM_TRY(count_of(options, "--ncu-skip", 0, 0, kMostSteps));
+  WM_TRY(count_of(options, "--ncu-count", 1, 1, kMostSteps));
+  WM_TRY(profile::matching_names({}, options.get("--ncu-kernel")));
+  for (const char* option : kNcuOptions) {
+    if (options.has(option) && !asks_for_ncu(options)) {
+      return usage_error(std::string(option) + " is for a run under ncu",
+                         "add --ncu 5 for the five costliest kernels, or --ncu-kernel REGEX");
+    }
+  }
+  return {};
+}
+
+/// Function names of the kernels that are to be measured; none where the recording has none.
+Result<std::vector<std::string>> kernels_to_measure(const ParsedOptions& options, const ProfileSession& session) {
+  const auto all = profile::costliest_kernels(session, 0);
+  WM_ASSIGN(auto kernels, profile::matching_names(all, options.get("--ncu-kernel")));
+  if (kernels.empty() && !all.empty()) {
+    const std::vector<std::string> some(all.begin(), all.begin() + std::min<std::ptrdiff_t>(5, std::ssize(all)));
+    return usage_error("no kernel's function name holds '" + options.get("--ncu-kernel") + "'",
+                       "the costliest: " + join(some, ", "));
+  }
+  WM_ASSIGN(const std::int64_t most, count_of(options, "--ncu", kMostSteps, 1, kMostSteps));
+  if (most < std::ssize(kernels)) kernels.resize(static_cast<std::size_t>(most));
+  return kernels;
+}
+
+/// Measures kernels in a second run and adds what was found to the recording.
 Status add_kernel_metrics(Context& context, const ParsedOptions& options, const std::string& ncu,
                           const profile::RecordOptions& record, const ProfileSession& session) {
-  WM_ASSIGN(const std::int64_t count, parse_integer(options.get("--ncu")));
-  const auto kernels = profile::costliest_kernels(session, static_cast<std::size_t>(std::max<std::int64_t>(1, count)));
+  WM_ASSIGN(const auto kernels, kernels_to_measure(options, session));
   if (kernels.empty()) return {};
   const fs::path csv = record.out.string() + ".ncu.csv";
-  const auto window = profile::launch_window(session, kernels);
+  auto window = profile::launch_window(session, kernels);
+  WM_ASSIGN(window.skip, count_of(options, "--ncu-skip", window.skip, 0, kMostSteps));
+  WM_ASSIGN(window.count, count_of(options, "--ncu-count", window.count, 1, kMostSteps));
+  const profile::NcuMetrics metrics{options.get("--ncu-set"), options.all("--ncu-section")};
   context.err << fmt::format("warpmark: running again under ncu, at most {} launches of {}\n", window.count,
                              join(kernels, ", "));
-  WM_ASSIGN(const int code, profile::run_to_the_end(profile::ncu_command(ncu, kernels, window, csv, record.command),
-                                                    &context.interrupted));
+  WM_ASSIGN(const int code,
+            profile::run_to_the_end(profile::ncu_command(ncu, metrics, kernels, window, csv, record.command),
+                                    &context.interrupted));
   const std::vector<fs::path> files{csv};
   auto measured = profile::read_session(files);
   if (!measured.ok() || measured->kernels.empty()) {
@@ -203,7 +244,7 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps", 0, 1, kMostSteps));
   WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostSteps));
   WM_ASSIGN(record.windows, count_of(options, "--windows", record.windows, 0, 20));
-  WM_TRY(count_of(options, "--ncu", 0, 1, kMostSteps));
+  WM_TRY(check_ncu_options(options));
   record.whole_graphs = options.has("--whole-graphs");
   record.memory = options.has("--memory");
   record.waits = options.has("--waits");
@@ -246,13 +287,14 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
                        "name a file with --out");
   }
   if (options.has("--nsys")) {
-    for (const char* ours : {"--ncu", "--steps", "--warmup-steps", "--windows", "--memory", "--waits", "--no-stacks"}) {
+    for (const char* ours :
+         {"--ncu", "--ncu-kernel", "--steps", "--warmup-steps", "--windows", "--memory", "--waits", "--no-stacks"}) {
       if (options.has(ours)) return usage_error(std::string(ours) + " is not for --nsys", "leave one of them out");
     }
     return record_with_nsys(context, options, record);
   }
   std::string ncu;
-  if (options.has("--ncu")) {  // before the program runs for nothing
+  if (asks_for_ncu(options)) {  // before the program runs for nothing
     const char* path = context.environment("PATH");
     WM_ASSIGN(ncu, profile::find_tool("ncu", path != nullptr ? path : ""));
   }
@@ -280,7 +322,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
-  if (options.has("--ncu")) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
+  if (asks_for_ncu(options)) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(record.out.string()) << '\n';
   return outcome.exit_code;
 }
@@ -304,7 +346,8 @@ extern const Command profile_command{
         "it has run four times as long. What was recorded survives a crash or a kill of the "
         "program.\n"
         "\n"
-        "--ncu runs the command a second time. --nsys records all of the program, or counts --delay from its start. If "
+        "--ncu and --ncu-kernel run the command a second time under Nsight Compute. --nsys records all of the program, "
+        "or counts --delay from its start. If "
         "another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
         "The exit code is the program's; 5 if nothing was recorded.",
@@ -314,6 +357,7 @@ extern const Command profile_command{
         "warpmark profile -- python train.py --epochs 1\n"
         "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
         "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
+        "warpmark profile --ncu-kernel 'softmax|gemm' --ncu-set full --ncu-count 4 -- python train.py\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run_profile,
 };

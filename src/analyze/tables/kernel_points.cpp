@@ -1,0 +1,109 @@
+#include "analyze/tables/kernel_points.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace warpmark::analyze {
+
+namespace {
+
+/// Operations that one kind of instruction counts for, by "dfma".
+struct Count {
+  const char* instruction;
+  double operations;
+};
+constexpr Count kSingle[] = {{"fadd", 1}, {"fmul", 1}, {"ffma", 2}};
+constexpr Count kDouble[] = {{"dadd", 1}, {"dmul", 1}, {"dfma", 2}};
+
+/// Executed operations a second; nothing if no instruction was counted.
+template <std::size_t N>
+std::optional<double> executed(const KernelProfile& kernel, const Count (&counts)[N]) {
+  const auto cycles = kernel.metric("smsp__cycles_elapsed.avg.per_second");
+  if (!cycles) return std::nullopt;
+  std::optional<double> sum;
+  for (const Count& count : counts) {
+    const auto a_cycle = kernel.metric(std::string("smsp__sass_thread_inst_executed_op_") + count.instruction +
+                                       "_pred_on.sum.per_cycle_elapsed");
+    if (a_cycle) sum = sum.value_or(0) + *a_cycle * count.operations * *cycles;
+  }
+  return sum;
+}
+
+constexpr std::string_view kTensorPath = "sm__ops_path_tensor_src_";
+
+/// Paths of tensor cores that compute with floating point numbers and were used: "bf16_dst_fp32" and its FLOP/s.
+std::vector<std::pair<std::string, double>> tensor_paths(const KernelProfile& kernel) {
+  constexpr std::string_view kRate = ".sum.per_second";
+  std::vector<std::pair<std::string, double>> paths;
+  for (std::size_t i = 0; i < kernel.metrics.size(); ++i) {
+    const KernelMetric metric = kernel.metrics[i];
+    std::string_view name = metric.id;
+    if (metric.value <= 0 || !name.starts_with(kTensorPath) || !name.ends_with(kRate)) continue;
+    name.remove_prefix(kTensorPath.size());
+    name.remove_suffix(kRate.size());
+    if (!name.starts_with("int")) paths.emplace_back(name, metric.value);
+  }
+  return paths;
+}
+
+std::optional<double> product_of(const KernelProfile& kernel, const char* a_cycle, const char* cycles) {
+  const auto amount = kernel.metric(a_cycle), clock = kernel.metric(cycles);
+  return amount && clock && *amount > 0 && *clock > 0 ? std::optional(*amount * *clock) : std::nullopt;
+}
+
+}  // namespace
+
+std::map<std::string, KernelCard> cards_by_name(const Evidence& evidence) {
+  std::map<std::string, KernelCard> cards;
+  for (const KernelProfile& kernel : evidence.session->kernels) {
+    KernelCard& card = cards[kernel.name];
+    const double ns = kernel.metric("gpu__time_duration.sum").value_or(0);
+    ++card.launches;
+    if (ns > card.longest_ns) card.longest = &kernel, card.longest_ns = ns;
+  }
+  return cards;
+}
+
+std::vector<KernelCard> cards_of(const Evidence& evidence) {
+  std::vector<KernelCard> sorted;
+  for (const auto& [name, card] : cards_by_name(evidence)) sorted.push_back(card);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const KernelCard& a, const KernelCard& b) { return a.longest_ns > b.longest_ns; });
+  return sorted;
+}
+
+std::optional<double> flops_per_second(const KernelProfile& kernel) {
+  std::optional<double> sum = executed(kernel, kSingle);
+  if (const auto doubles = executed(kernel, kDouble)) sum = sum.value_or(0) + *doubles;
+  for (const auto& [path, rate] : tensor_paths(kernel)) sum = sum.value_or(0) + rate;
+  return sum;
+}
+
+std::optional<double> dram_bytes_per_second(const KernelProfile& kernel) {
+  if (const auto rate = kernel.metric("dram__bytes.sum.per_second")) return rate;
+  const auto ns = kernel.metric("gpu__time_duration.sum");
+  const auto read = kernel.metric("dram__bytes_read.sum"), written = kernel.metric("dram__bytes_write.sum");
+  if (!ns || *ns <= 0 || !read || !written) return std::nullopt;
+  return (*read + *written) / (*ns * 1e-9);
+}
+
+std::vector<KernelRoof> roofs_of(const KernelProfile& kernel) {
+  std::vector<KernelRoof> roofs;
+  if (const auto bandwidth =
+          product_of(kernel, "dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")) {
+    roofs.push_back({"device memory", *bandwidth, true});
+  }
+  const char* kClock = "sm__cycles_elapsed.avg.per_second";
+  if (const auto peak = product_of(kernel, "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2", kClock)) {
+    roofs.push_back({"FP32", *peak, false});
+  }
+  const auto doubles = product_of(kernel, "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2", kClock);
+  if (doubles && executed(kernel, kDouble).value_or(0) > 0) roofs.push_back({"FP64", *doubles, false});
+  for (const auto& [path, rate] : tensor_paths(kernel)) {
+    const auto peak = kernel.metric(std::string(kTensorPath) + path + ".sum.peak_sustained_elapsed.per_second");
+    if (peak && *peak > 0) roofs.push_back({"tensor " + path.substr(0, path.find('_')), *peak, false});
+  }
+  return roofs;
+}
+
+}  // namespace warpmark::analyze
