@@ -42,4 +42,8 @@ const float kSimtToTf32 = 0.22F;
 // once their products had 16 bits took 1.37 times as long as the host had for the step in FP32 (middle of eleven).
 const double kDispatchUnderAutocast = 2.5;
 
+// Tensor cores fed by narrow loads are seldom faster than half of their rate with wide ones (NVIDIA, "Matrix
+// Multiplication Background User's Guide", section "Tensor Core Requirements"); padding itself costs something, too.
+const double kLeftWhenAligned = 0.6;
+
 }  // namespace warpmark::analyze

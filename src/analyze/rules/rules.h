@@ -23,6 +23,9 @@ namespace warpmark::analyze {
   RULE(kLoadImbalanceRule)     \
   RULE(kComputeBoundRule)      \
   RULE(kGpuUnderusedRule)      \
+  RULE(kTensorDimensionsRule)  \
+  RULE(kFoldableNormRule)      \
+  RULE(kDataParallelRule)      \
   RULE(kOccupancyRule)         \
   RULE(kWarpDivergenceRule)    \
   RULE(kUncoalescedAccessRule) \

@@ -1,0 +1,86 @@
+// torch.nn.DataParallel: one process and one interpreter dispatch for all GPUs, copy the model to each of them in every
+// step, and gather all outputs on the first ("Use nn.parallel.DistributedDataParallel instead of ... nn.DataParallel",
+// PyTorch's CUDA semantics). Told by the range that it records around its forward pass, or by its file in stacks. On
+// one GPU it does nothing. A note beside what the other rules find.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kMostSeverity = 0.39;
+constexpr const char* kForward = "DataParallel.forward";
+constexpr const char* kFile = "nn/parallel/data_parallel.py";
+
+bool is_used(const Timeline& timeline) {
+  for (std::size_t i = 0; i < timeline.names.size(); ++i) {
+    const std::string_view name = timeline.names.at(static_cast<NameId>(i));
+    if (name == kForward || name.find(kFile) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Time a step that each GPU computes, communication and copies apart.
+std::map<int, double> computing_by_device(const RankEvidence& rank) {
+  std::map<int, double> by_device;
+  for (const GpuWork& work : rank.list.works) {
+    if (!is_compute(work.category) || !rank.in_steps(work)) continue;
+    by_device[rank.timeline->tracks[work.track].device] +=
+        static_cast<double>(work.end - work.start) / rank.step_count();
+  }
+  return by_device;
+}
+
+constexpr Advice kOneProcessEach = {
+    .kind = AdviceKind::code,
+    .text =
+        "Use DistributedDataParallel: a process for each GPU, the model copied once, gradients summed while the "
+        "backward pass computes.",
+    .pytorch =
+        "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])  # torchrun "
+        "--nproc-per-node=gpu train.py",
+};
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  if (!is_used(*rank.timeline)) return {};
+  const std::map<int, double> computing = computing_by_device(rank);
+  if (computing.size() < 2) return {};
+  double all = 0, busiest = 0;
+  for (const auto& [device, ns] : computing) all += ns, busiest = std::max(busiest, ns);
+  const double step = rank.undisturbed_step_ns();
+  // With a process each, the GPUs share the work evenly; the first one no longer does what was gathered on it alone.
+  const double even = all / static_cast<double>(computing.size());
+  Finding finding =
+      make_finding(kDataParallelRule, std::max(0.0, step - even), step,
+                   "nn.DataParallel drives " + std::to_string(computing.size()) +
+                       " GPUs from one process: they compute " + format_percent(even / step) + " of the step");
+  finding.severity = std::min(finding.severity, kMostSeverity);
+  finding.evidence.push_back(time_fact("step", "Step", step));
+  for (const auto& [device, ns] : computing) {
+    finding.evidence.push_back(time_fact("computing_gpu_" + std::to_string(device),
+                                         "GPU " + std::to_string(device) + " computes, per step", ns));
+  }
+  advise(evidence, {kOneProcessEach}, finding);
+  show_works(
+      rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
+  finding.gain = shaped(1.0, step / std::max(even, 0.05 * step),
+                        "at most what is left when every GPU computes its even share without a pause");
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule kDataParallelRule = {"data_parallel",
+                                          "multi_gpu_comm",
+                                          "Does one process drive several GPUs with nn.DataParallel?",
+                                          Need::gpu_work,
+                                          apply,
+                                          nullptr,
+                                          {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,132 @@
+// Batch normalization after a convolution, without training: a scale and a shift for each channel, which the weights
+// and the bias of the convolution can hold, so that nothing is left of it ("Fusing Convolution and Batch Norm using
+// Custom Function", PyTorch tutorials; Jacob et al., CVPR 2018, section 3.2). What follows, an activation, libraries
+// compute with the convolution (cudnnConvolutionBiasActivationForward). A note: the weights are the user's.
+#include <algorithm>
+
+#include "analyze/rules/rules.h"
+#include "base/text.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kMostSeverity = 0.35;
+constexpr double kLeastShare = 0.01;
+
+bool is_batch_norm(const RankEvidence& rank, const GpuWork& work) {
+  if (work.category != Category::normalization) return false;
+  const std::string kernel = ascii_lower(rank.timeline->name_of(work.event));
+  for (const char* part : {"bn_fw_inf", "batch_norm_transform_input", "batchnorm", "bnfw"}) {
+    if (kernel.find(part) != std::string::npos) return true;
+  }
+  return work.op != kNoEvent && rank.timeline->name_of(work.op).find("batch_norm") != std::string_view::npos;
+}
+
+/// What stands between a convolution and its normalization and belongs to the convolution: its bias, layouts.
+bool belongs_to_convolution(const RankEvidence& rank, const GpuWork& work) {
+  if (work.category == Category::memset || is_layout_conversion(rank.timeline->name_of(work.event))) return true;
+  return is_elementwise(work.category) && any_around(rank.list, work.op, [&](EventIndex at) {
+           return rank.timeline->name_of(at).find("convolution") != std::string_view::npos;
+         });
+}
+
+struct Folded {
+  std::vector<std::size_t> norms;
+  std::size_t with_activation = 0;  ///< followed by an elementwise kernel
+};
+
+Folded foldable(const RankEvidence& rank) {
+  Folded folded;
+  const std::vector<std::size_t> order = works_of_main_stream(rank.list);
+  bool after_convolution = false;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const GpuWork& work = rank.list.works[order[at]];
+    if (work.category == Category::convolution) {
+      after_convolution = true;
+    } else if (after_convolution && is_batch_norm(rank, work)) {
+      folded.norms.push_back(order[at]);
+      folded.with_activation +=
+          at + 1 < order.size() && rank.list.works[order[at + 1]].category == Category::elementwise;
+      after_convolution = false;
+    } else if (!belongs_to_convolution(rank, work)) {
+      after_convolution = false;
+    }
+  }
+  return folded;
+}
+
+/// Compilers hold the normalization in what they made of the activation; a program that trains needs its statistics.
+bool may_fold(const Evidence& evidence) { return !evidence.compiled && !evidence.rank().trains(); }
+
+constexpr Advice kFold = {
+    .kind = AdviceKind::code,
+    .text =
+        "Fold the batch normalization into the convolution before it: the model then computes the same in fewer "
+        "kernels.",
+    .native = "w[k] *= gamma[k] / sqrtf(variance[k] + epsilon);  // b[k] = (b[k] - mean[k]) * that + beta[k]",
+    .pytorch = "conv = torch.nn.utils.fusion.fuse_conv_bn_eval(conv, bn); bn = torch.nn.Identity()",
+    .jax =
+        "w = w * (gamma / jax.numpy.sqrt(variance + epsilon)); b = (b - mean) * gamma / jax.numpy.sqrt(variance + "
+        "epsilon) + beta",
+};
+constexpr Advice kFoldAll = {
+    .kind = AdviceKind::code,
+    .text = "Or have the whole model folded, the activation into the same kernel where the library can.",
+    .native =
+        "cudnnConvolutionBiasActivationForward(handle, &one, x, px, w, pw, convolution, algorithm, space, bytes, "
+        "&zero, z, pz, b, pb, activation, y, py);",
+    .pytorch = "torch._inductor.config.freezing = True; model = torch.compile(model.eval())  # under torch.no_grad()",
+};
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  if (!may_fold(evidence)) return {};
+  const RankEvidence& rank = evidence.rank();
+  const Folded folded = foldable(rank);
+  double sum = 0, count = 0;
+  std::vector<bool> found(rank.list.works.size());
+  for (const std::size_t i : folded.norms) {
+    const GpuWork& work = rank.list.works[i];
+    found[i] = true;
+    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count(), ++count;
+  }
+  const double step = rank.undisturbed_step_ns();
+  if (sum < kLeastShare * step) return {};
+  Finding finding = make_finding(kFoldableNormRule, sum, step,
+                                 "Batch normalization that convolutions could hold takes " + time_text(sum) +
+                                     " a step (" + format_percent(sum / step) + ")");
+  finding.severity = std::min(finding.severity, kMostSeverity);
+  finding.evidence = {
+      time_fact("foldable_norms_per_step", "Batch normalization right after a convolution, per step", sum),
+      count_fact("foldable_norm_count_per_step", "Such kernels per step", count / rank.step_count()),
+      share_fact("followed_by_activation", "Of these, followed by an activation",
+                 static_cast<double>(folded.with_activation) / static_cast<double>(folded.norms.size())),
+  };
+  advise(evidence, {kFold, kFoldAll}, finding);
+  show_works(
+      rank, [&found](std::size_t i) { return found[i]; }, finding);
+  return {finding};
+}
+
+void change(const Evidence& evidence, double success, Change& change) {
+  if (!may_fold(evidence)) return;
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    open_columns(evidence.ranks[r], change.ranks[r]);
+    for (const std::size_t i : foldable(evidence.ranks[r]).norms) {
+      change.ranks[r].duration_scale[i] *= static_cast<float>(scaled(0, success));
+      change.ranks[r].dispatch_scale[i] *= static_cast<float>(scaled(0, success));
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Rule kFoldableNormRule = {"foldable_norm",
+                                          "memory_bandwidth",
+                                          "Could convolutions hold the normalization after them?",
+                                          Need::gpu_work,
+                                          apply,
+                                          change,
+                                          {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,162 @@
+// Matrix products whose dimensions make tensor cores read with narrow loads: they want rows of 16 bytes, which are 8
+// numbers of 16 bits, 4 of TF32 and 16 of 8 bits (NVIDIA, "Matrix Multiplication Background User's Guide", section
+// "Tensor Core Requirements"). CUTLASS, and cuBLAS and cuDNN with its kernels, write into a kernel's name how many it
+// reads at once ("..._align1"): that alone accuses, and recorded shapes say which dimension it was. A note: how much
+// there is to gain differs by shape.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyze/cures/fitted.h"
+#include "analyze/recorded/recorded_shapes.h"
+#include "analyze/rules/rules.h"
+#include "base/text.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kMostSeverity = 0.3;
+constexpr double kLeastShare = 0.01;   // of the step, in such kernels
+constexpr std::int64_t kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
+
+/// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores.
+int wanted_alignment(const GpuWork& work, std::string_view kernel) {
+  const auto narrow = {"s8", "u8", "int8", "i8", "e4m3", "e5m2", "fp8"};
+  if (work.math == MatrixMath::tensor_tf32) return 4;
+  if (work.math != MatrixMath::tensor_half) return 0;
+  const bool bytes = std::ranges::any_of(narrow, [&](const char* type) { return kernel.find(type) != kernel.npos; });
+  return bytes && kernel.find("f16") == kernel.npos ? 16 : 8;
+}
+
+/// Numbers that the kernel reads at once, as its name says; 0 where it does not.
+int stated_alignment(std::string_view kernel) {
+  constexpr std::string_view kWord = "align";
+  int least = 0;
+  for (auto at = kernel.find(kWord); at != kernel.npos; at = kernel.find(kWord, at + 1)) {
+    int number = 0;
+    for (std::size_t i = at + kWord.size(); i < kernel.size() && is_digit(kernel[i]) && number < 100; ++i) {
+      number = number * 10 + (kernel[i] - '0');
+    }
+    if (number > 0) least = least == 0 ? number : std::min(least, number);
+  }
+  return least;
+}
+
+struct Narrow {
+  std::size_t work;
+  int wanted;  ///< multiple
+};
+
+std::vector<Narrow> narrow_products(const RankEvidence& rank) {
+  std::vector<Narrow> found;
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (work.math == MatrixMath::none) continue;
+    const std::string_view kernel = rank.timeline->name_of(work.event);
+    const int stated = stated_alignment(kernel), wanted = wanted_alignment(work, kernel);
+    if (stated > 0 && stated < wanted) found.push_back({i, wanted});
+  }
+  return found;
+}
+
+/// Dimensions of the inputs that are no multiple of it, with the time that works with them took.
+using Culprits = std::map<std::int64_t, double>;
+
+Culprits culprits_of(const RankEvidence& rank, const std::vector<Narrow>& products) {
+  const RecordedShapes shapes(*rank.timeline);
+  Culprits culprits;
+  for (const Narrow& one : products) {
+    const GpuWork& work = rank.list.works[one.work];
+    if (!rank.in_steps(work)) continue;
+    std::map<std::int64_t, bool> of_this;
+    for (const auto& dims : shapes.of(work.op)) {
+      // Of a batch of matrices the last two are the matrix.
+      for (std::size_t d = dims.size() < 2 ? dims.size() : dims.size() - 2; d < dims.size(); ++d) {
+        if (dims[d] >= kSmallest && dims[d] % one.wanted != 0) of_this[dims[d]] = true;
+      }
+    }
+    for (const auto& [size, counts] : of_this) culprits[size] += static_cast<double>(work.end - work.start);
+  }
+  return culprits;
+}
+
+constexpr Advice kPad = {
+    .kind = AdviceKind::code,
+    .text =
+        "Make the dimensions of products multiples of 8 (16 bits) or 16 (8 bits), best of 64: pad what is left over.",
+    .native = "const int padded = (n + 63) / 64 * 64;  // rows, columns and leading dimensions, zeros in the rest",
+    .pytorch = "layer = torch.nn.Linear(in_features, (out_features + 63) // 64 * 64)  # ignore the columns added",
+    .jax = "w = jax.numpy.pad(w, ((0, 0), (0, -w.shape[1] % 64)))",
+};
+
+Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multiple) {
+  Recommendation advice = advice_for(evidence, {kPad}).front();
+  const auto up = [size](std::int64_t to) { return (size + to - 1) / to * to; };
+  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(64));
+  return advice;
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  const std::vector<Narrow> products = narrow_products(rank);
+  double sum = 0, count = 0;
+  for (const Narrow& one : products) {
+    const GpuWork& work = rank.list.works[one.work];
+    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count(), ++count;
+  }
+  const double step = rank.undisturbed_step_ns();
+  if (sum < kLeastShare * step) return {};
+  const Culprits culprits = culprits_of(rank, products);
+  const auto worst = std::ranges::max_element(culprits, {}, &Culprits::value_type::second);
+  const std::string of =
+      worst == culprits.end() ? "" : fmt::format(", as {} is no multiple of {}", worst->first, products.front().wanted);
+  Finding finding = make_finding(
+      kTensorDimensionsRule, sum * (1 - kLeftWhenAligned), step,
+      "Tensor cores read narrowly for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")" + of);
+  finding.severity = std::min(finding.severity, kMostSeverity);
+  finding.evidence = {
+      time_fact("narrow_products_per_step", "Products that read less than 16 bytes at once, per step", sum),
+      count_fact("narrow_product_count_per_step", "Such kernels per step", count / rank.step_count()),
+  };
+  int shown = 0;
+  for (const auto& [size, ns] : culprits) {
+    if (++shown > 4) break;
+    finding.evidence.push_back(time_fact(fmt::format("dimension_{}", size), fmt::format("With a dimension of {}", size),
+                                         ns / rank.step_count()));
+  }
+  if (worst != culprits.end()) {
+    finding.recommendations = {padding_of(evidence, worst->first, products.front().wanted)};
+  } else {
+    advise(evidence, {kPad}, finding);
+    finding.evidence.push_back(
+        {"Which dimensions they are was not recorded (record_shapes=True)", "shapes_recorded", std::nullopt, ""});
+  }
+  std::vector<bool> narrow(rank.list.works.size());
+  for (const Narrow& one : products) narrow[one.work] = true;
+  show_works(
+      rank, [&narrow](std::size_t i) { return narrow[i]; }, finding);
+  return {finding};
+}
+
+void change(const Evidence& evidence, double success, Change& change) {
+  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+    open_columns(evidence.ranks[r], change.ranks[r]);
+    for (const Narrow& one : narrow_products(evidence.ranks[r])) {
+      change.ranks[r].duration_scale[one.work] *= static_cast<float>(scaled(kLeftWhenAligned, success));
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Rule kTensorDimensionsRule = {"tensor_dimensions",
+                                              "kernel_efficiency",
+                                              "Do the dimensions of products suit the tensor cores?",
+                                              Need::gpu_work,
+                                              apply,
+                                              change,
+                                              {}};
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,131 @@
+// Rules that tell of what a program could do otherwise: dimensions, folded normalization, one process for several GPUs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analyze/analyze.h"
+#include "support/analyzed.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::find;
+using testing_support::kTensorGemm;
+using testing_support::of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+constexpr const char* kNarrowGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align1";
+constexpr const char* kWideGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8";
+constexpr const char* kConvolution = "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc";
+constexpr const char* kInferenceNorm = "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>";
+constexpr const char* kRelu = "void at::native::vectorized_elementwise_kernel<4, clamp_scalar_kernel_impl>";
+
+Timeline multiplying(const char* kernel, const std::string& shapes) {
+  return stepped(6, [&](TimelineScene& scene) {
+    for (int i = 0; i < 5; ++i) {
+      scene.within(
+          "aten::mm", EventKind::op, [&] { scene.launch(kernel, 100'000); }, shapes);
+      scene.within(
+          "aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 100'000); }, "[[512,1024],[1024,4096]]");
+    }
+  });
+}
+
+TEST(TensorDimensions, tell_which_one_makes_tensor_cores_read_narrowly) {
+  const Analysis analysis = of(multiplying(kNarrowGemm, "[[512,1024],[1024,50257]]"));
+  const Finding* finding = find(analysis, "tensor_dimensions");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, HasSubstr("50257 is no multiple of 8"));
+  EXPECT_LE(finding->severity, 0.3) << "a note";
+  ASSERT_FALSE(finding->recommendations.empty());
+  EXPECT_THAT(finding->recommendations.front().text, HasSubstr("50257 becomes 50264, or 50304"));
+  EXPECT_THAT(finding->recommendations.front().snippet, HasSubstr("torch.nn.Linear"));
+  EXPECT_FALSE(finding->events.empty());
+  EXPECT_LE(finding->gain.low, 1.25);
+  EXPECT_GE(finding->gain.high, 1.25) << "half of the products in 0.6 of the time";
+}
+
+TEST(TensorDimensions, are_told_from_kernels_alone_where_no_shapes_were_recorded) {
+  const Analysis analysis = of(multiplying(kNarrowGemm, ""));
+  const Finding* finding = find(analysis, "tensor_dimensions");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->recommendations.front().text, HasSubstr("multiples of 8"));
+}
+
+TEST(TensorDimensions, are_no_matter_where_the_kernel_reads_widely_or_without_tensor_cores) {
+  for (const char* kernel :
+       {kWideGemm, "cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align4",
+        "cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", "cutlass_80_simt_sgemm_128x64_nn_align1"}) {
+    const Analysis analysis = of(multiplying(kernel, "[[512,1024],[1024,50257]]"));
+    EXPECT_EQ(find(analysis, "tensor_dimensions"), nullptr) << kernel;
+  }
+  const Analysis tf32 = of(multiplying("cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align1", "[[512,3],[3,1021]]"));
+  const Finding* finding = find(tf32, "tensor_dimensions");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, HasSubstr("1021 is no multiple of 4"));
+}
+
+Timeline convolving(bool trains, const char* after_convolution) {
+  return stepped(6, [&](TimelineScene& scene) {
+    for (int i = 0; i < 10; ++i) {
+      scene.within("aten::cudnn_convolution", EventKind::op, [&] { scene.launch(kConvolution, 100'000); });
+      if (after_convolution != nullptr) scene.launch(after_convolution, 20'000);
+      scene.within("aten::cudnn_batch_norm", EventKind::op, [&] { scene.launch(kInferenceNorm, 60'000); });
+      scene.within("aten::relu_", EventKind::op, [&] { scene.launch(kRelu, 40'000); });
+    }
+    if (trains) scene.within("Optimizer.step#SGD.step", EventKind::annotation, [&] { scene.launch("sgd", 10'000); });
+  });
+}
+
+TEST(FoldableNorm, is_batch_normalization_after_a_convolution_in_inference) {
+  const Analysis analysis = of(convolving(false, nullptr));
+  const Finding* finding = find(analysis, "foldable_norm");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_LT(finding->severity, 0.4) << "a note";
+  EXPECT_NEAR(static_cast<double>(finding->lost_ns), 600'000, 1'000);
+  EXPECT_THAT(finding->recommendations.front().snippet, HasSubstr("fuse_conv_bn_eval"));
+  EXPECT_LE(finding->gain.low, 1.43);
+  EXPECT_GE(finding->gain.high, 1.43) << "600 of 2000 us";
+}
+
+TEST(FoldableNorm, is_neither_that_of_training_nor_one_after_other_work) {
+  const Analysis training = of(convolving(true, nullptr));
+  EXPECT_EQ(find(training, "foldable_norm"), nullptr);
+  const Analysis added = of(convolving(false, kRelu));
+  EXPECT_EQ(find(added, "foldable_norm"), nullptr) << "the norm is of a sum, which no weights hold";
+}
+
+Timeline on_gpus(int gpus, const char* range) {
+  Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+    scene.within(range, EventKind::annotation, [&] {
+      for (int gpu = 0; gpu < gpus; ++gpu) {
+        for (int i = 0; i < 4; ++i) scene.launch(kTensorGemm, 100'000, 1024, 7 + gpu);
+      }
+    });
+    scene.synchronize();
+    scene.idle_host(1'000'000);
+  });
+  int device = 0;
+  for (auto& track : timeline.tracks) {
+    if (track.kind == TrackKind::gpu_stream) track.device = device++;
+  }
+  return timeline;
+}
+
+TEST(DataParallel, is_told_where_one_process_drives_several_gpus) {
+  const Analysis analysis = of(on_gpus(4, "DataParallel.forward"));
+  const Finding* finding = find(analysis, "data_parallel");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, HasSubstr("4 GPUs from one process"));
+  EXPECT_THAT(finding->recommendations.front().snippet, HasSubstr("DistributedDataParallel"));
+  EXPECT_LT(finding->severity, 0.4) << "a note beside what costs the time";
+  EXPECT_GE(finding->gain.low, 0.9);
+  const Analysis alone = of(on_gpus(1, "DataParallel.forward"));
+  EXPECT_EQ(find(alone, "data_parallel"), nullptr) << "on one GPU it passes everything on";
+  const Analysis other = of(on_gpus(4, "DistributedDataParallel.forward"));
+  EXPECT_EQ(find(other, "data_parallel"), nullptr);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
