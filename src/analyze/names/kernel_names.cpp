@@ -1,6 +1,7 @@
 #include "analyze/names/kernel_names.h"
 
 #include "analyze/names/words.h"
+#include "base/text.h"
 
 namespace warpmark::analyze {
 
@@ -56,6 +57,35 @@ bool surrounds_attention(std::string_view kernel) {
 
 bool has_block_a_channel(std::string_view kernel) {
   return contains_any(kernel, {"_1c11_", "batch_norm_collect_statistics_kernel", "batch_norm_backward_kernel"});
+}
+
+bool applies_batch_norm(std::string_view kernel) {
+  return contains_any(kernel, {"bn_fw_inf", "batch_norm_transform_input", "batchnorm", "bnfw"});
+}
+
+int numbers_read_at_once(std::string_view kernel) {
+  constexpr std::string_view kWord = "_align";
+  int least = 0;
+  for (auto at = kernel.find(kWord); at != std::string_view::npos; at = kernel.find(kWord, at + 1)) {
+    int number = 0;
+    for (std::size_t i = at + kWord.size(); i < kernel.size() && is_digit(kernel[i]) && number < 100; ++i) {
+      number = number * 10 + (kernel[i] - '0');
+    }
+    if (number > 0) least = least == 0 ? number : std::min(least, number);
+  }
+  return least;
+}
+
+bool works_on_8_bits(std::string_view kernel) {
+  return contains_any(kernel, {"int8", "_s8", "_u8", "i8i8", "e4m3", "e5m2", "fp8"}) && !works_on_16_bits(kernel);
+}
+
+std::string_view tensor_path_of(std::string_view metric) {
+  constexpr std::string_view kBegin = kTensorPath, kEnd = ".sum.per_second", kIntegers = "int";
+  if (!metric.starts_with(kBegin) || !metric.ends_with(kEnd)) return {};
+  metric.remove_prefix(kBegin.size());
+  metric.remove_suffix(kEnd.size());
+  return metric.starts_with(kIntegers) ? std::string_view() : metric;
 }
 
 bool sends_results(std::string_view kernel) { return contains_any(kernel, {"broadcast", "sendrecv"}); }

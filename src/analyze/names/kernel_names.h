@@ -37,6 +37,16 @@ namespace warpmark::analyze {
 /// Batch normalization over rows of one channel has a block for each channel, whatever the batch: ATen
 /// (Normalization.cuh, `blocks(input.size(1))`) and cuDNN ("1C11": one mean for each C).
 [[nodiscard]] bool has_block_a_channel(std::string_view kernel);
+/// Batch normalization with statistics that are there already.
+[[nodiscard]] bool applies_batch_norm(std::string_view kernel);
+/// Numbers that a kernel of CUTLASS reads at once ("..._align2"); 0 of others.
+[[nodiscard]] int numbers_read_at_once(std::string_view kernel);
+/// A product of numbers of 8 bits.
+[[nodiscard]] bool works_on_8_bits(std::string_view kernel);
+inline constexpr std::string_view kTensorPath = "sm__ops_path_tensor_src_";
+/// "bf16_dst_fp32" of a kernel profiler's metric of what tensor cores do a second with floating point numbers; empty of
+/// other metrics.
+[[nodiscard]] std::string_view tensor_path_of(std::string_view metric);
 /// One rank sends others what it made.
 [[nodiscard]] bool sends_results(std::string_view kernel);
 

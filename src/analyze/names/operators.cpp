@@ -54,4 +54,8 @@ AnomalyRole anomaly_role(std::string_view op) {
   return reads_value(op) ? AnomalyRole::reads : AnomalyRole::none;
 }
 
+bool is_batch_norm(std::string_view op) { return contains_any(op, {"batch_norm"}); }
+
+bool is_convolution(std::string_view op) { return contains_any(op, {"convolution", "::conv"}); }
+
 }  // namespace warpmark::analyze

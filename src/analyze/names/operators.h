@@ -12,6 +12,8 @@ inline constexpr const char* kOneHotOperator = "aten::one_hot";
 [[nodiscard]] bool reads_value(std::string_view op);
 /// Its result only answers a question, so that nothing but the host that reads it needs it.
 [[nodiscard]] bool asks_question(std::string_view op);
+[[nodiscard]] bool is_batch_norm(std::string_view op);
+[[nodiscard]] bool is_convolution(std::string_view op);
 /// By index, as from a table.
 [[nodiscard]] bool picks_rows(std::string_view op);
 [[nodiscard]] bool joins_tensors(std::string_view op);

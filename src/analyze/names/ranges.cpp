@@ -58,4 +58,8 @@ bool is_host_collective(std::string_view range) {
   return (range.starts_with("gloo:") || range.starts_with("mpi:")) && !range.ends_with(":barrier");
 }
 
+bool names_data_parallel(std::string_view name) {
+  return name == "DataParallel.forward" || holds_any(name, {"nn/parallel/data_parallel.py"});
+}
+
 }  // namespace warpmark::analyze

@@ -4,8 +4,9 @@
 // one GPU it does nothing. A note beside what the other rules find.
 #include <algorithm>
 #include <map>
-#include <set>
 
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -13,16 +14,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kMostSeverity = 0.39;
-constexpr const char* kForward = "DataParallel.forward";
-constexpr const char* kFile = "nn/parallel/data_parallel.py";
-
-bool is_used(const Timeline& timeline) {
-  for (std::size_t i = 0; i < timeline.names.size(); ++i) {
-    const std::string_view name = timeline.names.at(static_cast<NameId>(i));
-    if (name == kForward || name.find(kFile) != std::string_view::npos) return true;
-  }
-  return false;
-}
 
 /// Time a step that each GPU computes, communication and copies apart.
 std::map<int, double> computing_by_device(const RankEvidence& rank) {
@@ -47,7 +38,7 @@ constexpr Advice kOneProcessEach = {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  if (!is_used(*rank.timeline)) return {};
+  if (!any_name(rank.timeline->names, names_data_parallel)) return {};
   const std::map<int, double> computing = computing_by_device(rank);
   if (computing.size() < 2) return {};
   double all = 0, busiest = 0;

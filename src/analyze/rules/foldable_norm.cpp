@@ -4,8 +4,9 @@
 // compute with the convolution (cudnnConvolutionBiasActivationForward). A note: the weights are the user's.
 #include <algorithm>
 
+#include "analyze/names/kernel_names.h"
+#include "analyze/names/operators.h"
 #include "analyze/rules/rules.h"
-#include "base/text.h"
 
 namespace warpmark::analyze {
 
@@ -14,21 +15,17 @@ namespace {
 constexpr double kMostSeverity = 0.35;
 constexpr double kLeastShare = 0.01;
 
-bool is_batch_norm(const RankEvidence& rank, const GpuWork& work) {
+bool applies_norm(const RankEvidence& rank, const GpuWork& work) {
   if (work.category != Category::normalization) return false;
-  const std::string kernel = ascii_lower(rank.timeline->name_of(work.event));
-  for (const char* part : {"bn_fw_inf", "batch_norm_transform_input", "batchnorm", "bnfw"}) {
-    if (kernel.find(part) != std::string::npos) return true;
-  }
-  return work.op != kNoEvent && rank.timeline->name_of(work.op).find("batch_norm") != std::string_view::npos;
+  return applies_batch_norm(rank.timeline->name_of(work.event)) ||
+         (work.op != kNoEvent && is_batch_norm(rank.timeline->name_of(work.op)));
 }
 
 /// What stands between a convolution and its normalization and belongs to the convolution: its bias, layouts.
 bool belongs_to_convolution(const RankEvidence& rank, const GpuWork& work) {
   if (work.category == Category::memset || is_layout_conversion(rank.timeline->name_of(work.event))) return true;
-  return is_elementwise(work.category) && any_around(rank.list, work.op, [&](EventIndex at) {
-           return rank.timeline->name_of(at).find("convolution") != std::string_view::npos;
-         });
+  const auto convolves = [&rank](EventIndex at) { return is_convolution(rank.timeline->name_of(at)); };
+  return is_elementwise(work.category) && any_around(rank.list, work.op, convolves);
 }
 
 struct Folded {
@@ -44,7 +41,7 @@ Folded foldable(const RankEvidence& rank) {
     const GpuWork& work = rank.list.works[order[at]];
     if (work.category == Category::convolution) {
       after_convolution = true;
-    } else if (after_convolution && is_batch_norm(rank, work)) {
+    } else if (after_convolution && applies_norm(rank, work)) {
       folded.norms.push_back(order[at]);
       folded.with_activation +=
           at + 1 < order.size() && rank.list.works[order[at + 1]].category == Category::elementwise;

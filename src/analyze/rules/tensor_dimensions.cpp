@@ -9,9 +9,9 @@
 #include <map>
 
 #include "analyze/cures/fitted.h"
+#include "analyze/names/kernel_names.h"
 #include "analyze/recorded/recorded_shapes.h"
 #include "analyze/rules/rules.h"
-#include "base/text.h"
 
 namespace warpmark::analyze {
 
@@ -23,25 +23,9 @@ constexpr std::int64_t kSmallest = 8;  // a dimension of less is padded at a mul
 
 /// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores.
 int wanted_alignment(const GpuWork& work, std::string_view kernel) {
-  const auto narrow = {"s8", "u8", "int8", "i8", "e4m3", "e5m2", "fp8"};
   if (work.math == MatrixMath::tensor_tf32) return 4;
   if (work.math != MatrixMath::tensor_half) return 0;
-  const bool bytes = std::ranges::any_of(narrow, [&](const char* type) { return kernel.find(type) != kernel.npos; });
-  return bytes && kernel.find("f16") == kernel.npos ? 16 : 8;
-}
-
-/// Numbers that the kernel reads at once, as its name says; 0 where it does not.
-int stated_alignment(std::string_view kernel) {
-  constexpr std::string_view kWord = "align";
-  int least = 0;
-  for (auto at = kernel.find(kWord); at != kernel.npos; at = kernel.find(kWord, at + 1)) {
-    int number = 0;
-    for (std::size_t i = at + kWord.size(); i < kernel.size() && is_digit(kernel[i]) && number < 100; ++i) {
-      number = number * 10 + (kernel[i] - '0');
-    }
-    if (number > 0) least = least == 0 ? number : std::min(least, number);
-  }
-  return least;
+  return works_on_8_bits(kernel) ? 16 : 8;
 }
 
 struct Narrow {
@@ -55,7 +39,7 @@ std::vector<Narrow> narrow_products(const RankEvidence& rank) {
     const GpuWork& work = rank.list.works[i];
     if (work.math == MatrixMath::none) continue;
     const std::string_view kernel = rank.timeline->name_of(work.event);
-    const int stated = stated_alignment(kernel), wanted = wanted_alignment(work, kernel);
+    const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(work, kernel);
     if (stated > 0 && stated < wanted) found.push_back({i, wanted});
   }
   return found;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyze/names/kernel_names.h"
+
 namespace warpmark::analyze {
 
 namespace {
@@ -29,19 +31,13 @@ std::optional<double> executed(const KernelProfile& kernel, const Count (&counts
   return sum;
 }
 
-constexpr std::string_view kTensorPath = "sm__ops_path_tensor_src_";
-
 /// Paths of tensor cores that compute with floating point numbers and were used: "bf16_dst_fp32" and its FLOP/s.
 std::vector<std::pair<std::string, double>> tensor_paths(const KernelProfile& kernel) {
-  constexpr std::string_view kRate = ".sum.per_second";
   std::vector<std::pair<std::string, double>> paths;
   for (std::size_t i = 0; i < kernel.metrics.size(); ++i) {
     const KernelMetric metric = kernel.metrics[i];
-    std::string_view name = metric.id;
-    if (metric.value <= 0 || !name.starts_with(kTensorPath) || !name.ends_with(kRate)) continue;
-    name.remove_prefix(kTensorPath.size());
-    name.remove_suffix(kRate.size());
-    if (!name.starts_with("int")) paths.emplace_back(name, metric.value);
+    const std::string_view path = tensor_path_of(metric.id);
+    if (metric.value > 0 && !path.empty()) paths.emplace_back(path, metric.value);
   }
   return paths;
 }
