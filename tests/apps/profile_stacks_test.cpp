@@ -51,7 +51,9 @@ def wait():
 )py";
 
 constexpr const char* kTrainPy = R"py(
+import importlib.util
 import time
+assert importlib.util.find_spec("torch"), "libraries ask so whether it is there, before anybody imports it"
 import torch
 
 def forward():
@@ -100,17 +102,17 @@ TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
   EXPECT_FALSE(std::filesystem::exists(path("p.wmrec.stacks")));
   const auto analysis = warpmark({"analyze", path("p.wmrec"), "--source", path(""), "--json", path("a.json")});
   ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
-  EXPECT_THAT(analysis.out, HasSubstr("train.py:10 read_loss: return torch.wait()"));
+  EXPECT_THAT(analysis.out, HasSubstr("train.py:12 read_loss: return torch.wait()"));
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
   const Json& finding = (*json)["findings"][0];
   EXPECT_EQ(finding["rule"], "cpu_gpu_sync");
   EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
-  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:10 read_loss"));
+  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:12 read_loss"));
   EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.3);
   const auto rows = warpmark({"analyze", path("p.wmrec"), "--query",
-                              "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:10 %'",
+                              "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:12 %'",
                               "--format", "json"});
   ASSERT_EQ(rows.exit_code, 0) << rows.err;
   EXPECT_THAT(rows.out, Not(HasSubstr(": 0")));

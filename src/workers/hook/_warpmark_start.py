@@ -4,6 +4,7 @@ WARPMARK_HOOK names a JSON file with what is wanted: {"version": 1, "report": FO
 read when torch is loaded; a program without torch pays for a small file and a look at each import.
 """
 
+import _thread
 import os
 import sys
 
@@ -77,19 +78,26 @@ class Watcher:
     def __init__(self, callbacks, report):
         self.callbacks = callbacks
         self.report = report
+        self.looking = set()  # (name, thread): finders that ask all finders come back to this one
 
     def find_spec(self, name, path=None, target=None):
-        if name not in self.callbacks:
+        callback = self.callbacks.get(name)
+        mine = (name, _thread.get_ident())
+        if callback is None or mine in self.looking:
             return None
-        callback = self.callbacks.pop(name)
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(name, path, target)
-            if spec is not None:
-                self._tell_after(spec, callback, name)
-                return spec
-        self.callbacks[name] = callback  # not there now; a later import may find it
+        self.looking.add(mine)
+        try:
+            for finder in sys.meta_path:
+                if finder is self or not hasattr(finder, "find_spec"):
+                    continue
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    # Whoever asks whether a module is there (importlib.util.find_spec) gets a spec too and never runs
+                    # it: the callback waits for the one that is executed.
+                    self._tell_after(spec, callback, name)
+                    return spec
+        finally:
+            self.looking.discard(mine)
         return None
 
     def _tell_after(self, spec, callback, name):
@@ -104,6 +112,8 @@ class Watcher:
                 del loader.exec_module
             except AttributeError:
                 pass
+            if self.callbacks.pop(name, None) is None:
+                return
             try:
                 callback(module)
             except Exception as problem:
