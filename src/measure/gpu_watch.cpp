@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "model/beside.h"
 #include "stats/moments.h"
 #include "stats/summary.h"
@@ -20,6 +21,19 @@ constexpr double kFirstLook_s = 0.25;
 std::optional<double> mean_of_known(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   return stats::mean_of(values);
+}
+
+double now_s() { return static_cast<double>(monotonic_ns()) * 1e-9; }
+
+/// Between two readings linearly; nothing before the first and after the last.
+std::optional<double> at_time(const std::vector<std::pair<double, double>>& readings, double time_s) {
+  for (std::size_t i = 1; i < readings.size(); ++i) {
+    const auto& [from_s, from] = readings[i - 1];
+    const auto& [to_s, to] = readings[i];
+    if (time_s < from_s || time_s > to_s) continue;
+    return to_s > from_s ? from + (to - from) * (time_s - from_s) / (to_s - from_s) : from;
+  }
+  return std::nullopt;
 }
 
 void add_value(std::vector<Metric>& metrics, std::string_view id, const char* unit, Better better,
@@ -54,7 +68,8 @@ GpuProbe nvml_probe() {
           }};
 }
 
-GpuWatch::GpuWatch(GpuProbe probe, double interval_s) : probe_(std::move(probe)), interval_s_(interval_s) {
+GpuWatch::GpuWatch(GpuProbe probe, double interval_s, bool energy_looks)
+    : probe_(std::move(probe)), interval_s_(interval_s), energy_looks_(energy_looks) {
   for (auto& uuid : probe_.list()) {
     gpus_.emplace_back();
     gpus_.back().uuid = std::move(uuid);
@@ -79,7 +94,16 @@ void GpuWatch::begin() {
     gpu.most_memory = gpu.memory_before;
     gpu.energy_before = probe_.energy_j(gpu.uuid);
   }
+  read_counters();
   thread_ = std::thread([this] { run(); });
+}
+
+void GpuWatch::read_counters() {
+  if (!energy_looks_) return;
+  for (auto& gpu : gpus_) {
+    const auto now = probe_.energy_j(gpu.uuid);
+    if (now) gpu.counter.emplace_back(now_s(), *now);
+  }
 }
 
 void GpuWatch::run() {
@@ -95,6 +119,7 @@ void GpuWatch::run() {
 
 void GpuWatch::look() {
   ++looks_;
+  read_counters();
   for (auto& gpu : gpus_) {
     const auto now = probe_.activity(gpu.uuid);
     if (!now.ok()) continue;
@@ -103,7 +128,10 @@ void GpuWatch::look() {
       gpu.process_seen = gpu.process_seen || std::find(before.begin(), before.end(), process.id) == before.end();
     }
     gpu.most_memory = std::max(gpu.most_memory, now->memory_used_bytes.value_or(0));
-    if (now->utilization) gpu.utilization.push_back(*now->utilization);
+    if (now->utilization) {
+      gpu.utilization.push_back(*now->utilization);
+      gpu.busy.emplace_back(now_s(), *now->utilization);
+    }
     if (now->power_w) gpu.power.push_back(*now->power_w);
     if (now->sm_clock_hz && now->utilization.value_or(0) > 0) gpu.clocks.push_back(*now->sm_clock_hz);
   }
@@ -119,6 +147,7 @@ GpuUse GpuWatch::end(double elapsed_s) {
   }
   wake_.notify_all();
   thread_.join();
+  read_counters();
   GpuUse use{.looks = looks_};
   std::vector<double> utilization, clocks;
   double energy_j = 0, power_w = 0;
@@ -146,6 +175,27 @@ GpuUse GpuWatch::end(double elapsed_s) {
     use.power_w = power_w;
   }
   return use;
+}
+
+GpuPart GpuWatch::within(double begin_s, double end_s) const {
+  GpuPart part;
+  std::vector<double> busy;
+  double energy_j = 0;
+  bool all = true, any = false;
+  for (const auto& gpu : gpus_) {
+    if (!used(gpu)) continue;
+    any = true;
+    for (const auto& [at_s, value] : gpu.busy) {
+      // The driver's figure is of the time before the look.
+      if (at_s >= begin_s + kFirstLook_s && at_s <= end_s) busy.push_back(value);
+    }
+    const auto from = at_time(gpu.counter, begin_s), to = at_time(gpu.counter, end_s);
+    all = all && from && to && *to >= *from;
+    if (all) energy_j += *to - *from;
+  }
+  part.utilization = mean_of_known(busy);
+  if (any && all) part.energy_j = energy_j;
+  return part;
 }
 
 std::vector<Metric> metrics_of(const GpuUse& use) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -40,9 +41,16 @@ struct GpuUse {
   std::optional<double> clock_hz;     ///< mean SM clock of the looks at which kernels ran
 };
 
+/// Of a part of the time: the looks in it, and the counters where they stood at its ends, between two looks linearly.
+struct GpuPart {
+  std::optional<double> utilization;  ///< ratio; mean over the looks and the GPUs used
+  std::optional<double> energy_j;     ///< of all used together
+};
+
 class GpuWatch {
  public:
-  explicit GpuWatch(GpuProbe probe = nvml_probe(), double interval_s = 0.5);
+  /// With `energy_looks` every look also reads the energy counters, for within().
+  explicit GpuWatch(GpuProbe probe = nvml_probe(), double interval_s = 0.5, bool energy_looks = false);
   ~GpuWatch();
   GpuWatch(const GpuWatch&) = delete;
   GpuWatch& operator=(const GpuWatch&) = delete;
@@ -52,6 +60,8 @@ class GpuWatch {
   void begin();
   /// Right after it; `elapsed_s` is how long it ran.
   [[nodiscard]] GpuUse end(double elapsed_s);
+  /// After end(): between two moments of the monotonic clock, in seconds. Nothing of what no look was at.
+  [[nodiscard]] GpuPart within(double begin_s, double end_s) const;
 
  private:
   struct Gpu {
@@ -63,13 +73,16 @@ class GpuWatch {
     bool process_seen = false;
     std::int64_t most_memory = 0;
     std::vector<double> utilization, clocks, power;
+    std::vector<std::pair<double, double>> busy, counter;  ///< by time: utilization, joules
   };
+  void read_counters();
   void look();
   void run();
   static bool used(const Gpu& gpu);
 
   GpuProbe probe_;
   double interval_s_;
+  bool energy_looks_;
   std::vector<Gpu> gpus_;
   std::int64_t looks_ = 0;
   std::thread thread_;

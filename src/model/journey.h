@@ -12,6 +12,7 @@
 #include "model/machine.h"
 #include "model/metric.h"
 #include "model/run.h"
+#include "model/technique_prior.h"
 
 namespace warpmark {
 
@@ -73,6 +74,8 @@ struct JourneyStep {
   std::string reason;
   bool asked = false;  ///< the user named the knob
   std::optional<Prediction> predicted;
+  std::optional<TechniquePrior> prior;
+  std::optional<SpeedUp> screened;    ///< of blocks of steps within one process, which may only discard
   std::optional<SpeedUp> measured;    ///< against the best without it: of a kept one the fresh confirmation
   std::optional<SpeedUp> found;       ///< of the rounds that chose it
   std::optional<SpeedUp> cumulative;  ///< of all kept so far: the product of what was found on the way
@@ -100,6 +103,8 @@ struct JourneyState {
   std::int64_t steps = 0;
   double start_s = 0;  ///< from the import of torch to the first measured step
   std::optional<double> memory_bytes;
+  std::optional<double> gpu_utilization;               ///< in the measured window: ratio, mean over the GPUs used ...
+  std::optional<double> joules_per_step;               ///< ... and their energy together
   std::vector<std::pair<std::string, double>> phases;  ///< shares of a step: data, forward, backward, optimizer, rest
 };
 

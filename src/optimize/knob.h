@@ -57,6 +57,9 @@ struct Knob {
   char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it
   const char* launcher =
       "";  ///< words put before the command, "{}" for the value: "taskset -c {}"; read back by the hook
+  /// The hook can put it on and take it off between two steps (src/workers/hook/_warpmark_switches.py): it is screened
+  /// within one process before it gets processes of its own.
+  bool switchable = false;
   /// From what is known of the program under the settings so far.
   Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
   /// The line that a person would write, and where; `where` may stay empty.

@@ -71,7 +71,8 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
                        .title = knob->title,
                        .numerics = knob->numerics,
                        .predicted = sharpened(*knob, std::move(candidate.predicted), facts),
-                       .risk = risk_of(*knob, facts)});
+                       .risk = risk_of(*knob, facts),
+                       .switchable = knob->switchable});
     }
   }
   return found;

@@ -10,30 +10,17 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "optimize/journey_states.h"
+#include "optimize/priors.h"
+#include "optimize/screened_settings.h"
 
 namespace warpmark::optimize {
 namespace {
-
-/// std::hypot is a newer symbol of glibc than the distribution may ask for.
-double root_of_squares(double a, double b) { return std::sqrt(a * a + b * b); }
 
 /// The order of trials: the middle of what is foretold, over the risk.
 double worth(const Proposal& proposal) {
   const double gain = std::sqrt(proposal.predicted.low * proposal.predicted.high) - 1;
   return (gain > 0 ? gain / proposal.risk : gain * proposal.risk) + (proposal.asked ? 1000 : 0);
-}
-
-std::string interval_text(const SpeedUp& speedup) {
-  return fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high);
-}
-
-SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
-  if (!a) return b;
-  // Intervals of independent tests: half widths of logarithms add as squares.
-  const double center = std::log(a->ratio) + std::log(b.ratio);
-  const double low = root_of_squares(std::log(a->ratio / a->low), std::log(b.ratio / b.low));
-  const double high = root_of_squares(std::log(a->high / a->ratio), std::log(b.high / b.ratio));
-  return {std::exp(center), std::exp(center - low), std::exp(center + high), b.confidence};
 }
 
 Numerics weakest(Numerics a, Numerics b) { return std::max(a, b); }
@@ -60,6 +47,7 @@ class Search {
                                 .outcome = TrialOutcome::kept,
                                 .reason = "part of the plan",
                                 .asked = true,
+                                .prior = prior_of(setting.knob),
                                 .answers = {.kind = "none", .text = "judged with the whole plan"}});
     }
     return finish();
@@ -85,34 +73,73 @@ class Search {
     if (options_.log) options_.log(text);
   }
 
-  std::optional<Proposal> next() {
-    std::optional<Proposal> found;
+  /// What may come next, but for what screening discarded.
+  std::vector<Proposal> open() {
+    std::vector<Proposal> found;
     for (auto& proposal : options_.propose(facts_, best_)) {
       if (tried_.contains(text_of({proposal.setting}))) continue;
       if (value_of(best_, proposal.setting.knob) == proposal.setting.value) continue;
       if (proposal.until_memory_ends && ended_[proposal.setting.knob] >= kEnded) continue;
       if (!proposal.asked && proposal.predicted.high < 1 + options_.effect) continue;
-      if (!found || worth(proposal) > worth(*found)) found = std::move(proposal);
+      found.push_back(std::move(proposal));
     }
     return found;
   }
 
+  std::optional<Proposal> next() {
+    std::optional<Proposal> found;
+    double most = 0;
+    for (auto& proposal : open()) {
+      if (screened_.discards(proposal.setting)) continue;
+      const double value = worth(screened_.ordered(proposal));
+      if (found && value <= most) continue;
+      most = value;
+      found = std::move(proposal);
+    }
+    return found;
+  }
+
+  /// Whether the budget is enough for another trial and then the tests that prove the set with it.
+  [[nodiscard]] bool affords_trial() const { return kept_.empty() || trials_.affords(kept_.size() + 3); }
+
+  /// All that can be switched within a process, beside the best so far.
+  Status screen_within() {
+    const auto settings = screened_.begin(open());
+    if (settings.empty() || !affords_trial()) return {};
+    WM_ASSIGN(const auto result, trials_.screen_within(best_, settings));
+    if (result.stopped) {
+      stopped_ = true;
+      decide("while screening: " + result.reason);
+      return {};
+    }
+    if (!result.note.empty()) decide(result.note);
+    for (const auto& decision : screened_.take(result.settings)) decide(decision);
+    return {};
+  }
+
   Status forward() {
     for (int i = 0; i < options_.most_trials && !stopped_; ++i) {
+      if (best_changed_) {
+        best_changed_ = false;
+        WM_TRY(screen_within());
+        if (stopped_) break;
+      }
       const auto proposal = next();
       if (!proposal) {
         decide("no further knob is foretold to gain as much as matters");
-        return {};
+        break;
       }
-      // This trial, and then the tests that prove the set with it.
-      if (!kept_.empty() && !trials_.affords(kept_.size() + 3)) {
+      if (!affords_trial()) {
         cut_short_ = true;
         decide("the rest of the budget is for the proof of what was found; the same command goes on with " +
                text_of({proposal->setting}));
-        return {};
+        break;
       }
       tried_.insert(text_of({proposal->setting}));
       WM_TRY(trial(*proposal));
+    }
+    for (auto& step : screened_.discarded([&](const auto& name) { return tried_.contains(name); })) {
+      journey_.steps.push_back(std::move(step));
     }
     return {};
   }
@@ -123,7 +150,9 @@ class Search {
                      .title = proposal.title,
                      .numerics = name_of(proposal.numerics),
                      .asked = proposal.asked,
-                     .predicted = proposal.predicted};
+                     .predicted = proposal.predicted,
+                     .prior = prior_of(proposal.setting.knob)};
+    if (const auto* known = screened_.known(proposal.setting)) step.screened = known->gain;
     const Settings candidate = with(best_, proposal.setting);
     WM_ASSIGN(auto result, trials_.screen(best_, candidate, proposal.numerics));
     add_costs(result, step);
@@ -138,7 +167,7 @@ class Search {
       decide(fmt::format("{}={}: {}", step.knob, step.value, last.reason));
       return {};
     }
-    judge(last, test.has_value(), step);
+    judge_trial(last, test.has_value(), step);
     if (step.outcome == TrialOutcome::kept && proposal.numerics != Numerics::exact) WM_TRY(evaluate(candidate, step));
     if (stopped_) return {};
     decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
@@ -203,33 +232,6 @@ class Search {
     step.runs += result.runs;
   }
 
-  void judge(const TrialResult& result, bool tested, JourneyStep& step) {
-    step.answers = result.answers;
-    step.memory_bytes = result.memory_bytes;
-    step.times_before_s = result.times_from_s;
-    step.times_with_s = result.times_to_s;
-    if (result.speedup) step.found = result.speedup;
-    if (!result.failure.empty()) {
-      step.outcome = TrialOutcome::failed;
-      step.reason = result.failure;
-    } else if (!result.answers_same) {
-      step.outcome = TrialOutcome::rejected;
-      step.reason = result.answers.text;
-    } else if (!tested) {
-      step.outcome = TrialOutcome::slower;
-      step.reason = result.reason;
-    } else if (result.verdict == Verdict::better) {
-      step.outcome = TrialOutcome::kept;
-      step.reason = "proven: " + interval_text(*result.speedup);
-    } else if (result.verdict == Verdict::same || result.verdict == Verdict::worse || !result.promising) {
-      step.outcome = TrialOutcome::slower;
-      step.reason = result.speedup ? "no faster: " + interval_text(*result.speedup) : result.reason;
-    } else {
-      step.outcome = TrialOutcome::undecided;
-      step.reason = result.reason;
-    }
-  }
-
   void keep(const Proposal& proposal, const Settings& candidate, const TrialResult& result, JourneyStep& step) {
     so_far_ = product(so_far_, *result.speedup);
     step.cumulative = so_far_;
@@ -243,6 +245,7 @@ class Search {
     kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
     numerics_ = weakest(numerics_, proposal.numerics);
     best_ = candidate;
+    best_changed_ = true;
   }
 
   /// Each kept knob against the final set without it. Dropped ones make the set smaller for those after them.
@@ -311,7 +314,7 @@ class Search {
     final_ = result.verdict;
     const bool gained = result.failure.empty() && result.answers_same && result.verdict == Verdict::better;
     if (gained) {
-      set_optimized(result);
+      journey_.optimized = optimized_state(journey_.baseline, result);
       decide(fmt::format("the original against {}: {}", text_of(best_), interval_text(*result.speedup)));
       return {};
     }
@@ -331,27 +334,6 @@ class Search {
     kept_.clear();
     best_.clear();
     return {};
-  }
-
-  void set_optimized(const TrialResult& result) {
-    JourneyState state;
-    const auto& facts = result.facts;
-    // Of whole runs no step is known.
-    state.seconds_per_step = facts.seconds_per_step > 0 ? facts.seconds_per_step
-                                                        : journey_.baseline.seconds_per_step / result.speedup->ratio;
-    state.steps = facts.report.window ? facts.report.window->steps : 0;
-    state.start_s = facts.report.window ? facts.report.window->before_s : 0;
-    state.memory_bytes = result.memory_bytes;
-    if (journey_.baseline.samples_per_s) {
-      state.samples_per_s = *journey_.baseline.samples_per_s * result.speedup->ratio;
-    }
-    const auto& phases = facts.phases;
-    state.phases = {{"data", phases.data},
-                    {"forward", phases.forward},
-                    {"backward", phases.backward},
-                    {"optimizer", phases.optimizer},
-                    {"rest", phases.rest}};
-    journey_.optimized = state;
   }
 
   [[nodiscard]] std::string verdict() const {
@@ -374,6 +356,8 @@ class Search {
   static constexpr int kEnded = 2;
   std::map<std::string, int> ended_;  ///< of knobs whose values grow: how many in turn gained nothing
   std::set<std::string> tried_;
+  ScreenedSettings screened_;
+  bool best_changed_ = true;
   std::optional<SpeedUp> so_far_;
   std::optional<double> memory_;
   Numerics numerics_ = Numerics::exact;

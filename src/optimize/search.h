@@ -1,6 +1,8 @@
 // The search: which knob next, what is kept, what is proven in the end. Pure: what a trial costs and says comes in
 // through Trials, so that the whole search is tested with programs of the imagination.
 //
+//   screening    knobs that can be switched within a process are tried in blocks of steps of one process: it may only
+//                discard, on top of the best so far; after each kept step anew
 //   forward      the candidate with the most foretold gain over risk, on top of the best so far: one run that may only
 //                discard, then a sequential A/B test in fresh processes, in random order; kept where it is certainly
 //                faster and its answers are the same. What the kept run shows decides the next candidates.
@@ -15,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +35,8 @@ struct Proposal {
   Numerics numerics = Numerics::rounding;
   Prediction predicted;
   double risk = 1;
-  bool asked = false;  ///< the user named it: tried whatever is foretold
+  bool asked = false;       ///< the user named it: tried whatever is foretold
+  bool switchable = false;  ///< Knob::switchable
   /// Its values grow until memory ends: after one that did not fit, or two that gained nothing, the rest are left out.
   bool until_memory_ends = false;
 };
@@ -48,6 +52,8 @@ struct TrialResult {
   bool answers_same = true;
   AnswerCheck answers;
   std::optional<double> memory_bytes;
+  std::optional<double> gpu_utilization;
+  std::optional<double> joules_per_step;
   ProgramFacts facts;  ///< of `to`
   std::vector<double> times_from_s;
   std::vector<double> times_to_s;
@@ -55,11 +61,31 @@ struct TrialResult {
   std::int64_t runs = 0;
 };
 
+/// What blocks of steps within one process said of a setting.
+struct Screened {
+  Setting setting;
+  bool discard = false;
+  std::optional<SpeedUp> gain;  ///< none where it could not be told
+  std::int64_t rounds = 0;
+  std::string text;  ///< the gain, or why there is none
+};
+
+struct ScreeningResult {
+  std::vector<Screened> settings;
+  std::string note;      ///< for the log: what it took, or why there was none; may be empty
+  bool stopped = false;  ///< interrupted or out of budget
+  std::string reason;
+};
+
 class Trials {
  public:
   virtual ~Trials() = default;
   /// One run of `to`; may only discard.
   virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
+  /// All settings, each alone on top of `from`, within one process; may only discard. Where that cannot be, nothing.
+  virtual Result<ScreeningResult> screen_within(const Settings& /*from*/, const std::vector<Setting>& /*settings*/) {
+    return ScreeningResult{};
+  }
   /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
   virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
   /// Whether the program is as good under the settings by what the user judges it by, over whole runs. Where nobody

@@ -54,6 +54,17 @@ NamedValues stack_variables(const fs::path& folder, const fs::path& stacks, cons
   return {{"PYTHONPATH", path_with(folder, python_path)}, {"WARPMARK_STACKS", stacks.string()}};
 }
 
+namespace {
+
+Json screening_json(const ScreeningPlan& plan) {
+  Json switches = Json::array();
+  for (const auto& [id, value] : plan.switches) switches.push_back({{"id", id}, {"value", value}});
+  return {{"switches", switches},    {"rounds", plan.rounds},  {"block", plan.block_steps},
+          {"wash", plan.wash_steps}, {"seconds", plan.most_s}, {"seed", plan.seed}};
+}
+
+}  // namespace
+
 std::string plan_text(const HookPlan& plan) {
   Json knobs = Json::object();
   for (const auto& [id, value] : plan.knobs) knobs[id] = value;
@@ -64,6 +75,7 @@ std::string plan_text(const HookPlan& plan) {
   if (plan.profile_steps > 0) {
     json["profile"] = {{"steps", plan.profile_steps}, {"stacks", plan.profile_stacks}, {"folder", plan.profile_folder}};
   }
+  if (!plan.screening.switches.empty()) json["screening"] = screening_json(plan.screening);
   if (plan.seed) json["seed"] = *plan.seed;
   return dump_json(json) + "\n";
 }

@@ -20,18 +20,30 @@ namespace warpmark::workers {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
+/// Knobs that are switched on and off in turns within the process, for blocks of steps after the warm-up; then the
+/// window is over, and says nothing.
+struct ScreeningPlan {
+  NamedValues switches;          ///< none: nothing is screened
+  std::int64_t rounds = 0;       ///< each with two blocks without a knob and one with each
+  std::int64_t block_steps = 0;  ///< that are timed
+  std::int64_t wash_steps = 1;   ///< before them, that are not
+  double most_s = 0;       ///< no round begins after so long; 0 is without limit, as for programs of several ranks
+  std::uint64_t seed = 1;  ///< of the order
+};
+
 /// What the hook is asked to do.
 struct HookPlan {
   NamedValues knobs;
   std::int64_t warmup_steps = 3;
-  std::int64_t window_steps = 0;       ///< 0: until the program ends
-  double window_s = 0;                 ///< or so long, whichever is first; 0 is without limit
-  bool stop = false;                   ///< the process ends after the window
-  bool measure = true;                 ///< false: knobs alone, for a run that nobody times
-  bool sync_phases = false;            ///< wait for the GPU after each phase: true times of phases, slower steps
-  std::int64_t profile_steps = 0;      ///< recorded with PyTorch's profiler after the warm-up; then the window is over
-  bool profile_stacks = false;         ///< with the program's lines; slows it down
-  std::string profile_folder{};        ///< existing; takes a trace of each process
+  std::int64_t window_steps = 0;   ///< 0: until the program ends
+  double window_s = 0;             ///< or so long, whichever is first; 0 is without limit
+  bool stop = false;               ///< the process ends after the window
+  bool measure = true;             ///< false: knobs alone, for a run that nobody times
+  bool sync_phases = false;        ///< wait for the GPU after each phase: true times of phases, slower steps
+  std::int64_t profile_steps = 0;  ///< recorded with PyTorch's profiler after the warm-up; then the window is over
+  bool profile_stacks = false;     ///< with the program's lines; slows it down
+  std::string profile_folder{};    ///< existing; takes a trace of each process
+  ScreeningPlan screening{};
   std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own
 };
 

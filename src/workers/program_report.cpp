@@ -122,6 +122,26 @@ void read_knob(JsonFields& fields, ProgramReport& report) {
   report.knobs.push_back(std::move(knob));
 }
 
+void read_block(JsonFields& fields, ProgramReport& report) {
+  ScreenedBlock block;
+  fields.required("arm", block.arm);
+  fields.required("round", block.round);
+  fields.required("steps", block.steps);
+  fields.required("seconds", block.seconds);
+  fields.maybe("samples", block.samples);
+  if (block.arm < 0 || block.steps < 1 || !(block.seconds > 0)) return fields.fail("seconds", "is no time of steps");
+  report.blocks.push_back(block);
+}
+
+void read_switch(JsonFields& fields, ProgramReport& report) {
+  SwitchState state;
+  fields.required("arm", state.arm);
+  fields.required("id", state.id);
+  fields.maybe("value", state.value);
+  fields.maybe("said", state.said);
+  report.switches.push_back(std::move(state));
+}
+
 void read_read(JsonFields& fields, ProgramReport& report) {
   ReadFacts read;
   fields.maybe("where", read.where);
@@ -138,6 +158,7 @@ void read_end(JsonFields& fields, const std::string& kind, ProgramReport& report
     fields.required("seconds", window.seconds);
     fields.maybe("samples", window.samples);
     fields.maybe("before", window.before_s);
+    fields.maybe("began", window.began_s);
     if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
     report.window = window;
   } else if (kind == "memory") {
@@ -182,6 +203,12 @@ void read_line(JsonFields& fields, ProgramReport& report) {
     read_knob(fields, report);
   } else if (kind == "read") {
     read_read(fields, report);
+  } else if (kind == "block") {
+    read_block(fields, report);
+  } else if (kind == "switch") {
+    read_switch(fields, report);
+  } else if (kind == "switching") {
+    fields.required("arm", report.switched_last);
   } else if (kind == "fault") {
     std::string where, what;
     fields.maybe("where", where);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "workers/screening_report.h"
 
 namespace warpmark::workers {
 
@@ -92,6 +93,7 @@ struct Window {
   std::int64_t steps = 0;
   double seconds = 0;
   std::int64_t samples = 0;
+  double began_s = 0;   ///< on the monotonic clock; 0: unknown
   double before_s = 0;  ///< from the import of torch to its begin: warm-up, compiling
 };
 
@@ -120,6 +122,9 @@ struct ProgramReport {
   std::vector<double> losses;                ///< NaN where the program's was no number
   std::vector<std::vector<double>> outputs;  ///< samples of the first outputs of a program without losses
   std::vector<KnobState> knobs;
+  std::vector<ScreenedBlock> blocks;
+  std::vector<SwitchState> switches;
+  std::int64_t switched_last = -1;  ///< the arm on which the process ended; -1: it ended otherwise
   std::optional<Window> window;
   std::int64_t allocated_bytes = 0;  ///< most of the GPU's memory in the window
   std::int64_t reserved_bytes = 0;

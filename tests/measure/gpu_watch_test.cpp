@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "base/clock.h"
 #include "model/beside.h"
 
 namespace warpmark::measure {
@@ -115,6 +116,35 @@ TEST(GpuWatch, gives_power_by_looks_where_there_is_no_energy_counter) {
   EXPECT_FALSE(use.energy_j);
   EXPECT_DOUBLE_EQ(use.power_w.value_or(-1), 70);
   EXPECT_FALSE(use.clock_hz) << "no kernel ran at any look";
+}
+
+TEST(GpuWatch, tells_a_part_of_the_time_by_the_looks_in_it) {
+  PlayedGpus gpus;
+  const auto now_s = [] { return static_cast<double>(monotonic_ns()) * 1e-9; };
+  const double began_s = now_s();
+  gpus.tell = [](const std::string& uuid, int look) {
+    GpuActivity now = idle();
+    if (uuid == "b" || look == 0) return now;
+    now.utilization = 0.75;
+    now.memory_used_bytes = 5 * kGiB;
+    now.processes = {{.id = 77, .memory_bytes = 4 * kGiB}};
+    return now;
+  };
+  auto probe = gpus.probe();
+  probe.energy_j = [&](const std::string&) -> std::optional<double> { return 1000 + 100 * (now_s() - began_s); };
+  GpuWatch watch(probe, 0.01, true);
+  watch.begin();
+  const double from_s = now_s();
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  const double to_s = now_s() - 0.05;
+  EXPECT_EQ(watch.end(1).gpus, 1);
+  const auto part = watch.within(from_s, to_s);
+  ASSERT_TRUE(part.energy_j);
+  EXPECT_NEAR(*part.energy_j, 100 * (to_s - from_s), 1e-3) << "the other GPU was not used";
+  ASSERT_TRUE(part.utilization);
+  EXPECT_NEAR(*part.utilization, 0.75, 1e-12);
+  EXPECT_FALSE(watch.within(from_s - 10, to_s).energy_j) << "no look was there";
+  EXPECT_FALSE(watch.within(to_s + 10, to_s + 11).utilization);
 }
 
 TEST(GpuWatch, does_nothing_without_gpus) {

@@ -76,6 +76,41 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   EXPECT_EQ(applied.out, plain->out);
 }
 
+TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
+  WM_NEEDS_TORCH();
+  write("sleeps.py",
+        "import time, torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.end = nn.Linear(8, 2)\n"
+        "    def forward(self, x):\n"
+        // A thread more is a sleep more: many times what the noise of any machine is.
+        "        time.sleep(0.02 * (1 + torch.get_num_threads()))\n"
+        "        return self.end(x)\n"
+        "model = Net()\n"
+        "optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)\nx = torch.randn(4, 8)\n"
+        "for step in range(100000):\n"
+        "    optimizer.zero_grad()\n"
+        "    model(x).square().mean().backward()\n"
+        "    optimizer.step()\n");
+  const auto output = run_process(
+      {kExecutable, "optimize", "--only", "process.threads", "--alpha", "0.5", "--rounds", "6", "--effect", "20%",
+       "--window", "1s", "--no-store", "--json", path("journey.json"), "--", python_with_torch(), path("sleeps.py")},
+      {.deadline_s = 400, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 0) << output->err;
+  const auto journey = json("journey.json");
+  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
+  if (journey["steps"].empty()) GTEST_SKIP() << "one processor: no other number of threads is offered";
+  const auto& step = journey["steps"][0];
+  EXPECT_EQ(step["outcome"], "slower") << output->err;
+  EXPECT_EQ(step["cost"]["runs"], 0) << "no process of its own";
+  EXPECT_LT(step["screened"]["high"].get<double>(), 1.2);
+  EXPECT_THAT(output->err, HasSubstr("screened process.threads="));
+  EXPECT_THAT(output->err, HasSubstr("discarded"));
+}
+
 TEST_F(Optimize, refuses_wrong_cures_of_a_training) {
   WM_NEEDS_TORCH();
   for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}"}) {

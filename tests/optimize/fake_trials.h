@@ -48,6 +48,26 @@ class FakeTrials final : public Trials {
     return result;
   }
 
+  std::map<std::string, double> within;  ///< gain within one process by "knob=value"; what is not here is not told
+
+  Result<ScreeningResult> screen_within(const Settings& from, const std::vector<Setting>& wanted) override {
+    std::string names;
+    ScreeningResult result;
+    for (const auto& setting : wanted) {
+      names += " " + text_of({setting});
+      const auto known = within.find(text_of({setting}));
+      Screened screened{.setting = setting, .text = "not told"};
+      if (known != within.end()) {
+        screened.gain = SpeedUp{known->second, known->second * 0.999, known->second * 1.001, 0.95};
+        screened.discard = screened.gain->high < 1.01;
+        screened.text = "by blocks";
+      }
+      result.settings.push_back(std::move(screened));
+    }
+    asked.push_back("within " + text_of(from) + ":" + names);
+    return result;
+  }
+
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics /*numerics*/) override {
     asked.push_back("screen " + text_of(to));
     TrialResult result = about(to);

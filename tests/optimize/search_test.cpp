@@ -208,6 +208,50 @@ TEST_F(SearchTest, a_value_that_replaces_another_leaves_one_of_them_in_the_plan)
   EXPECT_NE(journey.steps.front().reason.find("replaced by 128"), std::string::npos);
 }
 
+TEST_F(SearchTest, what_blocks_of_steps_discard_gets_no_process_of_its_own) {
+  proposals_ = {proposal("a", "on", 4), proposal("b", "on", 3), proposal("c", "on", 2)};
+  for (auto& one : proposals_) one.switchable = one.setting.knob != "c";
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.9}}, {"c=on", {0.8}}};
+  trials_.within = {{"a=on", 2.0}, {"b=on", 1.0}};  // the second would gain: what is discarded is not tried
+  const auto journey = run();
+  EXPECT_EQ(trials_.asked.front(), "within nothing changed: a=on b=on") << "c cannot be switched";
+  EXPECT_EQ(std::count(trials_.asked.begin(), trials_.asked.end(), "screen a=on b=on"), 0);
+  EXPECT_EQ(step(journey, "a").outcome, TrialOutcome::kept);
+  ASSERT_TRUE(step(journey, "a").screened);
+  EXPECT_NEAR(step(journey, "a").screened->ratio, 2, 1e-9);
+  EXPECT_EQ(step(journey, "b").outcome, TrialOutcome::slower);
+  EXPECT_EQ(step(journey, "b").runs, 0);
+  EXPECT_FALSE(step(journey, "b").measured) << "screening proves nothing";
+  EXPECT_EQ(step(journey, "c").outcome, TrialOutcome::kept);
+  EXPECT_TRUE(std::any_of(journey.decisions.begin(), journey.decisions.end(),
+                          [](const auto& text) { return text.starts_with("screened b=on: discarded"); }));
+}
+
+TEST_F(SearchTest, blocks_of_steps_are_asked_again_beside_each_kept_knob_and_never_accept) {
+  proposals_ = {proposal("a", "on", 4), proposal("b", "on", 3)};
+  for (auto& one : proposals_) one.switchable = true;
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {1.0}}};
+  trials_.within = {{"a=on", 2.0}, {"b=on", 3.0}};  // looks good within a process, and is not
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "b").outcome, TrialOutcome::slower);
+  EXPECT_EQ(journey.plan.size(), 1U);
+  EXPECT_EQ(journey.steps.front().knob, "b") << "what blocks showed orders the trials";
+  proposals_.push_back(proposal("c", "on", 2));
+  proposals_.back().switchable = true;
+  trials_.within["c=on"] = 1.0;
+  trials_.asked.clear();
+  (void)run();
+  EXPECT_EQ(std::count(trials_.asked.begin(), trials_.asked.end(), "within a=on: c=on"), 1);
+}
+
+TEST_F(SearchTest, what_the_user_names_is_not_screened) {
+  proposals_ = {proposal("a", "on", 4, true)};
+  proposals_.front().switchable = true;
+  trials_.within = {{"a=on", 0.5}};
+  const auto journey = run();
+  EXPECT_GT(step(journey, "a").runs, 0);
+}
+
 TEST_F(SearchTest, asks_each_setting_once_and_ends) {
   for (int i = 0; i < 100; ++i) proposals_.push_back(proposal("knob" + std::to_string(i), "on", 2));
   const auto journey = run();

@@ -30,7 +30,7 @@ Metric ratio_metric(const char* id, double value) {
 Status store_journey(const Context& context, const ParsedOptions& options, const Journey& journey) {
   Session session = new_session(context);
   for (const auto& step : journey.steps) {
-    const auto& measured = step.measured ? step.measured : step.found;
+    const auto& measured = step.measured ? step.measured : step.found ? step.found : step.screened;
     if (!step.predicted || !measured) continue;
     Run run{.workload = kWorkload, .device = "host", .outcome = Outcome::passed};
     run.index = static_cast<std::int64_t>(session.runs.size());

@@ -43,6 +43,7 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   WM_ASSIGN(wanted.window_steps, count_of(options, "--steps", 0, 0, 1'000'000));
   WM_ASSIGN(const auto amortize, count_of(options, "--train-steps", 0, 0, INT64_MAX / 2));
   wanted.amortize_steps = static_cast<double>(amortize);
+  wanted.screens_within = !options.has("--no-screening");
   WM_ASSIGN(wanted.window_s, time_option(options, "--window", 5));
   WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
   WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", 0));
@@ -195,7 +196,8 @@ std::string identity_of_request(const OptimizeRequest& request) {
   const auto& quality = wanted.quality;
   text += fmt::format(" eval {} {} {} {} {} {} {}", quality.metric, quality.margin, quality.lower, quality.answers,
                       quality.rounds, quality.checks.size(), command_line(quality.command));
-  return text + (wanted.proposals.asked_only ? " asked only" : "") + (request.places.original.empty() ? "" : " copy");
+  return text + (wanted.proposals.asked_only ? " asked only" : "") + (wanted.screens_within ? "" : " no screening") +
+         (request.places.original.empty() ? "" : " copy");
 }
 
 }  // namespace

@@ -20,6 +20,15 @@ Json prediction_json(const Prediction& prediction) {
   return json;
 }
 
+Json prior_json(const TechniquePrior& prior) {
+  Json json{{"bottleneck", prior.bottleneck},        {"programs", prior.programs},
+            {"median", finite_number(prior.median)}, {"low", finite_number(prior.low)},
+            {"high", finite_number(prior.high)},     {"source", prior.source}};
+  put_optional(json, "guide_low", prior.guide_low);
+  put_optional(json, "guide_high", prior.guide_high);
+  return json;
+}
+
 Json step_json(const JourneyStep& step) {
   Json json{{"knob", step.knob},
             {"value", step.value},
@@ -29,6 +38,8 @@ Json step_json(const JourneyStep& step) {
             {"reason", step.reason},
             {"asked", step.asked}};
   if (step.predicted) json["predicted"] = prediction_json(*step.predicted);
+  if (step.prior) json["prior"] = prior_json(*step.prior);
+  if (step.screened) json["screened"] = speedup_json(*step.screened);
   if (step.measured) json["measured"] = speedup_json(*step.measured);
   if (step.found) json["found"] = speedup_json(*step.found);
   if (step.cumulative) json["cumulative"] = speedup_json(*step.cumulative);
@@ -53,6 +64,8 @@ Json state_json(const JourneyState& state) {
             {"start_s", finite_number(state.start_s)}};
   put_optional(json, "samples_per_s", state.samples_per_s);
   put_optional(json, "memory_bytes", state.memory_bytes);
+  put_optional(json, "gpu_utilization", state.gpu_utilization);
+  put_optional(json, "joules_per_step", state.joules_per_step);
   Json phases = Json::object();
   for (const auto& [name, share] : state.phases) phases[name] = finite_number(share);
   json["phases"] = phases;

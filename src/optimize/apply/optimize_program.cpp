@@ -73,10 +73,15 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
     if (i == 0) run.deadline_s = std::min(options.deadline_s, std::max(60.0, 10 * one.wall_s));
     baselines.runs.push_back(std::move(one));
   }
-  std::vector<double> times, memory;
+  std::vector<double> times, memory, busy, energy;
+  const auto add = [](std::vector<double>& values, const std::optional<double>& value) {
+    if (value) values.push_back(*value);
+  };
   for (const auto& one : baselines.runs) {
     times.push_back(one.time_s);
-    if (one.memory_bytes) memory.push_back(*one.memory_bytes);
+    add(memory, one.memory_bytes);
+    add(busy, one.gpu_utilization);
+    add(energy, one.joules_per_step);
   }
   auto& state = baselines.state;
   const auto& report = baselines.runs.front().report;
@@ -90,6 +95,8 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
   }
   if (run.time_of == TimeOf::sample) state.samples_per_s = 1 / time_s;
   if (!memory.empty()) state.memory_bytes = stats::median(memory);
+  if (!busy.empty()) state.gpu_utilization = stats::median(busy);
+  if (!energy.empty()) state.joules_per_step = stats::median(energy);
   describe_state(look.facts, state);
   return baselines;
 }
@@ -110,6 +117,8 @@ SearchOptions search_options(const FirstLook& look, const OptimizeOptions& optio
 TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options) {
   TrialOptions trial{.run = look.run, .last_run = look.run};
   trial.recording_tells = look.facts.analyzed;
+  trial.screens_within = options.screens_within;
+  trial.most_steps = look.most_steps;
   auto& steps = trial.last_run.plan.window_steps;
   steps *= 2;
   if (look.most_steps > 0) steps = std::min(steps, look.most_steps);

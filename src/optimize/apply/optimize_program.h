@@ -24,6 +24,7 @@ struct OptimizeOptions {
   double window_s = 5;            ///< measured steps of a run last about so long ...
   std::int64_t window_steps = 0;  ///< ... or are so many
   double amortize_steps = 0;
+  bool screens_within = true;  ///< TrialOptions::screens_within
   QualityOptions quality;
   std::function<void(const std::string&)> log;
 };

@@ -13,6 +13,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "model/json/json.h"
+#include "model/json/json_fields.h"
 #include "optimize/apply/recorded_run.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -26,6 +27,8 @@ constexpr std::uintmax_t kLargestCopy = std::uintmax_t{4} << 30;
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
 constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
+
+constexpr double kGpuLook_s = 0.2;  // a window lasts seconds
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
@@ -147,6 +150,31 @@ Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCo
   return json;
 }
 
+/// What the GPUs did while the main process measured steps; an empty object where none is known.
+Json gpu_figures(const measure::GpuWatch& gpus, const std::vector<workers::ProgramReport>& reports) {
+  Json json = Json::object();
+  const auto main = workers::main_processes(reports);
+  if (!gpus.available() || main.empty() || !main.front()->window || main.front()->window->began_s <= 0) return json;
+  const auto& window = *main.front()->window;
+  const auto part = gpus.within(window.began_s, window.began_s + window.seconds);
+  put_optional(json, "utilization", part.utilization);
+  if (part.energy_j) put_optional(json, "joules_per_step", *part.energy_j / static_cast<double>(window.steps));
+  return json;
+}
+
+std::optional<double> known(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+/// For the journal; empty where nothing is screened. The lengths follow from times, which are never twice the same.
+std::string screening_text(const workers::ScreeningPlan& plan) {
+  std::string text;
+  for (const auto& [id, value] : plan.switches) text += " " + id + "=" + value;
+  return text.empty() ? text : " screening" + text;
+}
+
 }  // namespace
 
 const char* name_of(TimeOf of) {
@@ -174,11 +202,12 @@ std::string failure_of(int exit_code, const std::string& err) {
 }
 
 ProgramRuns::ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
-                         double budget_s)
+                         double budget_s, measure::GpuProbe gpus)
     : program_(std::move(program)),
       places_(std::move(places)),
       journal_(journal),
       interrupted_(interrupted),
+      gpus_(std::move(gpus), kGpuLook_s, true),
       budget_s_(budget_s),
       began_s_(seconds_now()) {}
 
@@ -215,7 +244,11 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   if (progress) progress(text_of(settings));
   const std::string started = format_utc(wall_clock_s());
   watch_.before();
-  WM_ASSIGN(const auto ended, workers::run_hooked(command, places_.hook, places_.scratch));
+  gpus_.begin();
+  const auto outcome = workers::run_hooked(command, places_.hook, places_.scratch);
+  [[maybe_unused]] const auto whole = gpus_.end(0);
+  if (!outcome.ok()) return outcome.error();
+  const auto& ended = *outcome;
   Run run{.workload = "program", .device = "host"};
   run.started = started;
   run.environment = trusted(watch_.after(std::max<double>(ended.output.wall_s, kSlowestPeriod), ended.output.cpu_s));
@@ -225,7 +258,8 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
               {"peak_memory_bytes", ended.output.peak_memory_bytes},
               {"err", ending(ended.output.err)},
               {"run", to_json(run)},
-              {"report", ended.raw}};
+              {"report", ended.raw},
+              {"gpus", gpu_figures(gpus_, ended.reports)}};
   if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
     WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
   }
@@ -243,7 +277,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
                   options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
                   options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
                   options.plan.profile_steps, options.plan.profile_stacks) +
-      (options.afterwards ? " evaluated" : "");
+      (options.afterwards ? " evaluated" : "") + screening_text(options.plan.screening);
   WM_ASSIGN(auto answer, journal_.recall(question));
   if (!answer) {
     out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
@@ -262,7 +296,9 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);
   spent_s_ += result.wall_s;
-  if (!json.value("timed_out", false)) longest_s_ = std::max(longest_s_, result.wall_s);
+  const bool screening = !options.plan.screening.switches.empty();
+  // A screening takes as long as it is given: it tells nothing about what a run costs.
+  if (!json.value("timed_out", false) && !screening) longest_s_ = std::max(longest_s_, result.wall_s);
   ++count_;
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);
@@ -272,6 +308,10 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     result.said = after.value("said", "");
     result.exit_codes = after.value("codes", std::vector<int>());
     result.file = after.value("file", "");
+  }
+  if (json.contains("gpus")) {
+    result.gpu_utilization = known(json["gpus"], "utilization");
+    result.joules_per_step = known(json["gpus"], "joules_per_step");
   }
   if (json.contains("analysis")) put_findings(json["analysis"], result);
   if (!main.empty()) result.report = *main.front();
@@ -285,7 +325,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     return result;
   }
   result.failure = failure_of(json.value("exit_code", 0), json.value("err", ""));
-  if (!result.failure.empty()) return result;
+  if (!result.failure.empty() || screening) return result;
   result.failure = not_in_force(settings, main);
   if (result.failure.empty() && !settings.empty()) result.failure = too_little_memory_left(result.report);
   const auto time_s = time_of(main, options, result.wall_s);

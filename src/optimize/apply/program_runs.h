@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measure/gpu_watch.h"
 #include "model/journey.h"
 #include "model/run.h"
 #include "optimize/apply/program.h"
@@ -38,7 +39,9 @@ struct ProgramRun {
   std::vector<FoundGain> found;
   bool gpu_work = false;  ///< the recording had work of a GPU
   std::optional<double> memory_bytes;
-  bool heard = false;  ///< a process loaded the hook
+  std::optional<double> gpu_utilization;  ///< while steps were measured ...
+  std::optional<double> joules_per_step;  ///< ... of all GPUs used
+  bool heard = false;                     ///< a process loaded the hook
   double wall_s = 0;
   std::string said;             ///< standard output: the program's, then the commands' afterwards (its end)
   std::vector<int> exit_codes;  ///< of these commands
@@ -62,7 +65,7 @@ class ProgramRuns {
   };
   /// `budget_s` is the most time from now on for runs that the journal does not know; 0 is without limit.
   ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
-              double budget_s = 0);
+              double budget_s = 0, measure::GpuProbe gpus = measure::nvml_probe());
 
   /// A failing program is a ProgramRun with its failure. Errors: why_stopped() tells one that ends the search;
   /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
@@ -72,6 +75,10 @@ class ProgramRuns {
   [[nodiscard]] std::string why_stopped() const;
   /// Whether the budget is enough for so many runs as long as the longest that came to its end.
   [[nodiscard]] bool affords(std::int64_t runs) const;
+  /// Of the runs that came to their end, but screenings.
+  [[nodiscard]] double longest_s() const { return longest_s_; }
+  /// Of the budget; infinite without one.
+  [[nodiscard]] double left_s() const;
   /// Seconds that all runs took, those of earlier starts too; and how many there were.
   [[nodiscard]] double spent_s() const { return spent_s_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -80,13 +87,13 @@ class ProgramRuns {
 
  private:
   [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
-  [[nodiscard]] double left_s() const;
   Result<Json> execute(const Settings& settings, const RunOptions& options);
   Program program_;
   Places places_;
   TrialJournal& journal_;
   const std::atomic<bool>* interrupted_;
   validate::EnvironmentWatch watch_;
+  measure::GpuWatch gpus_;
   double budget_s_;
   double began_s_;            ///< monotonic clock
   double longest_s_ = 0;      ///< of the runs that came to their end

@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "measure/experiment.h"
+#include "optimize/screening.h"
 #include "stats/summary.h"
 #include "validate/compare/compare_run.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kRoundsBeforeGivingUp = 3;
 constexpr double kScreenNoise = 3;  // standard deviations by which a screening run may be slower than what it stands on
 constexpr double kScreenFloor = 0.03;  // and at least so much: one run tells no less
+constexpr int kMostScreenings = 3;     // of the same best: each after the first leaves out a knob that failed
 constexpr const char* kGivenUp = "no gain in sight";
 
 /// Logarithms of B / A, round by round.
@@ -49,6 +51,15 @@ std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
 }  // namespace
 
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
+
+RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan) {
+  run.plan.screening = std::move(plan);
+  run.plan.warmup_steps = std::max<std::int64_t>(run.plan.warmup_steps, 3);
+  run.plan.window_steps = 0;
+  run.plan.window_s = 0;
+  run.plan.stop = true;
+  return run;
+}
 
 RunOptions recorded_run(RunOptions run, bool stacks) {
   constexpr std::int64_t kRecorded = 8;
@@ -121,6 +132,10 @@ ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vecto
     baselines_.push_back(std::move(baseline.report));
   }
   spread_ = log_spread(times);
+  if (!baselines_.empty() && baselines_.front().window) {
+    const auto& window = *baselines_.front().window;
+    step_s_ = window.seconds / static_cast<double>(window.steps);
+  }
 }
 
 double ProgramTrials::known_time_s(const Settings& settings) const {
@@ -170,6 +185,45 @@ Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramF
   return result;
 }
 
+Result<ScreeningResult> ProgramTrials::screen_within(const Settings& from, const std::vector<Setting>& settings) {
+  ScreeningResult result;
+  if (!options_.screens_within || options_.run.time_of == TimeOf::run) return result;
+  auto left = settings;
+  const double before_s = runs_.spent_s();
+  // A knob on which the program fails is for a process of its own; the others are screened without it.
+  for (int starts = 0; starts < kMostScreenings && !left.empty(); ++starts) {
+    const double test_s = runs_.longest_s() * static_cast<double>(2 * fewest_rounds(options_.alpha));
+    const auto plan = plan_screening(left,
+                                     {.step_s = step_s_,
+                                      .most_s = test_s,
+                                      .wanted_s = runs_.left_s() / 4,
+                                      .most_steps = options_.most_steps,
+                                      .several_ranks = !baselines_.empty() && baselines_.front().world > 1},
+                                     options_.seed + tests_ + 1);
+    if (!plan) {
+      result.note = fmt::format("the time or the steps of a run are too few to screen {} knobs within it", left.size());
+      return result;
+    }
+    const auto run = runs_.run(from, screening_run(options_.run, *plan));
+    if (!run.ok()) {
+      result.reason = runs_.why_stopped();
+      if (result.reason.empty()) return run.error();
+      result.stopped = true;
+      return result;
+    }
+    result.settings = judge_screening(*plan, run->report, options_.effect, !run->failure.empty());
+    result.note = fmt::format("{} knob{} switched in turns within one process: {} rounds of blocks of {} steps in {}",
+                              left.size(), left.size() == 1 ? "" : "s", plan->rounds, plan->block_steps,
+                              format_seconds(runs_.spent_s() - before_s));
+    const auto culprit = run->report.switched_last - 2;
+    if (run->failure.empty() || culprit < 0 || culprit >= static_cast<std::int64_t>(left.size())) break;
+    result.note = fmt::format("within one process the program {} while {} was on", run->failure,
+                              text_of({left[static_cast<std::size_t>(culprit)]}));
+    left.erase(left.begin() + culprit);
+  }
+  return result;
+}
+
 Result<TrialResult> ProgramTrials::evaluate(const Settings& settings) {
   TrialResult result;
   if (!gate_.asked()) return result;
@@ -196,6 +250,8 @@ bool ProgramTrials::affords(std::size_t tests) const {
 
 void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const {
   result.memory_bytes = run.memory_bytes;
+  result.gpu_utilization = run.gpu_utilization;
+  result.joules_per_step = run.joules_per_step;
   result.facts = facts_of(run.report);
   if (options_.run.time_of == TimeOf::run) {
     result.answers = {.kind = "none", .text = "nothing but the time of the run is known"};

@@ -18,6 +18,8 @@ struct TrialOptions {
   RunOptions last_run;           ///< of the last test: longer, so that what comes late is seen
   AnswerOptions answers;
   QualityOptions quality;
+  bool screens_within = true;   ///< knobs that can be switched are screened within one process
+  std::int64_t most_steps = 0;  ///< that a run makes after its warm-up; 0: not known
   double effect = 0.01;
   double alpha = 0.05;
   std::int64_t rounds = 12;  ///< at most, of an A/B test
@@ -30,6 +32,7 @@ class ProgramTrials final : public Trials {
   ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines);
 
   Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) override;
+  Result<ScreeningResult> screen_within(const Settings& from, const std::vector<Setting>& settings) override;
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
   /// On a GPU: a run that waits for it after each phase, and a recorded one.
   Result<TrialResult> look(const Settings& settings, const ProgramFacts& seen) override;
@@ -47,6 +50,7 @@ class ProgramTrials final : public Trials {
   TrialOptions options_;
   QualityGate gate_;
   std::vector<workers::ProgramReport> baselines_;
+  double step_s_ = 0;  ///< of the original
   double spread_ = 0;  ///< standard deviation of the logarithm of repeated times
   std::vector<std::pair<std::string, std::vector<double>>> times_;
   std::uint64_t tests_ = 0;
@@ -54,6 +58,9 @@ class ProgramTrials final : public Trials {
 
 /// Rounds of the sequential test below which nothing can be proven.
 [[nodiscard]] std::int64_t fewest_rounds(double alpha);
+
+/// A run in which knobs are switched in turns, as `run` but for that.
+[[nodiscard]] RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan);
 
 /// A run of a few steps under PyTorch's profiler, as `run` but for that.
 [[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);

@@ -34,6 +34,7 @@ extern const Knob channels_last_knob{
     .numerics = Numerics::rounding,
     .risk = 1.1,
     .variable = "",
+    .switchable = true,
     .offer = offer_channels_last,
     .source = channels_last_source,
 };

@@ -29,6 +29,7 @@ extern const Knob memory_no_empty_cache_knob{
     .numerics = Numerics::exact,
     .risk = 1,
     .variable = "",
+    .switchable = true,
     .offer = offer_memory_no_empty_cache,
     .source = memory_no_empty_cache_source,
 };

@@ -39,6 +39,7 @@ extern const Knob optimizer_implementation_knob{
     .numerics = Numerics::rounding,
     .risk = 1,
     .variable = "",
+    .switchable = true,
     .offer = offer_optimizer_implementation,
     .source = optimizer_implementation_source,
 };

@@ -29,6 +29,7 @@ extern const Knob optimizer_set_to_none_knob{
     .numerics = Numerics::exact,
     .risk = 1,
     .variable = "",
+    .switchable = true,
     .offer = offer_optimizer_set_to_none,
     .source = optimizer_set_to_none_source,
 };

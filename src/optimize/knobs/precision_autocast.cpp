@@ -36,6 +36,7 @@ extern const Knob precision_autocast_knob{
     .numerics = Numerics::precision,
     .risk = 1.3,
     .variable = "",
+    .switchable = true,
     .offer = offer_precision_autocast,
     .source = precision_autocast_source,
 };

@@ -41,6 +41,7 @@ extern const Knob precision_inference_knob{
     .numerics = Numerics::precision,
     .risk = 1.2,
     .variable = "",
+    .switchable = true,
     .offer = offer_precision_inference,
     .source = precision_inference_source,
 };

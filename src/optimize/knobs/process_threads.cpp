@@ -39,6 +39,7 @@ extern const Knob process_threads_knob{
     .numerics = Numerics::rounding,
     .risk = 1.1,
     .variable = "OMP_NUM_THREADS",
+    .switchable = true,
     .offer = offer_process_threads,
     .source = process_threads_source,
 };

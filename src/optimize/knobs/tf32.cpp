@@ -31,6 +31,7 @@ extern const Knob tf32_knob{
     .numerics = Numerics::precision,
     .risk = 1.1,
     .variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    .switchable = true,
     .offer = offer_tf32,
     .source = tf32_source,
 };

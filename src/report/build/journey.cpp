@@ -34,6 +34,7 @@ Table steps_of(const Journey& journey) {
                {"foretold", Align::right, 2},
                {"measured", Align::right},
                {"together", Align::right, 1},
+               {"elsewhere", Align::right, 5},
                {"memory", Align::right, 4},
                {"cost", Align::right, 3}},
               {}};
@@ -42,8 +43,9 @@ Table steps_of(const Journey& journey) {
     std::vector<Cell> row{{step.knob + "=" + step.value}, {name_of(step.outcome), outcome_tone(step.outcome)}};
     row.push_back({step.predicted ? fmt::format("{:.2f} to {:.2f}", step.predicted->low, step.predicted->high) : "",
                    Tone::quiet});
-    row.push_back({factor_text(step.measured ? step.measured : step.found)});
+    row.push_back({factor_text(step.measured ? step.measured : step.found ? step.found : step.screened)});
     row.push_back({step.cumulative ? fmt::format("{:.3g}x", step.cumulative->ratio) : ""});
+    row.push_back({step.prior ? fmt::format("{:.2g}x", step.prior->median) : "", Tone::quiet});
     row.push_back({step.memory_bytes ? format_bytes(*step.memory_bytes) : "", Tone::quiet});
     row.push_back({format_duration(step.cost_s), Tone::quiet});
     table.rows.push_back(std::move(row));
@@ -57,6 +59,46 @@ Table reasons_of(const Journey& journey) {
     table.rows.push_back({{step.knob}, {step.reason}, {step.answers.text, Tone::quiet}});
   }
   return table;
+}
+
+/// What the techniques that were tried gained in other programs: one row a bottleneck.
+Section priors_section(const Journey& journey) {
+  Table table{{{"technique"},
+               {"answers", Align::left, 2},
+               {"median", Align::right},
+               {"half of them", Align::right},
+               {"guides say", Align::right, 1},
+               {"programs", Align::right, 3}},
+              {}};
+  std::map<std::string, std::pair<std::string, TechniquePrior>> rows;
+  for (const auto& step : journey.steps) {
+    if (!step.prior) continue;
+    auto& [names, prior] = rows[step.prior->bottleneck];
+    prior = *step.prior;
+    if ((", " + names + ",").find(", " + step.knob + ",") != std::string::npos) continue;
+    names += (names.empty() ? "" : ", ") + step.knob;
+  }
+  Section section{.heading = "What they gained elsewhere"};
+  if (rows.empty()) return section;
+  std::string source;
+  for (const auto& [bottleneck, row] : rows) {
+    const auto& [names, prior] = row;
+    source = prior.source;
+    table.rows.push_back(
+        {{names},
+         {bottleneck, Tone::quiet},
+         {fmt::format("{:.2g}x", prior.median)},
+         {fmt::format("{:.2g} to {:.2g}x", prior.low, prior.high)},
+         {prior.guide_low && prior.guide_high ? fmt::format("{:.3g} to {:.3g}x", *prior.guide_low, *prior.guide_high)
+                                              : "",
+          Tone::quiet},
+         {std::to_string(prior.programs), Tone::quiet}});
+  }
+  section.blocks.push_back(table);
+  section.blocks.push_back(
+      Paragraph{"Gains of mending that bottleneck by hand in programs made to have it, so upper ends (" + source + ").",
+                Tone::quiet});
+  return section;
 }
 
 Table state_table(const Journey& journey) {
@@ -80,6 +122,16 @@ Table state_table(const Journey& journey) {
   if (a.memory_bytes) {
     const auto memory = [](const JourneyState& s) { return s.memory_bytes ? format_bytes(*s.memory_bytes) : ""; };
     row("most memory", memory(a), of(b, memory));
+  }
+  if (a.gpu_utilization) {
+    const auto busy = [](const JourneyState& s) { return s.gpu_utilization ? format_percent(*s.gpu_utilization) : ""; };
+    row("GPU busy", busy(a), of(b, busy));
+  }
+  if (a.joules_per_step) {
+    const auto energy = [](const JourneyState& s) {
+      return s.joules_per_step ? format_significant(*s.joules_per_step, 3) + " J" : std::string();
+    };
+    row("energy of a step", energy(a), of(b, energy));
   }
   if (journey.unit != "run") {
     const auto start = [](const JourneyState& s) { return format_seconds(s.start_s); };
@@ -169,6 +221,9 @@ Report build_report(const Journey& journey) {
   if (waterfall.bars.size() > 1) report.sections.push_back({.heading = "The way", .blocks = {waterfall}});
   if (!journey.steps.empty()) {
     report.sections.push_back({.heading = "What was tried", .blocks = {steps_of(journey), reasons_of(journey)}});
+    if (auto elsewhere = priors_section(journey); !elsewhere.blocks.empty()) {
+      report.sections.push_back(std::move(elsewhere));
+    }
   }
   if (!journey.findings.empty()) report.sections.push_back(findings_section(journey));
   if (!journey.advice.empty()) report.sections.push_back(advice_section(journey));

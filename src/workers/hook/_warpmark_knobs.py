@@ -20,6 +20,7 @@ class Knobs:
         self.refused = {}  # id -> why it did not change one
         self.notes = {}  # id -> what is worth telling although it held
         self.checks = {}  # id -> function that tells whether it is in force, or why not
+        self.leaves_cache = "memory.no_empty_cache" in self.wanted
         self.model = model_knobs.ModelKnobs(self)
         self.accumulation = accumulation.Accumulation(self)
 
@@ -170,13 +171,12 @@ class Knobs:
     def empty_cache(self):
         """Calls in the loop are counted in any case; the knob leaves them out."""
         knobs, recorder = self, self.hook.recorder
-        left_out = "memory.no_empty_cache" in self.wanted
 
         def make(old):
             def empty_cache():
                 if recorder.steps_seen > 0:
                     recorder.emptied += 1
-                    if left_out:
+                    if knobs.leaves_cache:
                         return knobs.did("memory.no_empty_cache")
                 return old()
 

@@ -5,6 +5,7 @@ it); parameters keep their identity, so an optimizer made before goes on.
 """
 
 import functools
+import weakref
 
 
 class ModelKnobs:
@@ -12,6 +13,7 @@ class ModelKnobs:
         self.knobs = knobs
         self.torch = knobs.torch
         self.prepared = set()
+        self.modules = weakref.WeakSet()
         self.autocast_calls = 0
 
     def begin(self):
@@ -31,6 +33,7 @@ class ModelKnobs:
         if id(module) in self.prepared:
             return
         self.prepared.add(id(module))
+        self.modules.add(module)
         guarded = self.knobs.hook.guarded
         wanted = self.knobs.wanted
         if self.channels_last:

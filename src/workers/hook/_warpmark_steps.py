@@ -29,6 +29,7 @@ class Recorder:
         self.begin_s = clock()
         self.at_finish = []
         self.at_window = None
+        self.screening = None  # of a process that switches knobs and times blocks of steps
         self.reset()
         self.in_forward = False
         self.finished = not plan.get("measure", True)
@@ -85,7 +86,8 @@ class Recorder:
         if self.backward_depth > 1 or self.finished:
             return
         try:
-            if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 and len(self.losses) < 100000:
+            most = 100000 if self.screening is None else 0
+            if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 and len(self.losses) < most:
                 self.losses.append(loss.detach().clone())
         except Exception as problem:
             self.report.fault("loss", problem)
@@ -148,6 +150,8 @@ class Recorder:
 
     def end_of_step(self, optimizer_s):
         now = clock()
+        if self.screening is not None and self.steps_seen >= self.warmup:
+            return self.screened_step(self.samples)
         self.rows.append(
             (now - self.begin_s, self.wait, self.forward, self.backward, optimizer_s, self.samples, self.backwards)
         )
@@ -182,6 +186,20 @@ class Recorder:
                 return
         if now - self.last_flush > 0.5:
             self.flush_rows()
+
+    def screened_step(self, samples):
+        self.steps_seen += 1
+        self.wait = self.forward = self.backward = 0.0
+        self.samples = self.backwards = 0
+        over = True
+        try:
+            over = self.screening.step(samples)
+        except Exception as problem:
+            self.report.fault("screening", problem)
+        if over:
+            self.finish("window")
+            if self.stop:
+                self.leave()
 
     def bind(self):
         """A child made by multiprocessing leaves without atexit."""
@@ -223,13 +241,14 @@ class Recorder:
             self.report.add("loss", values=numbers(self.torch, self.losses))
         if self.outputs:
             self.report.add("outputs", values=[[number(v) for v in o.tolist()] for o in self.outputs])
-        if self.window_begin is not None and self.steps_seen > self.warmup:
+        if self.window_begin is not None and self.steps_seen > self.warmup and self.screening is None:
             self.report.add(
                 "window",
                 steps=self.steps_seen - self.warmup,
                 seconds=end - self.window_begin,
                 samples=self.window_samples,
                 before=self.window_begin - self.begin_s,
+                began=self.window_begin,
             )
         if self.steps_seen > 0 and self.on_cuda():
             cuda = self.torch.cuda

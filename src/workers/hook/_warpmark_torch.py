@@ -17,6 +17,7 @@ import weakref
 import _warpmark_knobs as knobs
 import _warpmark_machine as machine
 import _warpmark_reads as reads
+import _warpmark_screening as screening
 import _warpmark_steps as steps
 
 
@@ -36,6 +37,7 @@ class Hook:
         self.names = []
         self.armed_classes = set()
         self.armed = weakref.WeakSet()
+        self.optimizers = weakref.WeakSet()
         self.knobs = knobs.Knobs(torch, plan.get("knobs", {}), self)
 
     def install(self):
@@ -55,6 +57,7 @@ class Hook:
             self.patch_backward,
             self.patch_forward,
             self.knobs.begin,
+            self.begin_screening,
         ):
             try:
                 place()
@@ -69,6 +72,12 @@ class Hook:
                 self.recorder.at_finish.append(watched.tell)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.recorder.forked)
+
+    def begin_screening(self):
+        wanted = self.plan.get("screening")
+        if wanted:
+            self.recorder.screening = screening.Screening(wanted, self.knobs, self.recorder)
+            self.recorder.at_finish.append(self.recorder.screening.tell)
 
     def tell_torch(self):
         torch = self.torch
@@ -187,6 +196,7 @@ class Hook:
         def make_init(old):
             def __init__(optimizer, *args, **kwargs):
                 old(optimizer, *args, **kwargs)
+                hook.guarded("optimizer", hook.optimizers.add, None, optimizer)
                 hook.guarded("optimizer", hook.tell_optimizer, None, optimizer)
                 for cls in type(optimizer).__mro__:
                     if cls is not torch.optim.Optimizer and issubclass(cls, torch.optim.Optimizer):

@@ -46,6 +46,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--knobs", "FILE", "knobs of yours from a file (optimize.yaml)", false, "<files>"},
     {"--try-patch", "FILE", "a change of the program (unified diff), tried in a copy of this folder", false, "<files>"},
     {"--asked-only", "", "try nothing but what --try, --knob, --knobs and --try-patch name"},
+    {"--no-screening", "", "give every knob processes of its own, also those that could be discarded within one"},
     {"--copy", "", "run the program in copies of this folder, so that it finds and leaves nothing here"},
     {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
     {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},

@@ -1,0 +1,24 @@
+// What a journey says of states and speed-ups, from what trials said. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/journey.h"
+#include "optimize/search.h"
+
+namespace warpmark::optimize {
+
+/// "1.25x (1.2 to 1.3)".
+[[nodiscard]] std::string interval_text(const SpeedUp& speedup);
+
+/// Of independent tests; `a` may be none.
+[[nodiscard]] SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b);
+
+/// What a trial on top of the best makes of its step: `tested` by A/B, else by the run that may only discard.
+void judge_trial(const TrialResult& result, bool tested, JourneyStep& step);
+
+/// The program under the final settings, by their last test, which told a speed-up.
+[[nodiscard]] JourneyState optimized_state(const JourneyState& baseline, const TrialResult& result);
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,35 @@
+// What the search knows of settings from screening within one process: which it discards, and what that says of the
+// order of the rest. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "optimize/search.h"
+
+namespace warpmark::optimize {
+
+class ScreenedSettings {
+ public:
+  /// Beside a new best nothing is known; returns what can be screened of what is open: the user's own wishes are not.
+  [[nodiscard]] std::vector<Setting> begin(const std::vector<Proposal>& open);
+  /// Decisions for the log, one a setting.
+  [[nodiscard]] std::vector<std::string> take(const std::vector<Screened>& settings);
+
+  /// What blocks said of the setting beside the best; null: nothing.
+  [[nodiscard]] const Screened* known(const Setting& setting) const;
+  [[nodiscard]] bool discards(const Setting& setting) const;
+  /// The proposal with what blocks showed instead of what was foretold: it orders trials, and proves nothing.
+  [[nodiscard]] Proposal ordered(Proposal proposal) const;
+
+  /// Steps of what was discarded when it was last screened, but of those for which `tried` holds.
+  [[nodiscard]] std::vector<JourneyStep> discarded(const std::function<bool(const std::string&)>& tried) const;
+
+ private:
+  std::map<std::string, Screened> known_;      ///< beside the best so far
+  std::map<std::string, Screened> discarded_;  ///< beside any
+  std::map<std::string, Proposal> proposals_;
+};
+
+}  // namespace warpmark::optimize
