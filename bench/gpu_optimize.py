@@ -19,7 +19,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOOK = os.path.join(HERE, "..", "src", "workers", "hook")
-STEPS = 60
+STEPS = int(os.environ.get("STEPS", "60"))
 
 
 # Programs. Each makes a model and steps; `cured` is what a person would write.

@@ -153,6 +153,36 @@ TEST_F(HookMore, records_steps_with_pytorchs_profiler) {
   EXPECT_EQ(found, 1u);
 }
 
+TEST_F(HookMore, an_optimizer_that_computes_the_loss_is_given_its_own_time_only) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()},
+                          "import time, torch\nfrom torch import nn\n"
+                          "class Slow(nn.Module):\n"
+                          "    def __init__(self):\n"
+                          "        super().__init__()\n"
+                          "        self.end = nn.Linear(8, 2)\n"
+                          "    def forward(self, x):\n"
+                          "        time.sleep(0.05)\n"
+                          "        return self.end(x)\n"
+                          "model = Slow()\n"
+                          "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                          "def closure():\n"
+                          "    optimizer.zero_grad()\n"
+                          "    loss = model(torch.ones(4, 8)).square().mean()\n"
+                          "    loss.backward()\n"
+                          "    return loss\n"
+                          "for step in range(6): optimizer.step(closure)\n",
+                          {});
+  const auto main = main_processes(hooked.reports);
+  ASSERT_EQ(main.size(), 1u) << hooked.output.err;
+  ASSERT_EQ(main.front()->steps.size(), 6u);
+  EXPECT_EQ(main.front()->losses.size(), 6u);
+  for (const auto& step : main.front()->steps) {
+    EXPECT_GT(step.forward_s, 0.049);
+    EXPECT_LT(step.optimizer_s, step.forward_s) << "the rest of the closure is the program's";
+  }
+}
+
 TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
   WM_NEEDS_TORCH();
   const auto hooked = run({python_with_torch()}, kReading, {.sync_phases = true});

@@ -102,6 +102,10 @@ class Recorder:
             self.backward += seconds
             self.backwards += 1
 
+    def elsewhere(self):
+        """Of this step so far, what is no time of the optimizer."""
+        return self.wait + self.forward + self.backward
+
     def optimizer_made(self):
         self.has_optimizer = True
 
