@@ -55,6 +55,17 @@ TEST(Verdict, says_how_many_more_rounds_would_decide) {
   EXPECT_EQ(judged(metric_with(1.0, 0.02, 30 + static_cast<int>(*noisy.more_rounds))).verdict, Verdict::same);
 }
 
+TEST(Verdict, advises_only_effects_that_somebody_may_want_to_know) {
+  // Rounds differ by a factor of twenty: neither rounds nor a sensible effect decide this.
+  const auto wild = judged(metric_with(1.0, 1.5, 12), {.affordable_rounds = 12});
+  EXPECT_EQ(wild.verdict, Verdict::inconclusive);
+  EXPECT_EQ(wild.reason.find("--effect"), std::string::npos) << wild.reason;
+  EXPECT_EQ(wild.reason.find("e+"), std::string::npos) << wild.reason;
+  EXPECT_NE(wild.reason.find("quieter machine"), std::string::npos) << wild.reason;
+  const auto noisy = judged(metric_with(1.0, 0.15, 12), {.affordable_rounds = 12});
+  EXPECT_NE(noisy.reason.find("ask for less (--effect"), std::string::npos) << noisy.reason;
+}
+
 TEST(Verdict, of_equal_ratios_needs_as_many_rounds_as_signs_need) {
   EXPECT_EQ(judged(metric_with(1.05, 0, 6)).verdict, Verdict::inconclusive);
   EXPECT_EQ(judged(metric_with(1.05, 0, 7)).verdict, Verdict::worse);

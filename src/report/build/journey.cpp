@@ -43,7 +43,8 @@ Table steps_of(const Journey& journey) {
     std::vector<Cell> row{{step.knob + "=" + step.value}, {name_of(step.outcome), outcome_tone(step.outcome)}};
     row.push_back({step.predicted ? fmt::format("{:.2f} to {:.2f}", step.predicted->low, step.predicted->high) : "",
                    Tone::quiet});
-    row.push_back({factor_text(step.measured ? step.measured : step.found ? step.found : step.screened)});
+    const bool tested = step.runs > 0;  // else what blocks of steps said is all there is
+    row.push_back({factor_text(step.measured ? step.measured : tested ? step.found : step.screened)});
     row.push_back({step.cumulative ? fmt::format("{:.3g}x", step.cumulative->ratio) : ""});
     row.push_back({step.prior ? fmt::format("{:.2g}x", step.prior->median) : "", Tone::quiet});
     row.push_back({step.memory_bytes ? format_bytes(*step.memory_bytes) : "", Tone::quiet});

@@ -102,6 +102,11 @@ std::string change_percent(double log_ratio) { return fmt::format("{:+.2f} %", s
 
 std::string count_of_rounds(std::int64_t n) { return fmt::format("{} round{}", n, n == 1 ? "" : "s"); }
 
+/// Above 99 % without an exponent.
+std::string percent_text(double ratio) {
+  return ratio < 0.995 ? fmt::format("{:.2g} %", ratio * 100) : fmt::format("{:.0f} %", ratio * 100);
+}
+
 /// Rounds that a person may add, or, where they are beyond reach, the effect that is within it.
 std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds, const VerdictOptions& options,
                               std::optional<double>& decidable) {
@@ -117,11 +122,14 @@ std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds
   }
   decidable = detectable_effect(effect.worth_stdev, std::max(reach, fewest_rounds(options)), options);
   const double later = detectable_effect(effect.worth_stdev, 4 * reach, options);
-  std::string text = fmt::format(
-      "with this noise {} can decide differences of {:.2g} % or more, {} of {:.2g} %: ask for less (--effect {:.2g}%), "
-      "or "
-      "measure more work a run",
-      count_of_rounds(reach), *decidable * 100, 4 * reach, later * 100, *decidable * 100);
+  std::string text =
+      fmt::format("with this noise {} can decide differences of {} or more, {} of {}: ", count_of_rounds(reach),
+                  percent_text(*decidable), 4 * reach, percent_text(later));
+  // Nobody wants to know only of differences as large as that.
+  constexpr double kLargestToAskFor = 0.5;
+  const bool sensible = *decidable <= kLargestToAskFor;
+  text += sensible ? fmt::format("ask for less (--effect {:.2g}%), or measure more work a run", *decidable * 100)
+                   : "measure more work a run, or on a quieter machine";
   if (soon_as_it_looks) text += fmt::format("; if the difference is as it looks, about {} more decide", as_it_looks);
   return text;
 }
