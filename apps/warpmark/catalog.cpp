@@ -21,6 +21,7 @@ namespace warpmark::apps {
   X("prove",         matrix)    \
   X("prove",         eval)      \
   X("prove",         allclose)  \
+  X("prove",         mllog)     \
   X("guard",         check)     \
   X("guard",         trend)     \
   X("guard",         bisect)    \

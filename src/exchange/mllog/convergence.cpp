@@ -1,0 +1,151 @@
+#include "exchange/mllog/convergence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/json.h"
+#include "stats/distributions.h"
+
+namespace warpmark::exchange {
+namespace {
+
+constexpr double kAlpha = 0.05;
+
+/// Sorted, without the extremes. Nothing where nothing is left.
+std::vector<double> inner(std::vector<double> values, int dropped) {
+  std::sort(values.begin(), values.end());
+  const auto ends = static_cast<std::size_t>(dropped);
+  if (values.size() <= 2 * ends) return {};
+  return {values.begin() + static_cast<std::ptrdiff_t>(ends), values.end() - static_cast<std::ptrdiff_t>(ends)};
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Divided by n, as numpy.std is.
+double spread_of(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+/// t = (mean - minimum) / (spread sqrt(1/n + 1/m)) at its quantile; both have the same spread.
+double least_acceptable(const ReferencePoint& point, const ConvergenceRules& rules) {
+  const double of_result = rules.runs - 2 * rules.dropped, of_reference = point.counted;
+  const double t = stats::t_quantile_of_tail(kAlpha, of_reference + of_result - 2);
+  return point.mean - t * point.spread * std::sqrt(1 / of_reference + 1 / of_result);
+}
+
+ReferencePoint between(const ReferencePoint& low, const ReferencePoint& high, double batch,
+                       const ConvergenceRules& rules) {
+  const double share = (batch - low.batch) / (high.batch - low.batch);
+  ReferencePoint point{.batch = batch,
+                       .mean = std::lerp(low.mean, high.mean, share),
+                       .spread = std::lerp(low.spread, high.spread, share),
+                       .counted = std::min(low.counted, high.counted),
+                       .minimum = 0,
+                       .between = true};
+  point.minimum = least_acceptable(point, rules);
+  return point;
+}
+
+/// The fastest point is the one of the smallest batch, and of the others none is slower than between its neighbours.
+std::vector<ReferencePoint> pruned(std::vector<ReferencePoint> points, const ConvergenceRules& rules) {
+  const auto fastest = std::min_element(points.begin(), points.end(),
+                                        [](const auto& a, const auto& b) { return a.minimum < b.minimum; });
+  points.erase(points.begin(), fastest);
+  for (std::size_t i = 1; i + 1 < points.size();) {
+    if (points[i].minimum > between(points[i - 1], points[i + 1], points[i].batch, rules).minimum) {
+      points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+Result<double> olympic_mean(std::vector<double> values, int dropped) {
+  const auto kept = inner(std::move(values), dropped);
+  if (kept.empty()) return usage_error(fmt::format("too few runs: {} at each end do not count", dropped));
+  return mean_of(kept);
+}
+
+Result<ReferencePoint> reference_point(double batch, std::vector<double> needed, const ConvergenceRules& rules) {
+  if (needed.size() < 2 * static_cast<std::size_t>(rules.runs)) {
+    return usage_error(fmt::format("the reference for a batch of {} has {} trainings, fewer than {}", batch,
+                                   needed.size(), 2 * rules.runs),
+                       "a reference has twice the runs of a result; --runs says how many that is");
+  }
+  const auto kept = inner(needed, rules.dropped);
+  if (kept.empty() || rules.runs <= 2 * rules.dropped) {
+    return usage_error(fmt::format("{} runs are too few: {} at each end do not count", rules.runs, rules.dropped));
+  }
+  ReferencePoint point{.batch = batch,
+                       .mean = mean_of(kept),
+                       .spread = spread_of(rules.spread == Spread::of_all ? needed : kept),
+                       .counted = static_cast<int>(kept.size())};
+  point.minimum = least_acceptable(point, rules);
+  return point;
+}
+
+Result<std::vector<ReferencePoint>> read_references(const Json& json, const std::string& name,
+                                                    const std::string& benchmark, const ConvergenceRules& rules) {
+  if (!json.is_object()) return data_error(name + " has no reference convergence points");
+  std::vector<ReferencePoint> points;
+  for (const auto& [record, content] : json.items()) {
+    const bool whole = content.is_object() && content.contains("Benchmark") && content.contains("BS") &&
+                       content.contains("Epochs to converge") && content["BS"].is_number() &&
+                       content["Epochs to converge"].is_array();
+    if (!whole) {
+      return data_error(name + ": '" + record + "' is no reference convergence point",
+                        "Benchmark, BS and Epochs to converge, as in rcp_checker of mlcommons/logging");
+    }
+    if (content["Benchmark"] != benchmark) continue;
+    std::vector<double> needed;
+    for (const auto& value : content["Epochs to converge"]) {
+      if (!value.is_number()) return data_error(name + ": '" + record + "' has epochs that are no numbers");
+      needed.push_back(value.get<double>());
+    }
+    WM_ASSIGN(auto point, reference_point(content["BS"].get<double>(), std::move(needed), rules));
+    points.push_back(point);
+  }
+  if (points.empty()) return data_error(name + " has no reference convergence points of " + benchmark);
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.batch < b.batch; });
+  return points;
+}
+
+Result<Convergence> judge_convergence(std::vector<ReferencePoint> points, double batch, std::vector<double> needed,
+                                      const ConvergenceRules& rules) {
+  Convergence verdict;
+  WM_ASSIGN(verdict.mean, olympic_mean(std::move(needed), rules.dropped));
+  if (rules.prune) points = pruned(std::move(points), rules);
+  const auto above =
+      std::find_if(points.begin(), points.end(), [&](const auto& point) { return point.batch >= batch; });
+  if (above == points.end()) {
+    verdict.point = points.back();
+    verdict.why = fmt::format("the reference has no batch as large as {}: its own trainings are needed", batch);
+    return verdict;
+  }
+  verdict.point = *above;
+  if (above->batch != batch) {
+    if (above == points.begin()) {
+      verdict.why = "the reference has no batch as small; the nearest one must be slower to converge";
+    } else {
+      verdict.point = between(*(above - 1), *above, batch, rules);
+      verdict.why = "interpolated between two batches of the reference";
+    }
+  }
+  verdict.accepted = verdict.mean >= verdict.point.minimum;
+  if (!verdict.accepted) verdict.why = "it converges faster than the reference can explain";
+  if (verdict.mean < verdict.point.mean) verdict.scale = verdict.point.mean / verdict.mean;
+  return verdict;
+}
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,75 @@
+#include "exchange/mllog/log.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace warpmark::exchange {
+namespace {
+
+constexpr std::string_view kToken = ":::MLLOG ";
+
+/// The reference reads logs as Latin-1, so that no byte is wrong; ours are bytes above 127 in UTF-8 alike.
+std::string as_utf8(std::string_view latin) {
+  std::string text;
+  for (const char c : latin) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xC0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return text;
+}
+
+Result<MlLogEvent> event_of(std::string_view text, const std::string& place) {
+  auto json = parse_json(std::string(text), place);
+  if (!json.ok()) json = parse_json(as_utf8(text), place);
+  if (!json.ok()) return json.error();
+  if (!json->is_object()) return data_error(place + ": no JSON object stands behind :::MLLOG");
+  for (const char* part : {"time_ms", "event_type", "key", "value", "metadata"}) {
+    if (!json->contains(part)) return data_error(place + ": the line has no '" + part + "'");
+  }
+  const Json& time = (*json)["time_ms"];
+  if (!time.is_number() || !(*json)["key"].is_string() || !(*json)["event_type"].is_string() ||
+      !(*json)["metadata"].is_object()) {
+    return data_error(place + ": time_ms is a number, event_type and key are texts, metadata is an object");
+  }
+  MlLogEvent event;
+  event.time_ms = time.get<double>();
+  event.type = (*json)["event_type"].get<std::string>();
+  event.key = (*json)["key"].get<std::string>();
+  event.value = std::move((*json)["value"]);
+  event.metadata = std::move((*json)["metadata"]);
+  constexpr std::array<std::string_view, 3> kTypes{"INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"};
+  for (const auto type : kTypes) {
+    if (event.type == type) return event;
+  }
+  return data_error(place + ": event_type is '" + event.type + "'", "INTERVAL_START, INTERVAL_END or POINT_IN_TIME");
+}
+
+}  // namespace
+
+Result<std::vector<MlLogEvent>> read_mllog(const std::string& name, std::string_view text) {
+  std::vector<MlLogEvent> events;
+  std::int64_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const auto end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const auto token = line.rfind(kToken);
+    if (token == std::string_view::npos) continue;
+    WM_ASSIGN(auto event, event_of(line.substr(token + kToken.size()), fmt::format("{} line {}", name, number)));
+    event.line = number;
+    events.push_back(std::move(event));
+  }
+  if (events.empty()) {
+    return data_error(name + " has no line with :::MLLOG", "a log as of MLPerf's training, result_0.txt");
+  }
+  return events;
+}
+
+}  // namespace warpmark::exchange
