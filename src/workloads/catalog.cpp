@@ -28,6 +28,8 @@ namespace warpmark::workloads {
   item(kVit)                     \
   item(kUnet3d)                  \
   item(kStorage)                 \
+  item(kLoader)                  \
+  item(kCollate)                 \
   item(kEmbedding)
 // clang-format on
 

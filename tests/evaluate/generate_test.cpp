@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "evaluate/generate/array_data.h"
-#include "evaluate/generate/jpeg.h"
+#include "base/pictures/jpeg.h"
 #include "evaluate/generate/text_data.h"
 
 namespace warpmark::evaluate {

@@ -53,6 +53,63 @@ TEST(Storage, refuses_sizes_that_are_no_blocks) {
   EXPECT_THAT(test::cost_error("storage", {{"size", "8192"}, {"block", "8192"}}), HasSubstr("ok"));
 }
 
+const Metric* metric_of_run(const warpmark::Run& run, const std::string& id) {
+  for (const auto& metric : run.metrics) {
+    if (metric.id == id) return &metric;
+  }
+  return nullptr;
+}
+
+TEST(Loader, makes_batches_of_what_the_files_hold) {
+  for (const char* form : {"jpeg", "arrays", "text", "binary"}) {
+    for (const char* workers : {"0", "1", "3"}) {
+      const auto run = run_small("loader", {{"form", form},
+                                            {"workers", workers},
+                                            {"samples", "72"},  // more than there are different pictures
+                                            {"batch", "4"},
+                                            {"side", "24"},
+                                            {"width", "50"},
+                                            {"height", "37"},
+                                            {"words", "100"},
+                                            {"step", "1"}});
+      if (run.reason.find("libturbojpeg") != std::string::npos) {
+        EXPECT_THAT(run.hint, HasSubstr("apt install"));
+        continue;
+      }
+      ASSERT_EQ(run.outcome, Outcome::passed) << form << ": " << run.reason;
+      EXPECT_LE(run.error->value, run.error->tolerance);
+      const auto* batch = metric_of_run(run, "batch_time");
+      ASSERT_NE(batch, nullptr);
+      EXPECT_NEAR(batch->samples[0] * 18 / run.metrics[0].samples[0], 1, 1e-9);
+      // Whoever takes batches and makes them himself hides nothing; a step of a second hides these.
+      EXPECT_EQ(metric_of_run(run, "hidden")->summary.max, std::string(workers) == "0" ? 0 : 1);
+    }
+  }
+}
+
+TEST(Loader, refuses_sizes_that_make_no_batches) {
+  EXPECT_THAT(test::cost_error("loader", {{"samples", "33"}, {"batch", "32"}}), HasSubstr("whole batches"));
+  EXPECT_THAT(test::cost_error("loader", {{"workers", "-1"}}), HasSubstr("workers"));
+  const auto run = run_small("loader", {{"folder", "/no/such/folder"}, {"form", "text"}});
+  EXPECT_EQ(run.fault, ErrorKind::environment);
+  EXPECT_THAT(run.reason, HasSubstr("/no/such/folder"));
+}
+
+TEST(Collate, pads_less_in_buckets) {
+  const auto wasted = [](const char* bucket, const char* spread) {
+    const auto run =
+        run_small("collate", {{"samples", "1024"}, {"batch", "16"}, {"bucket", bucket}, {"spread", spread}});
+    EXPECT_EQ(run.outcome, Outcome::passed) << run.reason;
+    EXPECT_EQ(run.error->value, 0);
+    return metric_of_run(run, "wasted")->summary.median;
+  };
+  EXPECT_EQ(wasted("1", "0"), 0);
+  const double as_they_come = wasted("1", "0.7"), buckets = wasted("8", "0.7"), all = wasted("64", "0.7");
+  EXPECT_GT(as_they_come, 0.3);
+  EXPECT_LT(buckets, as_they_come / 2);
+  EXPECT_LT(all, buckets);
+}
+
 TEST(Embedding, adds_the_rows_up) {
   for (const char* dtype : {"f32", "f16"}) {
     for (const char* skew : {"0", "1", "1.2"}) {

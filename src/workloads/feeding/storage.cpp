@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "measure/round.h"
+#include "workloads/feeding/passes.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {
@@ -223,24 +224,11 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
                    params.text("access") == "direct"));
   Reader reader(file, params, options.seed);
   const bool cold = params.text("cache") == "cold";
-  double seconds = 0;
-  WM_TRY(reader.pass(seconds));
-  run.warmup = {.launches = 1, .seconds = seconds, .settled = true, .reason = "one pass"};
-  run.timing = {"clock_monotonic_raw", 1e-9, 0, 1, 1};
-  measure::StoppingRule rule(options.stopping);
-  const std::int64_t begin = monotonic_ns();
-  while (!rule.done()) {
-    if (options.interrupted != nullptr && options.interrupted->load()) {
-      run.outcome = Outcome::skipped;
-      run.reason = "interrupted";
-      return {};
-    }
-    if (cold) WM_TRY(file.forget());
-    WM_TRY(reader.pass(seconds));
-    rule.add(seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
-  }
-  run.stopped_because = rule.reason();
-  run.converged = rule.converged();
+  WM_ASSIGN(const auto passes, time_passes(options, run, [&](double& seconds) -> Status {
+              if (cold) WM_TRY(file.forget());
+              return reader.pass(seconds);
+            }));
+  if (passes.empty()) return {};
   run.error =
       ErrorCheck{reader.wrong(), 0, "words that differ", "the file as it was written, the last block of each thread"};
   run.outcome = reader.wrong() > 0 ? Outcome::failed : Outcome::passed;
@@ -249,13 +237,9 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
     run.hint = "the storage or its memory is broken";
     return {};
   }
-  std::vector<double> rates;
-  for (const double s : rule.samples()) rates.push_back(run.cost.bytes / s);
-  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, rule.samples()));
-  run.metrics.push_back(measure::metric_of("bandwidth", "B/s", Better::higher, rates));
-  const double blocks = run.cost.bytes / static_cast<double>(params.integer("block"));
-  for (double& rate : rates) rate *= blocks / run.cost.bytes;
-  run.metrics.push_back(measure::metric_of("reads_rate", "1/s", Better::higher, rates));
+  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, passes));
+  add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
+  add_rate(run, "reads_rate", "1/s", run.cost.bytes / static_cast<double>(params.integer("block")), passes);
   return {};
 }
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "evaluate/generate/array_data.h"
-#include "evaluate/generate/jpeg.h"
+#include "base/pictures/jpeg.h"
 #include "evaluate/generate/text_data.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
@@ -202,7 +202,7 @@ Result<int> make_images(Context& context, const ParsedOptions& options) {
     if (type == "png") {
       bytes = evaluate::png_of(pixels, made.width, made.height);
     } else {
-      WM_ASSIGN(bytes, evaluate::jpeg_of(pixels, made.width, made.height, made.quality));
+      WM_ASSIGN(bytes, jpeg_of(pixels, made.width, made.height, made.quality));
     }
     WM_TRY(write_file(folder / fmt::format("synthetic_{:06}.{}", i, type == "png" ? "png" : "jpg"), bytes));
   }
