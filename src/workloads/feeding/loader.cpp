@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
@@ -154,7 +155,7 @@ class Loading {
     for (std::size_t batch = next_++; batch < batches(); batch = next_++) {
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return fault_ || batch < taken_ + slots_.size(); });
+        wait(lock, [&] { return fault_ || batch < taken_ + slots_.size(); });
         if (fault_) return;
       }
       const Status filled = fill(reader, batch);
@@ -165,10 +166,17 @@ class Loading {
     }
   }
 
+  /// condition_variable::wait is in newer C++ libraries only.
+  template <typename Done>
+  void wait(std::unique_lock<std::mutex>& lock, Done done) {
+    while (!changed_.wait_for(lock, std::chrono::seconds(1), done)) {
+    }
+  }
+
   void take_all() {
     for (std::size_t batch = 0; batch < batches(); ++batch) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return fault_ || ready_[batch]; });
+      wait(lock, [&] { return fault_ || ready_[batch]; });
       if (fault_) return;
       taken_ = batch + 1;
       changed_.notify_all();
