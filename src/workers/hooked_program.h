@@ -74,7 +74,7 @@ struct HookedRun {
                                          const std::filesystem::path& report, const char* python_path);
 
 /// The variables with which a Python program that is recorded loads the hook in `folder` and samples its stacks into
-/// `stacks`, an existing folder (profile/collectors/python_stacks.h reads them).
+/// `stacks`, an existing folder (profile/collectors/python_stacks.h reads them); empty: none are sampled.
 [[nodiscard]] NamedValues stack_variables(const std::filesystem::path& folder, const std::filesystem::path& stacks,
                                           const char* python_path);
 

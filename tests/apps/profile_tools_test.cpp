@@ -158,6 +158,19 @@ TEST_F(Tools, wraps_nsys_and_exports_its_report) {
                 path("n.nsys-rep") + "\n");
 }
 
+TEST_F(Tools, lets_nsys_record_a_range) {
+  put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + "\nexit 0\n");
+  const auto record = [&](const char* range) {
+    return warpmark({"profile", "--nsys", "--capture-range", range, "--out", path("n.sqlite"), "--", kProgram})
+        .exit_code;
+  };
+  EXPECT_EQ(record("epoch"), 0);
+  EXPECT_THAT(*read_file(path("words")),
+              HasSubstr("--capture-range=nvtx --nvtx-capture=epoch --capture-range-end=stop"));
+  EXPECT_EQ(record("cudaProfilerApi"), 0);
+  EXPECT_THAT(*read_file(path("words")), HasSubstr("--capture-range=cudaProfilerApi --capture-range-end=stop"));
+}
+
 TEST_F(Tools, lets_nsys_record_all_of_a_program_unless_told_otherwise) {
   put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + "\nexit 0\n");
   EXPECT_EQ(warpmark({"profile", "--nsys", "--whole-graphs", "--out", path("n.sqlite"), "--", kProgram}).exit_code, 0);

@@ -6,7 +6,10 @@
 //
 //   mock_program [SECONDS] [kernels=N] [launch_us=T] [kill_after=S] [exit=CODE] [fork=1] [ranges=1] [cuda=0] [odd=1]
 //   [driver=1] [compiler=1] [sleep_us=T]
-//                [memory=1] [startup=S]
+//                [memory=1] [startup=S] [profiler_from=STEP profiler_to=STEP] [part=1]
+//
+// With part=1 each step is in a range called "part" that may end in another thread.
+// With profiler_from, cudaProfilerStart is called before that step and cudaProfilerStop before step profiler_to.
 //
 // Prints the number of steps and of kernels it launched. Exits with 3 unless told otherwise.
 #include <cupti_driver_cbid.h>
@@ -43,7 +46,9 @@ struct Script {
   bool memory = false;    ///< every step allocates and releases memory
   bool driver = false;    ///< copies and waits are calls of the driver
   bool compiler = false;  ///< every step has ranges of XLA's compiler
-  int sleep_us = 0;       ///< before each step
+  bool part = false;
+  long profiler_from = -1, profiler_to = -1;
+  int sleep_us = 0;  ///< before each step
 };
 
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(warpmark::profile::unix_ns()); }
@@ -87,6 +92,21 @@ class Driver {
     wait.end_ns = now_ns();
     mock_cupti_work(&wait);
     mock_cupti_exit(&call);
+  }
+  /// As the runtime does, through the driver.
+  void profiler(bool start) {
+    const MockCall outer{true,
+                         start ? static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000)
+                               : static_cast<std::uint32_t>(CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000),
+                         ++correlation_};
+    const MockCall inner{false,
+                         start ? static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_cuProfilerStart)
+                               : static_cast<std::uint32_t>(CUPTI_DRIVER_TRACE_CBID_cuProfilerStop),
+                         outer.correlation};
+    mock_cupti_enter(&outer);
+    mock_cupti_enter(&inner);
+    mock_cupti_exit(&inner);
+    mock_cupti_exit(&outer);
   }
   void allocate(std::uint64_t bytes) { memory_call(MockWork::Kind::allocation, bytes); }
   void release(std::uint64_t bytes) { memory_call(MockWork::Kind::release, bytes); }
@@ -151,6 +171,9 @@ Script script_of(int count, char** words) {
     if (key == "memory") script.memory = value != 0;
     if (key == "driver") script.driver = value != 0;
     if (key == "compiler") script.compiler = value != 0;
+    if (key == "part") script.part = value != 0;
+    if (key == "profiler_from") script.profiler_from = static_cast<long>(value);
+    if (key == "profiler_to") script.profiler_to = static_cast<long>(value);
     if (key == "sleep_us") script.sleep_us = static_cast<int>(value);
   }
   return script;
@@ -214,7 +237,11 @@ int main(int count, char** words) {
   const std::uint64_t begin = now_ns();
   long steps = 0;
   while (static_cast<double>(now_ns() - begin) * 1e-9 < script.seconds) {
+    if (steps == script.profiler_from) driver.profiler(true);
+    if (steps == script.profiler_to) driver.profiler(false);
+    const nvtxRangeId_t part = script.part ? nvtxRangeStartA("part") : 0;
     step(driver, script, steps++);
+    if (script.part) nvtxRangeEnd(part);
     if (script.kill_after > 0 && static_cast<double>(now_ns() - begin) * 1e-9 > script.kill_after) raise(SIGKILL);
   }
   std::printf("%ld steps, %ld kernels\n", steps, driver.kernels());

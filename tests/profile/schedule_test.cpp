@@ -86,6 +86,18 @@ TEST(Schedule, without_a_duration_records_from_the_delay_to_the_end) {
   EXPECT_LT(schedule.inflation().typical, 0) << "there is nothing to compare with";
 }
 
+TEST(Schedule, records_the_part_that_the_program_marks) {
+  Schedule schedule({.delay_s = 0, .duration_s = 2, .captures = true});
+  EXPECT_FALSE(schedule.counts_steps());
+  EXPECT_FALSE(schedule.advance({.elapsed_s = 50}));
+  EXPECT_TRUE(schedule.advance({.elapsed_s = 51, .part_begun = true}));
+  EXPECT_EQ(schedule.phase(), Phase::recording);
+  EXPECT_FALSE(schedule.advance({.elapsed_s = 90, .part_begun = true})) << "however long it is";
+  EXPECT_TRUE(schedule.advance({.elapsed_s = 91, .part_begun = true, .part_ended = true}));
+  EXPECT_EQ(schedule.phase(), Phase::done);
+  EXPECT_LT(schedule.inflation().typical, 0) << "nothing to compare with";
+}
+
 TEST(Schedule, does_not_tell_a_cost_from_a_few_launches) {
   Schedule schedule({.delay_s = 0, .duration_s = 1});
   play(schedule, [](Phase, double) { return 10; });

@@ -58,6 +58,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const RecordOpti
                                      {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
                                      {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
                                      {"WARPMARK_RECORD_WINDOWS", std::to_string(options.windows)},
+                                     {"WARPMARK_RECORD_RANGE", options.range},
                                      {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
                                      {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
                                      {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}});

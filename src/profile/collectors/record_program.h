@@ -20,8 +20,11 @@ struct RecordOptions {
   double duration_s = 2;          ///< 0 records until the program ends
   std::int64_t warmup_steps = 0;  ///< instead of delay_s, if steps are found; 0 is not asked for
   std::int64_t steps = 0;         ///< instead of duration_s, if steps are found; 0 is not asked for
-  std::int64_t windows = 4;       ///< further ones, whose records are thrown away: they tell what recording costs
-  double interval_s = 0.1;        ///< between samples of the machine; 0 takes none
+  /// Records the part of the program that it marks by ranges of this name, or "cudaProfilerApi"; empty: by times or
+  /// steps. `warmup_steps` and `steps` then count these ranges.
+  std::string range;
+  std::int64_t windows = 4;  ///< further ones, whose records are thrown away: they tell what recording costs
+  double interval_s = 0.1;   ///< between samples of the machine; 0 takes none
   bool whole_graphs = false;
   bool memory = false;            ///< CUPTI's records of allocations and releases
   bool waits = false;             ///< CUPTI's records of synchronization

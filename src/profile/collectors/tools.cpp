@@ -192,6 +192,12 @@ std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path
                                  options.whole_graphs ? "--cuda-graph-trace=graph" : "--cuda-graph-trace=node",
                                  "--force-overwrite=true",
                                  "--output=" + report.string()};
+  if (options.range == "cudaProfilerApi") {
+    words.insert(words.end(), {"--capture-range=cudaProfilerApi", "--capture-range-end=stop"});
+  } else if (!options.range.empty()) {
+    words.insert(words.end(), {"--capture-range=nvtx", "--nvtx-capture=" + options.range, "--capture-range-end=stop",
+                               "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});  // else registered names alone
+  }
   if (options.delay_s > 0) words.push_back(fmt::format("--delay={}", options.delay_s));
   if (options.duration_s > 0) {  // it refuses 0.5, and ends the program with the recording unless told not to
     words.push_back(fmt::format("--duration={:.0f}", std::ceil(options.duration_s)));

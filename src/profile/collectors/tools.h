@@ -52,6 +52,7 @@ struct NsysOptions {
   std::filesystem::path out;  ///< the SQLite export; the report lies beside it
   double delay_s = 0;         ///< from the start of the program
   double duration_s = 0;      ///< 0 is until the program ends; whole seconds are what nsys takes: rounded up
+  std::string range;          ///< only what is in ranges of this NVTX name, or "cudaProfilerApi"; empty: all
   bool whole_graphs = false;
   const std::atomic<bool>* interrupted = nullptr;
 };

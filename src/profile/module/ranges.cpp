@@ -55,6 +55,8 @@ RangeLog& RangeLog::instance() {
 
 int RangeLog::push(const void* domain, const char* name) {
   auto& ranges = open_ranges();
+  Capture& capture = Capture::instance();
+  if (capture.is_on() && name != nullptr && capture.is_called(name)) capture.begins();  // it is to be recorded itself
   ranges.push_back({domain, recording() ? unix_ns() : 0, wants_names() && name != nullptr ? name : ""});
   return static_cast<int>(ranges.size()) - 1;
 }
@@ -66,7 +68,9 @@ int RangeLog::pop(const void* domain) {
     OpenRange range = std::move(ranges[i]);
     ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i));
     if (ranges.empty() && counting_.load(std::memory_order_relaxed)) count(range.name);
+    const bool ends_part = Capture::instance().is_called(range.name);
     if (range.start_ns != 0 && recording()) keep({range.start_ns, unix_ns(), 0, std::move(range.name)});
+    if (ends_part) Capture::instance().ends();
     return static_cast<int>(i);
   }
   return -1;
@@ -74,6 +78,11 @@ int RangeLog::pop(const void* domain) {
 
 std::uint64_t RangeLog::start(const char* name) {
   const std::uint64_t id = ids_.fetch_add(1) + 1;
+  if (name != nullptr && Capture::instance().is_called(name)) {
+    Capture::instance().begins();
+    const std::lock_guard lock(mutex_);
+    captured_.insert(id);
+  }
   if (!recording()) return id;
   const std::lock_guard lock(mutex_);
   if (open_.size() < kMostKept) open_[id] = {unix_ns(), 0, 0, name != nullptr ? name : ""};
@@ -82,24 +91,30 @@ std::uint64_t RangeLog::start(const char* name) {
 
 void RangeLog::end(std::uint64_t id) {
   NamedRange range;
+  bool is_open = false, ends_part = false;
   {
     const std::lock_guard lock(mutex_);
+    ends_part = captured_.erase(id) > 0;
     const auto found = open_.find(id);
-    if (found == open_.end()) return;
-    range = std::move(found->second);
-    open_.erase(found);
+    is_open = found != open_.end();
+    if (is_open) {
+      range = std::move(found->second);
+      open_.erase(found);
+    }
   }
   range.end_ns = unix_ns();
-  if (recording()) keep(std::move(range));
+  if (is_open && recording()) keep(std::move(range));
+  if (ends_part) Capture::instance().ends();
 }
 
 void RangeLog::mark(const char* name) {
-  if (!recording()) return;
+  if (!recording() || Capture::instance().has_ended()) return;
   const std::int64_t now = unix_ns();
   keep({now, now, 0, name != nullptr ? name : ""});
 }
 
 void RangeLog::keep(NamedRange range) {
+  if (Capture::instance().has_ended()) return;
   range.thread = syscall(SYS_gettid);
   const std::lock_guard lock(mutex_);
   if (ended_.size() >= kMostKept) {
@@ -235,4 +250,12 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
   replace(*callbacks, NVTX_CB_MODULE_CORE, core);
   replace(*callbacks, NVTX_CB_MODULE_CORE2, domains);
   return 1;
+}
+
+/// For ranges that are no NVTX's: PyTorch's record_function, which the Python hook passes on.
+extern "C" __attribute__((visibility("default"))) void warpmark_range_push(const char* name) {
+  (void)warpmark::profile::module::RangeLog::instance().push(reinterpret_cast<const void*>(&warpmark_range_push), name);
+}
+extern "C" __attribute__((visibility("default"))) void warpmark_range_pop() {
+  (void)warpmark::profile::module::RangeLog::instance().pop(reinterpret_cast<const void*>(&warpmark_range_push));
 }

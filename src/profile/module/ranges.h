@@ -8,7 +8,10 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
+
+#include "profile/module/capture.h"
 
 namespace warpmark::profile::module {
 
@@ -33,7 +36,9 @@ class RangeLog {
   /// if they have to be called so.
   [[nodiscard]] std::int64_t steps(bool called_so);
   /// Somebody reads the names: making them up can be left out otherwise.
-  [[nodiscard]] bool wants_names() const { return recording() || counting_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool wants_names() const {
+    return recording() || counting_.load(std::memory_order_relaxed) || Capture::instance().is_on();
+  }
 
   /// Level of the range in its thread, as NVTX returns it.
   int push(const void* domain, const char* name);
@@ -57,7 +62,8 @@ class RangeLog {
   std::mutex mutex_;
   std::vector<NamedRange> ended_;
   std::unordered_map<std::string, std::int64_t> counts_;  ///< of outermost ranges, by name without digits
-  std::unordered_map<std::uint64_t, NamedRange> open_;    ///< ranges that may end in another thread
+  std::unordered_set<std::uint64_t> captured_;          ///< of ranges that may end in another thread, those to capture
+  std::unordered_map<std::uint64_t, NamedRange> open_;  ///< ranges that may end in another thread
 };
 
 }  // namespace warpmark::profile::module

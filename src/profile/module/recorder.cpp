@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "profile/module/blocked_time.h"
+#include "profile/module/callbacks.h"
 #include "profile/module/gpu_facts.h"
 #include "profile/module/ranges.h"
 #include "profile/module/traced_calls.h"
@@ -26,62 +26,13 @@ constexpr std::int64_t kFlushNs = 500'000'000;
 // CUPTI's own thread crashed when it was told to flush 30 us after records were switched on.
 constexpr std::int64_t kSettleNs = 100'000'000;
 
-std::int64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
-/// CUPTI keeps a plain function pointer, so the recorder stands where that function can find it.
-Recorder*& current() {
-  static Recorder* recorder = nullptr;
-  return recorder;
-}
-
 void CUPTIAPI on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
-  current()->give_buffer(buffer, bytes, max_records);
+  current_recorder()->give_buffer(buffer, bytes, max_records);
 }
 
 void CUPTIAPI on_buffer_completed(CUcontext /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
                                   std::size_t /*size*/, std::size_t valid_bytes) {
-  current()->take_buffer(buffer, valid_bytes);
-}
-
-/// The call that this thread is in. Callbacks are switched on and off while calls are under way, so that either end of
-/// one may be missing: what CUPTI keeps for the two ends of a call is not relied on.
-struct OpenCall {
-  std::int64_t start_ns = 0;
-  std::uint32_t correlation = 0;
-  bool runtime = false;
-  bool open = false;
-  BlockedTime::Gap before = {};
-  BlockedTime blocked = {};
-};
-
-OpenCall& open_call() {
-  thread_local OpenCall call;
-  return call;
-}
-
-void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  const bool runtime = domain == CUPTI_CB_DOMAIN_RUNTIME_API;
-  OpenCall& own = open_call();
-  if (!runtime && own.open && own.runtime) return;  // the runtime launches through the driver: one of the two is enough
-  if (call.callbackSite == CUPTI_API_ENTER) {
-    own.start_ns = unix_ns();
-    own.correlation = call.correlationId;
-    own.runtime = runtime;
-    own.open = true;
-    if (!current()->is_logging()) own.blocked = {};  // what lies between two windows is no gap
-    own.before = current()->is_logging() ? own.blocked.call_begins(own.start_ns, processor_ns) : BlockedTime::Gap{};
-    if (is_launch(domain, id)) current()->launches(what_is_launched(domain, id, call), own.start_ns);
-  } else if (own.open && own.runtime == runtime && own.correlation == call.correlationId) {
-    own.open = false;
-    const std::int64_t end_ns = unix_ns();
-    if (!current()->is_logging()) return;
-    const BlockedTime::Gap& gap = own.before;
-    current()->call_ends({own.start_ns, end_ns, id, call.correlationId, runtime, gap.length_ns, gap.blocked_ns});
-    own.blocked.call_ends(own.start_ns, end_ns, processor_ns);
-  } else {
-    own.open = false;
-  }
+  current_recorder()->take_buffer(buffer, valid_bytes);
 }
 
 std::uint64_t CUPTIAPI timestamp() { return static_cast<std::uint64_t>(unix_ns()); }
@@ -105,6 +56,7 @@ bool options_from_environment(RecorderOptions& options) {
   number("WARPMARK_RECORD_WARMUP_STEPS", options.schedule.warmup_steps);
   number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
   number("WARPMARK_RECORD_WINDOWS", options.schedule.probes);
+  options.schedule.captures = Capture::instance().is_on();
   options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
   options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
   options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
@@ -124,7 +76,7 @@ void Recorder::start() {
     return;
   }
   describe_cupti();
-  current() = this;
+  current_recorder() = this;
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
@@ -153,16 +105,31 @@ void Recorder::describe_cupti() {
 
 void Recorder::run() {
   begin_ns_ = unix_ns();
+  Capture::instance().serve();
   RangeLog::instance().set_counting(schedule_.counts_steps() || options_.schedule.recorded_steps > 0);
   if (schedule_.counts_steps()) subscribe(true, false);
+  if (Capture::instance().is_of_profiler_calls() && is_subscribed()) {
+    const auto enable = [&](CUpti_CallbackDomain domain, const auto& calls) {
+      for (const auto call : calls) cupti_.EnableCallback(1, subscriber_, domain, call);
+    };
+    enable(CUPTI_CB_DOMAIN_RUNTIME_API, profiler_calls());
+    enable(CUPTI_CB_DOMAIN_DRIVER_API, driver_profiler_calls());
+  }
   while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.empty()) {
     if (schedule_.advance(progress())) enter(schedule_.phase());
     flush_if_due();
     drain();
-    if (schedule_.phase() != Phase::done) std::this_thread::sleep_for(kTick);
+    if (schedule_.phase() == Phase::recording) Capture::instance().answer();
+    if (schedule_.phase() != Phase::done) rest();
   }
+  Capture::instance().answer();
   (void)schedule_.advance(progress());
   conclude();
+}
+
+void Recorder::rest() {
+  if (Capture::instance().is_on()) return Capture::instance().wait_for_news();
+  std::this_thread::sleep_for(kTick);
 }
 
 /// Never near to where records are switched on: a window has its first flush when it has gone on for a while, and the
@@ -184,6 +151,8 @@ Progress Recorder::progress() {
   steps_.look(now, history_, RangeLog::instance().steps(!asked_for), collecting_);
   Progress progress = steps_.progress();
   progress.elapsed_s = static_cast<double>(now - begin_ns_) * 1e-9;
+  progress.part_begun = Capture::instance().has_begun();
+  progress.part_ended = Capture::instance().has_ended();
   const auto window_ns = begin_ns_ + static_cast<std::int64_t>(schedule_.window_begin_s() * 1e9);
   progress.step_s = history_.step_ns(progress.step_launches, window_ns) * 1e-9;
   return progress;
@@ -237,16 +206,19 @@ void Recorder::forget_start_up() {
 
 void Recorder::mark(const char* key) { writer_.metadata(key, std::to_string(unix_ns())); }
 
+/// Becomes a subscriber if it is none yet.
+bool Recorder::is_subscribed() {
+  if (subscriber_ != nullptr) return true;
+  const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr);
+  if (code == CUPTI_SUCCESS) return true;
+  subscriber_ = nullptr;
+  if (is_taken(code)) problem_ = taken_text(code);
+  refused_ += "callbacks (error " + std::to_string(code) + ") ";
+  return false;
+}
+
 void Recorder::subscribe(bool launches, bool others) {
-  if (!launches && subscriber_ == nullptr) return;
-  if (subscriber_ == nullptr) {
-    if (const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr); code != CUPTI_SUCCESS) {
-      subscriber_ = nullptr;
-      if (is_taken(code)) problem_ = taken_text(code);
-      refused_ += "callbacks (error " + std::to_string(code) + ") ";
-      return;
-    }
-  }
+  if ((!launches && subscriber_ == nullptr) || !is_subscribed()) return;
   const auto enable = [&](bool on, CUpti_CallbackDomain domain, const auto& calls) {
     for (const auto call : calls) {
       cupti_.EnableCallback(on ? 1 : 0, subscriber_, domain, call);
@@ -282,6 +254,7 @@ void Recorder::collect(bool on) {
 }
 
 void Recorder::drain() {
+  if (Capture::instance().has_ended()) translator_.end_at(last_call_.load());
   std::vector<Filled> taken;
   {
     const std::lock_guard lock(mutex_);
@@ -302,7 +275,13 @@ void Recorder::drain() {
   if (!taken.empty()) writer_.flush();
 }
 
-void Recorder::call_ends(const CallRecord& call) { calls_.add(call); }
+void Recorder::call_ends(const CallRecord& call) {
+  calls_.add(call);
+  if (!Capture::instance().is_on()) return;
+  std::uint32_t last = last_call_.load(std::memory_order_relaxed);
+  while (last < call.correlation && !last_call_.compare_exchange_weak(last, call.correlation)) {
+  }
+}
 
 /// CUPTI stays in the process with nothing switched on: taking it out (cuptiFinalize) crashed programs. We stay its
 /// subscriber, too: threads may be within a call.
@@ -322,6 +301,7 @@ void Recorder::conclude() {
   const std::int64_t lost = static_cast<std::int64_t>(dropped) + calls_.lost() + RangeLog::instance().lost();
   writer_.metadata("dropped_records", std::to_string(lost));
   if (translator_.skipped() > 0) writer_.metadata("skipped_records", std::to_string(translator_.skipped()));
+  if (Capture::instance().is_on()) writer_.metadata("captured_range", Capture::instance().name());
   if (!refused_.empty()) writer_.metadata("refused_kinds", refused_);
   describe_cost();
   describe_problem();
@@ -348,7 +328,12 @@ void Recorder::describe_cost() {
 }
 
 void Recorder::describe_problem() {
-  if (problem_.empty() && writer_.events_written() == 0) {
+  const Capture& capture = Capture::instance();
+  if (problem_.empty() && capture.is_on() && !capture.has_begun()) {
+    problem_ = capture.is_of_profiler_calls()
+                   ? "the program did not call cudaProfilerStart as often as was asked for"
+                   : "no range called '" + capture.name() + "' began, or not as often as was asked for";
+  } else if (problem_.empty() && writer_.events_written() == 0) {
     problem_ = recorded_ ? "the GPU did nothing while it was recorded" : "the program ended before the recording began";
   } else if (problem_.empty() && schedule_.steps_missed()) {
     problem_ = "no steps were found in what the program launched: recorded by time instead";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profile/module/call_log.h"
+#include "profile/module/capture.h"
 #include "profile/module/cupti_library.h"
 #include "profile/module/launch_history.h"
 #include "profile/module/records.h"
@@ -51,7 +52,9 @@ class Recorder {
   void take_buffer(std::uint8_t* buffer, std::size_t valid_bytes);
   void launches(std::uint64_t what, std::int64_t now_ns) { history_.add(what, now_ns); }
   /// Calls are recorded now.
-  [[nodiscard]] bool is_logging() const { return logging_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_logging() const {
+    return logging_.load(std::memory_order_relaxed) && !Capture::instance().has_ended();
+  }
   void call_ends(const CallRecord& call);
 
  private:
@@ -67,6 +70,8 @@ class Recorder {
   void flush_if_due();
   void mark(const char* key);
   void subscribe(bool launches, bool others);
+  [[nodiscard]] bool is_subscribed();
+  void rest();
   void collect(bool on);
   void drain();
   void describe_process();
@@ -84,6 +89,7 @@ class Recorder {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   CallLog calls_;
   std::atomic<bool> logging_{false};
+  std::atomic<std::uint32_t> last_call_{0};  ///< the highest correlation of those that were logged
   LaunchHistory history_;
   std::int64_t begin_ns_ = 0;
   std::int64_t flushed_ns_ = 0;      ///< or the phase began

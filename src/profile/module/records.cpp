@@ -105,7 +105,7 @@ void RecordTranslator::add(const CUpti_Activity& record) {
 }
 
 void RecordTranslator::kernel(const CUpti_ActivityKernel10& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::kernel);
   const auto [name, is_new] = kernel_names_.try_emplace(record.name, 0);
   if (is_new) name->second = writer_.name(record.name != nullptr ? record.name : "kernel");
@@ -125,7 +125,7 @@ void RecordTranslator::kernel(const CUpti_ActivityKernel10& record) {
 }
 
 void RecordTranslator::copy(const CUpti_ActivityMemcpy6& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::memcpy);
   const auto kind = copy_kind_of(record.copyKind);
   const auto memory = memory_of(record.srcKind, record.dstKind);
@@ -138,7 +138,7 @@ void RecordTranslator::copy(const CUpti_ActivityMemcpy6& record) {
 }
 
 void RecordTranslator::peer_copy(const CUpti_ActivityMemcpyPtoP4& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::memcpy);
   event.name = writer_.name(copy_name(CopyKind::peer_to_peer, HostMemory::unknown));
   event.track = stream(record.deviceId, record.streamId);
@@ -149,7 +149,7 @@ void RecordTranslator::peer_copy(const CUpti_ActivityMemcpyPtoP4& record) {
 }
 
 void RecordTranslator::set(const CUpti_ActivityMemset4& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::memset);
   event.name = writer_.name("Memset (Device)");
   event.track = stream(record.deviceId, record.streamId);
@@ -202,7 +202,7 @@ void RecordTranslator::blocked(const EventRecord& call_event, const CallRecord& 
 }
 
 void RecordTranslator::synchronization(const CUpti_ActivitySynchronization2& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::sync_record);
   const auto kind = sync_kind_of(record.type);
   constexpr const char* kNames[] = {"Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
@@ -216,7 +216,7 @@ void RecordTranslator::synchronization(const CUpti_ActivitySynchronization2& rec
 }
 
 void RecordTranslator::graph(const CUpti_ActivityGraphTrace2& record) {
-  if (!has_times(record.start, record.end)) return;
+  if (!has_times(record.start, record.end) || !is_wanted(record.correlationId)) return;
   EventRecord event = timed(record, EventKind::graph);
   event.name = writer_.name("CUDA graph " + std::to_string(record.graphId));
   event.track = stream(record.deviceId, record.streamId);
@@ -226,7 +226,7 @@ void RecordTranslator::graph(const CUpti_ActivityGraphTrace2& record) {
 
 /// Allocated bytes count up, released ones down. Pools of cudaMallocAsync are recorded as their users see them.
 void RecordTranslator::memory(const CUpti_ActivityMemory4& record) {
-  if (!has_times(record.timestamp, record.timestamp)) return;
+  if (!has_times(record.timestamp, record.timestamp) || !is_wanted(record.correlationId)) return;
   const bool released = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   const bool on_host = record.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE ||
                        record.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_PINNED;

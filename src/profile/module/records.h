@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 
@@ -29,6 +30,8 @@ class RecordTranslator {
   /// What ended before this time is of an earlier recording and left out: CUPTI keeps buffers that are not full, and
   /// hands them out with later ones.
   void begin_at(std::int64_t begin_ns) { begin_ns_ = begin_ns; }
+  /// What was launched by calls after this one is left out: the part that is recorded has ended.
+  void end_at(std::uint32_t correlation) { last_ = correlation; }
   /// While on, what is added is not written.
   void discard(bool on) { discarding_ = on; }
   [[nodiscard]] std::int64_t skipped() const { return skipped_; }  ///< kinds nobody asked for, times that make no sense
@@ -50,12 +53,14 @@ class RecordTranslator {
   [[nodiscard]] std::uint32_t row(const char* name);
   /// Counts and refuses an event without a start or with its end before it; refuses one of before the recording.
   [[nodiscard]] bool has_times(std::uint64_t start, std::uint64_t end);
+  [[nodiscard]] bool is_wanted(std::uint32_t correlation) const { return correlation <= last_; }
 
   const CuptiLibrary& cupti_;
   recording::RecordingWriter& writer_;
   std::unordered_map<std::uint64_t, std::uint32_t> api_names_;
   std::unordered_map<const char*, std::uint32_t> kernel_names_;  ///< CUPTI's names live as long as their module
   std::int64_t begin_ns_ = 0;
+  std::uint32_t last_ = UINT32_MAX;  ///< correlation
   std::int64_t skipped_ = 0;
   bool discarding_ = false;
 };

@@ -41,7 +41,7 @@ void Schedule::lay_out_windows() {
   using enum Phase;
   std::vector<Phase> phases{waiting, plain, recording, plain};
   for (int i = 0; i < options_.probes; ++i) phases.insert(phases.end(), {probing, plain});
-  if (options_.duration_s <= 0 && options_.recorded_steps <= 0) phases = {waiting, recording};
+  if (options_.captures || (options_.duration_s <= 0 && options_.recorded_steps <= 0)) phases = {waiting, recording};
   phases.push_back(done);
   windows_.clear();
   for (const Phase phase : phases) windows_.push_back({phase, {}, {}});
@@ -64,8 +64,9 @@ bool Schedule::advance(const Progress& now) {
   }
   wait_for_launches(now);
   if (!is_over(windows_[at_])) return false;
-  const bool counted = phase() == Phase::waiting ? options_.warmup_steps > 0
-                                                 : phase() == Phase::recording && options_.recorded_steps > 0;
+  const bool counted =
+      !options_.captures && (phase() == Phase::waiting ? options_.warmup_steps > 0
+                                                       : phase() == Phase::recording && options_.recorded_steps > 0);
   steps_missed_ = steps_missed_ || (counted && now.step_launches == 0);
   move_to(at_ + 1, now);
   return true;
@@ -147,6 +148,7 @@ bool Schedule::is_over(const Window& window) const {
   const double elapsed_s = window.end.elapsed_s - window.begin.elapsed_s;
   const std::int64_t step_launches = window.end.step_launches;
   const std::int64_t launches = window.end.launches - window.begin.launches;
+  if (options_.captures) return window.phase == Phase::waiting ? window.end.part_begun : window.end.part_ended;
   if (window.phase == Phase::waiting) return is_warm(window);
   if (window.phase == Phase::recording && options_.recorded_steps > 0 && step_launches > 0) {
     return launches >= (options_.recorded_steps + 1) * step_launches;  // the first and the last one are cut

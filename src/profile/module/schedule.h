@@ -18,6 +18,7 @@ struct ScheduleOptions {
   double duration_s = 2;            ///< of recording; 0 records until the program ends and does not count beside it
   std::int64_t warmup_steps = 0;    ///< instead of delay_s, if steps are found; 0 is not asked for
   std::int64_t recorded_steps = 0;  ///< instead of duration_s, if steps are found; 0 is not asked for
+  bool captures = false;            ///< instead of all these: from when the program marks its part until it ends
   int probes = 4;                   ///< further recorded windows, whose records are thrown away
 };
 
@@ -30,7 +31,9 @@ struct Progress {
   std::int64_t step_launches = 0;  ///< of one step; 0 while unknown
   std::int64_t steps = 0;          ///< seen while they were counted
   double step_s = 0;               ///< median time of a step since window_begin_s(); 0 if unknown
-  std::int64_t maybe_step = 0;     ///< as step_launches, not confirmed yet; kNamedSteps if the program names its steps
+  bool part_begun = false;         ///< that the program marks
+  bool part_ended = false;
+  std::int64_t maybe_step = 0;  ///< as step_launches, not confirmed yet; kNamedSteps if the program names its steps
 };
 
 /// How much slower the program ran while it was recorded: 0.1 is 10 %. CUPTI, once used, leaves a program a little
@@ -56,7 +59,7 @@ class Schedule {
   [[nodiscard]] Phase phase() const { return windows_[at_].phase; }
   [[nodiscard]] double window_begin_s() const { return windows_[at_].begin.elapsed_s; }
   /// Launches have to be counted although nothing is recorded yet.
-  [[nodiscard]] bool counts_steps() const { return options_.warmup_steps > 0 || is_adaptive(); }
+  [[nodiscard]] bool counts_steps() const { return !options_.captures && (options_.warmup_steps > 0 || is_adaptive()); }
   /// How often what was recorded turned out to be start-up, and is to be thrown away.
   [[nodiscard]] int repeated() const { return repeated_; }
   /// Steps were asked for and not found.
@@ -72,7 +75,9 @@ class Schedule {
     Progress begin;
     Progress end;
   };
-  [[nodiscard]] bool is_adaptive() const { return options_.delay_s < 0 && options_.warmup_steps <= 0; }
+  [[nodiscard]] bool is_adaptive() const {
+    return options_.delay_s < 0 && options_.warmup_steps <= 0 && !options_.captures;
+  }
   [[nodiscard]] bool is_over(const Window& window) const;
   [[nodiscard]] bool is_warm(const Window& waiting) const;
   void lay_out_windows();

@@ -95,6 +95,11 @@ constexpr CUpti_CallbackId kOtherDriverCalls[] = {
     CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister,
 };
 
+constexpr CUpti_CallbackId kProfilerCalls[] = {CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000,
+                                               CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000};
+constexpr CUpti_CallbackId kDriverProfilerCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuProfilerStart,
+                                                     CUPTI_DRIVER_TRACE_CBID_cuProfilerStop};
+
 bool is_among(std::span<const CUpti_CallbackId> calls, CUpti_CallbackId id) {
   return std::find(calls.begin(), calls.end(), id) != calls.end();
 }
@@ -105,6 +110,14 @@ std::span<const CUpti_CallbackId> launch_calls() { return kLaunchCalls; }
 std::span<const CUpti_CallbackId> other_calls() { return kOtherCalls; }
 std::span<const CUpti_CallbackId> driver_launches() { return kDriverLaunches; }
 std::span<const CUpti_CallbackId> other_driver_calls() { return kOtherDriverCalls; }
+
+std::span<const CUpti_CallbackId> profiler_calls() { return kProfilerCalls; }
+std::span<const CUpti_CallbackId> driver_profiler_calls() { return kDriverProfilerCalls; }
+
+ProfilerCall profiler_call(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const auto& calls = domain == CUPTI_CB_DOMAIN_DRIVER_API ? kDriverProfilerCalls : kProfilerCalls;
+  return id == calls[0] ? ProfilerCall::start : id == calls[1] ? ProfilerCall::stop : ProfilerCall::none;
+}
 
 bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
   return domain == CUPTI_CB_DOMAIN_DRIVER_API ? is_among(kDriverLaunches, id) : is_among(kLaunchCalls, id);

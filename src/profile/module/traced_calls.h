@@ -19,6 +19,12 @@ namespace warpmark::profile::module {
 /// are of programs that call the driver themselves.
 [[nodiscard]] std::span<const CUpti_CallbackId> other_driver_calls();
 
+/// cudaProfilerStart and cudaProfilerStop, of the runtime and of the driver: what a program marks by.
+[[nodiscard]] std::span<const CUpti_CallbackId> profiler_calls();
+[[nodiscard]] std::span<const CUpti_CallbackId> driver_profiler_calls();
+enum class ProfilerCall { none, start, stop };
+[[nodiscard]] ProfilerCall profiler_call(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+
 [[nodiscard]] bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 /// A number that is the same whenever the same kernel or graph is launched.
 [[nodiscard]] std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -14,7 +14,8 @@ def _begin():
     # The program sees the path it would have seen; processes that it starts inherit the variable, and so the hook.
     sys.path[:] = [entry for entry in sys.path if not entry or os.path.abspath(entry) != folder]
     stacks = os.environ.get("WARPMARK_STACKS")
-    if not os.environ.get("WARPMARK_HOOK") and not stacks:
+    ranges = os.environ.get("WARPMARK_RECORD_RANGE") and os.environ.get("CUDA_INJECTION64_PATH")
+    if not os.environ.get("WARPMARK_HOOK") and not stacks and not ranges:
         return
     sys.path.insert(0, folder)
     try:
@@ -24,6 +25,10 @@ def _begin():
             import _warpmark_stacks
 
             _warpmark_stacks.begin(stacks, _warpmark_start.Watcher, _warpmark_start.Report)
+        if ranges:
+            import _warpmark_ranges
+
+            _warpmark_ranges.begin(ranges, folder, _warpmark_start.Watcher, _warpmark_start.Report)
         if os.environ.get("WARPMARK_HOOK"):
             _warpmark_start.begin(folder)
     except Exception:  # the program must start as if nothing had been tried

@@ -31,6 +31,8 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
     {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
     {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
+    {"--capture-range", "NAME",
+     "record only ranges of this name (NVTX, record_function), or cudaProfilerApi: from its Start to its Stop"},
     {"--windows", "N", "further short windows that tell what recording costs (default 4); 0 is none"},
     {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
     {"--ncu-kernel", "REGEX", "with or without --ncu: of the kernels whose function name holds this (default all)"},
@@ -139,6 +141,9 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
     return environment_error("the command ended before what it started had been recorded",
                              "record a command that waits for its processes: a daemon in the foreground");
   }
+  if (problem.find("range called") != std::string::npos || problem.find("cudaProfilerStart") != std::string::npos) {
+    return environment_error(problem, "ranges of NVTX and of PyTorch's record_function count, spelled alike");
+  }
   return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
                            "record all of a short program that repeats nothing with --delay 0s --duration 0s");
 }
@@ -224,11 +229,27 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   nsys.out = options.get("--out", "profile.sqlite");
   nsys.delay_s = options.has("--delay") ? record.delay_s : 0;
   nsys.duration_s = options.has("--duration") ? record.duration_s : 0;
+  nsys.range = record.range;
   nsys.whole_graphs = record.whole_graphs;
   nsys.interrupted = &context.interrupted;
   WM_ASSIGN(const int code, profile::run_nsys(nsys));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
   return code;
+}
+
+Status check_capture(const ParsedOptions& options) {
+  if (!options.has("--capture-range")) return {};
+  if (options.get("--capture-range").empty()) {
+    return usage_error("--capture-range wants the name of a range",
+                       "as in nvtxRangePush(\"epoch\"), or cudaProfilerApi");
+  }
+  for (const char* other : {"--delay", "--duration", "--windows"}) {
+    if (options.has(other)) {
+      return usage_error(std::string(other) + " is not for --capture-range, whose ranges say when to record",
+                         "leave it out; --warmup-steps and --steps count the ranges");
+    }
+  }
+  return {};
 }
 
 Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
@@ -245,6 +266,8 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostSteps));
   WM_ASSIGN(record.windows, count_of(options, "--windows", record.windows, 0, 20));
   WM_TRY(check_ncu_options(options));
+  WM_TRY(check_capture(options));
+  record.range = options.get("--capture-range");
   record.whole_graphs = options.has("--whole-graphs");
   record.memory = options.has("--memory");
   record.waits = options.has("--waits");
@@ -263,14 +286,15 @@ class StacksFolder {
   StacksFolder(const StacksFolder&) = delete;
   StacksFolder& operator=(const StacksFolder&) = delete;
 
-  /// Has Python programs load the sampler, which does nothing until the recorder tells it to.
-  Status prepare(Context& context, profile::RecordOptions& record) {
+  /// Has Python programs load the hook: with the sampler, which does nothing until the recorder tells it to, or only
+  /// with what passes ranges on.
+  Status prepare(Context& context, profile::RecordOptions& record, bool samples) {
     path_ = fs::absolute(record.out.string() + ".stacks");
     const fs::path hook = path_ / "hook";
     WM_TRY(workers::write_hook(hook));
     const char* python_path = context.environment("PYTHONPATH");
-    record.environment = workers::stack_variables(hook, path_, python_path);
-    record.stacks = path_;
+    record.environment = workers::stack_variables(hook, samples ? path_ : fs::path(), python_path);
+    if (samples) record.stacks = path_;
     return {};
   }
 
@@ -309,7 +333,9 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
 
   StacksFolder stacks;
-  if (!options.has("--no-stacks")) WM_TRY(stacks.prepare(context, record));
+  if (!options.has("--no-stacks") || !record.range.empty()) {
+    WM_TRY(stacks.prepare(context, record, !options.has("--no-stacks")));
+  }
   WM_ASSIGN(const auto outcome, profile::record_program(record));
   if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
   const std::vector<fs::path> files{record.out};
@@ -346,6 +372,9 @@ extern const Command profile_command{
         "it has run four times as long. What was recorded survives a crash or a kill of the "
         "program.\n"
         "\n"
+        "--capture-range records what the program marks instead: the first range of that name, or cudaProfilerStart to "
+        "cudaProfilerStop, with --warmup-steps so many are passed over and with --steps so many recorded.\n"
+        "\n"
         "--ncu and --ncu-kernel run the command a second time under Nsight Compute. --nsys records all of the program, "
         "or counts --delay from its start. If "
         "another profiler holds CUPTI, only the counters are recorded.\n"
@@ -357,7 +386,8 @@ extern const Command profile_command{
         "warpmark profile -- python train.py --epochs 1\n"
         "warpmark profile --delay 30s --duration 5s -- torchrun train.py\n"
         "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
-        "warpmark profile --ncu-kernel 'softmax|gemm' --ncu-set full --ncu-count 4 -- python train.py\n"
+        "warpmark profile --capture-range 'epoch 2' -- python train.py\n"
+        "warpmark profile --ncu-kernel 'gemm|softmax' --ncu-set full -- ./program\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run_profile,
 };
