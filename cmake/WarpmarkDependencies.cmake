@@ -46,6 +46,7 @@ add_library(RE2::re2 INTERFACE IMPORTED)
 set_target_properties(RE2::re2 PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY})
+find_path(LIBDW_INCLUDE elfutils/libdwfl.h REQUIRED)  # loaded at run time
 find_path(UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
 add_library(UTF8PROC::utf8proc INTERFACE IMPORTED)

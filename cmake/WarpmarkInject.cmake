@@ -3,7 +3,8 @@
 set(WARPMARK_HAS_INJECT FALSE)
 find_path(CUPTI_INCLUDE cupti.h HINTS /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include)
 if(CUPTI_INCLUDE AND NOT WARPMARK_SANITIZE)
-  file(GLOB inject_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/profile/module/*.cpp)
+  file(GLOB inject_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/profile/module/*.cpp
+    ${CMAKE_SOURCE_DIR}/src/profile/module/stacks/*.cpp)
   add_library(warpmark_inject MODULE ${inject_sources} ${CMAKE_SOURCE_DIR}/src/profile/recording/writer.cpp)
   target_include_directories(warpmark_inject PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_include_directories(warpmark_inject SYSTEM PRIVATE ${CUPTI_INCLUDE} /usr/local/cuda/include)

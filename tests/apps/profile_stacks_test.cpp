@@ -1,9 +1,12 @@
 // Lines of a Python program in the findings of `warpmark profile` and `analyze`, on a GPU that a mock of CUPTI plays:
 // the program calls it as the driver would, and waits for the GPU on one line of its own.
+#include <dlfcn.h>
+
 #include <algorithm>
 
 #include "apps/profile_fixture.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -129,6 +132,61 @@ TEST_F(ProfileStacks, nothing_is_sampled_where_it_is_not_wanted) {
 TEST_F(ProfileStacks, a_folder_of_sources_that_is_not_there_is_named) {
   const auto output = warpmark({"analyze", path("train.py"), "--source", path("nowhere")});
   EXPECT_EQ(output.exit_code, 2);
+}
+
+/// A C++ program without frame pointers, whose call is inlined into its caller.
+class NativeStacks : public ProfileCli {
+ protected:
+  ProcessOutput record(const std::vector<std::string>& options) {
+    std::vector<std::string> words{"profile", "--delay", "300ms", "--duration", "1s", "--out", path("p.wmrec")};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", kBuildFolder + "/mock_cupti/native_program", "3"});
+    return warpmark(words);
+  }
+  /// The line of the source that holds this.
+  static int line_of(const std::string& text) {
+    const auto lines = split(*read_file(kSource), '\n');
+    const auto found =
+        std::ranges::find_if(lines, [&](const auto& line) { return line.find(text) != std::string::npos; });
+    return static_cast<int>(found - lines.begin()) + 1;
+  }
+  static constexpr const char* kSource = WARPMARK_SOURCE_DIR "/tests/mock_cupti/native_program.cpp";
+};
+
+TEST_F(NativeStacks, a_wait_is_found_at_its_line) {
+  if (dlopen("libdw.so.1", RTLD_NOW) == nullptr) GTEST_SKIP() << "needs libdw1";
+  const auto output = record({});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto analysis =
+      warpmark({"analyze", path("p.wmrec"), "--source", WARPMARK_SOURCE_DIR, "--json", path("a.json")});
+  ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
+  const std::string place = "native_program.cpp:" + std::to_string(line_of("the planted line")) + " read_loss";
+  EXPECT_THAT(analysis.out, HasSubstr(place + ": played_synchronize();"));
+  const auto json = parse_json(*read_file(path("a.json")), "a.json");
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
+  const Json& finding = (*json)["findings"][0];
+  EXPECT_EQ(finding["rule"], "cpu_gpu_sync");
+  EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
+  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr(place));
+  EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.8);
+  const Timeline timeline = recorded(path("p.wmrec"));
+  const auto seen = [&](const std::string& part) {
+    return count_of(timeline, [&](EventIndex i) {
+      return timeline.events.kind[i] == EventKind::python && timeline.name_of(i).find(part) != std::string_view::npos;
+    });
+  };
+  EXPECT_GT(seen(":" + std::to_string(line_of("read_loss();")) + " step"), 0) << "the function it was inlined into";
+  EXPECT_GT(seen(":" + std::to_string(line_of("training.step()")) + " main"), 0);
+  EXPECT_GT(seen(" forward"), 0);
+  EXPECT_EQ(seen("libwarpmark_inject"), 0) << "the recorder is no part of the program";
+  EXPECT_TRUE(std::ranges::any_of(timeline.tracks, [](const Track& track) { return track.name == "C++ stack"; }));
+}
+
+TEST_F(NativeStacks, are_left_out_where_they_are_not_wanted) {
+  ASSERT_EQ(record({"--no-stacks"}).exit_code, 0);
+  const Timeline timeline = recorded(path("p.wmrec"));
+  EXPECT_EQ(count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == EventKind::python; }), 0);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/program.h"
-#include "profile/collectors/python_stacks.h"
+#include "profile/collectors/stacks.h"
 #include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 
@@ -115,7 +115,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
     fs::remove_all(folder, ignored);
     return outcome;
   }
-  if (!options.stacks.empty()) WM_TRY(add_python_stacks(options.stacks, parts));
+  if (!options.stacks.empty()) WM_TRY(add_stacks(options.stacks, parts, outcome.stacks_problem));
   if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
     Error error = joined.error();
     error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";

@@ -39,6 +39,7 @@ struct RecordOptions {
 struct RecordOutcome {
   int exit_code = 0;                        ///< of the program
   std::int64_t processes = 0;               ///< that used CUDA
+  std::string stacks_problem;               ///< why no stacks of native programs have names
   std::string gpu_problem;                  ///< why no GPU counters were sampled
   std::vector<std::int64_t> still_running;  ///< processes that used CUDA and outlive the command
 };

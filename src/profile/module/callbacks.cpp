@@ -24,6 +24,7 @@ struct OpenCall {
   std::uint32_t correlation = 0;
   bool runtime = false;
   bool open = false;
+  bool has_stack = false;
   BlockedTime::Gap before = {};
   BlockedTime blocked = {};
 };
@@ -62,10 +63,13 @@ void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Callbac
     if (!current_recorder()->is_logging()) own.blocked = {};  // what lies between two windows is no gap
     own.before =
         current_recorder()->is_logging() ? own.blocked.call_begins(own.start_ns, processor_ns) : BlockedTime::Gap{};
-    if (is_launch(domain, id)) current_recorder()->launches(what_is_launched(domain, id, call), own.start_ns);
+    const bool launches = is_launch(domain, id);
+    if (launches) current_recorder()->launches(what_is_launched(domain, id, call), own.start_ns);
+    own.has_stack = current_recorder()->stacks_of_calls().enters(launches, own.start_ns) && !launches;
   } else if (own.open && own.runtime == runtime && own.correlation == call.correlationId) {
     own.open = false;
     const std::int64_t end_ns = unix_ns();
+    if (own.has_stack) current_recorder()->stacks_of_calls().leaves(end_ns);
     if (!current_recorder()->is_logging()) return;
     const BlockedTime::Gap& gap = own.before;
     current_recorder()->call_ends(

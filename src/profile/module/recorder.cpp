@@ -77,6 +77,7 @@ void Recorder::start() {
   }
   describe_cupti();
   current_recorder() = this;
+  native_stacks_.prepare(reinterpret_cast<const void*>(cupti_.Subscribe));
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
@@ -175,6 +176,11 @@ void Recorder::enter(Phase phase) {
   outlived_ = !on && was_recording;
   RangeLog::instance().set_recording(phase == Phase::recording);
   stacks_.tell(phase == Phase::recording ? StackPhase::recording : on ? StackPhase::probing : StackPhase::off);
+  if (on) {
+    native_stacks_.begin(phase == Phase::recording);
+  } else {
+    native_stacks_.end();
+  }
   drain();  // what the phase before recorded
   recorded_ = recorded_ || phase == Phase::recording;
   probing_ = phase == Phase::probing;
@@ -270,6 +276,7 @@ void Recorder::drain() {
       std::free(buffer);
     }
   }
+  native_stacks_.drain();
   calls_.drain([&](std::int64_t thread, const CallRecord& call) { translator_.add(thread, call); });
   for (const auto& range : RangeLog::instance().take()) translator_.add(range);
   if (!taken.empty()) writer_.flush();
@@ -290,6 +297,7 @@ void Recorder::conclude() {
   RangeLog::instance().set_recording(false);
   RangeLog::instance().set_counting(false);
   stacks_.tell(StackPhase::off);
+  native_stacks_.end();
   subscribe(false, false);
   const bool was_recording = collecting_ && !probing_;
   collect(false);

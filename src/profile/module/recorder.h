@@ -15,7 +15,8 @@
 #include "profile/module/launch_history.h"
 #include "profile/module/records.h"
 #include "profile/module/schedule.h"
-#include "profile/module/stack_signal.h"
+#include "profile/module/stacks/native_stacks.h"
+#include "profile/module/stacks/stack_signal.h"
 #include "profile/module/step_finder.h"
 #include "profile/recording/writer.h"
 
@@ -56,6 +57,7 @@ class Recorder {
     return logging_.load(std::memory_order_relaxed) && !Capture::instance().has_ended();
   }
   void call_ends(const CallRecord& call);
+  [[nodiscard]] NativeStacks& stacks_of_calls() { return native_stacks_; }
 
  private:
   struct Filled {
@@ -95,7 +97,8 @@ class Recorder {
   std::int64_t flushed_ns_ = 0;      ///< or the phase began
   std::int64_t switched_on_ns_ = 0;  ///< records, or off
   StepFinder steps_;
-  StackSignal stacks_;
+  StackSignal stacks_;  ///< of Python
+  NativeStacks native_stacks_;
   std::atomic<bool> stopping_{false};
   std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;

@@ -46,7 +46,7 @@ constexpr OptionSpec kProfileOptions[] = {
      "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
     {"--memory", "", "also a record of every allocation and release that reaches the driver"},
     {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
-    {"--no-stacks", "", "leave the stacks of a Python program out: findings then name no lines of its code"},
+    {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
 
 Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
@@ -118,6 +118,7 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
   for (const auto id : outcome.still_running) {
     context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
   }
+  if (!outcome.stacks_problem.empty()) context.err << "warpmark: no lines of code: " << outcome.stacks_problem << '\n';
   if (!outcome.gpu_problem.empty()) context.err << "warpmark: no GPU counters: " << outcome.gpu_problem << '\n';
   return recorded;
 }

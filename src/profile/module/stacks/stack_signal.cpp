@@ -1,4 +1,4 @@
-#include "profile/module/stack_signal.h"
+#include "profile/module/stacks/stack_signal.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "profile/collectors/python_stacks.h"
+#include "profile/collectors/stacks.h"
 
 #include <algorithm>
 #include <map>
@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/profile/event_kind.h"
+#include "profile/collectors/symbols.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile {
@@ -26,7 +27,15 @@ struct Sample {
   std::size_t stack = 0;
 };
 
+struct Address {
+  std::int64_t module = -1;
+  std::uint64_t offset = 0;  ///< as the module's file counts
+};
+
 struct Sampled {
+  bool native = false;
+  std::map<std::int64_t, std::string> modules;                         ///< by number: path
+  std::map<std::int64_t, Address> addresses;                           ///< by number of the frame
   std::unordered_map<std::int64_t, std::string> frames;                ///< by number: "/home/me/train.py:57 main"
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> stacks;  ///< by number: frames, outermost first
   std::map<std::int64_t, std::vector<Sample>> threads;                 ///< by system id
@@ -59,11 +68,17 @@ void take(const Json& line, Sampled& sampled) {
   const auto kind = field<std::string>(line, "k", "");
   if (kind == "begin") {  // what was recorded before was start-up
     sampled = {};
+    sampled.native = field(line, "native", 0) != 0;
     sampled.period_ns = static_cast<std::int64_t>(field(line, "period", 0.005) * 1e9);
   } else if (kind == "f") {
     sampled.frames[field<std::int64_t>(line, "i", -1)] = field<std::string>(line, "file", "") + ":" +
                                                          std::to_string(field<std::int64_t>(line, "line", 0)) + " " +
                                                          field<std::string>(line, "fn", "");
+  } else if (kind == "m") {
+    sampled.modules[field<std::int64_t>(line, "i", -1)] = field<std::string>(line, "path", "");
+  } else if (kind == "a") {
+    sampled.addresses[field<std::int64_t>(line, "i", -1)] = {field<std::int64_t>(line, "m", -1),
+                                                             field<std::uint64_t>(line, "o", 0)};
   } else if (kind == "s") {
     take_stack(line, sampled);
   } else if (kind == "t") {
@@ -81,6 +96,41 @@ Sampled parse(const std::string& text) {
     if (json.ok() && json->is_object()) take(*json, sampled);
   }
   return sampled;
+}
+
+/// Of the system or of CUDA: where debug information of it is installed, its lines are still nobody's to mend.
+bool is_of_system(const std::string& module) {
+  for (const char* folder : {"/usr/lib", "/lib", "/usr/local/cuda"}) {
+    if (module.starts_with(folder)) return true;
+  }
+  return false;
+}
+
+std::string text_of(const SymbolizedFrame& frame, const std::string& module) {
+  if (!frame.file.empty() && !is_of_system(module))
+    return frame.file + ":" + std::to_string(frame.line) + " " + frame.function;
+  return frame.function.empty() ? "in " + fs::path(module).filename().string() : frame.function;
+}
+
+/// Gives addresses their names: of each one frame or, where functions were inlined, several in its place.
+void name_addresses(Sampled& sampled, Symbolizer& symbolizer) {
+  std::map<std::int64_t, std::vector<std::int64_t>> named;  // by number of the address: frames, outermost first
+  std::map<std::string, std::int64_t> numbers;              // by text
+  for (const auto& [number, address] : sampled.addresses) {
+    const std::string path = address.module < 0 ? "" : sampled.modules[address.module];
+    const auto frames = path.empty() ? std::vector<SymbolizedFrame>(1) : symbolizer.frames_at(path, address.offset);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      const auto [known, is_new] =
+          numbers.try_emplace(text_of(*frame, path), static_cast<std::int64_t>(numbers.size()));
+      if (is_new) sampled.frames[known->second] = known->first;
+      named[number].push_back(known->second);
+    }
+  }
+  for (auto& [number, stack] : sampled.stacks) {
+    std::vector<std::int64_t> frames;
+    for (const std::int64_t address : stack) frames.insert(frames.end(), named[address].begin(), named[address].end());
+    stack = std::move(frames);
+  }
 }
 
 /// The frames of a thread as nested events: a frame goes on while the samples that follow have it at the same depth
@@ -145,9 +195,10 @@ Status write(const Sampled& sampled, std::int64_t process, const fs::path& to) {
     track.kind = static_cast<std::uint8_t>(TrackKind::other);
     track.process = process;
     track.thread = thread;
-    Frames(sampled, writer.track(track, kPythonStackRow), writer).add(samples);
+    Frames(sampled, writer.track(track, sampled.native ? kNativeStackRow : kPythonStackRow), writer).add(samples);
   }
-  writer.metadata("python_stack_period_ns", std::to_string(sampled.period_ns));
+  writer.metadata(sampled.native ? "native_stack_period_ns" : "python_stack_period_ns",
+                  std::to_string(sampled.period_ns));
   writer.flush();
   writer.close();
   if (writer.error() != 0) return environment_error("cannot write " + to.string());
@@ -156,7 +207,7 @@ Status write(const Sampled& sampled, std::int64_t process, const fs::path& to) {
 
 }  // namespace
 
-Status add_python_stacks(const fs::path& stacks, std::vector<fs::path>& parts) {
+Status add_stacks(const fs::path& stacks, std::vector<fs::path>& parts, std::string& problem) {
   std::vector<fs::path> all;
   for (const fs::path& part : parts) {
     all.push_back(part);
@@ -165,8 +216,16 @@ Status add_python_stacks(const fs::path& stacks, std::vector<fs::path>& parts) {
     std::error_code none;
     if (!process.ok() || !fs::exists(lines, none)) continue;
     WM_ASSIGN(const std::string text, read_file(lines, kLargestFile));
-    const Sampled sampled = parse(text);
+    Sampled sampled = parse(text);
     if (sampled.threads.empty()) continue;
+    if (sampled.native) {
+      auto symbolizer = Symbolizer::make();
+      if (!symbolizer.ok()) {
+        problem = symbolizer.error().what + ": " + symbolizer.error().hint;
+        continue;
+      }
+      name_addresses(sampled, *symbolizer);
+    }
     const fs::path to = part.string() + ".stacks";
     WM_TRY(write(sampled, *process, to));
     all.push_back(to);
