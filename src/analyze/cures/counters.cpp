@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "analyze/cures/findings.h"
@@ -109,6 +110,39 @@ Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpu
   return one;
 }
 
+std::optional<InUse> mean_with_work(const CounterSeries& series, const CounterSeries* busy) {
+  constexpr double kHasWork = 0.05, kLeast = 0.001;
+  std::map<std::int64_t, double> work;
+  for (std::size_t i = 0; busy != nullptr && i < busy->times.size(); ++i) work[busy->times[i]] = busy->values[i];
+  double sum = 0, of_work = 0, count = 0, known = 0;
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const auto at = work.find(series.times[i]);
+    const bool is_known = at != work.end() && !std::isnan(at->second);
+    if (std::isnan(series.values[i]) || (is_known ? at->second < kHasWork : series.values[i] < kLeast)) continue;
+    sum += series.values[i];
+    ++count;
+    if (is_known) of_work += at->second, ++known;
+  }
+  if (count < kLeastSamplesOfSteps) return std::nullopt;
+  return InUse{sum / count, known > 0 ? std::optional(of_work / known) : std::nullopt};
+}
+
+/// Tools that tell no reasons count the time for which a limit was in force (DCGM's violation times, nanoseconds that
+/// add up): the share of the time between the first and the last sample.
+std::optional<Throttle> by_violations(const SampledGpus& gpus, const CounterSeries& series) {
+  const CounterSeries within = within_steps(series, gpus);
+  if (within.times.size() < 2 || within.times.back() <= within.times.front()) return std::nullopt;
+  const double span_s = static_cast<double>(within.times.back() - within.times.front()) * 1e-9;
+  const double violated_s = within.values.back() - within.values.front();
+  if (!(violated_s > 0)) return std::nullopt;
+  Throttle one{within.device, std::min(1.0, violated_s / span_s), kAssumedClockLoss, false};
+  if (const CounterSeries* clock = find_series(gpus, "sm_clock", within.device)) {
+    const auto mean = mean_of(within_steps(*clock, gpus)), highest = highest_of(*clock);
+    if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
+  }
+  return one;
+}
+
 /// NVML numbers all GPUs of the machine, a program those that it is shown. Where uuids do not tell which of the sampled
 /// ones it works on, and more were sampled than it uses, the one that is told is throttled no worse than its worst.
 std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gpus, std::uint64_t reasons) {
@@ -116,6 +150,12 @@ std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gp
   for (const CounterSeries& series : gpus.counters) {
     if (series.id != "throttle_reasons" || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
     sampled.push_back(throttle_of(series, gpus, reasons));
+  }
+  const char* violations = reasons == kPowerReasons ? "power_violation_time" : "thermal_violation_time";
+  for (const CounterSeries& series : gpus.counters) {
+    const bool told = find_series(gpus, "throttle_reasons", series.device) != nullptr;
+    if (series.id != violations || told || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
+    if (const auto one = by_violations(gpus, series)) sampled.push_back(*one);
   }
   std::ranges::sort(sampled, [](const Throttle& a, const Throttle& b) { return lost_by(a) < lost_by(b); });
   if (sampled.empty()) return std::nullopt;
@@ -164,6 +204,21 @@ const CounterSeries* series_of(const Evidence& evidence, std::string_view id, in
     if (one->device == device) return one;
   }
   return nullptr;
+}
+
+std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& series) {
+  const RankEvidence* critical = evidence.has_timeline() ? &evidence.rank() : nullptr;
+  const auto own = [&series](const RankEvidence& rank) {
+    const auto& counters = rank.timeline->counters;
+    return std::ranges::any_of(counters, [&series](const CounterSeries& one) { return &one == &series; });
+  };
+  const auto rank = std::ranges::find_if(evidence.ranks, own);
+  const bool of_rank = rank != evidence.ranks.end();
+  const SampledGpus of{of_rank ? rank->timeline->counters : evidence.session->counters, of_rank ? &*rank : critical,
+                       of_rank ? rank->timeline->origin_ns : 0};
+  const CounterSeries* graphics = find_series(of, "graphics_active", series.device);
+  const CounterSeries* busy = graphics != nullptr ? graphics : find_series(of, "gpu_utilization", series.device);
+  return mean_with_work(within_steps(series, of), busy);
 }
 
 std::optional<double> mean_of(const CounterSeries& series) {

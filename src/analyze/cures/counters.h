@@ -20,6 +20,14 @@ namespace warpmark::analyze {
 /// Mean and highest of the values that are numbers; absent if there are none.
 [[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
 [[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
+/// What a counter is while its GPU is used: over the samples of the steps where there is a timeline, and of these over
+/// those in which the GPU has work, by the samples taken with them of the graphics engine or of utilization, else by
+/// the counter itself. Absent where fewer than three are left.
+struct InUse {
+  double mean = 0;
+  std::optional<double> busy;  ///< share of time in which the GPU has work, over the same samples
+};
+[[nodiscard]] std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& series);
 /// Mean of the values whose sample of `reasons` (the same samples) has one of these bits; absent if the two series were
 /// not sampled together, or never with a bit.
 [[nodiscard]] std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons,

@@ -18,19 +18,30 @@ struct Busy {
   double highest = 0;
   double limit = 0;
   bool link_known = false;
+  bool as_share = false;  ///< highest and limit are ratios of the link's rate
 };
+
+/// Rates against what the link carries, and what Nsight Systems samples, which is that share already.
+constexpr struct {
+  const char* id;
+  bool as_share;
+} kCounters[] = {{"pcie_rx", false}, {"pcie_tx", false}, {"pcie_rx_utilization", true}, {"pcie_tx_utilization", true}};
 
 std::optional<Busy> busiest(const Evidence& evidence) {
   std::optional<Busy> worst;
-  for (const char* id : {"pcie_rx", "pcie_tx"}) {
+  for (const auto& [id, as_share] : kCounters) {
     for (const CounterSeries* series : series_of(evidence, id)) {
       if (!is_used(evidence, *series)) continue;
-      const auto [limit, known] = link_rate(evidence, series->device);
+      const auto [limit, known] = as_share ? LinkRate{1, true} : link_rate(evidence, series->device);
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),
                                       [limit = limit](double value) { return value >= kSaturated * limit; });
-      Busy one{series->device, static_cast<double>(busy) / static_cast<double>(series->values.size()),
-               highest_of(*series).value_or(0), limit, known};
+      Busy one{series->device,
+               static_cast<double>(busy) / static_cast<double>(series->values.size()),
+               highest_of(*series).value_or(0),
+               limit,
+               known,
+               as_share};
       if (one.share > 0 && (!worst || one.share > worst->share)) worst = one;
     }
   }
@@ -53,9 +64,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("saturated_share", "Samples at the limit of the link", link->share),
-      {fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s{}", link->highest * 1e-9, link->limit * 1e-9,
-                   link->link_known ? "" : " (assumed, as the link was not sampled)"),
-       "pcie_rate", link->highest, "B/s"},
+      link->as_share
+          ? share_fact("pcie_share", "Highest share of the link's rate", link->highest)
+          : Fact{fmt::format("Highest rate: {:.1f} GB/s of about {:.1f} GB/s{}", link->highest * 1e-9,
+                             link->limit * 1e-9, link->link_known ? "" : " (assumed, as the link was not sampled)"),
+                 "pcie_rate", link->highest, "B/s"},
   };
   advise(evidence, {kSendFewerBytes}, finding);
   finding.recommendations.push_back(

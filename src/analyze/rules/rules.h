@@ -9,31 +9,33 @@
 namespace warpmark::analyze {
 
 /// Every rule, in the order in which they are asked. A new one is a line here.
-#define WM_RULES(RULE)         \
-  RULE(kDataLoadingRule)       \
-  RULE(kHostTransferRule)      \
-  RULE(kCpuGpuSyncRule)        \
-  RULE(kLaunchOverheadRule)    \
-  RULE(kPrecisionRule)         \
-  RULE(kAttentionRule)         \
-  RULE(kMemoryBandwidthRule)   \
-  RULE(kOptimizerRule)         \
-  RULE(kMemoryAllocationRule)  \
-  RULE(kMultiGpuCommRule)      \
-  RULE(kLoadImbalanceRule)     \
-  RULE(kComputeBoundRule)      \
-  RULE(kGpuUnderusedRule)      \
-  RULE(kTensorDimensionsRule)  \
-  RULE(kFoldableNormRule)      \
-  RULE(kDataParallelRule)      \
-  RULE(kOccupancyRule)         \
-  RULE(kWarpDivergenceRule)    \
-  RULE(kUncoalescedAccessRule) \
-  RULE(kSmEfficiencyRule)      \
-  RULE(kMemoryBoundKernelRule) \
-  RULE(kTailEffectRule)        \
-  RULE(kThermalThrottleRule)   \
-  RULE(kPowerThrottleRule)     \
+#define WM_RULES(RULE)           \
+  RULE(kDataLoadingRule)         \
+  RULE(kHostTransferRule)        \
+  RULE(kCpuGpuSyncRule)          \
+  RULE(kLaunchOverheadRule)      \
+  RULE(kPrecisionRule)           \
+  RULE(kAttentionRule)           \
+  RULE(kMemoryBandwidthRule)     \
+  RULE(kOptimizerRule)           \
+  RULE(kMemoryAllocationRule)    \
+  RULE(kMultiGpuCommRule)        \
+  RULE(kLoadImbalanceRule)       \
+  RULE(kComputeBoundRule)        \
+  RULE(kGpuUnderusedRule)        \
+  RULE(kTensorDimensionsRule)    \
+  RULE(kFoldableNormRule)        \
+  RULE(kDataParallelRule)        \
+  RULE(kOccupancyRule)           \
+  RULE(kWarpDivergenceRule)      \
+  RULE(kUncoalescedAccessRule)   \
+  RULE(kSmEfficiencyRule)        \
+  RULE(kMemoryBoundKernelRule)   \
+  RULE(kTailEffectRule)          \
+  RULE(kIdleMultiprocessorsRule) \
+  RULE(kIdleTensorCoresRule)     \
+  RULE(kThermalThrottleRule)     \
+  RULE(kPowerThrottleRule)       \
   RULE(kPcieSaturatedRule)
 
 #define WM_DECLARE_RULE(rule) extern const Rule rule;

@@ -1,6 +1,6 @@
 // Makes what the sampler of Python stacks (workers/hook/_warpmark_stacks.py), or that of native ones
-// (profile/module/stacks/native_stacks.h), wrote part of a recording: for each thread a row "Python stack" or "C++ stack",
-// whose events are the frames, one within the other, for as long as samples show them.
+// (profile/module/stacks/native_stacks.h), wrote part of a recording: for each thread a row "Python stack" or "C++
+// stack", whose events are the frames, one within the other, for as long as samples show them.
 #pragma once
 
 #include <filesystem>

@@ -252,5 +252,65 @@ TEST(CounterRules, know_what_a_pcie_link_carries) {
   EXPECT_EQ(severity(session, "pcie_saturated"), 0);
 }
 
+TEST(CounterRules, tell_of_few_active_multiprocessors_while_the_gpu_is_used) {
+  ProfileSession session;
+  session.counters = {series("sm_active", {0.1, 0.1, 0.0, 0.1, 0.1}),
+                      series("graphics_active", {0.9, 0.9, 0, 0.9, 0.9})};
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  const Finding& finding = analysis.findings.front();
+  EXPECT_EQ(finding.rule, "idle_multiprocessors");
+  EXPECT_EQ(finding.kind, "kernel_efficiency");
+  EXPECT_GT(finding.severity, 0.4) << "a warning";
+  EXPECT_NE(finding.title.find("10 % of the time in which it is used"), std::string::npos) << finding.title;
+  session.counters[0] = series("sm_active", {0.8, 0.8, 0.0, 0.8, 0.8});
+  EXPECT_EQ(severity(session, "idle_multiprocessors"), 0) << "the sample without work does not count";
+  session.counters = {series("sm_active", {0, 0, 0, 0, 0})};
+  EXPECT_EQ(severity(session, "idle_multiprocessors"), 0) << "nobody uses it";
+}
+
+TEST(CounterRules, say_little_of_multiprocessors_beside_a_timeline) {
+  ProfileSession session = busy_session(0, 0, 0);
+  session.ranks[0].counters = {series("sm_active", std::vector<double>(10, 0.2)),
+                               series("gpu_utilization", std::vector<double>(10, 1.0))};
+  EXPECT_NEAR(severity(session, "idle_multiprocessors"), 0.2, 1e-9);
+}
+
+TEST(CounterRules, tell_of_tensor_cores_that_idle_beside_matrix_work) {
+  ProfileSession session;
+  session.counters = {series("tensor_active", {0, 0.01, 0.01, 0.01}), series("fp32_active", {0.5, 0.6, 0.6, 0.5}),
+                      series("gpu_utilization", {1, 1, 1, 1})};
+  EXPECT_NEAR(severity(session, "idle_tensor_cores"), 0.3, 1e-9) << "a note: it may be no matrix work";
+  session.counters[1] = series("fp32_active", {0.05, 0.05, 0.05, 0.05});
+  EXPECT_EQ(severity(session, "idle_tensor_cores"), 0);
+  session.counters[0] = series("tensor_active", {0.5, 0.4, 0.5, 0.4});
+  session.counters[1] = series("fp32_active", {0.5, 0.6, 0.6, 0.5});
+  EXPECT_EQ(severity(session, "idle_tensor_cores"), 0);
+
+  ProfileSession recorded;
+  recorded.ranks.push_back(testing_support::stepped(
+      100, [](testing_support::TimelineScene& scene) { scene.launch("my_gemm_f32", 10'000'000); }));
+  recorded.ranks[0].counters = {series("tensor_active", std::vector<double>(10, 0.0)),
+                                series("gpu_utilization", std::vector<double>(10, 1.0))};
+  EXPECT_GT(severity(recorded, "idle_tensor_cores"), 0.1);
+}
+
+TEST(CounterRules, tell_limits_from_the_times_that_dcgm_counts) {
+  ProfileSession session;
+  session.counters = {series("power_violation_time", {1.0, 1.1, 1.15, 1.2}),
+                      series("thermal_violation_time", {0, 0, 0, 0}), series("sm_clock", {1.4e9, 1.4e9, 1.4e9, 2.0e9})};
+  // 0.2 s of 0.3 s at a mean of 1.55 of 2 GHz, half of that counted
+  EXPECT_NEAR(severity(session, "power_throttle"), 2 * 0.5 * (0.2 / 0.3) * (1 - 1.55 / 2), 1e-6);
+  EXPECT_EQ(severity(session, "thermal_throttle"), 0);
+}
+
+TEST(CounterRules, know_the_shares_of_a_link_that_nsight_systems_samples) {
+  ProfileSession session;
+  session.counters = {series("pcie_rx_utilization", {0.95, 0.97, 0.5, 0.2})};
+  EXPECT_GT(severity(session, "pcie_saturated"), 0.4);
+  session.counters = {series("pcie_tx_utilization", {0.6, 0.7})};
+  EXPECT_EQ(severity(session, "pcie_saturated"), 0);
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

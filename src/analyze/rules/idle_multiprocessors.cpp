@@ -1,0 +1,75 @@
+// From sampled counters: the GPU has work, but few of its multiprocessors do. NVIDIA's DCGM documentation, "Profiling
+// Metrics", SM Activity: 0.8 or more is needed for an effective use of the GPU, less than 0.5 likely tells of an
+// ineffective one. Counters do not say why; where a timeline does, its rules stand before this note.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/cures/counters.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kEffective = 0.5;
+constexpr double kMostAlone = 0.65;  // severity: a warning, as nobody knows what the program is
+constexpr double kMostBeside = 0.2;  // of a timeline, whose rules know more
+
+struct Idle {
+  int device = -1;
+  double active = 0;  ///< mean share of the multiprocessors' time
+  double in_use = 1;  ///< mean share of time in which the GPU had work
+};
+
+std::optional<Idle> worst(const Evidence& evidence) {
+  std::optional<Idle> found;
+  for (const CounterSeries* series : series_of(evidence, "sm_active")) {
+    if (!is_used(evidence, *series)) continue;
+    const auto used = in_use(evidence, *series);
+    if (!used || used->mean >= kEffective) continue;
+    const Idle one{series->device, used->mean, used->busy.value_or(1)};
+    if (!found || one.active < found->active) found = one;
+  }
+  return found;
+}
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const auto idle = worst(evidence);
+  if (!idle) return {};
+  const bool alone = !evidence.has_timeline();
+  const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
+  Finding finding =
+      make_finding(kIdleMultiprocessorsRule, (1 - idle->active) * step, step,
+                   fmt::format("The multiprocessors of GPU {} are active in {:.0f} % of the time in which "
+                               "it is used",
+                               idle->device, idle->active * 100));
+  finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
+  finding.lost_ns = 0;  // time is not lost where others computed meanwhile: no step tells
+  finding.evidence = {
+      share_fact("sm_active", "Multiprocessors with a warp, over the samples with work", idle->active),
+      share_fact("in_use", "The GPU has work, in these samples", idle->in_use),
+      share_fact("effective_from", "Effective use begins at (DCGM)", kEffective),
+  };
+  finding.recommendations = {
+      {AdviceKind::measure, "See what the GPU waits for and how large its kernels are.",
+       "warpmark profile -- <command>"},
+      {AdviceKind::config, "Give each launch more to do: a larger batch, as far as memory and latency allow.", ""},
+  };
+  if (!alone) finding.recommendations.erase(finding.recommendations.begin());
+  finding.gain = shaped(1.0, std::min(kWidestGain, 1 / std::max(idle->active, 0.01)),
+                        "multiprocessors active all the time, at most; what keeps them idle is not in counters");
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule kIdleMultiprocessorsRule = {"idle_multiprocessors",
+                                                 "kernel_efficiency",
+                                                 "Are the multiprocessors active while the GPU is used?",
+                                                 Need::counters,
+                                                 apply,
+                                                 nullptr,
+                                                 {}};
+
+}  // namespace warpmark::analyze
