@@ -1,5 +1,7 @@
 #include "evaluate/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr double kLongestWait_s = 30;
 constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr int kGivenUp = 8;  // items in turn that failed after all their retries: the model is gone
 
 class Runner {
  public:
@@ -72,6 +75,7 @@ class Runner {
       count(*known, true);
       return;
     }
+    if (const std::string why = why_gone(); !why.empty()) return fail(i, "not asked: " + why);
     const auto request = with_pictures(item.request, item.pictures);
     if (!request.ok()) return fail(i, request.error().what);
     double wait_s = options_.first_wait_s;
@@ -89,8 +93,10 @@ class Runner {
       }
       if (!asked.failure.may_pass || attempt >= options_.retries) {
         fail(i, asked.failure.what);
+        if (asked.failure.may_pass) despair(asked.failure.what);
         return;
       }
+      if (const std::string why = why_gone(); !why.empty()) return fail(i, asked.failure.what);
       pause(std::max(wait_s, std::min(asked.failure.wait_s, kLongestWait_s)));
       wait_s = std::min(2 * wait_s, kLongestWait_s);
     }
@@ -104,10 +110,22 @@ class Runner {
   void count(const Reply& reply, bool cached) {
     const std::lock_guard lock(mutex_);
     auto& progress = result_.progress;
+    in_vain_ = cached ? in_vain_ : 0;
     ++progress.done;
     progress.cached += cached ? 1 : 0;
     progress.prompt_tokens += reply.prompt_tokens.value_or(0);
     progress.output_tokens += reply.output_tokens.value_or(0);
+  }
+
+  /// A model that died answers none of the others either, and waiting for each of them would take hours.
+  void despair(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (++in_vain_ == kGivenUp) gone_ = fmt::format("{} items in turn had no answer: {}", kGivenUp, what);
+  }
+
+  std::string why_gone() {
+    const std::lock_guard lock(mutex_);
+    return gone_;
   }
 
   void fail(std::size_t i, const std::string& what) {
@@ -123,6 +141,8 @@ class Runner {
   const RunnerOptions& options_;
   RunnerResult result_;
   std::optional<Error> fatal_;
+  int in_vain_ = 0;   ///< items in turn without an answer
+  std::string gone_;  ///< why nobody is asked any more; empty while the model answers
   std::mutex mutex_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> running_{0};

@@ -37,6 +37,7 @@ TEST(CodeFrames, are_read_as_each_recorder_writes_them) {
   EXPECT_TRUE(is_library_code("/venv/lib/x/site-packages/torch/nn/modules/module.py"));
   EXPECT_TRUE(is_library_code("torch/nn/modules/module.py"));
   EXPECT_TRUE(is_library_code("<frozen runpy>"));
+  EXPECT_TRUE(is_library_code("/tmp/x/hook/_warpmark_torch.py"));
   EXPECT_FALSE(is_library_code("/home/me/train.py"));
 }
 
