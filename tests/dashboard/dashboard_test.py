@@ -87,6 +87,12 @@ def write_documents(folder):
             json.dump({**common, **document}, file)
 
 
+def is_sanitized():
+    with open(WARPMARK, "rb") as file:
+        code = file.read()
+    return b"__asan_init" in code or b"__tsan_init" in code
+
+
 def ask(path, served=None, headers=None):
     request = urllib.request.Request((served or SERVED).url + path, headers=headers or {})
     with urllib.request.urlopen(request, timeout=30) as answer:
@@ -511,7 +517,8 @@ class Trouble(unittest.TestCase):
             one.close()
         for one in listeners:
             one.close()
-        self.assertLess(memory, 400 << 10)
+        if not is_sanitized():  # a sanitizer keeps what was freed
+            self.assertLess(memory, 400 << 10)
         self.assertIn("warpmark.sessions/1", ask("api/sessions", served))
 
     def test_beyond_loopback_it_needs_a_token_and_tls(self):
