@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +29,8 @@ constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed
 constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
 
-constexpr double kGpuLook_s = 0.2;  // a window lasts seconds
+constexpr const char* kGuardVariable = "WARPMARK_SEARCH";  // of no two searches the same
+constexpr double kGpuLook_s = 0.2;                         // a window lasts seconds
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
@@ -208,6 +210,7 @@ ProgramRuns::ProgramRuns(Program program, Places places, TrialJournal& journal, 
       journal_(journal),
       interrupted_(interrupted),
       gpus_(std::move(gpus), kGpuLook_s, true),
+      guard_(fmt::format("{}-{}", ::getpid(), monotonic_ns())),
       budget_s_(budget_s),
       began_s_(seconds_now()) {}
 
@@ -241,6 +244,8 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   }
   command.deadline_s = options.deadline_s;
   command.interrupted = interrupted_;
+  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
+  command.environment.emplace_back(kGuardVariable, guard_);
   if (progress) progress(text_of(settings));
   const std::string started = format_utc(wall_clock_s());
   watch_.before();

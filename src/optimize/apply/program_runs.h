@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "optimize/apply/trial_journal.h"
 #include "optimize/facts.h"
 #include "validate/commands/environment_watch.h"
+#include "workers/guardian.h"
 
 namespace warpmark::optimize {
 
@@ -94,6 +96,8 @@ class ProgramRuns {
   const std::atomic<bool>* interrupted_;
   validate::EnvironmentWatch watch_;
   measure::GpuWatch gpus_;
+  std::string guard_;                          ///< of this search alone
+  std::optional<workers::Guardian> guardian_;  ///< from the first run on
   double budget_s_;
   double began_s_;            ///< monotonic clock
   double longest_s_ = 0;      ///< of the runs that came to their end
