@@ -253,6 +253,52 @@ TEST_F(HookTest, reports_a_child_that_trains) {
   }
 }
 
+TEST_F(HookTest, a_notebook_run_as_a_script_a_module_and_a_text_on_stdin_are_programs_too) {
+  WM_NEEDS_TORCH();
+  // As nbconvert writes it: cells one after another, nothing guarded, values shown by nobody.
+  const auto notebook = "#!/usr/bin/env python\n# coding: utf-8\n\n# # Training\n\n# In[1]:\n\n" + training() +
+                        "\n# In[2]:\n\nloss\n\n# In[ ]:\n\n\n";
+  const auto path = script(notebook);
+  const auto plain = run_process({python_with_torch(), path}, {.deadline_s = 200});
+  ASSERT_TRUE(plain.ok());
+  const std::vector<std::vector<std::string>> ways{{python_with_torch(), path},
+                                                   {python_with_torch(), "-m", "program"},
+                                                   {"sh", "-c", python_with_torch() + " - < program.py"}};
+  for (const auto& words : ways) {
+    const auto hooked = run(words);
+    EXPECT_EQ(hooked.output.out, plain->out) << words.back() << hooked.output.err;
+    EXPECT_EQ(hooked.output.err, plain->err) << words.back();
+    EXPECT_EQ(main_of(hooked).steps.size(), 20u) << words.back();
+  }
+}
+
+TEST_F(HookTest, the_users_own_sitecustomize_may_import_torch_itself) {
+  WM_NEEDS_TORCH();
+  const auto own = folder_ / "own";
+  ASSERT_TRUE(make_folder(own).ok());
+  ASSERT_TRUE(write_file(own / "sitecustomize.py", "import torch\ntorch.set_num_threads(1)\n").ok());
+  const auto hooked =
+      run({python_with_torch(), script(training("#AFTER", "print('threads', torch.get_num_threads())"))},
+          {.knobs = {{"optimizer.implementation", "foreach"}}}, {{"PYTHONPATH", own.string()}});
+  EXPECT_EQ(main_of(hooked).steps.size(), 20u) << hooked.output.err;
+  EXPECT_NE(hooked.output.out.find("threads 1"), std::string::npos) << hooked.output.out;
+  EXPECT_TRUE(knob(hooked, "optimizer.implementation").in_force);
+}
+
+TEST_F(HookTest, a_child_that_is_ended_after_its_window_is_an_end_to_its_parent) {
+  WM_NEEDS_TORCH();
+  std::string indented;
+  for (const char c : training()) indented += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  const auto program = "def work():" + indented +
+                       "\nif __name__ == '__main__':\n    import torch.multiprocessing as mp\n"
+                       "    p = mp.get_context('spawn').Process(target=work)\n    p.start()\n    p.join()\n"
+                       "    print('joined', p.exitcode)\n";
+  const auto hooked = run_script(program, {.warmup_steps = 2, .window_steps = 5, .stop = true});
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  EXPECT_EQ(hooked.output.out, "joined 0\n");
+  EXPECT_EQ(main_of(hooked).ended, "window");
+}
+
 TEST_F(HookTest, a_plan_that_it_cannot_read_is_its_own_trouble) {
   WM_NEEDS_TORCH();
   ASSERT_TRUE(write_file(folder_ / "bad.json", "{\"version\": 99}").ok());
