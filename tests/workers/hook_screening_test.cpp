@@ -170,6 +170,52 @@ TEST_F(HookScreening, names_the_knob_on_which_the_program_fails) {
   EXPECT_EQ(main_of(hooked).switched_last, 2);
 }
 
+TEST_F(HookScreening, ranks_switch_at_the_same_steps_and_end_together) {
+  WM_NEEDS_TORCH();
+  ASSERT_TRUE(
+      write_file(folder_ / "program.py",
+                 "import os, torch\nimport torch.distributed as dist\nfrom torch import nn\n"
+                 "dist.init_process_group('gloo', init_method='file://' + os.path.abspath('meeting'),\n"
+                 "                        rank=int(os.environ['RANK']), world_size=2)\n"
+                 "torch.manual_seed(0)\n"
+                 "model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()))\n"
+                 "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)\n"
+                 "for step in range(100000):\n"
+                 "    optimizer.zero_grad()\n"
+                 "    model(torch.randn(4, 3, 8, 8)).square().mean().backward()\n"
+                 "    optimizer.step()\n")
+          .ok());
+  const std::string start = python_with_torch() + " program.py";
+  const HookPlan plan{.warmup_steps = 3,
+                      .stop = true,
+                      .screening = {.switches = {{"optimizer.implementation", "foreach"}, {"channels_last", "on"}},
+                                    .rounds = 4,
+                                    .block_steps = 4,
+                                    .wash_steps = 2}};
+  const auto hooked = run_hooked(
+      {.words = {"sh", "-c", "RANK=1 LOCAL_RANK=1 " + start + " & RANK=0 LOCAL_RANK=0 " + start + " && wait $!"},
+       .environment = {{"PYTHONDONTWRITEBYTECODE", "1"},
+                       {"OMP_NUM_THREADS", "1"},
+                       {"WORLD_SIZE", "2"},
+                       {"GLOO_SOCKET_IFNAME", "lo"}},
+       .directory = folder_.string(),
+       .deadline_s = 200,
+       .plan = plan},
+      folder_ / "hook", folder_ / "scratch");
+  ASSERT_TRUE(hooked.ok());
+  EXPECT_EQ(hooked->output.exit_code, 0) << hooked->output.err;
+  const auto main = main_processes(hooked->reports);
+  ASSERT_EQ(main.size(), 2U);
+  const auto arms = [](const ProgramReport& report) {
+    std::vector<std::int64_t> order;
+    for (const auto& block : report.blocks) order.push_back(block.arm);
+    return order;
+  };
+  EXPECT_EQ(arms(*main[0]), arms(*main[1]));
+  EXPECT_EQ(main[0]->blocks.size(), 4U * 3U) << "two without a knob, one with";
+  EXPECT_THAT(said(*hooked, "channels_last"), HasSubstr("DistributedDataParallel"));
+}
+
 TEST_F(HookScreening, ends_in_time_however_slow_a_knob_is) {
   WM_NEEDS_TORCH();
   const auto hooked = run(
