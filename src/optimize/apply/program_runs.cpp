@@ -30,7 +30,7 @@ constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes 
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
 
 constexpr const char* kGuardVariable = "WARPMARK_SEARCH";  // of no two searches the same
-constexpr double kGpuLook_s = 0.2;                         // a window lasts seconds
+constexpr double kGpuLook_s = 0.5;
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
