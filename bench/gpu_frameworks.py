@@ -64,7 +64,7 @@ def trainer(steps):
         work.train()
         for row in work.state.log_history:
             if "loss" in row:
-                print("step %d: loss %.2f" % (row["step"], row["loss"]))
+                print("step %d: loss %.2f" % (row["step"], float(row["loss"])))
 
 
 def lightning(steps):
@@ -84,7 +84,12 @@ def lightning(steps):
         def __init__(self):
             super().__init__()
             self.net = nn.Sequential(
-                nn.Conv2d(3, 64, 3), nn.ReLU(), nn.Conv2d(64, 64, 3), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10)
+                nn.Conv2d(3, 64, 3),
+                nn.ReLU(),
+                nn.Conv2d(64, 64, 3),
+                nn.AdaptiveAvgPool2d(4),
+                nn.Flatten(),
+                nn.Linear(1024, 10),
             )
 
         def training_step(self, batch, number):
@@ -159,7 +164,12 @@ class Run:
                 PYTHONPATH=HOOK + os.pathsep + os.environ.get("PYTHONPATH", ""),
             )
         self.process = subprocess.Popen(
-            words(name, steps), env=environment, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words(name, steps),
+            env=environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def end(self, deadline):
@@ -181,8 +191,10 @@ class Run:
         return [line for line in self.lines if line["k"] == kind]
 
     def trouble(self):
-        last = self.err.strip().splitlines()[-1:] if self.process.returncode else []
-        return ["exit code %d" % self.process.returncode] * bool(last) + last + [f["where"] + ": " + f["what"] for f in self.all("fault")]
+        lines = [fault["where"] + ": " + fault["what"] for fault in self.all("fault")]
+        if self.process.returncode:
+            lines += ["exit code %d" % self.process.returncode] + self.err.strip().splitlines()[-1:]
+        return lines
 
 
 def knobs_for(name):
@@ -255,7 +267,7 @@ def screen(name, deadline):
 def full(warpmark, name, budget):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "journey.json")
-        command = [warpmark, "optimize", "--window", "1s", "--budget", "%ds" % budget, "--json", path, "--no-store"]
+        command = [os.path.abspath(warpmark), "optimize", "--window", "1s", "--budget", "%ds" % budget, "--json", path, "--no-store"]
         command += ["--db", os.path.join(folder, "w.db"), "--"] + words(name, 4000)
         done = subprocess.run(command, capture_output=True, text=True, timeout=budget + 60, cwd=folder)
         print("%s under warpmark optimize: exit %d" % (name, done.returncode))
@@ -266,7 +278,8 @@ def full(warpmark, name, budget):
             journey = json.load(file)
     print("  baseline: %s" % {k: v for k, v in journey["baseline"].items() if k != "phases"})
     print("  phases: %s" % {k: round(v, 3) for k, v in journey["baseline"]["phases"].items()})
-    print("  %s; %s; %d runs in %.0f s" % (journey["verdict"], journey["plan"], journey["cost"]["runs"], journey["cost"]["seconds"]))
+    cost = journey["cost"]
+    print("  %s; %s; %d runs in %.0f s" % (journey["verdict"], journey["plan"], cost["runs"], cost["seconds"]))
     return journey["times_of"] != "run"
 
 

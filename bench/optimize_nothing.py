@@ -35,12 +35,13 @@ def search(warpmark, python, seed, knobs, options):
         program, path = os.path.join(folder, "train.py"), os.path.join(folder, "journey.json")
         with open(program, "w") as file:
             file.write(TRAINING)
-        command = [warpmark, "optimize", "--asked-only", "--seed", str(seed), "--window", options.window, "--json", path]
-        command += ["--no-store", "--db", os.path.join(folder, "w.db"), "--effect", options.effect]
+        command = [os.path.abspath(warpmark), "optimize", "--asked-only", "--seed", str(seed), "--window", options.window]
+        command += ["--json", path, "--no-store", "--db", os.path.join(folder, "w.db"), "--effect", options.effect]
         for number in range(knobs):
             command += ["--knob", "nothing%d=NOBODY_READS_%d={1} exact" % (number, number)]
         environment = dict(os.environ, OMP_NUM_THREADS="1")
-        done = subprocess.run(command + ["--", python, program], capture_output=True, text=True, cwd=folder, env=environment)
+        command += ["--", python, program]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
         if not os.path.exists(path):
             return {"seed": seed, "problem": done.stderr.strip().splitlines()[-1:]}
         with open(path) as file:
@@ -91,7 +92,8 @@ def main():
     claims = sum(row["claimed"] for row in whole)
     tests = [step for row in whole for step in row["steps"]]
     kept = sum(step["outcome"] == "kept" for step in tests)
-    print("%d searches, %d complete, %d claimed a gain; of %d knobs %d were kept" % (len(rows), len(whole), claims, len(tests), kept))
+    print("%d searches, %d complete, %d claimed a gain" % (len(rows), len(whole), claims))
+    print("of %d knobs %d were kept on the way" % (len(tests), kept))
     for row in rows:
         if "problem" in row:
             print("  seed %d: %s" % (row["seed"], row["problem"]))
