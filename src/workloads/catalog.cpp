@@ -20,6 +20,7 @@ namespace warpmark::workloads {
   item(kFusedTexture)            \
   item(kTopKPatches)             \
   item(kOpponentBalance)         \
+  item(kRelevancePipeline)       \
   item(kResnet50)                \
   item(kBert)                    \
   item(kGpt2)                    \
