@@ -30,6 +30,7 @@ constexpr std::size_t kManyParameters = 12;
 bool asks_for_nothing(std::string_view name, std::string_view text) {
   constexpr std::array<std::string_view, 6> kNothing{"", "no", "auto", "default", "0", "-1"};
   if ((name == "accumulate" || name == "ranks") && text == "1") return true;
+  if (name == "worker" && text == "python") return true;
   return name == "python" || name == "roof" || name == "epochs" ||
          std::find(kNothing.begin(), kNothing.end(), text) != kNothing.end();
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "workers/libtorch_build.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
 #include "workloads/models/model_rates.h"
@@ -54,7 +55,6 @@ class ModelRound {
  private:
   Status start_and_measure() {
     const auto memory_before = sensor("memory_used");
-    stage("starting " + what_.params.text("python") + " and its PyTorch");
     WM_TRY(start());
     stage("building the network and its batches");
     WM_TRY(prepare());
@@ -83,7 +83,14 @@ class ModelRound {
   }
 
   Status start() {
-    WM_ASSIGN(workers_, ModelWorkers::start({.words = {what_.params.text("python")},
+    std::vector<std::string> words{what_.params.text("python")};
+    if (without_python()) {
+      stage("making the LibTorch worker");
+      WM_ASSIGN(const auto worker, workers::build_libtorch_worker(words.front(), options_.interrupted));
+      words = {worker.string(), "worker"};
+    }
+    stage("starting " + words.front() + (without_python() ? "" : " and its PyTorch"));
+    WM_ASSIGN(workers_, ModelWorkers::start({.words = std::move(words),
                                              .device = device_.info().id,
                                              .ranks = static_cast<int>(what_.params.integer("ranks")),
                                              .interrupted = options_.interrupted}));
@@ -160,6 +167,7 @@ class ModelRound {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / std::max(seconds, 1e-6))), least,
                                     kMostSteps);
   }
+  [[nodiscard]] bool without_python() const { return what_.params.text("worker") == "cpp"; }
   [[nodiscard]] double window_s() const { return device_.info().backend == "cuda" ? kGpuWindow_s : kWindow_s; }
 
   /// Windows until two in a row agree, or the cap.
@@ -295,6 +303,10 @@ class ModelRound {
   /// What this machine does at best for the kernels of the step. The worker has ended by then and is in nobody's way.
   Status roof() {
     if (what_.params.text("roof") == "no" || decode_) return {};
+    if (without_python()) {
+      note("roof", "none: a step is traced by worker=python");
+      return {};
+    }
     stage("tracing a step for its roof");
     WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
     const double ranks = workers_->ranks();

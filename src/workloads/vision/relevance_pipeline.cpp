@@ -126,16 +126,6 @@ class Pipeline final : public Prepared {
   std::vector<std::unique_ptr<Prepared>> parts_;
 };
 
-/// What is timed as a whole.
-constexpr Workload kWhole{.id = "relevance_pipeline",
-                          .summary = "",
-                          .params = kParams,
-                          .cost = cost,
-                          .supports = supports,
-                          .prepare = Pipeline::make,
-                          .cases = nullptr,
-                          .default_mode = Mode::hot};
-
 /// Median time of a launch of one stage alone.
 Result<double> stage_seconds(const Stage& stage, device::Device& device, std::uint64_t seed) {
   WM_ASSIGN(const auto prepared, stage.workload->prepare(*stage.workload, {device, stage.params, 1, seed}));
@@ -159,7 +149,10 @@ Result<double> stage_seconds(const Stage& stage, device::Device& device, std::ui
 
 Status measure_pipeline(const measure::Case& what, device::Device& device, const measure::RoundOptions& options,
                         Run& run) {
-  Run whole = measure::measure_round({&kWhole, what.device, what.params, what.mode}, device, options);
+  Workload stages_in_turn = *what.workload;  // measured as any workload is
+  stages_in_turn.measure = nullptr;
+  stages_in_turn.prepare = Pipeline::make;
+  Run whole = measure::measure_round({&stages_in_turn, what.device, what.params, what.mode}, device, options);
   std::swap(run, whole);
   if (run.outcome == Outcome::unsupported || run.outcome == Outcome::error || run.metrics.empty()) return {};
   const auto rate = static_cast<double>(what.params.integer("batch"));

@@ -1,0 +1,119 @@
+// The worker without Python beside the one with it: the same network, batches and losses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "measure/round.h"
+#include "support/python_with_torch.h"
+#include "workers/libtorch_build.h"
+#include "workloads/models/model_question.h"
+#include "workloads/models/model_workers.h"
+#include "workloads/run_workload.h"
+
+namespace warpmark::workloads {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::python_with_torch;
+
+/// Made once for all tests of a build folder.
+Result<std::filesystem::path> libtorch_worker() {
+  setenv("OMP_NUM_THREADS", "1", 1);  // threads that spin for one another are slow on a busy machine
+  setenv("XDG_CACHE_HOME", (std::string(WARPMARK_BINARY_DIR) + "/test-cache").c_str(), 1);
+  return workers::build_libtorch_worker(python_with_torch(), nullptr);
+}
+
+class LibtorchWorker : public testing::TestWithParam<const char*> {};
+
+/// Losses of eight steps, and the answers that describe the network.
+struct Told {
+  double parameters = 0, flops = 0, error = 1;
+  std::vector<double> losses;
+};
+
+Told told_by(const std::vector<std::string>& words, const char* model, const char* precision) {
+  Told told;
+  const auto params = resolve_params(test::workload(model).params, {{"preset", "tiny"}, {"precision", precision}});
+  const auto shape = model_shape(model, *params);
+  auto workers = ModelWorkers::start({.words = words, .device = "cpu"});
+  EXPECT_TRUE(workers.ok()) << workers.error().what;
+  EXPECT_TRUE((*workers)->ask({{"ask", "hello"}}, 200).ok());
+  const auto prepared = (*workers)->prepare(prepare_question(model, *params, *shape, 5), 200);
+  EXPECT_TRUE(prepared.ok()) << prepared.error().what;
+  if (!prepared.ok()) return told;
+  told.parameters = (*prepared)["parameters"].get<double>();
+  told.flops = (*prepared)["forward_flops"].get<double>();
+  EXPECT_EQ(told.parameters, static_cast<double>(shape->parameters));
+  EXPECT_EQ(told.flops, shape->forward_flops * static_cast<double>(shape->batch));
+  const auto window = (*workers)->window(8, true, 200);
+  EXPECT_TRUE(window.ok());
+  told.losses = window->losses;
+  const auto phases = (*workers)->phases(2, 200);
+  EXPECT_TRUE(phases.ok());
+  EXPECT_EQ(phases->seconds.size(), 5U);
+  EXPECT_EQ(phases->doubt, "");
+  const auto checked = (*workers)->ask({{"ask", "check"}}, 200);
+  EXPECT_TRUE(checked.ok());
+  told.error = (*checked)["error"].get<double>();
+  return told;
+}
+
+TEST_P(LibtorchWorker, has_the_losses_of_the_one_in_python) {
+  WM_NEEDS_TORCH();
+  const auto worker = libtorch_worker();
+  if (!worker.ok() && worker.error().kind == ErrorKind::unsupported) GTEST_SKIP() << worker.error().what;
+  ASSERT_TRUE(worker.ok()) << worker.error().what;
+  for (const char* precision : {"f32", "bf16"}) {
+    const auto python = told_by({python_with_torch()}, GetParam(), precision);
+    const auto cpp = told_by({worker->string(), "worker"}, GetParam(), precision);
+    ASSERT_EQ(python.losses.size(), 8U);
+    ASSERT_EQ(cpp.losses.size(), 8U);
+    const double tolerance = std::string(precision) == "f32" ? 1e-4 : 1e-2;
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(cpp.losses[i], python.losses[i], tolerance) << i;
+    EXPECT_LT(cpp.losses.back(), cpp.losses.front());
+    EXPECT_LE(cpp.error, std::string(precision) == "f32" ? 1e-4 : 3e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LibtorchWorker, testing::Values("gpt2", "bert"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(LibtorchWorkerRound, passes_and_refuses_what_is_pythons) {
+  WM_NEEDS_TORCH();
+  const auto worker = libtorch_worker();
+  if (!worker.ok() && worker.error().kind == ErrorKind::unsupported) GTEST_SKIP() << worker.error().what;
+  const auto device = device::open_device("cpu");
+  ASSERT_TRUE(device.ok());
+  const auto run = [&](const char* model, Overrides overrides) {
+    overrides.insert(overrides.end(), {{"preset", "tiny"}, {"worker", "cpp"}, {"python", python_with_torch()}});
+    const auto& workload = test::workload(model);
+    const auto params = resolve_params(workload.params, overrides);
+    EXPECT_TRUE(params.ok());
+    measure::RoundOptions options;
+    options.stopping.budget_s = 0.2;
+    options.stopping.max_samples = 8;
+    options.warmup.cap_s = 0.2;
+    return measure::measure_round({&workload, "cpu", *params, Mode::hot}, **device, options);
+  };
+  const auto good = run("bert", {});
+  // How quiet the machine is is not the test's business.
+  ASSERT_TRUE(good.outcome == Outcome::passed || good.outcome == Outcome::mistrusted) << good.reason;
+  EXPECT_LE(good.error->value, good.error->tolerance);
+  const auto other = run("resnet50", {});
+  EXPECT_EQ(other.outcome, Outcome::unsupported);
+  EXPECT_THAT(other.reason, HasSubstr("resnet50 is of the Python worker"));
+  EXPECT_EQ(run("gpt2", {{"pass", "decode"}}).outcome, Outcome::unsupported);
+  EXPECT_THAT(run("gpt2", {{"checkpoint", "yes"}}).reason, HasSubstr("checkpoint.blocks"));
+}
+
+TEST(LibtorchWorkerRound, cannot_be_made_without_pytorch) {
+  const auto worker = workers::build_libtorch_worker("/bin/false", nullptr);
+  ASSERT_FALSE(worker.ok());
+  EXPECT_EQ(worker.error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(worker.error().hint, HasSubstr("worker=python"));
+  EXPECT_EQ(workers::build_libtorch_worker("/no/such/python", nullptr).error().kind, ErrorKind::environment);
+}
+
+}  // namespace
+}  // namespace warpmark::workloads
