@@ -22,6 +22,7 @@ SIZES = {
     "llama": dict(layers=3, width=32, heads=4, kv_heads=2, ffn=96, vocab=64, seq=16, tied=1),
     "vit": dict(layers=3, width=32, heads=4, size=16, patch=8, classes=10),
     "dlrm": dict(width=8, top=32, rows=[50, 20, 10]),
+    "dlrm_dcn": dict(width=8, top=32, rows=[50, 20, 10], hots=[1, 3, 2], cross=2, rank=4),
     "unet3d": dict(width=2, levels=2, size=8, classes=3),
     "resnet50": dict(width=8, blocks1=1, blocks2=1, blocks3=3, blocks4=1, size=32, classes=10),
     "bert": dict(layers=3, width=32, heads=4, vocab=64, positions=64, seq=16, predictions=4),
@@ -29,7 +30,7 @@ SIZES = {
 
 
 def ask(model, **changes):
-    plain = dict(model=model, config=SIZES[model], batch=8, precision="f32", device="cpu", seed=3, rate=1e-3)
+    plain = dict(model=model.split("_")[0], config=SIZES[model], batch=8, precision="f32", device="cpu", seed=3, rate=1e-3)
     plain["pass"] = "train"
     plain.update(changes)
     return plain

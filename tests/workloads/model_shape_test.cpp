@@ -31,6 +31,7 @@ TEST(ModelShape, has_the_published_operations) {
   EXPECT_NEAR(3 * shape_of("gpt2", "base").forward_flops / 1024, 854.4e6, 0.05e6);
   EXPECT_NEAR(3 * shape_of("gpt2", "large").forward_flops / 1024, 10273.5e6, 0.05e6);
   EXPECT_NEAR(3 * shape_of("dlrm", "base").forward_flops, 14.75e6, 0.005e6);
+  EXPECT_NEAR(3 * shape_of("dlrm", "dcnv2").forward_flops, 96.2e6, 0.05e6);
 }
 
 /// One generation of "tiny" by hand: 3 layers of width 64, 256 words, a prompt of 16 and 16 new words.
@@ -55,6 +56,9 @@ TEST(ModelShape, of_dlrm_has_the_tables_of_criteo) {
   std::int64_t rows = 0;
   for (const auto table : shape.rows) rows += table;
   EXPECT_EQ(rows, 204'184'588);
+  std::int64_t lookups = 0;
+  for (const auto hot : shape_of("dlrm", "dcnv2").hots) lookups += hot;
+  EXPECT_EQ(lookups, 214);
 }
 
 TEST(ModelShape, refuses_lengths_that_a_model_does_not_have) {

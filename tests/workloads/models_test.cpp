@@ -65,6 +65,13 @@ TEST_P(ModelOnCpu, trains_and_tells_its_phases) {
 INSTANTIATE_TEST_SUITE_P(All, ModelOnCpu, testing::Values("resnet50", "bert", "gpt2", "llama", "dlrm", "vit", "unet3d"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+TEST(Models, of_dlrm_cross_features_too) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"preset", "dcnv2-tiny"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_LE(run.error->value, 1e-3);
+}
+
 TEST(Models, run_forward_alone) {
   WM_NEEDS_TORCH();
   const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"pass", "forward"}});

@@ -12,6 +12,8 @@ def open_data(name, config, path):
     """Two data sets, to train and to evaluate."""
     if name in ("gpt2", "llama"):
         return tokens(config, path)
+    if name == "dlrm" and "hots" in config:
+        raise Refused("unsupported", "lines of clicks have one row a table", "--set preset=base, or leave out --set data")
     if name == "dlrm":
         return clicks(config, path)
     if name in ("resnet50", "vit"):

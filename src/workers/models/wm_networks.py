@@ -318,6 +318,46 @@ def layers(*widths):
     return made
 
 
+class Cross(nn.Module):
+    """x + x0 (W (V x) + b): a layer of a cross network of low rank (Wang et al. 2020, DCN V2)."""
+
+    def __init__(self, width, rank):
+        super().__init__()
+        self.narrow, self.wide = nn.Linear(width, rank, bias=False), nn.Linear(rank, width)
+
+    def forward(self, first, x):
+        return x + first * self.wide(self.narrow(x))
+
+
+class DlrmDcn(nn.Module):
+    """MLPerf's dlrm_dcnv2: several rows a table, added up, and a cross network in place of the dot products."""
+
+    def __init__(self, c):
+        super().__init__()
+        dim, t = c["width"], c["top"]
+        self.hots = list(c["hots"])
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, dim, mode="sum") for rows in c["rows"])
+        self.bottom = nn.Sequential(*layers(13, 4 * dim, 2 * dim, dim))
+        width = dim * (len(c["rows"]) + 1)
+        self.cross = nn.ModuleList(Cross(width, c["rank"]) for _ in range(c["cross"]))
+        self.top = nn.Sequential(*layers(width, t, t, t // 2, t // 4), nn.Linear(t // 4, 1))
+        draw_tables(self)
+
+    def forward(self, dense, rows):
+        parts = [table(r) for table, r in zip(self.tables, rows.split(self.hots, 1))]
+        first = x = torch.cat([self.bottom(dense)] + parts, 1)
+        for layer in self.cross:
+            x = layer(first, x)
+        return self.top(x).squeeze(1)
+
+
+def draw_tables(model):
+    for table in model.tables:
+        nn.init.uniform_(table.weight, -(table.num_embeddings**-0.5), table.num_embeddings**-0.5)
+    nn.init.normal_(model.top[-1].weight, std=0.01)
+    nn.init.zeros_(model.top[-1].bias)
+
+
 class Dlrm(nn.Module):
     """Naumov et al. 2019: dense features and embeddings of one row a table, all pairs of dot products, a click's odds."""
 
@@ -331,10 +371,7 @@ class Dlrm(nn.Module):
         self.top = nn.Sequential(*layers(top, t, t, t // 2, t // 4), nn.Linear(t // 4, 1))
         self.interact = Interact()
         self.register_buffer("pairs", torch.tril_indices(vectors, vectors, -1), persistent=False)
-        for table in self.tables:
-            nn.init.uniform_(table.weight, -(table.num_embeddings**-0.5), table.num_embeddings**-0.5)
-        nn.init.normal_(self.top[-1].weight, std=0.01)
-        nn.init.zeros_(self.top[-1].bias)
+        draw_tables(self)
 
     def forward(self, dense, rows):
         bottom = self.bottom(dense)
@@ -382,7 +419,7 @@ NETWORKS = {
     "llama": Llama,
     "vit": Vit,
     "resnet50": ResNet,
-    "dlrm": Dlrm,
+    "dlrm": lambda c: DlrmDcn(c) if "cross" in c else Dlrm(c),
     "unet3d": Unet3d,
 }
 

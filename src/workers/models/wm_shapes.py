@@ -89,7 +89,9 @@ class Trace(TorchDispatchMode):
             return  # a view
         written = sum(bytes_of(t) for t in outs)
         read = sum(bytes_of(t) for t in ins)
-        if name in ROWS:  # only the rows that are asked for
+        if name.startswith("_embedding_bag") and "backward" not in name:  # table, rows, ...: as many as are asked for
+            read = args[1].numel() * (args[0].shape[1] * args[0].element_size() + args[1].element_size())
+        elif name in ROWS or name.startswith("_embedding_bag"):  # only the rows that are asked for
             read = min(read, written)
         self.add("memory", bytes=int(read + written))
 

@@ -47,7 +47,8 @@ def one(name, c, batch, g):
         return [ids], target
     if name == "dlrm":
         dense = torch.randn(batch, 13, generator=g)
-        rows = torch.stack([torch.randint(r, (batch,), generator=g) for r in c["rows"]], 1)
+        hots = c.get("hots", [1] * len(c["rows"]))
+        rows = torch.cat([torch.randint(r, (batch, hot), generator=g) for r, hot in zip(c["rows"], hots)], 1)
         return [dense, rows], (dense.sum(1) > 0).float()
     if name == "unet3d":
         image = torch.randn(batch, 1, c["size"], c["size"], c["size"], generator=g)

@@ -21,6 +21,7 @@ Json prepare_question(const std::string& model, const Params& params, const Mode
   Json config = Json::object();
   for (const auto& [name, value] : shape.sizes) config[name] = value;
   if (!shape.rows.empty()) config["rows"] = shape.rows;
+  if (!shape.hots.empty()) config["hots"] = shape.hots;
   return {{"ask", "prepare"},
           {"model", model},
           {"config", config},

@@ -102,6 +102,14 @@ void resnet(ModelShape& s, Tally& t) {
   t.linear(inside, s.size("classes"), 1);
 }
 
+/// Behind the first layer of the top.
+void dlrm_top(Tally& t, std::int64_t top) {
+  t.linear(top, top, 1);
+  t.linear(top, top / 2, 1);
+  t.linear(top / 2, top / 4, 1);
+  t.linear(top / 4, 1, 1);
+}
+
 void dlrm(ModelShape& s, Tally& t) {
   const auto dim = s.size("width"), top = s.size("top");
   const auto vectors = static_cast<std::int64_t>(s.rows.size()) + 1;
@@ -109,12 +117,19 @@ void dlrm(ModelShape& s, Tally& t) {
   t.linear(13, 4 * dim, 1);
   t.linear(4 * dim, 2 * dim, 1);
   t.linear(2 * dim, dim, 1);
+  if (!s.hots.empty()) {
+    const std::int64_t width = vectors * dim, rank = s.size("rank");
+    for (std::int64_t i = 0; i < s.size("cross"); ++i) {
+      t.linear(width, rank, 1, false);
+      t.linear(rank, width, 1);
+    }
+    t.linear(width, top, 1);
+    dlrm_top(t, top);
+    return;
+  }
   t.flops += 2.0 * static_cast<double>(vectors * vectors * dim);
   t.linear(dim + vectors * (vectors - 1) / 2, top, 1);
-  t.linear(top, top, 1);
-  t.linear(top, top / 2, 1);
-  t.linear(top / 2, top / 4, 1);
-  t.linear(top / 4, 1, 1);
+  dlrm_top(t, top);
 }
 
 void unet3d(ModelShape& s, Tally& t) {
@@ -171,6 +186,10 @@ Status set_decoding(ModelShape& shape, const std::string& model, std::int64_t le
 constexpr std::int64_t kCriteoRows[] = {40000000, 39060,    17295,    7424,     20265,  3,     7122, 1543, 63,
                                         40000000, 3067956,  405282,   10,       2209,   11938, 155,  4,    976,
                                         14,       40000000, 40000000, 40000000, 590152, 12973, 108,  36};
+
+/// And how many rows of each a sample has in its second version (mlcommons/training, recommendation_v2).
+constexpr std::int64_t kCriteoHots[] = {3, 2, 1, 2, 6, 1, 1,  1,   1,  7,  3, 8, 1,
+                                        6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1};
 
 struct Preset {
   const char* model;
@@ -267,6 +286,12 @@ const Preset kPresets[] = {
     {"dlrm", "tiny", 64, {{"width", 16}, {"top", 64}, {"most_rows", 1000}}},
     {"dlrm", "base", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 1000000}}},
     {"dlrm", "large", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 40000000}}},
+    {"dlrm", "dcnv2-tiny", 64, {{"width", 16}, {"top", 64}, {"most_rows", 1000}, {"cross", 3}, {"rank", 32}}},
+    {"dlrm", "dcnv2", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 1000000}, {"cross", 3}, {"rank", 512}}},
+    {"dlrm",
+     "dcnv2-large",
+     8192,
+     {{"width", 128}, {"top", 1024}, {"most_rows", 40000000}, {"cross", 3}, {"rank", 512}}},
     {"vit", "tiny", 8, {{"layers", 3}, {"width", 64}, {"heads", 4}, {"size", 32}, {"patch", 8}, {"classes", 10}}},
     {"vit",
      "base",
@@ -321,7 +346,9 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
                                std::int64_t length) {
   const auto found = std::find_if(std::begin(kPresets), std::end(kPresets),
                                   [&](const Preset& known) { return known.model == model && known.preset == preset; });
-  if (found == std::end(kPresets)) return usage_error(model + " has no preset '" + preset + "'", "tiny, base or large");
+  if (found == std::end(kPresets))
+    return usage_error(model + " has no preset '" + preset + "'",
+                       "tiny, base or large; of dlrm also dcnv2-tiny, dcnv2 and dcnv2-large");
   if (batch < 0 || length < 0 || batch > 1'000'000 || length > 1'000'000) {
     return usage_error("batch and length are from 0 (the preset's) to 1000000");
   }
@@ -338,6 +365,7 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
   if (model == "unet3d") unet3d(shape, tally);
   if (model == "dlrm") {
     for (const auto rows : kCriteoRows) shape.rows.push_back(std::min(rows, shape.size("most_rows")));
+    if (preset.starts_with("dcnv2")) shape.hots.assign(std::begin(kCriteoHots), std::end(kCriteoHots));
     dlrm(shape, tally);
   }
   if (model == "gpt2" || model == "bert" || model == "llama") shape.tokens = shape.size("seq");

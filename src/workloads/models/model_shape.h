@@ -14,6 +14,7 @@ namespace warpmark::workloads {
 struct ModelShape {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> hots{};  ///< rows of a sample in each of these tables; empty: one
   std::int64_t batch = 1;
   std::int64_t tokens = 0;      ///< of one sample; 0 where it is no text
   std::int64_t parameters = 0;  ///< BERT's without its head, as it is published
@@ -25,8 +26,8 @@ struct ModelShape {
   [[nodiscard]] std::int64_t length() const;
 };
 
-/// Of the presets tiny, base and large. Zero `batch` and `length` mean the preset's. Usage error for a length that the
-/// model does not have.
+/// Of the presets tiny, base and large, and of DLRM those that begin with dcnv2. Zero `batch` and `length` mean the
+/// preset's. Usage error for a length that the model does not have.
 [[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
                                              std::int64_t length);
 
