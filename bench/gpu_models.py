@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Each model's step by `warpmark run` beside a plain loop around the same network, in turns, on one device.
 
-    bench/gpu_models.py WARPMARK OUT [--device cuda:0] [--preset base] [--python python3] [--models a,b] [--seconds 480]
+    bench/gpu_models.py WARPMARK OUT [--device cuda:0] [--preset base] [--python python3] [--models a,b] [--turns 2]
+                        [--seconds 480]
 
 The plain loop is what a person writes: no protocol, no knob code, no marks; half a second of steps between
-two synchronizations, as in warpmark's windows. Each side runs twice, in turns, every run a fresh process. OUT takes what each printed. The table comes last. Ends within
+two synchronizations, as in warpmark's windows. Each side runs --turns times, in turns, every run a fresh process. OUT takes what each printed. The table comes last. Ends within
 --seconds; what was not reached is named.
 """
 
@@ -85,6 +86,7 @@ def main():
     parser.add_argument("--preset", default="base")
     parser.add_argument("--python", default="python3")
     parser.add_argument("--models", default="resnet50,bert,gpt2,vit")
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=480)
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -110,7 +112,7 @@ def main():
         case = json.dumps([model, sizes, batch, asked.device, precision, last, 4])
         program = PLAIN.format(sources=str(SOURCES), case=case)
         times = {"plain": [], "warpmark": []}
-        for turn in range(2):
+        for turn in range(asked.turns):
             said = run("%s-plain-%d" % (model, turn), [asked.python, "-c", program])
             if said:
                 times["plain"].append(float(said.strip().split("\n")[-1]))
