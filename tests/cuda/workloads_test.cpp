@@ -61,6 +61,21 @@ TEST_F(CudaWorkload, memory_operations_are_exact_at_every_size) {
   }
 }
 
+TEST_F(CudaWorkload, embeddings_add_rows_up_in_every_width) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const std::int64_t dim : {1LL, 4LL, 7LL, 8LL, 64LL, 128LL, 1000LL}) {
+      for (const std::int64_t lookups : {1LL, 4LL, 26LL}) {
+        expect_right("embedding", params_of({{"rows", std::int64_t{5000}},
+                                             {"dim", dim},
+                                             {"bags", std::int64_t{77}},
+                                             {"lookups", lookups},
+                                             {"skew", 1.05},
+                                             {"dtype", std::string(dtype)}}));
+      }
+    }
+  }
+}
+
 TEST_F(CudaWorkload, memory_operations_refuse_a_part_of_an_element) {
   const auto prepared = prepare("copy", params_of({{"size", std::int64_t{4097}}}));
   ASSERT_FALSE(prepared.ok());

@@ -10,6 +10,7 @@
 
 #include "base/float_types.h"
 #include "workloads/backend_switch.h"
+#include "workloads/feeding/embedding_rows.h"
 #include "workloads/random_inputs.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
@@ -28,17 +29,6 @@ constexpr ParamSpec kParams[] = {
     {"skew", ParamKind::number, "1.05", "exponent of Zipf's law; 0 is even"},
     {"dtype", ParamKind::text, "f32", "type of the table; sums are f32", "f32|f16"},
 };
-
-struct EmbeddingShape {
-  std::size_t rows, dim, bags, lookups;
-  bool narrow;
-  [[nodiscard]] std::size_t row_bytes() const { return dim * (narrow ? 2 : 4); }
-};
-
-EmbeddingShape shape_from(const Params& params) {
-  const auto size = [&](const char* name) { return static_cast<std::size_t>(params.integer(name)); };
-  return {size("rows"), size("dim"), size("bags"), size("lookups"), params.text("dtype") == "f16"};
-}
 
 /// bytes: each row that is asked for is read once, its number too, each sum written once. Rows that come again may be
 /// in a cache: the bandwidth can then exceed the memory's. FLOPs: an addition for each number of a row.
@@ -62,33 +52,8 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& /*params*/) {
-  if (device.backend != "cpu") {
-    return device::Support::no("embedding has no kernel for GPUs yet", "--device cpu; `dlrm` looks rows up by torch");
-  }
-  return device::Support::yes();
-}
-
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
-  if (device.backend != "cpu") return {};
+std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
   return {{{"dtype", "f32"}}, {{"dtype", "f16"}}};
-}
-
-/// Numbers by Zipf's law, by the inverse of its continuous form (Devroye, Non-Uniform Random Variate Generation, 1986,
-/// chapter X.6 has the exact one; the tables here are long, and the difference is in the first rows).
-void fill_zipf(std::span<std::int64_t> numbers, std::size_t rows, double skew, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const double most = static_cast<double>(rows) + 1;
-  for (auto& number : numbers) {
-    const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-    double x = 0;
-    if (std::abs(skew - 1) < 1e-9) {
-      x = std::exp(u * std::log(most));
-    } else {
-      x = std::pow(1 + u * (std::pow(most, 1 - skew) - 1), 1 / (1 - skew));
-    }
-    number = std::clamp<std::int64_t>(static_cast<std::int64_t>(x) - 1, 0, static_cast<std::int64_t>(rows) - 1);
-  }
 }
 
 class EmbeddingOnCpu final : public measure::Prepared {
@@ -133,11 +98,7 @@ class EmbeddingOnCpu final : public measure::Prepared {
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
-    auto numbers = memory_.array<std::int64_t>(0, kRows);
-    std::vector<std::int64_t> different(numbers.begin(), numbers.end());
-    std::sort(different.begin(), different.end());
-    const auto end = std::unique(different.begin(), different.end());
-    return {{"rows", std::to_string(end - different.begin()) + " different ones of " + std::to_string(numbers.size())}};
+    return {different_rows(memory_.array<std::int64_t>(0, kRows))};
   }
 
  private:
@@ -161,9 +122,8 @@ class EmbeddingOnCpu final : public measure::Prepared {
   SetMemory memory_;
 };
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::Workload& /*self*/,
-                                                   const measure::PrepareOptions& options) {
-  const EmbeddingShape shape = shape_from(options.params);
+Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+  const EmbeddingShape shape = embedding_shape(options.params);
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets,
                                          std::array{shape.rows * shape.row_bytes(), shape.bags * shape.lookups * 8,
                                                     shape.bags * shape.dim * 4}));
@@ -188,8 +148,8 @@ extern const measure::Workload kEmbedding{
     .summary = "rows of a table gathered and added up, by Zipf's law",
     .params = kParams,
     .cost = cost,
-    .supports = supports,
-    .prepare = prepare,
+    .supports = supports_by_backend<supports_every_cpu>,
+    .prepare = prepare_by_backend<prepare_cpu>,
     .cases = cases,
     .default_mode = Mode::hot,
 };

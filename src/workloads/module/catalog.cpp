@@ -17,12 +17,14 @@ extern const CudaImplementation kCudaAttention;
 extern const CudaImplementation kCudaFusedTexture;
 extern const CudaImplementation kCudaTopKPatches;
 extern const CudaImplementation kCudaOpponentBalance;
+extern const CudaImplementation kCudaEmbedding;
 
 namespace {
 
 constexpr std::array kImplementations{
-    &kCudaCopy, &kCudaTriad,  &kCudaRead,      &kCudaWrite,        &kCudaTransfer,    &kCudaLaunch,
-    &kCudaGemm, &kCudaConv2d, &kCudaAttention, &kCudaFusedTexture, &kCudaTopKPatches, &kCudaOpponentBalance,
+    &kCudaCopy,      &kCudaTriad,  &kCudaRead,      &kCudaWrite,        &kCudaTransfer,    &kCudaLaunch,
+    &kCudaGemm,      &kCudaConv2d, &kCudaAttention, &kCudaFusedTexture, &kCudaTopKPatches, &kCudaOpponentBalance,
+    &kCudaEmbedding,
 };
 
 }  // namespace

@@ -62,7 +62,10 @@ Result<std::vector<ReadLog>> read_logs(const std::vector<std::string>& files) {
 
 Status set_runs(const ParsedOptions& options, MllogResult& result) {
   const auto* benchmark = exchange::mlperf_benchmark(result.logs.front().training.benchmark);
-  if (benchmark != nullptr) result.runs = benchmark->runs, result.dropped = benchmark->dropped;
+  if (benchmark != nullptr) {
+    result.runs = benchmark->runs;
+    result.dropped = benchmark->dropped;
+  }
   if (options.has("--runs")) {
     WM_ASSIGN(const auto runs, parse_integer(options.get("--runs")));
     if (runs < 1 || runs > 1000) return usage_error("--runs must be 1 to 1000");
