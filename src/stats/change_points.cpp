@@ -241,6 +241,28 @@ class Detector {
   bool lasting_ = false;       ///< whether a change must be more than one session
 };
 
+/// The newest value lies beyond what those of its level, from `begin` on, foretell.
+bool is_out_of_line(std::span<const double> series, std::int64_t begin, double max_p) {
+  const auto level =
+      series.subspan(static_cast<std::size_t>(begin), series.size() - 1 - static_cast<std::size_t>(begin));
+  const Moments before = moments_of(level);
+  if (before.n < 3) return false;
+  const double error = std::sqrt(before.squares / (before.n - 1) * (1 + 1 / before.n));
+  const double difference = std::fabs(series.back() - before.mean);
+  return error > 0 ? 2 * t_tail(difference / error, before.n - 1) < max_p : difference > 0;
+}
+
+/// Of the newest session nothing that follows tells whether it is a level. Where it alone is out of line, and hides
+/// what the others show, it is set aside as any outlier is.
+std::vector<ChangePoint> without_newest(std::span<const double> series, const ChangePointOptions& options,
+                                        std::vector<ChangePoint> found) {
+  constexpr std::size_t kFewest = 5;
+  if (!options.autocorrelation || options.published || series.size() < kFewest) return found;
+  auto others = Detector(series.first(series.size() - 1), options).run();
+  const bool more = others.size() > found.size();
+  return more && is_out_of_line(series, others.back().index, options.max_p) ? others : found;
+}
+
 }  // namespace
 
 double ChangePoint::magnitude() const {
@@ -252,7 +274,7 @@ double ChangePoint::magnitude() const {
 std::vector<ChangePoint> change_points(std::span<const double> series, const ChangePointOptions& options) {
   WM_CHECK(options.window >= 2 && options.max_p > 0);
   for (const double value : series) WM_CHECK(std::isfinite(value));
-  return Detector(series, options).run();
+  return without_newest(series, options, Detector(series, options).run());
 }
 
 }  // namespace warpmark::stats

@@ -64,6 +64,28 @@ TEST_F(TrendVerb, marks_a_change_of_the_machine_and_splits_machines_that_take_tu
   EXPECT_EQ((*here)["series"][0]["points"].size(), 20U);
 }
 
+TEST_F(TrendVerb, tells_nodes_apart_that_are_built_alike) {
+  Machine one = device::machine_facts(), other = one;
+  one.hostname = "node-a";
+  other.hostname = "node-b";
+  for (int day = 1; day < 21; ++day) {
+    store_session(store(),
+                  {.day = day, .time = quiet_time(day, day % 2 == 0 ? 1 : 2), .machine = day % 2 == 0 ? one : other});
+  }
+  const auto apart = parse_json(trend({"time", "--format", "json"}).out, "trend");
+  ASSERT_EQ((*apart)["series"].size(), 2U);
+  for (const auto& series : (*apart)["series"]) {
+    EXPECT_EQ(series["points"].size(), 10U);
+    EXPECT_TRUE(series["changes"].empty());
+    EXPECT_NE(series.dump().find("@node-"), std::string::npos) << "it is named after the node";
+  }
+  Machine container = one;
+  container.hostname = "c0ffee";  // a name that never comes back
+  store_session(store(), {.day = 22, .time = 1, .machine = container});
+  const auto together = parse_json(trend({"time", "--format", "json"}).out, "trend");
+  EXPECT_EQ((*together)["series"].size(), 1U);
+}
+
 TEST_F(TrendVerb, chooses_branches_and_writes_files) {
   store_history(store(), 12);
   store_session(store(), {.day = 30, .time = 9, .branch = "feature"});

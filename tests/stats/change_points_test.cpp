@@ -130,6 +130,20 @@ TEST(ChangePoints, are_not_hidden_by_one_session_that_is_off) {
   EXPECT_GE(found, 95);
 }
 
+TEST(ChangePoints, are_not_hidden_by_a_newest_session_that_is_off) {
+  for (const double off : {0.2, 0.5, 1.6, 3.0, 10.0}) {
+    int found = 0, other = 0;
+    for (int trial = 0; trial < 40; ++trial) {
+      const auto series = simulated({.n = 20, .cv = 0.02, .step = 0.3, .last = 10, .spike = off - 1, .at = 19}, trial);
+      const auto points = change_points(series);
+      found += points.size() == 1 && points[0].index == 10;
+      other += points.size() > 1;
+    }
+    EXPECT_GE(found, 38) << off;
+    EXPECT_EQ(other, 0) << off;
+  }
+}
+
 TEST(ChangePoints, find_a_step_at_its_place) {
   int found = 0;
   constexpr int kTrials = 200;

@@ -50,6 +50,15 @@ TEST(MarkChanges, finds_a_step_that_three_sessions_tell_of) {
   EXPECT_TRUE(spike.changes.empty());
 }
 
+TEST(MarkChanges, finds_a_step_though_the_newest_session_is_off) {
+  auto series = series_of(joined(joined(quiet(10, 1), quiet(9, 1.3)), {4.0}));
+  mark_changes(series, 0.05);
+  ASSERT_EQ(series.changes.size(), 1U);
+  EXPECT_EQ(series.changes[0].index, 10);
+  EXPECT_EQ(series.changes[0].worse, true);
+  EXPECT_NEAR(series.changes[0].after, 1.3, 0.02) << "the level is without the session that is off";
+}
+
 TEST(MarkChanges, expects_the_next_session_near_the_newest_level) {
   auto series = series_of(joined(quiet(20, 1), quiet(15, 1.2)));
   mark_changes(series, 0.05);

@@ -75,6 +75,8 @@ const char* misfit(McpKind kind, const Json& value) {
                     "a number, or a text such as 10s or 2%");
     case McpKind::whole:
       return unless(value.is_number_integer() && value.get<double>() >= 0, "a whole number from 0 on");
+    case McpKind::count:
+      return unless(value.is_number_integer() && value.get<double>() >= 1, "a whole number from 1 on");
     case McpKind::flag: return unless(value.is_boolean(), "true or false");
     case McpKind::path: return unless(is_path(value), "a path");
     case McpKind::paths: return unless(all_of_list(value, is_path), "a list of paths");
@@ -99,6 +101,7 @@ Json schema_of(const McpProperty& property, const McpConfig& config) {
     case McpKind::path: return text;
     case McpKind::quantity: return {{"type", {"string", "number"}}};
     case McpKind::whole: return {{"type", "integer"}, {"minimum", 0}};
+    case McpKind::count: return {{"type", "integer"}, {"minimum", 1}};
     case McpKind::flag: return {{"type", "boolean"}};
     case McpKind::paths:
     case McpKind::names: return {{"type", "array"}, {"items", text}, {"minItems", 1}};

@@ -19,6 +19,7 @@ enum class McpKind {
   name,      ///< letters, digits and . _ : + * ? -, not beginning with -
   quantity,  ///< a number or a text such as "10s", "2%"
   whole,     ///< a whole number from 0 on
+  count,     ///< a whole number from 1 on
   flag,      ///< an option without a value
   path,      ///< of a file that may be read
   paths,     ///< one or more of them

@@ -43,25 +43,23 @@ void add_difference(std::string& text, const std::string& what, const std::strin
                       before.empty() ? "unknown" : before);
 }
 
-bool take_turns(const Series& series) {
-  std::set<std::string> machines;
+/// Whether what `of(point)` names takes turns: more switches than there would be if one followed the other.
+template <typename Of>
+bool take_turns(const Series& series, Of of) {
+  std::set<std::string> names;
   std::size_t switches = 0;
   for (std::size_t i = 0; i < series.points.size(); ++i) {
-    machines.insert(series.points[i].fingerprint);
-    if (i > 0 && series.points[i].fingerprint != series.points[i - 1].fingerprint) ++switches;
+    names.insert(of(series.points[i]));
+    if (i > 0 && of(series.points[i]) != of(series.points[i - 1])) ++switches;
   }
-  return switches >= machines.size();
+  return switches >= names.size();
 }
 
-std::vector<Series> by_machine(const Series& series) {
-  std::map<std::string, Series> found;
-  for (const auto& point : series.points) {
-    auto& part = found[point.fingerprint];
-    part.points.push_back(point);
-  }
+std::vector<Series> split_by(const Series& series, const std::map<std::string, Series>& found) {
   std::vector<Series> parts;
-  for (auto& [fingerprint, part] : found) {
-    part.label = series.label + " @" + part.points.back().hostname + "-" + fingerprint.substr(0, 4);
+  for (auto [key, part] : found) {
+    const auto& newest = part.points.back();
+    part.label = series.label + " @" + newest.hostname + "-" + newest.fingerprint.substr(0, 4);
     part.metric = series.metric;
     part.unit = series.unit;
     part.better = series.better;
@@ -70,10 +68,43 @@ std::vector<Series> by_machine(const Series& series) {
   return parts;
 }
 
+template <typename Of>
+std::vector<Series> split_by(const Series& series, Of of) {
+  std::map<std::string, Series> found;
+  for (const auto& point : series.points) found[of(point)].points.push_back(point);
+  return split_by(series, found);
+}
+
+const std::string& machine_of(const store::RunPoint& point) { return point.fingerprint; }
+const std::string& host_of(const store::RunPoint& point) { return point.hostname; }
+
+/// Nodes that are built alike have one fingerprint. They are told apart by their names where each comes back:
+/// containers have a new name for every session.
+std::vector<Series> by_nodes_in_turns(const Series& series) {
+  constexpr std::int64_t kComesBack = 3;
+  std::map<std::string, std::int64_t> sessions;
+  for (const auto& point : series.points) ++sessions[point.hostname];
+  const bool all_come_back = std::ranges::all_of(sessions, [](const auto& node) { return node.second >= kComesBack; });
+  if (sessions.size() < 2 || !all_come_back || !take_turns(series, host_of)) return {series};
+  return split_by(series, host_of);
+}
+
 }  // namespace
 
 std::vector<Series> by_machines_in_turns(const Series& series) {
-  return take_turns(series) ? by_machine(series) : std::vector<Series>{series};
+  if (!take_turns(series, machine_of)) return by_nodes_in_turns(series);
+  std::vector<Series> all;
+  for (const auto& one : split_by(series, machine_of)) {
+    Series unnamed = one;
+    unnamed.label = series.label;
+    const auto nodes = by_nodes_in_turns(unnamed);
+    if (nodes.size() == 1) {
+      all.push_back(one);
+    } else {
+      all.insert(all.end(), nodes.begin(), nodes.end());
+    }
+  }
+  return all;
 }
 
 std::vector<Series> series_of(const std::vector<store::RunPoint>& points) {

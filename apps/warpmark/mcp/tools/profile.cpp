@@ -14,8 +14,9 @@ constexpr McpProperty kProfile[] = {
     {"delay", McpKind::quantity, "run untouched this long after the first CUDA call; without it until steps repeat",
      "--delay"},
     {"duration", McpKind::quantity, "record this long (2s); 0s records to the end", "--duration"},
-    {"warmup_steps", McpKind::whole, "steps that are not recorded", "--warmup-steps"},
-    {"steps", McpKind::whole, "record so many steps", "--steps"},
+    {"warmup_steps", McpKind::count, "steps that are not recorded", "--warmup-steps"},
+    {"steps", McpKind::count, "record so many steps", "--steps"},
+    {"capture_range", McpKind::name, "record only ranges of this name, or cudaProfilerApi", "--capture-range"},
     {"memory", McpKind::flag, "also allocations", "--memory"},
 };
 

@@ -11,7 +11,7 @@ constexpr McpProperty kRun[] = {
     {"command", McpKind::command, "instead of benchmarks: the command to measure, each round a fresh process"},
     {"settings", McpKind::settings, "values for the settings of the command"},
     {"project", McpKind::project, "instead of benchmarks: measure as this project says"},
-    {"rounds", McpKind::whole, "rounds over all cases", "--rounds"},
+    {"rounds", McpKind::count, "rounds over all cases", "--rounds"},
     {"budget", McpKind::quantity, "time for all of it, such as 60s", "--budget"},
 };
 
