@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyze/cures/larger_batch.h"
+#include "analyze/recorded/memory_curves.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -68,6 +69,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(time_fact("narrow_tiles_per_step",
                                          "Matrix kernels with tiles narrower than 64 rows or columns, per step",
                                          narrow / rank.step_count()));
+  }
+  for (const MemoryCurve& curve : memory_curves_of(*rank.timeline, rank.list)) {  // how much larger it may become
+    const auto& held = curve.reserved.empty() ? curve.allocated : curve.reserved;
+    if (curve.capacity <= 0) continue;
+    finding.evidence.push_back(share_fact("memory_share", "Of the GPU's memory is held at most",
+                                          *std::ranges::max_element(held) / curve.capacity));
+    break;
   }
   const LargerBatch larger = larger_batch(evidence, kMostTimes);
   finding.evidence.push_back(

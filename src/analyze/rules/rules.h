@@ -18,6 +18,7 @@ namespace warpmark::analyze {
   RULE(kAttentionRule)           \
   RULE(kMemoryBandwidthRule)     \
   RULE(kOptimizerRule)           \
+  RULE(kGpuMemoryRule)           \
   RULE(kMemoryAllocationRule)    \
   RULE(kMultiGpuCommRule)        \
   RULE(kLoadImbalanceRule)       \

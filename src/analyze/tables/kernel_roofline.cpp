@@ -66,8 +66,8 @@ AnalysisTable kernel_roofline_table(const Evidence& evidence, std::size_t rows) 
        {"what", "What", ""},
        {"intensity", "FLOP/B", ""},
        {"rate", "FLOP/s", "FLOP/s"},
-       {"bandwidth", "B/s", "B/s"},
-       {"share", "Of its roof", "ratio"}},
+       {"share", "Of its roof", "ratio"},
+       {"bandwidth", "B/s", "B/s"}},
       {}};
   const auto points = points_of(evidence, rows);
   for (const Point& point : points) {

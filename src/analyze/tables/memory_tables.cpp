@@ -1,11 +1,10 @@
-// The memory of GPUs over time. With PyTorch's profile_memory=True the allocator tells its totals at every allocation:
-// allocated is what tensors hold, reserved what it took from the driver, and the rest is cached or too scattered to be
-// used ("fragmentation"). CUPTI and Nsight Systems record the driver's allocations alone, without what was held before.
+// The memory of GPUs over time: memory_curves.h.
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 
+#include "analyze/recorded/memory_curves.h"
 #include "analyze/tables/tables.h"
 
 namespace warpmark::analyze {
@@ -14,94 +13,7 @@ namespace {
 
 constexpr std::size_t kCurvePoints = 240;  // that a plot has room for
 
-struct Curve {
-  int rank = 0;
-  int device = 0;
-  std::int64_t origin = 0;  ///< ns on the timeline's clock: where the recording's GPU work begins
-  double capacity = 0;      ///< bytes; 0 if unknown
-  std::vector<std::int64_t> times;
-  std::vector<double> allocated;
-  std::vector<double> reserved;  ///< as long as `allocated`, or empty
-};
-
-const CounterSeries* series_of(const Timeline& timeline, const char* id, int device) {
-  const auto found = std::ranges::find_if(
-      timeline.counters, [&](const CounterSeries& series) { return series.id == id && series.device == device; });
-  return found == timeline.counters.end() ? nullptr : &*found;
-}
-
-double capacity_of(const Timeline& timeline, int device) {
-  for (const GpuInfo& gpu : timeline.gpus) {
-    if (gpu.index == device) return static_cast<double>(gpu.memory_bytes);
-  }
-  return 0;
-}
-
-bool is_of_gpu(const Timeline& timeline, EventIndex i) {
-  return timeline.events.kind[i] == EventKind::allocation && timeline.events.detail[i] != 0;
-}
-
-/// A series holds the changes: what was true at each of `times`.
-std::vector<double> values_at(const CounterSeries& series, const std::vector<std::int64_t>& times) {
-  std::vector<double> values;
-  std::size_t next = 0;
-  for (const std::int64_t time : times) {
-    while (next + 1 < series.times.size() && series.times[next + 1] <= time) ++next;
-    values.push_back(series.values[next]);
-  }
-  return values;
-}
-
-/// The allocations of a rank added up. With a moment at which the total is known, they are counted from there both
-/// ways.
-Curve summed_curve(const RankEvidence& rank, int device, const CounterSeries* told) {
-  const Timeline& timeline = *rank.timeline;
-  Curve curve{rank.number(), device, rank.list.works.front().start, capacity_of(timeline, device), {}, {}, {}};
-  double sum = 0, sum_when_told = 0;
-  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
-    if (!is_of_gpu(timeline, i)) continue;
-    sum += static_cast<double>(timeline.events.value[i]);
-    if (told != nullptr && timeline.events.start[i] <= told->times.front()) sum_when_told = sum;
-    curve.times.push_back(timeline.events.start[i]);
-    curve.allocated.push_back(sum);
-  }
-  const double before = told == nullptr ? 0 : told->values.front() - sum_when_told;
-  for (double& bytes : curve.allocated) bytes += before;
-  return curve;
-}
-
-/// Readers keep of the totals that an allocator tells those that are news: new peaks, and each change of what is
-/// reserved. The rest follows from the allocations, if they are of one GPU; they do not say of which.
-std::vector<Curve> curves_of(const RankEvidence& rank) {
-  const Timeline& timeline = *rank.timeline;
-  std::vector<const CounterSeries*> told;
-  for (const CounterSeries& series : timeline.counters) {
-    if (series.id == "memory_allocated" && !series.times.empty()) told.push_back(&series);
-  }
-  std::vector<Curve> curves;
-  if (told.empty()) curves.push_back(summed_curve(rank, timeline.tracks[rank.list.main_stream].device, nullptr));
-  for (const CounterSeries* series : told) {
-    Curve curve = summed_curve(rank, series->device, series);
-    if (told.size() > 1) curve.times = series->times, curve.allocated = series->values;
-    const CounterSeries* reserved = series_of(timeline, "memory_reserved", series->device);
-    if (reserved != nullptr && !reserved->times.empty()) curve.reserved = values_at(*reserved, curve.times);
-    curves.push_back(std::move(curve));
-  }
-  std::erase_if(curves, [](const Curve& curve) { return curve.times.empty(); });
-  return curves;
-}
-
-double seconds(const Curve& curve, std::int64_t time) { return static_cast<double>(time - curve.origin) * 1e-9; }
-
-/// The most that was reserved without being allocated.
-std::optional<double> most_unused(const Curve& curve) {
-  if (curve.reserved.empty()) return std::nullopt;
-  double most = 0;
-  for (std::size_t i = 0; i < curve.reserved.size(); ++i) {
-    most = std::max(most, curve.reserved[i] - curve.allocated[i]);
-  }
-  return most;
-}
+double seconds(const MemoryCurve& curve, std::int64_t time) { return static_cast<double>(time - curve.origin) * 1e-9; }
 
 TableValue known(const std::optional<double>& value) { return value ? TableValue(*value) : TableValue(std::string()); }
 
@@ -110,7 +22,7 @@ struct CurvePoint {
   double allocated = 0;
   double reserved = 0;
 };
-std::map<std::size_t, CurvePoint> thinned(const Curve& curve) {
+std::map<std::size_t, CurvePoint> thinned(const MemoryCurve& curve) {
   std::map<std::size_t, CurvePoint> points;
   const double span = std::max(1.0, static_cast<double>(curve.times.back() - curve.times.front()));
   for (std::size_t i = 0; i < curve.times.size(); ++i) {
@@ -140,7 +52,8 @@ std::map<std::string_view, OperatorMemory> memory_by_operator(const RankEvidence
     while (!stack.empty() && events.end(stack.back()) <= events.start[i]) stack.pop_back();
     if (events.kind[i] == EventKind::op) {
       stack.push_back(i);
-    } else if (is_of_gpu(timeline, i) && events.start[i] >= rank.steps.start() && events.start[i] < rank.steps.end()) {
+    } else if (is_gpu_allocation(timeline, i) && events.start[i] >= rank.steps.start() &&
+               events.start[i] < rank.steps.end()) {
       OperatorMemory& use =
           uses[stack.empty() ? std::string_view("outside operators") : timeline.name_of(stack.back())];
       const auto bytes = static_cast<double>(events.value[i]);
@@ -170,13 +83,13 @@ AnalysisTable memory_table(const Evidence& evidence) {
        {"share", "Of the GPU's", "ratio"}},
       {}};
   for (const RankEvidence& rank : evidence.ranks) {
-    for (const Curve& curve : curves_of(rank)) {
+    for (const MemoryCurve& curve : memory_curves_of(*rank.timeline, rank.list)) {
       const auto peak = std::ranges::max_element(curve.allocated);
       const auto at = static_cast<std::size_t>(peak - curve.allocated.begin());
       const auto reserved =
           curve.reserved.empty() ? std::nullopt : std::optional(*std::ranges::max_element(curve.reserved));
       const auto share = curve.capacity > 0 ? std::optional(reserved.value_or(*peak) / curve.capacity) : std::nullopt;
-      table.rows.push_back({static_cast<std::int64_t>(curve.rank), static_cast<std::int64_t>(curve.device),
+      table.rows.push_back({static_cast<std::int64_t>(rank.number()), static_cast<std::int64_t>(curve.device),
                             curve.allocated.front(), *peak, seconds(curve, curve.times[at]), known(reserved),
                             known(most_unused(curve)), known(share)});
     }
@@ -190,9 +103,9 @@ AnalysisTable memory_curve_table(const Evidence& evidence) {
                       "Of the critical rank; the most of each span of time, counted from its first work on the GPU.",
                       {{"time", "Time", "s"}, {"allocated", "Allocated", "B"}, {"reserved", "Reserved", "B"}},
                       {}};
-  const auto curves = curves_of(evidence.rank());
+  const auto curves = memory_curves_of(*evidence.rank().timeline, evidence.rank().list);
   if (curves.empty()) return table;
-  const Curve& curve = curves.front();
+  const MemoryCurve& curve = curves.front();
   const double first = seconds(curve, curve.times.front());
   const double span = seconds(curve, curve.times.back()) - first;
   for (const auto& [place, point] : thinned(curve)) {

@@ -21,8 +21,8 @@ struct Series {
 [[nodiscard]] std::vector<Series> series_of(const std::vector<store::RunPoint>& points);
 
 /// Machines that take turns (several runners) are series of their own, named after them, and so are nodes of one make,
-/// which have one fingerprint, if each of their names comes back; where one machine follows another it stays one series,
-/// in which the machine changes.
+/// which have one fingerprint, if each of their names comes back; where one machine follows another it stays one
+/// series, in which the machine changes.
 [[nodiscard]] std::vector<Series> by_machines_in_turns(const Series& series);
 
 /// `params` as to_text(Params) writes them.

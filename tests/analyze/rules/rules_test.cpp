@@ -380,8 +380,8 @@ TEST(Rules, catalog_is_complete_and_ids_are_unique) {
   EXPECT_THAT(ids, testing::UnorderedElementsAre(
                        "data_loading", "host_transfer", "cpu_gpu_sync", "launch_overhead", "precision", "attention",
                        "memory_bandwidth", "optimizer", "memory_allocation", "multi_gpu_comm", "load_imbalance",
-                       "compute_bound", "gpu_underused", "tensor_dimensions", "foldable_norm", "data_parallel",
-                       "idle_multiprocessors", "idle_tensor_cores", "occupancy", "warp_divergence",
+                       "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "foldable_norm",
+                       "data_parallel", "idle_multiprocessors", "idle_tensor_cores", "occupancy", "warp_divergence",
                        "uncoalesced_access", "sm_efficiency", "memory_bound_kernel", "tail_effect", "thermal_throttle",
                        "power_throttle", "pcie_saturated"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;

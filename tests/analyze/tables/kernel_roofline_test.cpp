@@ -45,6 +45,8 @@ TEST(KernelRoofline, places_kernels_under_the_roofs_of_the_units_that_they_used)
   ASSERT_NE(table, nullptr);
   ASSERT_EQ(table->rows.size(), 5U);
   const auto& axpy = table->rows[0];
+  EXPECT_EQ(table->columns[4].id, "share");
+  EXPECT_EQ(table->columns[5].id, "bandwidth");
   EXPECT_EQ(text_in(axpy[0]), "axpy");
   EXPECT_DOUBLE_EQ(number_in(axpy[3]), 2e12) << "(2 * 250 + 500) * 2 GHz";
   EXPECT_DOUBLE_EQ(number_in(axpy[2]), 1.0);

@@ -56,6 +56,42 @@ TEST(MemoryTable, adds_up_what_was_allocated_and_names_the_operators) {
   EXPECT_EQ(most, 4e6) << "peaks survive the thinning";
 }
 
+/// The allocator told its totals: 100 steps in which it holds `reserved` of the GPU's 80 GB and gives some back.
+Timeline holding(double reserved, double allocated, bool gives_back) {
+  Timeline timeline = allocating(6);
+  CounterSeries held{"memory_reserved", "B", 0, {}, {}}, used{"memory_allocated", "B", 0, {}, {}};
+  const std::int64_t first = timeline.events.start[0];
+  for (int i = 0; i < 6; ++i) {
+    held.times.push_back(first + i * 200'000);
+    held.values.push_back(gives_back && i % 2 == 1 ? reserved / 2 : reserved);
+  }
+  used.times.push_back(first);
+  used.values.push_back(allocated);
+  timeline.counters = {held, used};
+  return timeline;
+}
+
+TEST(GpuMemoryRule, tells_of_memory_that_is_given_back_though_much_of_it_is_not_in_use) {
+  const Analysis analysis = testing_support::of(holding(40e9, 10e9, true));
+  const Finding* finding = testing_support::find(analysis, "gpu_memory");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->title.find("reserved and not in use"), std::string::npos) << finding->title;
+  EXPECT_LE(finding->severity, 0.3) << "a note";
+  ASSERT_FALSE(finding->recommendations.empty());
+  EXPECT_NE(finding->recommendations.front().snippet.find("expandable_segments"), std::string::npos);
+  const Analysis kept = testing_support::of(holding(40e9, 10e9, false));
+  EXPECT_EQ(testing_support::find(kept, "gpu_memory"), nullptr) << "a cache that is kept is what a cache is for";
+  const Analysis used = testing_support::of(holding(40e9, 36e9, true));
+  EXPECT_EQ(testing_support::find(used, "gpu_memory"), nullptr) << "a tenth is left over";
+}
+
+TEST(GpuMemoryRule, tells_of_memory_that_is_nearly_full) {
+  const Analysis analysis = testing_support::of(holding(77e9, 76e9, false));
+  const Finding* finding = testing_support::find(analysis, "gpu_memory");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->title.find("nearly full"), std::string::npos) << finding->title;
+}
+
 TEST(MemoryTable, is_left_out_where_nothing_was_recorded) {
   const Analysis analysis = testing_support::of(
       testing_support::stepped(6, [](TimelineScene& scene) { scene.launch("some_kernel", 100'000); }));
