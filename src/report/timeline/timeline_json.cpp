@@ -33,7 +33,7 @@ constexpr std::array<PaintName, static_cast<std::size_t>(Paint::count)> kPaints{
     {"api", "CUDA call"},
     {"wait", "wait for the GPU"},
     {"os", "system call"},
-    {"python", "Python"},
+    {"python", "function (Python, C++)"},
     {"profiler", "profiler"},
     {"other", "other"},
 }};
