@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -15,7 +16,9 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
-constexpr double kWorthNaming = 0.05;         // of the finding's time
+constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
+constexpr std::size_t kEnoughSeen = 8;
+constexpr double kWorthNaming = 0.05;  // of the finding's time
 constexpr std::size_t kLinesNamed = 3;
 
 /// From `start` until the next one, the thread was in this frame.
@@ -69,6 +72,19 @@ class Stacks {
       any = true;
     }
     if (!any) nearest(all, at, from, to, take);
+  }
+
+  /// The frame that a sample saw while the thread was in this call or next to it; none where stacks are not samples.
+  [[nodiscard]] std::optional<InFrame> seen_at(std::uint32_t track, std::int64_t from, std::int64_t to) const {
+    const Track& row = timeline_.tracks[track];
+    const auto thread = threads_.find({row.process, row.thread});
+    if (!sampled_ || thread == threads_.end()) return std::nullopt;
+    const std::vector<InFrame>& all = thread->second;
+    const auto before = [](const InFrame& one, std::int64_t time) { return one.start < time; };
+    auto at = std::lower_bound(all.begin(), all.end(), from - kSameLineNs, before);
+    while (at != all.end() && at->innermost == kNoEvent) ++at;
+    if (at == all.end() || at->start > to + kSameLineNs) return std::nullopt;
+    return *at;
   }
 
  private:
@@ -216,13 +232,49 @@ class Placing {
 
   void works(const Cause& cause, bool copies) {
     if (cause.owner == Owner::none && !copies) return;
+    std::vector<std::pair<const GpuWork*, double>> blamed;
     for (std::size_t i = 0; i < rank_.list.works.size(); ++i) {
       const GpuWork& work = rank_.list.works[i];
       const bool wanted = copies ? moves_data(work) : rank_.blame.owner[i] == cause.owner;
-      if (!wanted || !rank_.in_steps(work)) continue;
+      if (!wanted || !rank_.in_steps(work) || work.launch == kNoEvent) continue;
       const double share = copies ? 1 : 1 - static_cast<double>(rank_.blame.share_left[i]);
-      launch(work.launch, static_cast<double>(work.end - work.start) * share);
+      if (share > 0) blamed.emplace_back(&work, static_cast<double>(work.end - work.start) * share);
     }
+    if (seen_in_calls(blamed)) return;
+    for (const auto& [work, weight] : blamed) launch(work->launch, weight);
+  }
+
+  /// A thread launches hundreds of kernels from one sample to the next, so that the nearest sample is mostly of another
+  /// line. Steps repeat: some samples fall into the launches of each kernel, and tell for all of its launches.
+  bool seen_in_calls(const std::vector<std::pair<const GpuWork*, double>>& blamed) {
+    struct Seen {
+      double weight = 0;
+      std::vector<InFrame> frames;
+    };
+    const EventColumns& events = timeline_.events;
+    std::map<NameId, Seen> kernels;
+    double all = 0, told = 0;
+    for (const auto& [work, weight] : blamed) {
+      Seen& kernel = kernels[events.name[work->event]];
+      kernel.weight += weight;
+      all += weight;
+      const EventIndex call = work->launch;
+      if (const auto frame = stacks_.seen_at(events.track[call], events.start[call], events.end(call))) {
+        kernel.frames.push_back(*frame);
+      }
+    }
+    std::size_t seen = 0;
+    for (const auto& [name, kernel] : kernels) {
+      seen += kernel.frames.size();
+      if (!kernel.frames.empty()) told += kernel.weight;
+    }
+    if (seen < kEnoughSeen || told < all / 2) return false;
+    for (const auto& [name, kernel] : kernels) {
+      for (const InFrame& frame : kernel.frames) {
+        add(frame, kernel.weight / static_cast<double>(kernel.frames.size()));
+      }
+    }
+    return true;
   }
 
   void launch(EventIndex call, double weight) {
