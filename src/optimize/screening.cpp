@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kArmsWithoutKnob = 2;
 constexpr std::int64_t kFewestRounds =
     5;  // that are judged; the first of all is for practice: kernels are chosen in it
-constexpr std::int64_t kMostRounds = 12;
-constexpr double kBlockTime = 0.2;  // seconds, of long steps a few
+constexpr std::int64_t kMostRounds = 20;
+constexpr double kBlockTime = 0.1;  // seconds, of long steps a few
 constexpr std::int64_t kFewestSteps = 3, kMostSteps = 200;
 
 struct Mean {
@@ -92,12 +92,14 @@ std::optional<workers::ScreeningPlan> plan_screening(std::vector<Setting> settin
   if (limits.most_steps > 0) {
     rounds = std::min(rounds, static_cast<double>(limits.most_steps) / static_cast<double>(steps_a_round));
   }
-  constexpr std::int64_t kFewest = kFewestRounds + 1;
-  if (rounds < static_cast<double>(kFewest)) return std::nullopt;
-  plan.rounds = std::min(static_cast<std::int64_t>(std::min(rounds, static_cast<double>(kMostRounds))),
-                         std::max(kFewest, static_cast<std::int64_t>(limits.wanted_s / round_s)));
+  constexpr double kFewest = kFewestRounds + 1;
+  if (rounds < kFewest || limits.left_s < kFewest * round_s) return std::nullopt;
+  const double wanted = std::clamp(limits.wanted_s / round_s, kFewest, static_cast<double>(kMostRounds));
+  plan.rounds = static_cast<std::int64_t>(std::min(rounds, wanted));
   // Knobs may be many times slower, which is no reason to wait for them.
-  if (!limits.several_ranks) plan.most_s = std::min(limits.most_s, 2 * static_cast<double>(plan.rounds) * round_s);
+  if (!limits.several_ranks) {
+    plan.most_s = std::min({limits.most_s, limits.left_s, 2 * static_cast<double>(plan.rounds) * round_s});
+  }
   for (auto& setting : settings) plan.switches.emplace_back(std::move(setting.knob), std::move(setting.value));
   return plan;
 }

@@ -16,6 +16,7 @@ namespace warpmark::optimize {
 struct ScreeningLimits {
   double step_s = 0;            ///< of the program as it is, about
   double most_s = 0;            ///< that all blocks together may take: above it there is no screening
+  double left_s = 0;            ///< of the budget, without the start of the program
   double wanted_s = 0;          ///< fewer rounds where this is less, but enough to judge by
   std::int64_t most_steps = 0;  ///< that the program makes after the warm-up; 0: not known
   bool several_ranks = false;   ///< that must end at the same step

@@ -170,6 +170,13 @@ TEST_F(Optimize, baselines_count_for_the_budget) {
   EXPECT_FALSE(journey["complete"]);
 }
 
+TEST_F(Optimize, says_what_is_left_of_a_budget_in_runs) {
+  const auto output =
+      optimize({"--budget", "20s", "--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")}, sleeper());
+  EXPECT_THAT(output.err, HasSubstr("the rest of the budget is enough for about"));
+  EXPECT_THAT(output.err, HasSubstr("to try a knob takes up to 7: to prove one, give --budget"));
+}
+
 TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
   write("slow.py", "import time\ntime.sleep(1)\n");
   write("faster.diff",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace warpmark::optimize {
@@ -88,22 +89,29 @@ TEST(Screening, needs_rounds_and_says_what_went_wrong) {
 
 TEST(Screening, is_planned_within_the_time_and_the_steps_that_there_are) {
   const std::vector<Setting> settings{{"a", "on"}, {"b", "on"}};
-  const auto plan = plan_screening(settings, {.step_s = 0.01, .most_s = 1000, .wanted_s = 1000}, 7);
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const ScreeningLimits limits{.step_s = 0.01, .most_s = 1000, .left_s = kNoLimit, .wanted_s = kNoLimit};
+  const auto with = [&](auto&& change) {
+    auto changed = limits;
+    change(changed);
+    return plan_screening(settings, changed, 7);
+  };
+  const auto plan = plan_screening(settings, limits, 7);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->block_steps, 20);
-  EXPECT_EQ(plan->wash_steps, 5);
-  EXPECT_EQ(plan->rounds, 12);
+  EXPECT_EQ(plan->block_steps, 10);
+  EXPECT_EQ(plan->wash_steps, 2);
+  EXPECT_EQ(plan->rounds, 20);
   EXPECT_EQ(plan->switches.size(), 2U);
-  EXPECT_GT(plan->most_s, 0);
-  const auto ranks =
-      plan_screening(settings, {.step_s = 0.01, .most_s = 1000, .wanted_s = 1000, .several_ranks = true}, 7);
-  EXPECT_EQ(ranks->most_s, 0) << "ranks end at the same step";
-  const auto hurried = plan_screening(settings, {.step_s = 0.01, .most_s = 1000, .wanted_s = 0.1}, 7);
+  EXPECT_NEAR(plan->most_s, 2 * 20 * 4 * 12 * 0.01, 1e-9);
+  EXPECT_EQ(with([](auto& l) { l.several_ranks = true; })->most_s, 0) << "ranks end at the same step";
+  const auto hurried = with([](auto& l) { l.wanted_s = 0.1, l.left_s = 4; });
   ASSERT_TRUE(hurried);
   EXPECT_EQ(hurried->rounds, 6);
-  EXPECT_FALSE(plan_screening(settings, {.step_s = 0.01, .most_s = 3, .wanted_s = 3}, 7)) << "six rounds take 6 s";
-  EXPECT_FALSE(plan_screening(settings, {.step_s = 0.01, .most_s = 1000, .wanted_s = 9, .most_steps = 200}, 7));
-  EXPECT_FALSE(plan_screening({}, {.step_s = 0.01, .most_s = 1000, .wanted_s = 9}, 7));
+  EXPECT_EQ(hurried->most_s, 4) << "the budget";
+  EXPECT_FALSE(with([](auto& l) { l.most_s = 2; })) << "six rounds take 2.9 s";
+  EXPECT_FALSE(with([](auto& l) { l.left_s = 2; }));
+  EXPECT_FALSE(with([](auto& l) { l.most_steps = 200; }));
+  EXPECT_FALSE(plan_screening({}, limits, 7));
 }
 
 }  // namespace

@@ -183,6 +183,23 @@ TEST_F(HookMore, an_optimizer_that_computes_the_loss_is_given_its_own_time_only)
   }
 }
 
+TEST_F(HookMore, what_an_optimizer_reads_of_its_own_is_no_line_of_the_program) {
+  WM_NEEDS_TORCH();
+  // AdamW keeps a count of steps for each tensor, and reads it in each step.
+  const auto hooked = run({python_with_torch()},
+                          "import torch\nfrom torch import nn\n"
+                          "model = nn.Linear(8, 2)\n"
+                          "optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)\n"
+                          "for step in range(20):\n"
+                          "    model(torch.ones(4, 8)).square().mean().backward()\n"
+                          "    optimizer.step()\n",
+                          {.sync_phases = true});
+  const auto main = main_processes(hooked.reports);
+  ASSERT_FALSE(main.empty());
+  EXPECT_EQ(main.front()->steps.size(), 20u);
+  EXPECT_TRUE(main.front()->reads.empty()) << main.front()->reads.front().where;
+}
+
 TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
   WM_NEEDS_TORCH();
   const auto hooked = run({python_with_torch()}, kReading, {.sync_phases = true});

@@ -146,6 +146,26 @@ Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey 
   return journey;
 }
 
+/// At least, where both are of one time.
+std::int64_t runs_of_a_test(const OptimizeOptions& options) { return 2 * fewest_rounds(options.alpha); }
+
+/// What is left of the budget, in runs: a person may see at once that it is too short.
+void tell_budget(const ProgramRuns& runs, const OptimizeOptions& options, Journey& journey) {
+  if (options.budget_s <= 0) return;
+  const auto test = runs_of_a_test(options);
+  const double left = std::max(0.0, runs.left_s() / runs.longest_s());
+  std::string text = fmt::format("the rest of the budget is enough for about {:.0f} runs; to try a knob takes up to {}",
+                                 std::floor(left), test + 1);
+  // Recordings, screening, the test of one knob and the last test.
+  const double whole_s = options.budget_s - runs.left_s() + runs.longest_s() * static_cast<double>(2 * test + 6);
+  if (left < static_cast<double>(2 * test + 6)) {
+    text += fmt::format(": to prove one, give --budget {:.0f}m or more, or come back with the same command",
+                        std::ceil(whole_s / 60));
+  }
+  say(options, text);
+  journey.decisions.push_back(text);
+}
+
 /// What the analysis finds in a few recorded steps; on a GPU once more with stacks, which name lines and slow down.
 Status record_original(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options, Journey& journey) {
   if (look.run.time_of == TimeOf::run || options.proposals.asked_only) return {};
@@ -159,7 +179,8 @@ Status record_original(ProgramRuns& runs, FirstLook& look, const OptimizeOptions
   say(options, text);
   journey.decisions.push_back(text);
   journey.findings = std::move(run.findings);
-  if (!run.gpu_work || journey.findings.empty()) return {};
+  // Lines are worth a run where the budget is enough for a knob as well.
+  if (!run.gpu_work || journey.findings.empty() || !runs.affords(1 + runs_of_a_test(options))) return {};
   WM_ASSIGN(const auto placed, runs.run({}, recorded_run(look.run, true)));
   for (auto& finding : journey.findings) {
     for (const auto& other : placed.findings) {
@@ -190,6 +211,7 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
                            format_seconds(stats::median(std::vector<double>{
                                baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),
                            journey.unit, format_percent(journey.baseline.spread)));
+  tell_budget(runs, options, journey);
   const auto found = record_original(runs, look, options, journey);
   if (!found.ok()) return stopped_or(found.error(), runs, std::move(journey));
   ProgramTrials trials(runs, trial_options(look, options), std::move(baselines->runs));

@@ -196,12 +196,14 @@ Result<ScreeningResult> ProgramTrials::screen_within(const Settings& from, const
     const auto plan = plan_screening(left,
                                      {.step_s = step_s_,
                                       .most_s = test_s,
+                                      .left_s = runs_.left_s() - runs_.longest_s(),
                                       .wanted_s = runs_.left_s() / 4,
                                       .most_steps = options_.most_steps,
                                       .several_ranks = !baselines_.empty() && baselines_.front().world > 1},
                                      options_.seed + tests_ + 1);
     if (!plan) {
-      result.note = fmt::format("the time or the steps of a run are too few to screen {} knobs within it", left.size());
+      result.note = fmt::format("the budget or the steps of a run are too few to screen {} knob{} within one process",
+                                left.size(), left.size() == 1 ? "" : "s");
       return result;
     }
     const auto run = runs_.run(from, screening_run(options_.run, *plan));
