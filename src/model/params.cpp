@@ -75,7 +75,8 @@ Result<ParamValue> parse_param(const ParamSpec& spec, std::string_view text) {
         (meant.empty() ? "" : "did you mean '" + meant + "'? ") + std::string("allowed: ") + join(allowed, ", "));
   }
   const auto named = [&](const Error& error) { return usage_error(name + ": " + error.what, error.hint); };
-  if (spec.kind == ParamKind::text) return ParamValue(std::string(text));
+  const bool any = spec.kind == ParamKind::text || spec.kind == ParamKind::program || spec.kind == ParamKind::path;
+  if (any) return ParamValue(std::string(text));
   if (spec.kind == ParamKind::number) {
     const auto number = parse_number(text);
     if (!number.ok()) return named(number.error());

@@ -15,7 +15,14 @@ namespace warpmark {
 
 using ParamValue = std::variant<std::int64_t, double, std::string>;
 
-enum class ParamKind { integer, bytes, number, text };
+enum class ParamKind {
+  integer,
+  bytes,
+  number,
+  text,
+  program,  ///< a text that is started, which is for people to choose
+  path,     ///< a text that names a file or folder, read or written: the same
+};
 
 /// One row of a workload's parameter table.
 struct ParamSpec {

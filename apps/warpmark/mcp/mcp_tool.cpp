@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "workloads/catalog.h"
 
 namespace warpmark::apps {
 namespace {
@@ -34,9 +35,6 @@ bool is_name(const Json& value) {
 }
 
 bool is_path(const Json& value) { return value.is_string() && is_clean(value) && !value.get<std::string>().empty(); }
-
-/// The parameter of workloads that is started as a program (workloads/models).
-constexpr const char* kProgramParameter = "python";
 
 /// A setting env.NAME would put any variable into a program's environment.
 bool are_settings(const Json& value) {
@@ -152,6 +150,25 @@ Result<Json> with_allowed_paths(const McpProperty& property, Json value, const M
   return list ? paths : paths[0];
 }
 
+/// Parameters of workloads are an agent's to set, but for what is started and what is read or written.
+Status check_parameters(const std::string& who, const Json& values) {
+  for (const auto* workload : workloads::catalog()) {
+    for (const ParamSpec& spec : workload->params) {
+      if (!values.contains(spec.name)) continue;
+      const std::string name = who + "'" + spec.name + "' names a ";
+      if (spec.kind == ParamKind::program) {
+        return usage_error(name + "program, which is not for an agent to choose",
+                           "models run in the python3 that is on the PATH of this server");
+      }
+      if (spec.kind == ParamKind::path) {
+        return usage_error(name + "place on this machine, which is not for an agent to choose",
+                           "leave it out: files are made in the folder for temporary files");
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string McpArguments::text(const char* name, const std::string& otherwise) const {
@@ -224,10 +241,7 @@ Result<McpArguments> read_mcp_arguments(const McpTool& tool, const Json& given, 
     }
     // Parameters of workloads, not settings of the commands that the configuration names.
     const bool parameters = property.kind == McpKind::settings && *property.option != '\0';
-    if (parameters && value.contains(kProgramParameter)) {
-      return usage_error(who + "'" + kProgramParameter + "' names a program, which is not for an agent to choose",
-                         "models run in the python3 that is on the PATH of this server");
-    }
+    if (parameters) WM_TRY(check_parameters(who, value));
     const auto choices = split(property.choices, ' ');
     if (!choices.empty() && std::find(choices.begin(), choices.end(), text_of(value)) == choices.end()) {
       return usage_error(at + "one of " + join(choices, ", "), property.help);

@@ -35,7 +35,7 @@ constexpr ParamSpec kParams[] = {
     {"height", ParamKind::integer, "375", "of the JPEG files"},
     {"words", ParamKind::integer, "1024", "of a sample of text"},
     {"step", ParamKind::number, "0", "seconds of the step that a batch is for: how much of loading it hides"},
-    {"folder", ParamKind::text, "", "where the files are made; empty is the folder for temporary files"},
+    {"folder", ParamKind::path, "", "where the files are made; empty is the folder for temporary files"},
 };
 
 SampleShape shape_in(const Params& params) {

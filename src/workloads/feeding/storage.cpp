@@ -38,7 +38,7 @@ constexpr ParamSpec kParams[] = {
     {"order", ParamKind::text, "sequential", "places of the reads", "sequential|random"},
     {"access", ParamKind::text, "buffered", "through the page cache, or past it", "buffered|direct"},
     {"cache", ParamKind::text, "cold", "whether the page cache is emptied of the file before each pass", "cold|warm"},
-    {"folder", ParamKind::text, "", "where the file is made; empty is the folder for temporary files"},
+    {"folder", ParamKind::path, "", "where the file is made; empty is the folder for temporary files"},
 };
 
 Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {

@@ -27,14 +27,14 @@ constexpr ParamSpec kParams[] = {
     {"ranks", ParamKind::integer, "1", "processes that share the step: one a GPU (NCCL), or on the CPU (gloo)"},
     {"until", ParamKind::text, "", "train to a quality: accuracy>=X, loss<=X or auc>=X, and measure the time to it"},
     {"epochs", ParamKind::integer, "20", "until: most epochs"},
-    {"data", ParamKind::text, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
-    {"log", ParamKind::text, "", "until: file to which lines as of MLPerf's logging are added"},
+    {"data", ParamKind::path, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
+    {"log", ParamKind::path, "", "until: file to which lines as of MLPerf's logging are added"},
     {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
     {"roof", ParamKind::text, "yes",
      "time the kernels of the step by our own workloads: the heaviest ones, or every one", "no|yes|full"},
     {"worker", ParamKind::text, "python", "PyTorch in its Python, or its LibTorch without one, compiled once",
      "python|cpp"},
-    {"python", ParamKind::text, "python3", "the Python whose PyTorch is measured"},
+    {"python", ParamKind::program, "python3", "the Python whose PyTorch is measured"},
 };
 
 /// FLOPs: products and convolutions, attention in full; a training step is three forward passes (MLPerf's definition of
