@@ -21,7 +21,8 @@ extern const double kCompiledAway;  ///< of dispatching, by a compiler
 
 extern const float kSimtToTf32;  ///< of a product on FP32 units, in TF32
 
-extern const double kLeftWhenAligned;  ///< of a product that reads less than 16 bytes at once, padded
+extern const double kLeftWhenAlignedOnHopper;  ///< the same from Hopper on
+extern const double kLeftWhenAligned;          ///< of a product that reads less than 16 bytes at once, padded
 
 extern const double kDispatchUnderAutocast;  ///< times the host's way after a product
 

@@ -1,8 +1,9 @@
 // Matrix products whose dimensions make tensor cores read with narrow loads: they want rows of 16 bytes, which are 8
-// numbers of 16 bits, 4 of TF32 and 16 of 8 bits (NVIDIA, "Matrix Multiplication Background User's Guide", section
-// "Tensor Core Requirements"). CUTLASS, and cuBLAS and cuDNN with its kernels, write into a kernel's name how many it
-// reads at once ("..._align1"): that alone accuses, and recorded shapes say which dimension it was. A note: how much
-// there is to gain differs by shape.
+// numbers of 16 bits and 16 of 8 bits (NVIDIA, "Matrix Multiplication Background User's Guide", section "Tensor Core
+// Requirements"). CUTLASS, and cuBLAS and cuDNN with its kernels, write into a kernel's name how many it reads at once
+// ("..._align1"): that alone accuses, and recorded shapes say which dimension it was. From Hopper on such kernels are
+// those of older GPUs, as its own load by hardware that demands 16 bytes; there what padding leaves was measured,
+// elsewhere the finding is a note.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,15 +18,24 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMostSeverity = 0.3;
+constexpr double kMostSeverity = 0.3;  // where nothing was measured
 constexpr double kLeastShare = 0.01;   // of the step, in such kernels
 constexpr std::int64_t kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
 
-/// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores.
+/// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores, or wider than 16 bits: these are
+/// told to compute more narrowly first.
 int wanted_alignment(const GpuWork& work, std::string_view kernel) {
-  if (work.math == MatrixMath::tensor_tf32) return 4;
   if (work.math != MatrixMath::tensor_half) return 0;
   return works_on_8_bits(kernel) ? 16 : 8;
+}
+
+/// Its products have tensor cores of Hopper or newer.
+bool is_measured(const RankEvidence& rank) {
+  return std::ranges::any_of(rank.timeline->gpus, [](const GpuInfo& gpu) { return gpu.compute_major >= 9; });
+}
+
+double left_when_aligned(const RankEvidence& rank) {
+  return is_measured(rank) ? kLeftWhenAlignedOnHopper : kLeftWhenAligned;
 }
 
 struct Narrow {
@@ -37,7 +47,7 @@ std::vector<Narrow> narrow_products(const RankEvidence& rank) {
   std::vector<Narrow> found;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (work.math == MatrixMath::none) continue;
+    if (rank.blame.owner[i] != Owner::none) continue;  // its time is claimed
     const std::string_view kernel = rank.timeline->name_of(work.event);
     const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(work, kernel);
     if (stated > 0 && stated < wanted) found.push_back({i, wanted});
@@ -97,9 +107,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const std::string of =
       worst == culprits.end() ? "" : fmt::format(", as {} is no multiple of {}", worst->first, products.front().wanted);
   Finding finding = make_finding(
-      kTensorDimensionsRule, sum * (1 - kLeftWhenAligned), step,
+      kTensorDimensionsRule, sum * (1 - left_when_aligned(rank)), step,
       "Tensor cores read narrowly for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")" + of);
-  finding.severity = std::min(finding.severity, kMostSeverity);
+  if (!is_measured(rank)) finding.severity = std::min(finding.severity, kMostSeverity);
   finding.evidence = {
       time_fact("narrow_products_per_step", "Products that read less than 16 bytes at once, per step", sum),
       count_fact("narrow_product_count_per_step", "Such kernels per step", count / rank.step_count()),
@@ -128,7 +138,8 @@ void change(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     open_columns(evidence.ranks[r], change.ranks[r]);
     for (const Narrow& one : narrow_products(evidence.ranks[r])) {
-      change.ranks[r].duration_scale[one.work] *= static_cast<float>(scaled(kLeftWhenAligned, success));
+      change.ranks[r].duration_scale[one.work] *=
+          static_cast<float>(scaled(left_when_aligned(evidence.ranks[r]), success));
     }
   }
 }
