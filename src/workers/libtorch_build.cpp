@@ -56,6 +56,19 @@ Error cannot(const std::string& why) {
                            "--set worker=python");
 }
 
+/// Throws Json::exception where a field has another type.
+Result<Torch> torch_of(const Json& json) {
+  if (json.contains("refused")) return cannot(json["refused"].get<std::string>());
+  Torch torch;
+  torch.version = json.value("version", "");
+  torch.include = json.value("include", std::vector<std::string>());
+  torch.libraries = json.value("libraries", std::vector<std::string>());
+  torch.abi = json.value("abi", 1);
+  if (json.value("headers", false) != true) return cannot("torch " + torch.version + " has no headers");
+  if (torch.libraries.empty()) return cannot("torch " + torch.version + " loads no libtorch");
+  return torch;
+}
+
 Result<Torch> ask_python(const std::string& python, const std::atomic<bool>* interrupted) {
   ProcessOptions options;
   options.deadline_s = kProbe_s;
@@ -67,15 +80,11 @@ Result<Torch> ask_python(const std::string& python, const std::atomic<bool>* int
   const auto line = text.rfind('\n');
   const auto json = parse_json(line == std::string::npos ? text : text.substr(line + 1), "what " + python + " says");
   if (!json.ok() || !json->is_object()) return cannot(python + " does not say where its PyTorch is");
-  if (json->contains("refused")) return cannot((*json)["refused"].get<std::string>());
-  Torch torch;
-  torch.version = json->value("version", "");
-  torch.include = json->value("include", std::vector<std::string>());
-  torch.libraries = json->value("libraries", std::vector<std::string>());
-  torch.abi = json->value("abi", 1);
-  if (json->value("headers", false) != true) return cannot("torch " + torch.version + " has no headers");
-  if (torch.libraries.empty()) return cannot("torch " + torch.version + " loads no libtorch");
-  return torch;
+  try {
+    return torch_of(*json);
+  } catch (const Json::exception& problem) {  // a field of another type
+    return cannot(python + " does not say where its PyTorch is: " + problem.what());
+  }
 }
 
 Result<fs::path> cache_folder() {

@@ -113,6 +113,8 @@ TEST(LibtorchWorkerRound, cannot_be_made_without_pytorch) {
   EXPECT_EQ(worker.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(worker.error().hint, HasSubstr("worker=python"));
   EXPECT_EQ(workers::build_libtorch_worker("/no/such/python", nullptr).error().kind, ErrorKind::environment);
+  // Programs that answer, but not as an interpreter would: `echo` gives the question back.
+  EXPECT_EQ(workers::build_libtorch_worker("/bin/echo", nullptr).error().kind, ErrorKind::unsupported);
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/autocast_mode.h>
 #include <torch/cuda.h>
+#include <torch/version.h>
 
 #include <cmath>
 #include <cstring>
