@@ -29,11 +29,15 @@ class Work(ctypes.Structure):
                 ("bytes", ctypes.c_uint64), ("grid", ctypes.c_int32), ("block", ctypes.c_int32)]
 
 cupti = ctypes.CDLL(os.environ["WARPMARK_RECORD_CUPTI"], ctypes.RTLD_GLOBAL)
-ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
 names = [b"first_kernel", b"second_kernel", b"third_kernel"]
 state = {"correlation": 0, "free": 0}
 
+def first_use():
+    ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+
 def call_of(number):
+    if state["correlation"] == 0:
+        first_use()
     state["correlation"] += 1
     return Call(True, number, state["correlation"], 0)
 
@@ -92,7 +96,9 @@ class ProfileStacks : public ProfileCli {
     ProfileCli::TearDown();
   }
   ProcessOutput record(std::vector<std::string> options) {
-    std::vector<std::string> words{"profile", "--delay", "300ms", "--duration", "1s", "--out", path("p.wmrec")};
+    std::vector<std::string> words{"profile", "--out", path("p.wmrec")};
+    const bool own_time = !options.empty() && options.front() == "--delay";
+    if (!own_time) words.insert(words.end(), {"--delay", "300ms", "--duration", "1s"});
     words.insert(words.end(), options.begin(), options.end());
     for (const auto& word : {std::string("--"), std::string("python3"), path("train.py")}) words.push_back(word);
     return warpmark(words);
@@ -121,6 +127,16 @@ TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
   EXPECT_THAT(rows.out, Not(HasSubstr(": 0")));
 }
 
+TEST_F(ProfileStacks, of_a_program_that_ends_while_it_is_recorded_are_kept) {
+  auto program = std::string(kTrainPy);
+  program.replace(program.find("train(3.0)"), 10, "train(0.8)");
+  ASSERT_TRUE(write_file(path("train.py"), program).ok());
+  const auto output = record({"--delay", "0s", "--duration", "0s"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto analysis = warpmark({"analyze", path("p.wmrec")});
+  EXPECT_THAT(analysis.out, HasSubstr("train.py:12 read_loss")) << output.err;
+}
+
 TEST_F(ProfileStacks, nothing_is_sampled_where_it_is_not_wanted) {
   ASSERT_EQ(record({"--no-stacks"}).exit_code, 0);
   const Timeline timeline = recorded(path("p.wmrec"));
@@ -138,7 +154,9 @@ TEST_F(ProfileStacks, a_folder_of_sources_that_is_not_there_is_named) {
 class NativeStacks : public ProfileCli {
  protected:
   ProcessOutput record(const std::vector<std::string>& options) {
-    std::vector<std::string> words{"profile", "--delay", "300ms", "--duration", "1s", "--out", path("p.wmrec")};
+    std::vector<std::string> words{"profile", "--out", path("p.wmrec")};
+    const bool own_time = !options.empty() && options.front() == "--delay";
+    if (!own_time) words.insert(words.end(), {"--delay", "300ms", "--duration", "1s"});
     words.insert(words.end(), options.begin(), options.end());
     words.insert(words.end(), {"--", kBuildFolder + "/mock_cupti/native_program", "3"});
     return warpmark(words);

@@ -41,16 +41,18 @@ class Stacks {
       sampled_ = sampled_ || track.kind == TrackKind::other;
       frames[{track.process, track.thread}].push_back(i);
     }
-    std::size_t most = 0;
+    // Linux gives the first thread of a process the number of the process.
+    std::pair<bool, std::size_t> most;
     for (const auto& [thread, all] : frames) {
-      if (all.size() > most) most = all.size(), main_ = thread;
+      const std::pair rank(thread.first == thread.second, all.size());
+      if (rank > most) most = rank, main_ = thread;
       threads_[thread] = in_frames(all);
     }
   }
   [[nodiscard]] bool empty() const { return threads_.empty(); }
 
   /// Calls take(frame, ns) for what the thread of `track` was in within the interval; where nothing overlaps, the
-  /// nearest within kNearNs. A thread without stacks works for the one that has most: PyTorch's backward pass.
+  /// nearest within kNearNs. A thread without stacks works for the main one: PyTorch's backward pass.
   template <typename Take>
   void in(std::uint32_t track, std::int64_t from, std::int64_t to, Take take) const {
     const Track& row = timeline_.tracks[track];

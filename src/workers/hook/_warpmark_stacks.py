@@ -6,6 +6,7 @@ Only the interpreter's own sys._current_frames() is used: who holds the interpre
 """
 
 import _thread
+import atexit
 import os
 import sys
 import time
@@ -105,11 +106,13 @@ class Sampler:
         return number
 
     def flush(self):
+        lines, self.lines = self.lines, []
+        if not lines:
+            return
         if self.file is None:
             self.file = open(self.path, "a", encoding="ascii")
-        self.file.write("\n".join(self.lines) + "\n")
+        self.file.write("\n".join(lines) + "\n")
         self.file.flush()
-        self.lines = []
 
 
 def begin(folder, watcher_type, report_type):
@@ -125,6 +128,17 @@ def begin(folder, watcher_type, report_type):
         import threading  # noqa: F401
 
         sampler = Sampler(folder)
+        process = os.getpid()
+
+        def keep():
+            try:
+                if os.getpid() == process:  # a forked child has the parent's samples, which are not its own
+                    sampler.flush()
+            except Exception:  # as below
+                pass
+
+        # A program that ends while it is recorded takes this thread along.
+        atexit.register(keep)
 
         def run():
             try:
