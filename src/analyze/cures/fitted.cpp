@@ -43,9 +43,9 @@ const float kSimtToTf32 = 0.22F;
 const double kDispatchUnderAutocast = 2.5;
 
 // Tensor cores fed by narrow loads are seldom faster than half of their rate with wide ones (NVIDIA, "Matrix
-// Multiplication Background User's Guide", section "Tensor Core Requirements"); padding itself costs something, too. On an
-// H100 fourteen products of 16 bits (PyTorch 2.11) took 0.13 to 0.32 of the time when padded, 0.18 in the middle; a step
-// of which they were 84 % was 3.5 times as fast.
+// Multiplication Background User's Guide", section "Tensor Core Requirements"); padding itself costs something, too. On
+// an H100 fourteen products of 16 bits (PyTorch 2.11) took 0.13 to 0.32 of the time when padded, 0.18 in the middle; a
+// step of which they were 84 % was 3.5 times as fast.
 const double kLeftWhenAligned = 0.6;
 const double kLeftWhenAlignedOnHopper = 0.18;
 
