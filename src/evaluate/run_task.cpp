@@ -1,5 +1,7 @@
 #include "evaluate/run_task.h"
 
+#include <fmt/format.h>
+
 #include "accuracy/datasets/datasets.h"
 #include "base/files.h"
 #include "base/sha256.h"
@@ -64,6 +66,11 @@ Result<TaskRun> run_task(const LoadedTask& loaded, const Partner& partner, const
   WM_ASSIGN(run.asked, ask_all(items, *journal, partner.make, options, progress));
   run.kept = journal->size();
   if (run.asked.interrupted) return run;
+  if (!run.asked.gone.empty() && run.asked.progress.failed < items.size()) {
+    return environment_error(fmt::format("the model stopped answering, so that nothing is scored: {}", run.asked.gone),
+                             fmt::format("{} of {} answers are kept in {}: the same command goes on when it answers",
+                                         items.size() - run.asked.progress.failed, items.size(), folder.string()));
+  }
   WM_ASSIGN(run.outcome,
             outcome_of(task, loaded.data, items, run.asked, *journal, partner.system, options.interrupted));
   WM_TRY(write_answers(folder, task, run.outcome));

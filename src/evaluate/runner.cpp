@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLongestWait_s = 30;
 constexpr auto kLook = std::chrono::milliseconds(100);
-constexpr int kGivenUp = 8;  // items in turn that failed after all their retries: the model is gone
+constexpr int kPatience = 8;  // items in turn that may fail after all their retries; more, and the model is gone
 
 class Runner {
  public:
@@ -42,6 +42,7 @@ class Runner {
     for (auto& thread : threads) thread.join();
     if (fatal_) return *fatal_;
     result_.interrupted = is_interrupted();
+    result_.gone = gone_;
     return result_;
   }
 
@@ -120,7 +121,8 @@ class Runner {
   /// A model that died answers none of the others either, and waiting for each of them would take hours.
   void despair(const std::string& what) {
     const std::lock_guard lock(mutex_);
-    if (++in_vain_ == kGivenUp) gone_ = fmt::format("{} items in turn had no answer: {}", kGivenUp, what);
+    if (++in_vain_ <= std::max(kPatience, 2 * options_.concurrency)) return;
+    if (gone_.empty()) gone_ = fmt::format("{} items in turn had no answer: {}", in_vain_, what);
   }
 
   std::string why_gone() {

@@ -34,6 +34,7 @@ struct RunnerResult {
   std::vector<std::string> failures;  ///< by item; empty where there is a reply in the journal
   RunnerProgress progress;
   bool interrupted = false;
+  std::string gone;  ///< why the rest was not asked: the model stopped answering; empty if it did not
 };
 
 /// `progress` is called from the caller's thread now and then. Errors: the journal cannot be written, or no thread

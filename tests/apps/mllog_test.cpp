@@ -75,6 +75,10 @@ TEST_F(Cli, mllog_names_what_is_wrong) {
   EXPECT_EQ(few.exit_code, 1);
   EXPECT_NE(few.out.find("a result is of 5 runs, these are 1"), std::string::npos) << few.out;
   EXPECT_EQ(warpmark({"mllog", path("one.txt"), "--runs", "1"}).exit_code, 0);
+  write("one.txt", log_of(3, 2, "aborted"));
+  const auto aborted = warpmark({"mllog", path("one.txt"), "--runs", "1"});
+  EXPECT_EQ(aborted.exit_code, 1);
+  EXPECT_NE(aborted.out.find("1 runs did not converge, 0 may"), std::string::npos) << aborted.out;
   EXPECT_EQ(warpmark({"mllog", path("one.txt"), "--runs", "0"}).exit_code, 2);
   EXPECT_EQ(warpmark({"mllog"}).exit_code, 2);
   write("none.txt", "epoch 1\n");

@@ -52,19 +52,21 @@ class GoneModel : public testing::Test {
 
 TEST_F(GoneModel, is_not_waited_for_item_by_item) {
   const auto result = run(0);
-  EXPECT_EQ(asked_, 8);
+  EXPECT_EQ(asked_, 9);
   EXPECT_EQ(result.progress.failed, 50);
+  EXPECT_EQ(result.gone, "9 items in turn had no answer: connection refused");
   EXPECT_EQ(result.failures.front(), "connection refused");
-  EXPECT_EQ(result.failures.back(), "not asked: 8 items in turn had no answer: connection refused");
+  EXPECT_EQ(result.failures.back(), "not asked: 9 items in turn had no answer: connection refused");
 }
 
 TEST_F(GoneModel, is_another_than_one_that_fails_now_and_then) {
   const auto result = run(8);
   EXPECT_EQ(asked_, 50);
   EXPECT_EQ(result.progress.failed, 44);
+  EXPECT_EQ(result.gone, "");
   // What is known is not lost where nobody answers any more.
   const auto again = run(0);
-  EXPECT_EQ(asked_, 58);
+  EXPECT_EQ(asked_, 59);
   EXPECT_EQ(again.progress.cached, 6);
   EXPECT_EQ(again.progress.failed, 44);
 }

@@ -197,6 +197,7 @@ TEST(Convergence, accepts_what_the_reference_explains_and_scales_what_is_faster)
   EXPECT_FALSE(judge_convergence({reference}, 256, {15, 15, 15, 15, 15}, {})->accepted);
   const double never = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(judge_convergence({reference}, 256, {16, 16, 16, 16, never}, {})->accepted);
+  EXPECT_FALSE(judge_convergence({reference}, 256, {16, 16, 16, never, never}, {})->accepted);
 }
 
 TEST(Convergence, finds_a_point_for_other_batches) {

@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
 constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
 constexpr std::size_t kEnoughSeen = 8;
-constexpr double kWorthNaming = 0.05;  // of the finding's time
+constexpr std::size_t kWaitsOnly = 10;  // a thread with so many times fewer frames than another
+constexpr double kWorthNaming = 0.05;   // of the finding's time
 constexpr std::size_t kLinesNamed = 3;
 
 /// From `start` until the next one, the thread was in this frame.
@@ -41,12 +42,14 @@ class Stacks {
       sampled_ = sampled_ || track.kind == TrackKind::other;
       frames[{track.process, track.thread}].push_back(i);
     }
-    // Linux gives the first thread of a process the number of the process.
-    std::pair<bool, std::size_t> most;
+    std::size_t most = 0;
     for (const auto& [thread, all] : frames) {
-      const std::pair rank(thread.first == thread.second, all.size());
-      if (rank > most) most = rank, main_ = thread;
+      if (all.size() > most) most = all.size(), main_ = thread;
       threads_[thread] = in_frames(all);
+    }
+    // Linux gives the first thread of a process its number: that one, unless it only waits for another.
+    for (const auto& [thread, all] : frames) {
+      if (thread.first == thread.second && all.size() >= most / kWaitsOnly) main_ = thread;
     }
   }
   [[nodiscard]] bool empty() const { return threads_.empty(); }

@@ -55,8 +55,8 @@ std::vector<Narrow> narrow_products(const RankEvidence& rank) {
   return found;
 }
 
-/// Dimensions of the inputs that are no multiple of it, with the time that works with them took.
-using Culprits = std::map<std::int64_t, double>;
+/// Dimensions of the inputs and the multiple that they are not, with the time that works with them took.
+using Culprits = std::map<std::pair<std::int64_t, int>, double>;
 
 Culprits culprits_of(const RankEvidence& rank, const std::vector<Narrow>& products) {
   const RecordedShapes shapes(*rank.timeline);
@@ -71,7 +71,8 @@ Culprits culprits_of(const RankEvidence& rank, const std::vector<Narrow>& produc
         if (dims[d] >= kSmallest && dims[d] % one.wanted != 0) of_this[dims[d]] = true;
       }
     }
-    for (const auto& [size, counts] : of_this) culprits[size] += static_cast<double>(work.end - work.start);
+    for (const auto& [size, counts] : of_this)
+      culprits[{size, one.wanted}] += static_cast<double>(work.end - work.start);
   }
   return culprits;
 }
@@ -104,8 +105,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (sum < kLeastShare * step) return {};
   const Culprits culprits = culprits_of(rank, products);
   const auto worst = std::ranges::max_element(culprits, {}, &Culprits::value_type::second);
-  const std::string of =
-      worst == culprits.end() ? "" : fmt::format(", as {} is no multiple of {}", worst->first, products.front().wanted);
+  const std::string of = worst == culprits.end()
+                             ? ""
+                             : fmt::format(", as {} is no multiple of {}", worst->first.first, worst->first.second);
   Finding finding = make_finding(
       kTensorDimensionsRule, sum * (1 - left_when_aligned(rank)), step,
       "Tensor cores read narrowly for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")" + of);
@@ -114,14 +116,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("narrow_products_per_step", "Products that read less than 16 bytes at once, per step", sum),
       count_fact("narrow_product_count_per_step", "Such kernels per step", count / rank.step_count()),
   };
-  int shown = 0;
-  for (const auto& [size, ns] : culprits) {
-    if (++shown > 4) break;
+  std::vector<std::pair<double, std::int64_t>> heaviest;
+  for (const auto& [which, ns] : culprits) heaviest.emplace_back(ns, which.first);
+  std::ranges::stable_sort(heaviest, [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (heaviest.size() > 4) heaviest.resize(4);
+  for (const auto& [ns, size] : heaviest) {
     finding.evidence.push_back(time_fact(fmt::format("dimension_{}", size), fmt::format("With a dimension of {}", size),
                                          ns / rank.step_count()));
   }
   if (worst != culprits.end()) {
-    finding.recommendations = {padding_of(evidence, worst->first, products.front().wanted)};
+    finding.recommendations = {padding_of(evidence, worst->first.first, worst->first.second)};
   } else {
     advise(evidence, {kPad}, finding);
     finding.evidence.push_back(

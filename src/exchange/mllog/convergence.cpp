@@ -142,6 +142,10 @@ Result<Convergence> judge_convergence(std::vector<ReferencePoint> points, double
       verdict.why = "interpolated between two batches of the reference";
     }
   }
+  if (!std::isfinite(verdict.mean)) {
+    verdict.why = "too many of the trainings did not converge";
+    return verdict;
+  }
   verdict.accepted = verdict.mean >= verdict.point.minimum;
   if (!verdict.accepted) verdict.why = "it converges faster than the reference can explain";
   if (verdict.mean < verdict.point.mean) verdict.scale = verdict.point.mean / verdict.mean;

@@ -215,8 +215,12 @@ Status add_stacks(const fs::path& stacks, std::vector<fs::path>& parts, std::str
     const fs::path lines = stacks / (part.stem().string() + ".jsonl");
     std::error_code none;
     if (!process.ok() || !fs::exists(lines, none)) continue;
-    WM_ASSIGN(const std::string text, read_file(lines, kLargestFile));
-    Sampled sampled = parse(text);
+    const auto text = read_file(lines, kLargestFile);
+    if (!text.ok()) {  // the recording itself is worth more than its lines
+      problem = text.error().what;
+      continue;
+    }
+    Sampled sampled = parse(*text);
     if (sampled.threads.empty()) continue;
     if (sampled.native) {
       auto symbolizer = Symbolizer::make();

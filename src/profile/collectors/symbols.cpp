@@ -195,6 +195,8 @@ Symbolizer& Symbolizer::operator=(Symbolizer&&) noexcept = default;
 Symbolizer::~Symbolizer() = default;
 
 Result<Symbolizer> Symbolizer::make() {
+  // Else libdw would ask servers for what is not on this machine, library by library.
+  unsetenv("DEBUGINFOD_URLS");
   static const LibDw dw = load_libdw();
   if (!dw.complete) {
     return environment_error("lines of C++ programs need libdw of elfutils, which is not installed",

@@ -27,7 +27,8 @@ constexpr ParamSpec kParams[] = {
     {"bucket", ParamKind::integer, "1", "batches whose sequences are sorted by length together; 1: as they come"},
 };
 
-/// Lengths by the number of a sequence: the same in every round, so that what is wasted is a fact of the parameters.
+/// Lengths by the number of a sequence: the same in every round. The order in which they come, and with it what batches
+/// waste, differs by the seed.
 std::vector<std::int64_t> lengths_of(const Params& params) {
   std::mt19937_64 random(7);
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(params.integer("samples")));

@@ -92,17 +92,16 @@ void score(MllogResult& result) {
     result.faults.push_back(fmt::format("a result is of {} runs, these are {}", result.runs, runs));
     return;
   }
-  if (runs <= 2 * result.dropped) return;  // none would be left
   std::vector<double> seconds;
   for (const auto& log : result.logs) {
     const bool counts = log.training.converged && log.training.seconds;
     seconds.push_back(counts ? *log.training.seconds : std::numeric_limits<double>::infinity());
   }
   const auto lost = std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); });
-  if (lost > result.dropped) {
-    result.faults.push_back(fmt::format("{} runs did not converge, {} may", lost, result.dropped));
-    return;
-  }
+  const bool too_few = runs <= 2 * result.dropped;  // none would be left without the extremes
+  const int may = too_few ? 0 : result.dropped;
+  if (lost > may) result.faults.push_back(fmt::format("{} runs did not converge, {} may", lost, may));
+  if (lost > may || too_few) return;
   if (const auto mean = exchange::olympic_mean(std::move(seconds), result.dropped); mean.ok()) result.score_s = *mean;
 }
 
