@@ -194,6 +194,11 @@ void read_line(JsonFields& fields, ProgramReport& report) {
   } else if (kind == "restart") {
     report.steps.clear();
     report.outputs.clear();
+    report.blocks.clear();
+    report.switches.clear();
+    report.switched_last = -1;
+  } else if (kind == "world") {
+    fields.maybe("world", report.world);
   } else if (kind == "loss") {
     if (fields.json().contains("values")) report.losses = read_values(fields.json()["values"]);
   } else if (kind == "outputs") {

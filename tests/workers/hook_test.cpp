@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "support/python_with_torch.h"
 #include "workers/hooked_program.h"
@@ -116,7 +117,9 @@ TEST_F(HookTest, finds_steps_phases_and_losses_and_changes_no_result) {
   WM_NEEDS_TORCH();
   const auto plain = run_process({python_with_torch(), script(training())}, {.deadline_s = 200});
   ASSERT_TRUE(plain.ok());
+  const auto before_ns = monotonic_ns();
   const auto hooked = run_script(training());
+  const auto after_ns = monotonic_ns();
   EXPECT_EQ(hooked.output.out, plain->out);
   EXPECT_EQ(hooked.output.err, plain->err);
   const auto& report = main_of(hooked);
@@ -138,6 +141,8 @@ TEST_F(HookTest, finds_steps_phases_and_losses_and_changes_no_result) {
   EXPECT_EQ(report.modules.front().convolutions, 1);
   ASSERT_TRUE(report.window);
   EXPECT_EQ(report.window->samples, 4 * report.window->steps);
+  EXPECT_GT(report.window->began_s, static_cast<double>(before_ns) * 1e-9) << "on the clock of monotonic_ns()";
+  EXPECT_LT(report.window->began_s, static_cast<double>(after_ns) * 1e-9);
 }
 
 TEST_F(HookTest, puts_knobs_on_and_reads_them_back) {

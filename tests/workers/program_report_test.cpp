@@ -35,6 +35,22 @@ TEST(ProgramReport, reads_what_a_program_said) {
   EXPECT_EQ(report->ended, "window");
 }
 
+TEST(ProgramReport, forgets_what_was_screened_before_the_steps_began_again) {
+  const auto report = parse_report(
+      "{\"k\":\"torch\",\"version\":\"2.6.0\",\"world\":1}\n"
+      "{\"k\":\"switching\",\"arm\":2}\n"
+      "{\"k\":\"block\",\"arm\":2,\"round\":0,\"steps\":3,\"seconds\":0.5}\n"
+      "{\"k\":\"switch\",\"arm\":2,\"id\":\"tf32\"}\n"
+      "{\"k\":\"world\",\"world\":4}\n"
+      "{\"k\":\"restart\"}\n",
+      "7-0.jsonl");
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_TRUE(report->blocks.empty());
+  EXPECT_TRUE(report->switches.empty());
+  EXPECT_EQ(report->switched_last, -1);
+  EXPECT_EQ(report->world, 4);
+}
+
 TEST(ProgramReport, leaves_out_a_last_line_that_a_crash_cut_short) {
   const auto report = parse_report("{\"k\":\"torch\",\"version\":\"2.6\"}\n{\"k\":\"loss\",\"val", "f");
   ASSERT_TRUE(report.ok());

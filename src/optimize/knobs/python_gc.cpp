@@ -28,7 +28,6 @@ extern const Knob python_gc_knob{
     .numerics = Numerics::exact,
     .risk = 1,
     .variable = "",
-    .switchable = true,
     .offer = offer_python_gc,
     .source = python_gc_source,
 };

@@ -55,6 +55,17 @@ class Recorder:
         self.window_begin = None
         self.window_samples = 0
 
+    def restart(self):
+        """What was taken for steps were forwards before the training: nothing of them counts."""
+        self.reset()
+        try:
+            if self.screening is not None:
+                self.screening.restart()
+            self.tell_world()
+        except Exception as problem:
+            self.report.fault("restart", problem)
+        self.report.add("restart")
+
     def forked(self):
         """A worker of a loader never steps; a child that trains begins its own count."""
         self.reset()
@@ -114,8 +125,7 @@ class Recorder:
             return
         if self.marker is None or self.marker[0] == "forward":
             if self.marker is not None:
-                self.reset()
-                self.report.add("restart")
+                self.restart()
             self.marker = ("optimizer", optimizer)
         if self.marker[1] is optimizer:
             try:
@@ -178,6 +188,7 @@ class Recorder:
             if self.at_window is not None:
                 self.at_window()
             self.window_begin = clock()
+            self.window_began = time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # of the tool's own monotonic_ns()
         elif self.window_begin is not None:
             inside = self.steps_seen - self.warmup
             enough = (self.window and inside >= self.window) or (
@@ -208,12 +219,17 @@ class Recorder:
     def bind(self):
         """A child made by multiprocessing leaves without atexit."""
         self.bound = True
+        self.tell_world()
         import multiprocessing
 
         if getattr(multiprocessing, "parent_process", lambda: None)() is not None:
             from multiprocessing import util
 
             util.Finalize(None, self.finish, args=("exit",), exitpriority=100)
+
+    def tell_world(self):
+        """Again, as a program that starts its ranks itself has no WORLD_SIZE when torch is loaded."""
+        self.report.add("world", world=world_size(self.torch))
 
     def flush_rows(self):
         self.last_flush = clock()
@@ -252,7 +268,7 @@ class Recorder:
                 seconds=end - self.window_begin,
                 samples=self.window_samples,
                 before=self.window_begin - self.begin_s,
-                began=self.window_begin,
+                began=self.window_began,
             )
         if self.steps_seen > 0 and self.on_cuda():
             cuda = self.torch.cuda
@@ -277,6 +293,15 @@ class Recorder:
             except Exception:
                 pass
         os._exit(0)
+
+
+def world_size(torch):
+    """Ranks of torch.distributed once it is initialized; before, what the launcher says."""
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_world_size()
+    said = os.environ.get("WORLD_SIZE", "")
+    return int(said) if said.isdigit() else 1
 
 
 def samples_of(torch, batch, depth):

@@ -1,11 +1,11 @@
 """Knobs that can be put on and taken off between two steps of one process.
 
 Each switch has on, off and problem: why being on changed nothing, or None. What cannot be switched so is not here:
-variables that libraries read once, workers of a loader, compiling; and cudnn.benchmark, as the plans that PyTorch keeps
-for a convolution are found again whatever the flag says then (Conv_v8.cpp: the key of its cache has no benchmark).
+variables that libraries read once, workers of a loader, compiling; cudnn.benchmark, as the plans that PyTorch keeps
+for a convolution are found again whatever the flag says then (Conv_v8.cpp: the key of its cache has no benchmark); and
+python.gc_freeze, as the collection before each freezing also helps the blocks after it.
 """
 
-import gc
 import inspect
 
 
@@ -37,10 +37,11 @@ class Autocast(Counted):
 
     def on(self):
         self.begin_counting()
+        self.former = getattr(self.knobs.model, self.attribute)
         setattr(self.knobs.model, self.attribute, self.value)
 
     def off(self):
-        setattr(self.knobs.model, self.attribute, None)
+        setattr(self.knobs.model, self.attribute, self.former)
 
 
 class Inference(Autocast):
@@ -76,15 +77,6 @@ class Threads(Switch):
     def problem(self):
         now = self.torch.get_num_threads()
         return None if now == int(self.value) else "the program set %d threads" % now
-
-
-class Frozen(Switch):
-    def on(self):
-        gc.collect()
-        gc.freeze()
-
-    def off(self):
-        gc.unfreeze()
 
 
 class NoEmptyCache(Counted):
@@ -210,7 +202,6 @@ SWITCHES = {
     "precision.inference": Inference,
     "tf32": TF32,
     "process.threads": Threads,
-    "python.gc_freeze": Frozen,
     "memory.no_empty_cache": NoEmptyCache,
     "channels_last": ChannelsLast,
     "optimizer.implementation": OptimizerImplementation,

@@ -106,7 +106,7 @@ class Hook:
             threads=torch.get_num_threads(),
             cpus=len(os.sched_getaffinity(0)),
             compile=hasattr(torch, "compile"),
-            world=int(os.environ.get("WORLD_SIZE", "1") or 1),
+            world=steps.world_size(torch),
             **self.guarded("machine", machine.facts, {})
         )
 
