@@ -7,7 +7,6 @@
 namespace warpmark::optimize {
 
 std::vector<Setting> ScreenedSettings::begin(const std::vector<Proposal>& open) {
-  known_.clear();
   std::vector<Setting> settings;
   for (const auto& proposal : open) {
     if (!proposal.switchable || proposal.asked) continue;
@@ -18,6 +17,7 @@ std::vector<Setting> ScreenedSettings::begin(const std::vector<Proposal>& open) 
 }
 
 std::vector<std::string> ScreenedSettings::take(const std::vector<Screened>& settings) {
+  if (!settings.empty()) known_.clear();
   std::vector<std::string> decisions;
   for (const auto& screened : settings) {
     const auto name = text_of({screened.setting});

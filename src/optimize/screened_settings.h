@@ -12,12 +12,12 @@ namespace warpmark::optimize {
 
 class ScreenedSettings {
  public:
-  /// Beside a new best nothing is known; returns what can be screened of what is open: the user's own wishes are not.
+  /// What can be screened of what is open: the user's own wishes are not.
   [[nodiscard]] std::vector<Setting> begin(const std::vector<Proposal>& open);
-  /// Decisions for the log, one a setting.
+  /// Decisions for the log, one a setting. What was known before is forgotten, unless nothing could be screened.
   [[nodiscard]] std::vector<std::string> take(const std::vector<Screened>& settings);
 
-  /// What blocks said of the setting beside the best; null: nothing.
+  /// What blocks said of the setting when it was last screened; null: nothing.
   [[nodiscard]] const Screened* known(const Setting& setting) const;
   [[nodiscard]] bool discards(const Setting& setting) const;
   /// The proposal with what blocks showed instead of what was foretold: it orders trials, and proves nothing.
@@ -27,7 +27,7 @@ class ScreenedSettings {
   [[nodiscard]] std::vector<JourneyStep> discarded(const std::function<bool(const std::string&)>& tried) const;
 
  private:
-  std::map<std::string, Screened> known_;      ///< beside the best so far
+  std::map<std::string, Screened> known_;      ///< by the last screening
   std::map<std::string, Screened> discarded_;  ///< beside any
   std::map<std::string, Proposal> proposals_;
 };

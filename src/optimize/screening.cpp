@@ -104,6 +104,11 @@ std::optional<workers::ScreeningPlan> plan_screening(std::vector<Setting> settin
   return plan;
 }
 
+double planned_s(const workers::ScreeningPlan& plan, double step_s) {
+  const auto arms = static_cast<std::int64_t>(plan.switches.size()) + kArmsWithoutKnob;
+  return static_cast<double>(plan.rounds * arms * (plan.block_steps + plan.wash_steps)) * step_s;
+}
+
 std::vector<Screened> judge_screening(const workers::ScreeningPlan& plan, const workers::ProgramReport& report,
                                       double effect, bool failed) {
   const auto times = times_of(report);
@@ -122,6 +127,9 @@ std::vector<Screened> judge_screening(const workers::ScreeningPlan& plan, const 
     }
     if (screened.text.empty() && failed && report.switched_last == arm)
       screened.text = "the program failed while it was on";
+    // Ranks that failed may have been out of step, so that the blocks of this one say nothing.
+    if (screened.text.empty() && failed && report.world > 1)
+      screened.text = "the program failed, which has several ranks";
     if (screened.text.empty() && gains.size() < kFewestRounds) {
       screened.text = fmt::format("only {} rounds were made", gains.size());
     }

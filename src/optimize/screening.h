@@ -27,9 +27,12 @@ struct ScreeningLimits {
 [[nodiscard]] std::optional<workers::ScreeningPlan> plan_screening(std::vector<Setting> settings,
                                                                    const ScreeningLimits& limits, std::uint64_t seed);
 
+/// How long all blocks of the plan take, in seconds, where no knob makes steps slower.
+[[nodiscard]] double planned_s(const workers::ScreeningPlan& plan, double step_s);
+
 /// What the blocks say of each switched knob, in the order of the plan. A knob is discarded where even the upper end of
 /// its 95 % interval is below `effect`; none is where the two arms without a knob differ by more than their noise.
-/// `failed`: the program did, on the arm that was switched last.
+/// `failed`: the program did, on the arm that was switched last; of several ranks nothing is judged then.
 [[nodiscard]] std::vector<Screened> judge_screening(const workers::ScreeningPlan& plan,
                                                     const workers::ProgramReport& report, double effect, bool failed);
 

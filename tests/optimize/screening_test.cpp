@@ -7,6 +7,9 @@
 #include <limits>
 #include <random>
 
+#include "optimize/apply/program_trials.h"
+#include "optimize/screened_settings.h"
+
 namespace warpmark::optimize {
 namespace {
 
@@ -84,6 +87,11 @@ TEST(Screening, needs_rounds_and_says_what_went_wrong) {
   report.switched_last = 2;
   EXPECT_TRUE(judge_screening(plan_of(1), report, 0.01, false)[0].discard) << "it ended by itself";
   EXPECT_THAT(judge_screening(plan_of(1), report, 0.01, true)[0].text, HasSubstr("failed while it was on"));
+  report.world = 2;
+  report.switched_last = 0;
+  const auto ranks = judge_screening(plan_of(1), report, 0.01, true)[0];
+  EXPECT_FALSE(ranks.discard || ranks.gain) << ranks.text;
+  EXPECT_TRUE(judge_screening(plan_of(1), report, 0.01, false)[0].discard);
   EXPECT_EQ(judge_screening(plan_of(2), {}, 0.01, false).size(), 2U);
 }
 
@@ -112,6 +120,22 @@ TEST(Screening, is_planned_within_the_time_and_the_steps_that_there_are) {
   EXPECT_FALSE(with([](auto& l) { l.left_s = 2; }));
   EXPECT_FALSE(with([](auto& l) { l.most_steps = 200; }));
   EXPECT_FALSE(plan_screening({}, limits, 7));
+}
+
+TEST(Screening, has_time_for_twice_its_plan_beside_what_a_run_may_take) {
+  const auto run = screening_run({.plan = {}, .deadline_s = 60}, plan_of(2), 0.5);
+  EXPECT_NEAR(run.deadline_s, 60 + 2 * (12 * 4 * 12 * 0.5), 1e-9) << "rounds of four blocks of twelve steps";
+}
+
+TEST(Screening, what_was_known_stays_where_nothing_could_be_screened) {
+  ScreenedSettings settings;
+  const Setting first{"a", "on"}, second{"b", "on"};
+  EXPECT_EQ(settings.take({{.setting = first, .discard = true, .text = "slower"}}).size(), 1U);
+  EXPECT_TRUE(settings.begin({}).empty());
+  EXPECT_TRUE(settings.take({}).empty());
+  EXPECT_TRUE(settings.discards(first));
+  EXPECT_EQ(settings.take({{.setting = second, .discard = false, .text = "faster"}}).size(), 1U);
+  EXPECT_EQ(settings.known(first), nullptr);
 }
 
 }  // namespace

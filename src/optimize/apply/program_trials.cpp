@@ -52,7 +52,8 @@ std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
 
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
 
-RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan) {
+RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s) {
+  run.deadline_s += 2 * planned_s(plan, step_s);
   run.plan.screening = std::move(plan);
   run.plan.warmup_steps = std::max<std::int64_t>(run.plan.warmup_steps, 3);
   run.plan.window_steps = 0;
@@ -212,7 +213,7 @@ Result<ScreeningResult> ProgramTrials::screen_within(const Settings& from, const
                                 left.size(), left.size() == 1 ? "" : "s");
       return result;
     }
-    const auto run = runs_.run(from, screening_run(options_.run, *plan));
+    const auto run = runs_.run(from, screening_run(options_.run, *plan, step_s_));
     if (!run.ok()) {
       result.reason = runs_.why_stopped();
       if (result.reason.empty()) return run.error();

@@ -59,8 +59,8 @@ class ProgramTrials final : public Trials {
 /// Rounds of the sequential test below which nothing can be proven.
 [[nodiscard]] std::int64_t fewest_rounds(double alpha);
 
-/// A run in which knobs are switched in turns, as `run` but for that.
-[[nodiscard]] RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan);
+/// A run in which knobs are switched in turns, as `run` but for that, and with time for it; `step_s`: of one step.
+[[nodiscard]] RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s);
 
 /// A run of a few steps under PyTorch's profiler, as `run` but for that.
 [[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);
