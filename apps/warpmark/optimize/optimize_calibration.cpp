@@ -30,7 +30,8 @@ Metric ratio_metric(const char* id, double value) {
 Status store_journey(const Context& context, const ParsedOptions& options, const Journey& journey) {
   Session session = new_session(context);
   for (const auto& step : journey.steps) {
-    const auto& measured = step.measured ? step.measured : step.found ? step.found : step.screened;
+    // What blocks of steps said counts only where no process of its own was tried.
+    const auto& measured = step.measured ? step.measured : step.runs > 0 ? step.found : step.screened;
     if (!step.predicted || !measured) continue;
     Run run{.workload = kWorkload, .device = "host", .outcome = Outcome::passed};
     run.index = static_cast<std::int64_t>(session.runs.size());
