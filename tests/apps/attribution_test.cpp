@@ -27,7 +27,7 @@ void expect_sound(const Paths& paths) {
 TEST(Attribution, gives_no_part_of_a_recorded_step_away_twice) {
   const std::filesystem::path data = std::string(WARPMARK_SOURCE_DIR) + "/tests/data";
   std::size_t profiles = 0;
-  for (const char* folder : {"traces", "programs", "xla", "ncu"}) {
+  for (const char* folder : {"traces", "programs", "tried", "xla", "ncu"}) {
     for (const auto& file : std::filesystem::directory_iterator(data / folder)) {
       if (file.path().filename() == "labels.json") continue;
       expect_sound({file.path()});

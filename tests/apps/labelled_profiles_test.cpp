@@ -19,7 +19,7 @@ TEST_P(LabelledProfiles, are_diagnosed_as_labelled) {
   const std::string folder = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/" + GetParam() + "/";
   const auto labels = parse_json(*read_file(folder + "labels.json"), "labels.json");
   ASSERT_TRUE(labels.ok()) << labels.error().what;
-  ASSERT_GE(labels->size(), 7U);
+  ASSERT_FALSE(labels->empty());
   for (const Json& label : *labels) {
     std::vector<std::string> words{"analyze", "--json", path("a.json")};
     for (const Json& file : label["files"]) words.push_back(folder + file.get<std::string>());
@@ -38,7 +38,7 @@ TEST_P(LabelledProfiles, are_diagnosed_as_labelled) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, LabelledProfiles, ::testing::Values("traces", "programs"));
+INSTANTIATE_TEST_SUITE_P(Recorded, LabelledProfiles, ::testing::Values("traces", "programs", "tried"));
 
 }  // namespace
 }  // namespace warpmark::apps

@@ -299,7 +299,9 @@ TEST_F(ProfileCli, keeps_what_a_killed_program_had_done) {
 
 /// Kernels of the program's start-up in what was recorded.
 std::int64_t start_up_in(const Timeline& timeline) {
-  return count_of(timeline, [&](EventIndex i) { return timeline.name_of(i).starts_with("start"); });
+  return count_of(timeline, [&](EventIndex i) {
+    return is_gpu_work(timeline.events.kind[i]) && timeline.name_of(i).starts_with("start");
+  });
 }
 
 TEST_F(ProfileCli, finds_the_steady_part_of_a_short_program_without_options) {
