@@ -1,13 +1,17 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 
@@ -31,6 +35,24 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+/// Those that are there; lives as long as the program, whose end it must outlive.
+struct ScratchFolders {
+  std::mutex lock;
+  std::set<std::filesystem::path> paths;
+};
+ScratchFolders& scratch_folders() {
+  static auto* const all = new ScratchFolders;
+  return *all;
+}
+
+/// Another thread may put files in while this one takes them out: under its new name it does not find the folder.
+void remove_with_contents(const std::filesystem::path& folder) {
+  const std::filesystem::path gone = folder.string() + ".removed";
+  const bool renamed = ::rename(folder.c_str(), gone.c_str()) == 0;
+  std::error_code ignored;  // who cannot remove it cannot do anything else about it
+  std::filesystem::remove_all(renamed ? gone : folder, ignored);
+}
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -168,6 +190,40 @@ Error read_error(const std::filesystem::path& path, int code) {
   if (leads_nowhere) return data_error(what, "check the path");
   if (code == EISDIR) return data_error(what, "name a file in it");
   return environment_error(what, code == EACCES ? "change its permissions, or read it as another user" : "");
+}
+
+Result<ScratchFolder> ScratchFolder::make(std::string_view kind, const std::filesystem::path& parent) {
+  std::error_code code;
+  const auto within = parent.empty() ? std::filesystem::temp_directory_path(code) : parent;
+  const std::lock_guard lock(scratch_folders().lock);
+  std::string name = (within / ("warpmark-" + std::string(kind) + "-XXXXXX")).string();
+  if (code || ::mkdtemp(name.data()) == nullptr) {
+    return environment_error(
+        "cannot make a folder in " + (within.empty() ? "TMPDIR" : within.string()) + ": " +
+            (code ? code.message() : std::strerror(errno)),
+        parent.empty() ? "name a folder that you can write in TMPDIR" : "name a folder that you can write");
+  }
+  scratch_folders().paths.insert(name);
+  return ScratchFolder(name);
+}
+
+ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+ScratchFolder& ScratchFolder::operator=(ScratchFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (path_.empty()) return;
+  const std::lock_guard lock(scratch_folders().lock);
+  remove_with_contents(path_);
+  scratch_folders().paths.erase(path_);
+}
+
+void remove_scratch_folders() {
+  scratch_folders().lock.lock();  // for good: what is named there must stay until the end
+  for (const auto& folder : scratch_folders().paths) remove_with_contents(folder);
 }
 
 std::string first_line(const std::filesystem::path& path) {

@@ -36,6 +36,27 @@ namespace warpmark {
 /// refuses. `code` is an errno.
 [[nodiscard]] Error read_error(const std::filesystem::path& path, int code);
 
+/// A folder in the one for temporary files (or in `parent`), removed with all that is in it when the object goes, or by
+/// remove_scratch_folders().
+class ScratchFolder {
+ public:
+  /// Named warpmark-KIND-XXXXXX, for this user alone. Environment error where none can be made.
+  [[nodiscard]] static Result<ScratchFolder> make(std::string_view kind, const std::filesystem::path& parent = {});
+  ScratchFolder() = default;  ///< none yet
+  ScratchFolder(ScratchFolder&& other) noexcept;
+  ScratchFolder& operator=(ScratchFolder&& other) noexcept;
+  ~ScratchFolder();
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+/// Removes those of all objects that still live: for who ends the program without destroying them. None can be made or
+/// removed afterwards. Any thread.
+void remove_scratch_folders();
+
 /// The first line of a small system file (/proc, /sys) without its newline; empty if it cannot be read.
 [[nodiscard]] std::string first_line(const std::filesystem::path& path);
 

@@ -1,11 +1,16 @@
 // Days on which the machine does not play along: no memory, no disk space, a database that somebody else holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "apps/cli_fixture.h"
 #include "base/files.h"
@@ -106,6 +111,26 @@ TEST_F(BadDay, with_values_a_hundred_orders_of_magnitude_apart_crashes_nothing) 
   }
   EXPECT_EQ(warpmark({"trend", "v", "--branch", "all", "--dirty"}).exit_code, 0);
   EXPECT_EQ(warpmark({"history", "series"}).exit_code, 0);
+}
+
+/// Making the files of a loader takes longer than the second after which an interrupted program ends in any case.
+TEST_F(BadDay, interrupted_while_files_are_made_leaves_none) {
+  std::filesystem::create_directory(path("temporary"));
+  const auto left = [&] { return std::distance(std::filesystem::directory_iterator(path("temporary")), {}); };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    setenv("TMPDIR", path("temporary").c_str(), 1);
+    ::execl(kExecutable.c_str(), "warpmark", "run", "loader", "--set", "samples=960000", "--no-ceilings", "--no-store",
+            "--json", "/dev/null", nullptr);
+    ::_exit(127);
+  }
+  for (int i = 0; i < 6000 && left() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(left(), 1);
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(left(), 0);
 }
 
 }  // namespace

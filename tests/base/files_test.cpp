@@ -86,5 +86,27 @@ TEST_F(WriteFile, puts_a_file_in_the_place_of_another_but_not_of_a_link_or_a_dev
   EXPECT_FALSE(std::filesystem::exists(elsewhere));
 }
 
+TEST_F(WriteFile, scratch_folders_go_with_their_object) {
+  const auto left = [&] { return std::distance(std::filesystem::directory_iterator(folder_), {}); };
+  ScratchFolder kept;
+  {
+    auto made = ScratchFolder::make("test", folder_);
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    ASSERT_TRUE(write_file(made->path() / "a.txt", "a").ok());
+    auto other = ScratchFolder::make("test", folder_);
+    ASSERT_TRUE(other.ok()) << other.error().what;
+    kept = std::move(*made);
+    EXPECT_EQ(left(), 2);
+  }
+  EXPECT_EQ(left(), 1);
+  EXPECT_EQ(*read_file(kept.path() / "a.txt"), "a");
+  kept = ScratchFolder();
+  EXPECT_EQ(left(), 0);
+  const auto nowhere = ScratchFolder::make("test", folder_ / "none");
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_EQ(nowhere.error().kind, ErrorKind::environment);
+  EXPECT_NE(nowhere.error().what.find((folder_ / "none").string()), std::string::npos) << nowhere.error().what;
+}
+
 }  // namespace
 }  // namespace warpmark

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,25 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLongestReport = 8000;
 constexpr std::size_t kLongestComplaint = 4000;
 constexpr std::size_t kLargestAnswer = 8 << 20;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code ignored;
-    std::string name = (fs::temp_directory_path(ignored) / "warpmark-mcp-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Processes whose parent we are, from /proc/PID/stat: "PID (NAME) STATE PPID ...", where NAME may hold anything.
 std::vector<pid_t> own_children() {
@@ -106,7 +86,9 @@ class Call {
       : config_(config), options_(options), begin_ns_(monotonic_ns()), told_ns_(begin_ns_) {}
 
   McpOutcome answer(const McpPlan& plan) {
-    if (folder_.path().empty()) return failure(environment_error("cannot make a folder for temporary files"));
+    auto folder = ScratchFolder::make("mcp");
+    if (!folder.ok()) return failure(folder.error());
+    folder_ = std::move(*folder);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       const bool last = i + 1 == plan.steps.size();
       auto output = run(plan.steps[i]);
@@ -200,7 +182,7 @@ class Call {
 
   const McpConfig& config_;
   const McpCallOptions& options_;
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   std::int64_t begin_ns_;
   std::int64_t told_ns_;
   std::string report_;

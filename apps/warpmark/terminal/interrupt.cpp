@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/files.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -65,6 +66,7 @@ void watch() {
   if (state().leftovers != nullptr) {
     for (const auto& file : *state().leftovers) ::unlink(file.c_str());
   }
+  remove_scratch_folders();
   say(state().on_interrupt.data());
   ::_exit(kInterrupted);
 }

@@ -1,5 +1,6 @@
 // Ctrl-C and crashes. The first SIGINT or SIGTERM asks the session to stop; what has been measured is kept. If the work
-// in progress does not come back within a second, the program ends all the same: results are committed as they finish.
+// in progress does not come back within a second, the program ends all the same: results are committed as they finish,
+// and the folders of base/files.h that were for the time being are removed.
 #pragma once
 
 #include <atomic>

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -29,15 +27,10 @@ constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
 class ProgramFolder {
  public:
   [[nodiscard]] Status make(const std::string& program) {
-    std::error_code ignored;
-    std::string name = (fs::temp_directory_path(ignored) / "warpmark-sandbox-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      return environment_error("cannot create " + name + ": " + std::strerror(errno),
-                               "name a folder that you can write in TMPDIR");
-    }
-    path_ = name;
-    ::chmod(name.c_str(), 0755);  // read by the user that the sandbox becomes
-    for (const auto& [file, text] : {std::pair{path_ / "lock", std::string()}, std::pair{path_ / "program", program}}) {
+    WM_ASSIGN(folder_, ScratchFolder::make("sandbox"));
+    ::chmod(path().c_str(), 0755);  // read by the user that the sandbox becomes
+    for (const auto& [file, text] :
+         {std::pair{path() / "lock", std::string()}, std::pair{path() / "program", program}}) {
       WM_TRY(write_file(file, text));
       ::chmod(file.c_str(), 0644);  // whatever the mask
     }
@@ -45,7 +38,7 @@ class ProgramFolder {
   }
   /// All processes of the sandbox hold the lock until they end; killing them takes the kernel a moment.
   void wait_until_empty() const {
-    const int lock = ::open((path_ / "lock").c_str(), O_RDONLY | O_CLOEXEC);
+    const int lock = ::open((path() / "lock").c_str(), O_RDONLY | O_CLOEXEC);
     const std::int64_t until = monotonic_ns() + kLongestEnd_ns;
     while (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && monotonic_ns() < until) {
       const timespec pause{0, 5'000'000};
@@ -53,17 +46,10 @@ class ProgramFolder {
     }
     if (lock >= 0) ::close(lock);
   }
-  ~ProgramFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ProgramFolder() = default;
-  ProgramFolder(const ProgramFolder&) = delete;
-  ProgramFolder& operator=(const ProgramFolder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] const fs::path& path() const { return folder_.path(); }
 
  private:
-  fs::path path_;
+  ScratchFolder folder_;
 };
 
 void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {

@@ -172,14 +172,11 @@ Status measure_collate(const measure::Case& what, device::Device& device, const 
   Collating collating(params, options.seed);
   WM_ASSIGN(const auto passes, time_passes(options, run, [&](double& seconds) { return collating.pass(seconds); }));
   if (passes.empty()) return {};
-  run.error = ErrorCheck{collating.wrong(), 0, "words that are not in their place", "all batches of the last pass"};
-  run.outcome = run.error->value > 0 ? Outcome::failed : Outcome::passed;
-  if (run.outcome == Outcome::failed) {
-    run.reason = fmt::format("{:.0f} words are not in their place", run.error->value);
-    run.hint = "the speed of a wrong result means nothing and is not shown";
+  const double wrong = collating.wrong();
+  if (!record_passes(run, {wrong, 0, "words that are not in their place", "all batches of the last pass"},
+                     fmt::format("{:.0f} words are not in their place", wrong), passes)) {
     return {};
   }
-  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, passes));
   add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
   add_rate(run, "samples_rate", "1/s", static_cast<double>(params.integer("samples")), passes);
   add_rate(run, "tokens_rate", "1/s", collating.words(), passes);

@@ -214,21 +214,17 @@ Status measure_loader(const measure::Case& what, device::Device& device, const m
     return unsupported_error(s.reason, s.hint);
   }
   const SampleShape shape = shape_in(params);
-  const auto& folder = params.text("folder");
-  WM_ASSIGN(const auto files, SampleFiles::make(shape, folder.empty() ? std::filesystem::temp_directory_path()
-                                                                      : std::filesystem::path(folder)));
+  WM_ASSIGN(const auto files, SampleFiles::make(shape, params.text("folder")));
   Loading loading(*files, shape, params, options.seed);
   WM_ASSIGN(const auto passes, time_passes(options, run, [&](double& seconds) { return loading.pass(seconds); }));
   if (passes.empty()) return {};
-  run.error = check_of(loading, shape);
-  run.outcome = run.error->value <= run.error->tolerance ? Outcome::passed : Outcome::failed;
-  if (run.outcome == Outcome::failed) {
-    run.reason = fmt::format("batches are not what the files hold: {} is {:.3g}", run.error->norm, run.error->value);
-    run.hint = "the speed of a wrong result means nothing and is not shown";
+  const ErrorCheck error = check_of(loading, shape);
+  if (!record_passes(run, error,
+                     fmt::format("batches are not what the files hold: {} is {:.3g}", error.norm, error.value),
+                     passes)) {
     return {};
   }
   const auto batches = static_cast<double>(loading.batches());
-  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, passes));
   add_rate(run, "samples_rate", "1/s", static_cast<double>(shape.samples), passes);
   add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
   std::vector<double> batch_times, hidden;

@@ -28,6 +28,18 @@ Result<std::vector<double>> time_passes(const measure::RoundOptions& options, Ru
   return rule.samples();
 }
 
+bool record_passes(Run& run, ErrorCheck error, std::string reason, const std::vector<double>& seconds) {
+  run.outcome = error.value <= error.tolerance ? Outcome::passed : Outcome::failed;
+  run.error = std::move(error);
+  if (run.outcome == Outcome::failed) {
+    run.reason = std::move(reason);
+    run.hint = "the speed of a wrong result means nothing and is not shown";
+    return false;
+  }
+  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, seconds));
+  return true;
+}
+
 void add_rate(Run& run, const char* id, const char* unit, double work, const std::vector<double>& seconds) {
   std::vector<double> rates;
   for (const double s : seconds) rates.push_back(work / s);

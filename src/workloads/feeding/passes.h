@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,10 @@ namespace warpmark::workloads {
 /// Fills warm-up (one pass), timing and how sampling ended.
 [[nodiscard]] Result<std::vector<double>> time_passes(const measure::RoundOptions& options, Run& run,
                                                       const std::function<Status(double& seconds)>& pass);
+
+/// The run's error and outcome, and the metric `time` of its passes; false where the result is wrong: `reason` says so,
+/// and the run has no speed.
+[[nodiscard]] bool record_passes(Run& run, ErrorCheck error, std::string reason, const std::vector<double>& seconds);
 
 /// A metric `work` / seconds of each pass.
 void add_rate(Run& run, const char* id, const char* unit, double work, const std::vector<double>& seconds);

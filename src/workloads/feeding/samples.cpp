@@ -7,15 +7,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "workloads/feeding/sample_files.h"
 
 namespace warpmark::workloads {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<unsigned char*>(data_), size_);
@@ -39,25 +37,12 @@ Status MappedFile::open(const fs::path& path) {
   return {};
 }
 
-Result<std::unique_ptr<SampleFiles>> SampleFiles::make(const SampleShape& shape, const fs::path& folder) {
-  std::string name = (folder / "warpmark-samples-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    return environment_error("cannot make a folder in " + folder.string() + ": " + std::strerror(errno),
-                             "--set folder= names another place");
-  }
-  auto made = shape.is_picture() ? make_picture_files(shape, name) : make_word_files(shape, name);
-  if (made.ok()) {
-    (*made)->folder_ = name;
-  } else {
-    std::error_code ignored;
-    fs::remove_all(name, ignored);
-  }
-  return made;
-}
-
-SampleFiles::~SampleFiles() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+Result<std::unique_ptr<SampleFiles>> SampleFiles::make(const SampleShape& shape, const fs::path& parent) {
+  WM_ASSIGN(auto folder, ScratchFolder::make("samples", parent));
+  WM_ASSIGN(auto files,
+            shape.is_picture() ? make_picture_files(shape, folder.path()) : make_word_files(shape, folder.path()));
+  files->folder_ = std::move(folder);
+  return files;
 }
 
 }  // namespace warpmark::workloads

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "model/params.h"
 
@@ -39,10 +40,11 @@ class SampleReader {
 /// The files of a data set in a folder of its own, removed with the object.
 class SampleFiles {
  public:
-  /// Environment error where files cannot be made, or without libturbojpeg for form "jpeg".
+  /// In a new folder of `parent`, or of the one for temporary files. Environment error where files cannot be made, or
+  /// without libturbojpeg for form "jpeg".
   [[nodiscard]] static Result<std::unique_ptr<SampleFiles>> make(const SampleShape& shape,
-                                                                 const std::filesystem::path& folder);
-  virtual ~SampleFiles();
+                                                                 const std::filesystem::path& parent);
+  virtual ~SampleFiles() = default;
   SampleFiles(const SampleFiles&) = delete;
   SampleFiles& operator=(const SampleFiles&) = delete;
 
@@ -56,7 +58,7 @@ class SampleFiles {
  protected:
   explicit SampleFiles(SampleShape shape) : shape_(std::move(shape)) {}
   SampleShape shape_;
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   double bytes_ = 0;
 };
 

@@ -81,7 +81,7 @@ struct FreeBlock {
 };
 using BlockMemory = std::unique_ptr<std::byte, FreeBlock>;
 
-/// A file of known content, removed with the object.
+/// A file of known content, which has no name any more once it is open: nothing of it outlives the program.
 class KnownFile {
  public:
   KnownFile() = default;
@@ -89,33 +89,29 @@ class KnownFile {
   KnownFile& operator=(const KnownFile&) = delete;
   ~KnownFile() {
     if (file_ >= 0) ::close(file_);
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove(path_, ignored);
   }
 
   Status make(const fs::path& folder, std::int64_t size, bool direct) {
     std::string name = (folder / "warpmark-storage-XXXXXX").string();
     const int writer = ::mkstemp(name.data());
     if (writer < 0) return failed("cannot make a file in " + folder.string());
-    path_ = name;
-    const Status written = fill(writer, size);
-    const bool synced = ::fsync(writer) == 0;
-    ::close(writer);
-    WM_TRY(written);
-    if (!synced) return failed("cannot write " + name);
     file_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0));
-    if (file_ < 0 && errno == EINVAL) {
-      return unsupported_error("the file system of " + folder.string() + " has no direct reads",
-                               "--set access=buffered, or --set folder= on another file system");
-    }
-    return file_ < 0 ? failed("cannot read " + name) : Status();
+    const int code = file_ < 0 ? errno : 0;
+    ::unlink(name.c_str());
+    const Status filled = code == 0 ? fill(writer, size) : Status();
+    ::close(writer);
+    if (code == 0) return filled;
+    errno = code;
+    if (code != EINVAL) return failed("cannot read " + name);
+    return unsupported_error("the file system of " + folder.string() + " has no direct reads",
+                             "--set access=buffered, or --set folder= on another file system");
   }
 
-  /// The page cache forgets the file; what is not on the disk yet would stay, so it was synchronized before.
+  /// The page cache forgets the file.
   [[nodiscard]] Status forget() const {
     const int code = ::posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED);
     if (code == 0) return {};
-    return environment_error(fmt::format("cannot empty the page cache of {}: {}", path_.string(), std::strerror(code)));
+    return environment_error(fmt::format("cannot empty the page cache of the file: {}", std::strerror(code)));
   }
   [[nodiscard]] int descriptor() const { return file_; }
 
@@ -123,6 +119,7 @@ class KnownFile {
   static Status failed(const std::string& what) {
     return environment_error(what + ": " + std::strerror(errno), "--set folder= names another place");
   }
+  /// And puts it on the disk: only what is there leaves the page cache.
   static Status fill(int file, std::int64_t size) {
     std::vector<std::uint64_t> words(kWriteBlock / sizeof(std::uint64_t));
     for (std::int64_t done = 0; done < size;) {
@@ -135,9 +132,9 @@ class KnownFile {
       if (now <= 0 || now % 8 != 0) return failed("the file cannot be written to its end");
       done += now;
     }
+    if (::fsync(file) != 0) return failed("the file cannot be put on the disk");
     return {};
   }
-  fs::path path_;
   int file_ = -1;
 };
 
@@ -229,15 +226,12 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
               return reader.pass(seconds);
             }));
   if (passes.empty()) return {};
-  run.error =
-      ErrorCheck{reader.wrong(), 0, "words that differ", "the file as it was written, the last block of each thread"};
-  run.outcome = reader.wrong() > 0 ? Outcome::failed : Outcome::passed;
-  if (run.outcome == Outcome::failed) {
-    run.reason = fmt::format("{:.0f} words that were read are not those that were written", reader.wrong());
+  if (!record_passes(
+          run, {reader.wrong(), 0, "words that differ", "the file as it was written, the last block of each thread"},
+          fmt::format("{:.0f} words that were read are not those that were written", reader.wrong()), passes)) {
     run.hint = "the storage or its memory is broken";
     return {};
   }
-  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, passes));
   add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
   add_rate(run, "reads_rate", "1/s", run.cost.bytes / static_cast<double>(params.integer("block")), passes);
   return {};

@@ -1,7 +1,6 @@
 #include "workloads/models/model_workers.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +14,6 @@
 namespace warpmark::workloads {
 namespace {
 
-namespace fs = std::filesystem;
 using workers::ModelWorker;
 using workers::RecordKind;
 
@@ -48,29 +46,22 @@ std::string answered_text(const Json& answer, const char* name) {
 
 Result<std::unique_ptr<ModelWorkers>> ModelWorkers::start(const Place& place) {
   std::unique_ptr<ModelWorkers> all(new ModelWorkers(place));
-  std::string name = (fs::temp_directory_path() / "warpmark-model-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) return environment_error("cannot make a folder for the worker: " + name);
-  all->folder_ = name;
-  WM_TRY(workers::write_model_worker(all->folder_));
+  WM_ASSIGN(all->folder_, ScratchFolder::make("model"));
+  const auto& folder = all->folder_.path();
+  WM_TRY(workers::write_model_worker(folder));
   for (int rank = 0; rank < place.ranks; ++rank) {
     auto words = place.words;
     if (words.size() == 1) {
       words.emplace_back("-u");
-      words.push_back((all->folder_ / "warpmark_worker.py").string());
+      words.push_back((folder / "warpmark_worker.py").string());
     }
     WM_ASSIGN(auto worker, ModelWorker::start({.words = std::move(words),
-                                               .printed = all->folder_ / fmt::format("printed{}.txt", rank),
+                                               .printed = folder / fmt::format("printed{}.txt", rank),
                                                .variables = rank_variables(rank, place.ranks),
                                                .interrupted = place.interrupted}));
     all->workers_.push_back(std::move(worker));
   }
   return all;
-}
-
-ModelWorkers::~ModelWorkers() {
-  workers_.clear();
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 std::string ModelWorkers::device_of(int rank) const {
@@ -114,7 +105,7 @@ Result<Json> ModelWorkers::prepare(const Json& question, double deadline_s) {
     questions.back()["device"] = device_of(rank);
     questions.back()["rank"] = rank;
     questions.back()["world"] = ranks();
-    questions.back()["meeting"] = (folder_ / "meeting").string();
+    questions.back()["meeting"] = (folder_.path() / "meeting").string();
   }
   return ask_each(questions, deadline_s);
 }

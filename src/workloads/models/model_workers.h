@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "workers/model_worker.h"
@@ -39,7 +40,7 @@ class ModelWorkers {
   [[nodiscard]] static Result<std::unique_ptr<ModelWorkers>> start(const Place& place);
   ModelWorkers(const ModelWorkers&) = delete;
   ModelWorkers& operator=(const ModelWorkers&) = delete;
-  ~ModelWorkers();
+  ~ModelWorkers() = default;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(workers_.size()); }
   /// The answer of rank 0, when all have answered; the first error of any.
@@ -60,7 +61,7 @@ class ModelWorkers {
   [[nodiscard]] Result<Json> ask_each(const std::vector<Json>& questions, double deadline_s);
 
   Place place_;
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   std::vector<std::unique_ptr<workers::ModelWorker>> workers_;
 };
 

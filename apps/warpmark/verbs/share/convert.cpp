@@ -1,9 +1,6 @@
 // Any profile that can be read, written in another format.
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -42,18 +39,10 @@ bool is_no_file(const fs::path& path) {
 
 /// By way of a file, as SQLite needs one and a profile may be larger than the memory.
 Result<int> write_to_output(Context& context, const profile::Writer& writer, const ProfileSession& session) {
-  std::error_code ignored;
-  std::string name = (fs::temp_directory_path(ignored) / "warpmark-convert-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    return environment_error("cannot create " + name + ": " + std::strerror(errno),
-                             "name a folder that you can write in TMPDIR, or a file with --out");
-  }
-  const fs::path folder = name, file = folder / "profile";
-  const RemovedIfInterrupted half_written({temporary_for(file), file, folder});
-  const Status written = writer.write(session, file);
-  if (written.ok()) context.out << std::ifstream(file, std::ios::binary).rdbuf();
-  fs::remove_all(folder, ignored);
-  WM_TRY(written);
+  WM_ASSIGN(const auto folder, ScratchFolder::make("convert"));
+  const fs::path file = folder.path() / "profile";
+  WM_TRY(writer.write(session, file));
+  context.out << std::ifstream(file, std::ios::binary).rdbuf();
   return kSuccess;
 }
 
