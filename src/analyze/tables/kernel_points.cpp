@@ -42,6 +42,20 @@ std::vector<std::pair<std::string, double>> tensor_paths(const KernelProfile& ke
   return paths;
 }
 
+/// FLOP/s of tensor cores on a path. Nsight Compute's own peak is that of 2:4 structured sparsity where the GPU has it,
+/// of which dense work reaches half with the pipe always busy: the share of the peak is then half of the pipe's busy
+/// time (40.69 % and 81.37 %, 48.94 % and 97.88 % of bf16 products on an H100, ncu 2025.3).
+std::optional<double> tensor_peak(const KernelProfile& kernel, const std::string& path) {
+  const std::string id = std::string(kTensorPath) + path + ".sum.";
+  const auto peak = kernel.metric(id + "peak_sustained_elapsed.per_second");
+  const auto rate = kernel.metric(id + "per_second");
+  const auto busy = kernel.metric("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
+  if (!peak || *peak <= 0) return std::nullopt;
+  constexpr double kDenseShare = 0.5, kBetween = 0.75;
+  const bool is_dense = rate && busy && *busy > 0 && *rate / *peak < kBetween * *busy / 100;
+  return is_dense ? *peak * kDenseShare : *peak;
+}
+
 std::optional<double> product_of(const KernelProfile& kernel, const char* a_cycle, const char* cycles) {
   const auto amount = kernel.metric(a_cycle), clock = kernel.metric(cycles);
   return amount && clock && *amount > 0 && *clock > 0 ? std::optional(*amount * *clock) : std::nullopt;
@@ -96,8 +110,8 @@ std::vector<KernelRoof> roofs_of(const KernelProfile& kernel) {
   const auto doubles = product_of(kernel, "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2", kClock);
   if (doubles && executed(kernel, kDouble).value_or(0) > 0) roofs.push_back({"FP64", *doubles, false});
   for (const auto& [path, rate] : tensor_paths(kernel)) {
-    const auto peak = kernel.metric(std::string(kTensorPath) + path + ".sum.peak_sustained_elapsed.per_second");
-    if (peak && *peak > 0) roofs.push_back({"tensor " + path.substr(0, path.find('_')), *peak, false});
+    if (const auto peak = tensor_peak(kernel, path))
+      roofs.push_back({"tensor " + path.substr(0, path.find('_')), *peak, false});
   }
   return roofs;
 }

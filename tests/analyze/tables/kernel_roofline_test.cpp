@@ -65,6 +65,23 @@ TEST(KernelRoofline, places_kernels_under_the_roofs_of_the_units_that_they_used)
   EXPECT_DOUBLE_EQ(number_in(table->rows[4][3]), 1000e12) << "nobody computed in double precision: no such roof";
 }
 
+/// Values of a product of bf16 matrices on an H100 by ncu 2025.3, whose peak is that of sparse ones.
+TEST(KernelRoofline, sets_dense_products_against_what_dense_ones_can_reach) {
+  const std::string path = "sm__ops_path_tensor_src_bf16_dst_fp32.sum.";
+  const auto with_busy = [&](double percent) {
+    ProfileSession session;
+    session.kernels.push_back(
+        profiled("gemm", {{path + "per_second", "", 859.2e12},
+                          {path + "peak_sustained_elapsed.per_second", "", 1755.6e12},
+                          {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "%", percent},
+                          {"dram__bytes.sum.per_second", "byte/s", 1e12}}));
+    const Analysis analysis = analyze(session);
+    return number_in(table_of(analysis, kKernelRooflineTable)->rows[0][4]);
+  };
+  EXPECT_NEAR(with_busy(97.88), 0.9788, 1e-4);
+  EXPECT_NEAR(with_busy(48.94), 0.4894, 1e-4) << "a sparse one";
+}
+
 TEST(KernelRoofline, is_left_out_where_flops_were_not_counted) {
   ProfileSession session;
   session.kernels.push_back(profiled("copy", {{"dram__bytes.sum.per_second", "byte/s", 2e12}}));
