@@ -13,6 +13,7 @@
 #include "report/formats/render.h"
 #include "report/formats/text.h"
 #include "report/results/build.h"
+#include "report/results/labels.h"
 #include "report/sample_session.h"
 #include "report/well_formed.h"
 #include "support/golden.h"
@@ -299,6 +300,23 @@ TEST(DoctorReport, names_what_to_fix_first) {
   EXPECT_LE(test::widest_line(text), 80U);
   const auto healthy = doctor_report(sample_machine(), std::span(checks, 1));
   EXPECT_NE(render_text(healthy, {}).find("Nothing was found"), std::string::npos);
+}
+
+/// Two settings that are both called "default": one asks for nothing, the other compiles.
+TEST(RunLabels, name_what_was_asked_for) {
+  Session session;
+  warpmark::Run run;
+  run.workload = "bert";
+  run.device = "cuda:0";
+  for (const char* name : {"accumulate", "channels_last", "checkpoint", "attention", "until", "data", "log", "roof",
+                           "worker", "python", "workers"}) {
+    run.params.set(name, std::string("no"));
+  }
+  run.params.set("preset", std::string("large"));
+  run.params.set("optimizer", std::string("default"));
+  run.params.set("compile", std::string("default"));
+  session.runs.push_back(run);
+  EXPECT_EQ(RunLabels(session).of(run), "bert large compile=default");
 }
 
 }  // namespace

@@ -61,12 +61,21 @@ TEST(ModelShape, of_dlrm_has_the_tables_of_criteo) {
   EXPECT_EQ(lookups, 214);
 }
 
+TEST(ModelShape, takes_more_rows_of_the_vocabulary) {
+  const auto padded = model_shape("gpt2", "base", 0, 0, 50304), own = model_shape("gpt2", "base", 0, 0);
+  ASSERT_TRUE(padded.ok() && own.ok());
+  EXPECT_EQ(padded->parameters - own->parameters, (50304 - 50257) * 768);
+  EXPECT_DOUBLE_EQ(padded->forward_flops - own->forward_flops, 2.0 * (50304 - 50257) * 768 * 1024);
+}
+
 TEST(ModelShape, refuses_lengths_that_a_model_does_not_have) {
   EXPECT_FALSE(model_shape("gpt2", "tiny", 0, 65).ok());
   EXPECT_FALSE(model_shape("vit", "tiny", 0, 33).ok());
   EXPECT_FALSE(model_shape("dlrm", "tiny", 0, 8).ok());
   EXPECT_FALSE(model_shape("gpt2", "tiny", -1, 0).ok());
   EXPECT_TRUE(model_shape("gpt2", "tiny", 1, 64).ok());
+  EXPECT_FALSE(model_shape("gpt2", "tiny", 0, 0, 255).ok());
+  EXPECT_FALSE(model_shape("vit", "tiny", 0, 0, 320).ok());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 bool needs_name(const std::string& value) {
   const bool number = value.find_first_not_of("0123456789.+-") == std::string::npos;
   return number || value == "yes" || value == "no" || value == "auto" || value == "none" || value == "true" ||
-         value == "false";
+         value == "false" || value == "default";
 }
 
 /// The size of the work and its data type: a rate without them says little, even where all runs share them.
@@ -28,7 +28,8 @@ constexpr std::size_t kManyParameters = 12;
 
 /// Of work with very many parameters those that ask for nothing are left out where all runs share them.
 bool asks_for_nothing(std::string_view name, std::string_view text) {
-  constexpr std::array<std::string_view, 6> kNothing{"", "no", "auto", "default", "0", "-1"};
+  constexpr std::array<std::string_view, 5> kNothing{"", "no", "auto", "0", "-1"};
+  if (name == "optimizer" && text == "default") return true;  // compile=default compiles
   if ((name == "accumulate" || name == "ranks") && text == "1") return true;
   if (name == "worker" && text == "python") return true;
   return name == "python" || name == "roof" || name == "epochs" ||

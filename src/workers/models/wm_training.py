@@ -124,6 +124,8 @@ class Training:
             self.flops = self.count()
         self.restart()
         self.knobs.prepare_module(self.model, None, self.pool[0][0])
+        # Of a large vocabulary the loss alone moves more bytes than the network where nothing fuses its operations.
+        self.loss_of = self.compiled(self.loss, ask.get("knobs", {}).get("compile"))
         self.called = self.ranks.wrap(self.model) if self.train else self.model
         self.optimizer = None
         if self.train:
@@ -173,6 +175,11 @@ class Training:
             )
         )
 
+    def compiled(self, function, mode):
+        if mode is None or "compile" not in self.knobs.checks:
+            return function
+        return torch.compile(function, **({} if mode == "default" else {"mode": mode}))
+
     def small_enough(self):
         """A copy in fp64 takes 16 bytes a parameter with its gradients."""
         return sum(p.numel() for p in self.model.parameters()) * 16 < 24 << 30
@@ -203,8 +210,10 @@ class Training:
         if self.channels_last:
             inputs = [t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t for t in inputs]
         with self.autocast():
-            out = self.called(*inputs)
-        return out.float() if self.narrow else out
+            return self.called(*inputs)
+
+    def loss(self, out, target):
+        return tasks.loss_of(self.name, out.float() if self.narrow else out, target)
 
     def one_batch(self, mark, apart):
         """Forward and backward of one batch; `apart`: gradients stay each rank's own."""
@@ -213,7 +222,7 @@ class Training:
         inputs, target = self.on_device(inputs), self.on_device([target])[0]
         mark("h2d")
         with self.ranks.alone(self.called, apart):
-            loss = tasks.loss_of(self.name, self.forward(inputs), target)
+            loss = self.loss_of(self.forward(inputs), target)
             if self.accumulate > 1:
                 loss = loss / self.accumulate
             mark("forward")

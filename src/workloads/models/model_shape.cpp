@@ -327,6 +327,19 @@ Status set_length(ModelShape& shape, const std::string& model, std::int64_t leng
   return {};
 }
 
+Status set_vocab(ModelShape& shape, const std::string& model, std::int64_t vocab) {
+  if (vocab == 0) return {};
+  const auto known =
+      std::find_if(shape.sizes.begin(), shape.sizes.end(), [](const auto& item) { return item.first == "vocab"; });
+  if (known == shape.sizes.end()) return usage_error(model + " has no vocabulary", "leave out --set vocab");
+  if (vocab < known->second || vocab > 10'000'000) {
+    return usage_error(fmt::format("vocab is {}, but the words of {} are {}", vocab, model, known->second),
+                       "rows that no word uses may be added, up to 10000000 in all");
+  }
+  known->second = vocab;
+  return {};
+}
+
 }  // namespace
 
 std::int64_t ModelShape::size(const std::string& name) const {
@@ -343,7 +356,7 @@ std::int64_t ModelShape::length() const {
 }
 
 Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
-                               std::int64_t length) {
+                               std::int64_t length, std::int64_t vocab) {
   const auto found = std::find_if(std::begin(kPresets), std::end(kPresets),
                                   [&](const Preset& known) { return known.model == model && known.preset == preset; });
   if (found == std::end(kPresets))
@@ -356,6 +369,7 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
   shape.sizes = found->sizes;
   shape.batch = batch == 0 ? found->batch : batch;
   WM_TRY(set_length(shape, model, length));
+  WM_TRY(set_vocab(shape, model, vocab));
   Tally tally;
   if (model == "gpt2") gpt2(shape, tally);
   if (model == "bert") bert(shape, tally);
@@ -377,10 +391,10 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
 
 Result<ModelShape> model_shape(const std::string& model, const Params& params) {
   const std::string& preset = params.text("preset");
-  const auto batch = params.integer("batch"), length = params.integer("length");
-  if (params.text("pass") != "decode") return model_shape(model, preset, batch, length);
+  const auto batch = params.integer("batch"), length = params.integer("length"), vocab = params.integer("vocab");
+  if (params.text("pass") != "decode") return model_shape(model, preset, batch, length, vocab);
   if (model != "gpt2" && model != "llama") return usage_error(model + " does not decode", "gpt2 and llama do");
-  WM_ASSIGN(ModelShape shape, model_shape(model, preset, batch, length));
+  WM_ASSIGN(ModelShape shape, model_shape(model, preset, batch, length, vocab));
   WM_TRY(set_decoding(shape, model, length, params.integer("new_tokens")));
   return shape;
 }

@@ -26,13 +26,13 @@ struct ModelShape {
   [[nodiscard]] std::int64_t length() const;
 };
 
-/// Of the presets tiny, base and large, and of DLRM those that begin with dcnv2. Zero `batch` and `length` mean the
-/// preset's. Usage error for a length that the model does not have.
+/// Of the presets tiny, base and large, and of DLRM those that begin with dcnv2. Zero `batch`, `length` and
+/// `vocab` (words of the vocabulary) mean the preset's. Usage error for a length that the model does not have.
 [[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
-                                             std::int64_t length);
+                                             std::int64_t length, std::int64_t vocab = 0);
 
-/// Of a case: by its parameters preset, batch, length, pass and new_tokens. A pass that decodes has the operations of
-/// one generation: the prompt of `length` words, then each new word after all before it.
+/// Of a case: by its parameters preset, batch, length, vocab, pass and new_tokens. A pass that decodes has the
+/// operations of one generation: the prompt of `length` words, then each new word after all before it.
 [[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const Params& params);
 
 }  // namespace warpmark::workloads
