@@ -33,6 +33,9 @@ class Guide(unittest.TestCase):
                            "WARPMARK_DB": f"{path}/results.db", "WARPMARK_SOURCE": str(SOURCE),
                            "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
                            "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": "/dev/null"}
+            # What a preset of sanitizers says of them holds for the program, too.
+            environment |= {name: value for name, value in os.environ.items()
+                            if name.endswith(("SAN_OPTIONS", "_NUM_THREADS"))}
             (path / "examples").symlink_to(SOURCE / "examples")
             for how, script, shown in blocks:
                 with self.subTest(script[:60]):

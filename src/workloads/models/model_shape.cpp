@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "workloads/models/model_presets.h"
+
 namespace warpmark::workloads {
 namespace {
-
-using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// Parameters and operations (2 for a multiplication with its addition) gathered layer by layer.
 struct Tally {
@@ -182,129 +182,6 @@ Status set_decoding(ModelShape& shape, const std::string& model, std::int64_t le
   return {};
 }
 
-/// Rows of MLPerf's tables for Criteo 1TB (mlcommons/training, recommendation).
-constexpr std::int64_t kCriteoRows[] = {40000000, 39060,    17295,    7424,     20265,  3,     7122, 1543, 63,
-                                        40000000, 3067956,  405282,   10,       2209,   11938, 155,  4,    976,
-                                        14,       40000000, 40000000, 40000000, 590152, 12973, 108,  36};
-
-/// And how many rows of each a sample has in its second version (mlcommons/training, recommendation_v2).
-constexpr std::int64_t kCriteoHots[] = {3, 2, 1, 2, 6, 1, 1,  1,   1,  7,  3, 8, 1,
-                                        6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1};
-
-struct Preset {
-  const char* model;
-  const char* preset;
-  std::int64_t batch;
-  Sizes sizes;
-};
-
-const Preset kPresets[] = {
-    {"resnet50",
-     "tiny",
-     8,
-     {{"width", 16}, {"blocks1", 1}, {"blocks2", 1}, {"blocks3", 3}, {"blocks4", 1}, {"size", 32}, {"classes", 10}}},
-    {"resnet50",
-     "base",
-     128,
-     {{"width", 64}, {"blocks1", 3}, {"blocks2", 4}, {"blocks3", 6}, {"blocks4", 3}, {"size", 224}, {"classes", 1000}}},
-    {"resnet50",
-     "large",
-     128,
-     {{"width", 64},
-      {"blocks1", 3},
-      {"blocks2", 8},
-      {"blocks3", 36},
-      {"blocks4", 3},
-      {"size", 224},
-      {"classes", 1000}}},
-    {"bert",
-     "tiny",
-     8,
-     {{"layers", 3}, {"width", 64}, {"heads", 4}, {"vocab", 256}, {"positions", 64}, {"seq", 32}, {"predictions", 8}}},
-    {"bert",
-     "base",
-     32,
-     {{"layers", 12},
-      {"width", 768},
-      {"heads", 12},
-      {"vocab", 30522},
-      {"positions", 512},
-      {"seq", 128},
-      {"predictions", 20}}},
-    {"bert",
-     "large",
-     32,
-     {{"layers", 24},
-      {"width", 1024},
-      {"heads", 16},
-      {"vocab", 30522},
-      {"positions", 512},
-      {"seq", 384},
-      {"predictions", 57}}},
-    {"gpt2", "tiny", 8, {{"layers", 3}, {"width", 64}, {"heads", 4}, {"vocab", 256}, {"positions", 64}, {"seq", 32}}},
-    {"gpt2",
-     "base",
-     16,
-     {{"layers", 12}, {"width", 768}, {"heads", 12}, {"vocab", 50257}, {"positions", 1024}, {"seq", 1024}}},
-    {"gpt2",
-     "large",
-     4,
-     {{"layers", 48}, {"width", 1600}, {"heads", 25}, {"vocab", 50257}, {"positions", 1024}, {"seq", 1024}}},
-    {"llama",
-     "tiny",
-     8,
-     {{"layers", 3},
-      {"width", 64},
-      {"heads", 4},
-      {"kv_heads", 2},
-      {"ffn", 192},
-      {"vocab", 256},
-      {"seq", 32},
-      {"tied", 1}}},
-    {"llama",
-     "base",
-     2,
-     {{"layers", 16},
-      {"width", 2048},
-      {"heads", 32},
-      {"kv_heads", 8},
-      {"ffn", 8192},
-      {"vocab", 128256},
-      {"seq", 2048},
-      {"tied", 1}}},
-    {"llama",
-     "large",
-     1,
-     {{"layers", 32},
-      {"width", 4096},
-      {"heads", 32},
-      {"kv_heads", 8},
-      {"ffn", 14336},
-      {"vocab", 128256},
-      {"seq", 2048},
-      {"tied", 0}}},
-    {"dlrm", "tiny", 64, {{"width", 16}, {"top", 64}, {"most_rows", 1000}}},
-    {"dlrm", "base", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 1000000}}},
-    {"dlrm", "large", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 40000000}}},
-    {"dlrm", "dcnv2-tiny", 64, {{"width", 16}, {"top", 64}, {"most_rows", 1000}, {"cross", 3}, {"rank", 32}}},
-    {"dlrm", "dcnv2", 8192, {{"width", 128}, {"top", 1024}, {"most_rows", 1000000}, {"cross", 3}, {"rank", 512}}},
-    {"dlrm",
-     "dcnv2-large",
-     8192,
-     {{"width", 128}, {"top", 1024}, {"most_rows", 40000000}, {"cross", 3}, {"rank", 512}}},
-    {"vit", "tiny", 8, {{"layers", 3}, {"width", 64}, {"heads", 4}, {"size", 32}, {"patch", 8}, {"classes", 10}}},
-    {"vit",
-     "base",
-     64,
-     {{"layers", 12}, {"width", 768}, {"heads", 12}, {"size", 224}, {"patch", 16}, {"classes", 1000}}},
-    {"vit",
-     "large",
-     64,
-     {{"layers", 24}, {"width", 1024}, {"heads", 16}, {"size", 224}, {"patch", 16}, {"classes", 1000}}},
-    {"unet3d", "tiny", 2, {{"width", 4}, {"levels", 3}, {"size", 16}, {"classes", 3}}},
-    {"unet3d", "base", 2, {{"width", 32}, {"levels", 5}, {"size", 128}, {"classes", 3}}},
-    {"unet3d", "large", 1, {{"width", 32}, {"levels", 5}, {"size", 192}, {"classes", 3}}}};
-
 Status set_length(ModelShape& shape, const std::string& model, std::int64_t length) {
   if (length == 0) return {};
   const char* name = nullptr;
@@ -357,9 +234,11 @@ std::int64_t ModelShape::length() const {
 
 Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
                                std::int64_t length, std::int64_t vocab) {
-  const auto found = std::find_if(std::begin(kPresets), std::end(kPresets),
-                                  [&](const Preset& known) { return known.model == model && known.preset == preset; });
-  if (found == std::end(kPresets))
+  const auto presets = model_presets();
+  const auto found = std::find_if(presets.begin(), presets.end(), [&](const ModelPreset& known) {
+    return known.model == model && known.preset == preset;
+  });
+  if (found == presets.end())
     return usage_error(model + " has no preset '" + preset + "'",
                        "tiny, base or large; of dlrm also dcnv2-tiny, dcnv2 and dcnv2-large");
   if (batch < 0 || length < 0 || batch > 1'000'000 || length > 1'000'000) {
