@@ -1,0 +1,37 @@
+// SentencePiece's models (Kudo and Richardson, EMNLP 2018), by their own library.
+#include <sentencepiece_processor.h>
+
+#include "serving/tokens/tokenizer.h"
+#include "serving/tokens/utf8.h"
+
+namespace warpmark::serving {
+namespace {
+
+class SentencePieces final : public Tokenizer {
+ public:
+  [[nodiscard]] Status load(std::string_view bytes, const std::string& name) {
+    const auto loaded = processor_.LoadFromSerializedProto(bytes);
+    if (loaded.ok()) return {};
+    return data_error(name + " is neither a tokenizer.json nor a model of SentencePiece: " + loaded.ToString());
+  }
+  [[nodiscard]] Result<std::vector<std::uint32_t>> encode(std::string_view text) const override {
+    std::vector<int> ids;
+    const auto encoded = processor_.Encode(valid_utf8(text), &ids);
+    if (!encoded.ok()) return data_error("SentencePiece gives up: " + encoded.ToString());
+    return std::vector<std::uint32_t>(ids.begin(), ids.end());
+  }
+  [[nodiscard]] const char* kind() const override { return "SentencePiece"; }
+
+ private:
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> sentence_pieces(std::string_view bytes, const std::string& name) {
+  auto made = std::make_shared<SentencePieces>();
+  WM_TRY(made->load(bytes, name));
+  return std::shared_ptr<const Tokenizer>(std::move(made));
+}
+
+}  // namespace warpmark::serving

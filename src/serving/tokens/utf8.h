@@ -1,0 +1,22 @@
+// UTF-8 as tokenizers need it, by utf8proc. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace warpmark::serving {
+
+/// How many bytes the character at `at` has; of what is no UTF-8 one.
+[[nodiscard]] std::size_t character_bytes(std::string_view text, std::size_t at);
+/// The same text with U+FFFD for bytes that are no UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+/// A letter, mark, numeral or underscore.
+[[nodiscard]] bool is_word_character(std::string_view character);
+[[nodiscard]] bool is_space_character(std::string_view character);
+/// Unicode's normal forms: "NFC", "NFD", "NFKC", "NFKD". The text must be UTF-8.
+[[nodiscard]] std::string normal_form(const std::string& text, std::string_view form);
+/// Each character by itself.
+[[nodiscard]] std::string lower_characters(std::string_view text);
+
+}  // namespace warpmark::serving
