@@ -11,7 +11,8 @@ warpmark::serving::RequestRecord read(std::string_view bytes, std::size_t size) 
   static const warpmark::serving::AnswerFormat format{.streams = true,
                                                       .done_mark = "[DONE]",
                                                       .most_body = 1 << 16,
-                                                      .stream_limits = {.line_bytes = 1 << 16, .event_bytes = 1 << 16}};
+                                                      .stream_limits = {.line_bytes = 1 << 16, .event_bytes = 1 << 16},
+                                                      .keep_texts = true};
   warpmark::serving::AnswerReader reader(format);
   warpmark::serving::RequestRecord record;
   record.sent_ns = 1;
@@ -32,5 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto whole = read(text, text.size() + 1), cut = read(text, data[0] % 11 + 1U);
   if (whole.fault != cut.fault || whole.events != cut.events || whole.output_tokens != cut.output_tokens) std::abort();
+  if ((whole.said == nullptr) != (cut.said == nullptr)) std::abort();
+  if (whole.said != nullptr && whole.said->visible != cut.said->visible) std::abort();
   return 0;
 }

@@ -5,7 +5,7 @@
 #include "http/message.h"
 #include "http/url.h"
 #include "serving/answers/chunk.h"
-#include "serving/results/outcome_file.h"
+#include "serving/files/outcome_file.h"
 #include "serving/results/slo.h"
 #include "serving/results/telemetry.h"
 #include "serving/traffic/arrivals.h"

@@ -246,6 +246,48 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "2x5"}).exit_code, 2);
 }
 
+TEST_F(LoadCli, counts_tokens_beside_the_server) {
+  start();
+  // The reference server counts words and adds some for its template; so does this tokenizer, whose every word is one
+  // unknown token.
+  write("words.json",
+        R"({"model": {"type": "BPE", "unk_token": "?", "fuse_unk": true, "vocab": {"?": 0}, "merges": []},
+            "pre_tokenizer": {"type": "WhitespaceSplit"}})");
+  const std::vector<std::string> common{"--max-requests-per-run", "12", "--no-store", "--json", path("t.json")};
+  const auto agrees = warpmark(with(run(common), {"--tokenizer", path("words.json")}));
+  EXPECT_THAT(agrees.exit_code, ::testing::AnyOf(0, 5)) << agrees.err;
+  const Json report = json("t.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  const Json tokens = report["scenarios"][0]["tokens"];
+  EXPECT_EQ(tokens["disagreements"], Json::array());
+  EXPECT_EQ(tokens["own"]["input_mean"], tokens["input_told_mean"]);
+  EXPECT_EQ(tokens["own"]["output_mean"], 10);
+  EXPECT_GT(tokens["own"]["template_tokens"], 0);
+  EXPECT_THAT(agrees.out, HasSubstr("10.00 out a request (10.00 told)"));
+
+  const std::string small = WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json";
+  const auto other = warpmark(with(run(common), {"--tokenizer", small}));
+  EXPECT_EQ(json("t.json")["scenarios"][0]["tokens"]["disagreements"].size(), 2U) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("token counts disagree: output tokens"));
+  EXPECT_EQ(warpmark(with(run(common), {"--tokenizer", path("none.json")})).exit_code, 2);
+
+  const auto counted = warpmark({"load", "tokens", path("words.json"), "--tokenizer", small, "--json", path("n.json")});
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  EXPECT_GT(json("n.json")["files"][0]["ids"].size(), 50U);
+  EXPECT_EQ(warpmark({"load", "tokens", path("words.json")}).exit_code, 2);
+}
+
+TEST_F(LoadCli, takes_its_own_count_where_the_server_tells_none) {
+  start({.ttft_s = 0.004, .itl_s = 0.001, .usage = serving::UsagePlace::none});
+  const auto output = warpmark(run({"--max-requests-per-run", "12", "--no-store", "--json", path("t.json"),
+                                    "--tokenizer", WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json scenario = json("t.json")["scenarios"][0];
+  EXPECT_EQ(scenario["tokens"]["source"], "tokenizer");
+  EXPECT_EQ(scenario["metrics"]["output_tokens"]["mean"], 20) << "two tokens for each of its words";
+  EXPECT_EQ(schema_errors(json("t.json"), "load.schema.json"), "");
+}
+
 TEST_F(LoadCli, steps_embeddings_by_their_batch_size) {
   start();
   const auto output = warpmark({"load", "run", "--api-base", server_->url(), "--api-model-name", "m", "--task",

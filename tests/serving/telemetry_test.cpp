@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "serving/results/outcome_file.h"
+#include "serving/files/outcome_file.h"
 #include "serving/results/sessions.h"
 
 namespace warpmark::serving {

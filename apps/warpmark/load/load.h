@@ -16,6 +16,7 @@ namespace warpmark::apps {
 [[nodiscard]] Result<int> load_excel(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_plot(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_compare(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> load_tokens(Context& context, const ParsedOptions& options);
 
 /// One scenario at one load: a line of what happened, and a table of its metrics.
 [[nodiscard]] std::string scenario_text(const Context& context, const serving::ScenarioResult& result);

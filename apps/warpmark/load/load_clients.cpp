@@ -19,7 +19,7 @@
 #include "collectives/start/worker.h"
 #include "http/socket.h"
 #include "serving/client/load_client.h"
-#include "serving/results/outcome_file.h"
+#include "serving/files/outcome_file.h"
 #include "warpmark/load/load_measure.h"
 
 namespace warpmark::apps {

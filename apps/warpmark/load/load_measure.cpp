@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "serving/client/load_client.h"
 #include "serving/results/mlperf.h"
+#include "serving/results/own_tokens.h"
 #include "serving/results/sessions.h"
 #include "serving/selftest.h"
 #include "warpmark/load/load.h"
@@ -80,6 +81,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
   WM_ASSIGN(auto outcome, request.clients > 0 ? run_clients(context, request, step, fit, plan)
                                               : run_here(context, request, step, plan, place));
+  if (request.target.tokenizer != nullptr) WM_TRY(serving::count_answers(*request.target.tokenizer, outcome));
   ScenarioResult result = serving::evaluate_load(std::move(outcome), plan, request.evaluation);
   result.scenario = step.traffic.scenario.text;
   result.arrivals = serving::to_text(step.traffic.arrivals);

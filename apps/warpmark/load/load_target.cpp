@@ -177,6 +177,10 @@ Result<serving::Target> load_target_of(const Context& context, const ParsedOptio
     if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
   }
   target.stream = !options.has("--no-stream");
+  if (options.has("--tokenizer")) {
+    target.tokenizer_name = options.get("--tokenizer");
+    WM_ASSIGN(target.tokenizer, serving::load_tokenizer(target.tokenizer_name));
+  }
   const std::string backend = options.get("--api-backend", "openai");
   target.exact_output = backend == "vllm" || backend == "sglang" || backend == "tensorrt-llm";
   const bool secure =

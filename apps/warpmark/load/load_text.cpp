@@ -166,6 +166,22 @@ std::string wrapped(const Context& context, const std::string& text) {
   return out;
 }
 
+/// What a tokenizer of our own counted, and how long that took.
+std::string own_tokens_line(const Context& context, const serving::TokenCheck& tokens) {
+  if (!tokens.own) return {};
+  const auto& own = *tokens.own;
+  std::string text = "tokens by " + own.tokenizer + ":";
+  const auto add = [&](const char* what, std::optional<double> ours, std::optional<double> theirs) {
+    if (!ours) return;
+    text += fmt::format(" {} {} a request{},", format_significant(*ours, 4), what,
+                        theirs ? fmt::format(" ({} told)", format_significant(*theirs, 4)) : "");
+  };
+  add("in", own.input, tokens.input_told);
+  add("out", own.output, tokens.output_told);
+  return wrapped(context, text + fmt::format(" {} of them counted in {}, apart from the load", format_count(own.tokens),
+                                             format_seconds(own.seconds)));
+}
+
 }  // namespace
 
 std::string level_text(const ScenarioResult& result) {
@@ -184,6 +200,7 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
   text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
+  text += own_tokens_line(context, result.tokens);
   for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
   const LoadMetric* output = serving::metric_of(result, "output_throughput");
   if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {

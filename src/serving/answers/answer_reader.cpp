@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/units.h"
 
 namespace warpmark::serving {
@@ -19,6 +20,13 @@ std::string message_of(std::string_view body) {
   return text;
 }
 
+/// The text of a JSON string between its quotes; what is damaged stays as it is.
+std::string without_escapes(const std::string& between_quotes) {
+  if (between_quotes.find('\\') == std::string::npos) return between_quotes;
+  const auto json = parse_json("\"" + between_quotes + "\"", "an answer");
+  return json.ok() && json->is_string() ? json->get<std::string>() : between_quotes;
+}
+
 }  // namespace
 
 void AnswerReader::begin(RequestRecord& record) {
@@ -28,8 +36,10 @@ void AnswerReader::begin(RequestRecord& record) {
   body_.clear();
   gaps_s_.clear();
   gap_tokens_.clear();
+  texts_ = {};
   tokens_told_ = 0;
   last_server_ns_ = -1;
+  tool_calls_ = false;
   head_taken_ = is_stream_ = done_seen_ = finish_seen_ = ended_ = false;
 }
 
@@ -83,7 +93,7 @@ void AnswerReader::take_event(std::string_view data, std::int64_t now_ns) {
     return;
   }
   ChunkFacts facts;
-  if (!scan_chunk(data, facts)) {
+  if (!scan_chunk(data, facts, texts())) {
     return fail(Fault::bad_stream, "an event is no JSON: " + std::string(data.substr(0, 60)), now_ns);
   }
   take_facts(facts, now_ns);
@@ -102,6 +112,8 @@ void AnswerReader::take_facts(const ChunkFacts& facts, std::int64_t now_ns) {
   if (facts.reasoning_tokens >= 0) record_->reasoning_tokens = facts.reasoning_tokens;
   if (facts.cached_tokens >= 0) record_->cached_tokens = facts.cached_tokens;
   finish_seen_ = finish_seen_ || facts.finished || facts.answers;
+  tool_calls_ = tool_calls_ || facts.tool_call;
+  record_->cut_off = record_->cut_off || facts.cut_off;
 }
 
 void AnswerReader::take_token(const ChunkFacts& facts, std::int64_t now_ns) {
@@ -146,7 +158,8 @@ void AnswerReader::end_of_answer(std::int64_t now_ns) {
 
 void AnswerReader::take_whole_body(std::int64_t now_ns) {
   ChunkFacts facts;
-  if (!scan_chunk(body_, facts)) return fail(Fault::bad_stream, "the answer is no JSON: " + message_of(body_), now_ns);
+  if (!scan_chunk(body_, facts, texts()))
+    return fail(Fault::bad_stream, "the answer is no JSON: " + message_of(body_), now_ns);
   take_facts(facts, now_ns);
   if (ended_) return;
   if (record_->events == 0 && !facts.answers) return fail(Fault::empty, "the answer holds no token", now_ns);
@@ -178,6 +191,10 @@ void AnswerReader::end(std::int64_t now_ns) {
   record_->ended_ns = now_ns;
   record_->gaps_s.assign(gaps_s_.begin(), gaps_s_.end());
   if (tokens_told_ > 0) record_->gap_tokens.assign(gap_tokens_.begin(), gap_tokens_.end());
+  if (format_->keep_texts && record_->events > 0) {
+    record_->said = std::make_shared<AnswerText>(
+        AnswerText{without_escapes(texts_.visible), without_escapes(texts_.reasoning), tool_calls_});
+  }
 }
 
 }  // namespace warpmark::serving

@@ -20,6 +20,7 @@ struct AnswerFormat {
   std::string done_mark;             ///< data of its last event; empty if there is none
   std::size_t most_body = 64 << 20;  ///< of an answer that is no stream
   http::SseLimits stream_limits;
+  bool keep_texts = false;  ///< what was said is kept in the record
 };
 
 class AnswerReader {
@@ -54,6 +55,7 @@ class AnswerReader {
   void take_whole_body(std::int64_t now_ns);
   void end_of_answer(std::int64_t now_ns);
   void end(std::int64_t now_ns);
+  [[nodiscard]] ChunkTexts* texts() { return format_->keep_texts ? &texts_ : nullptr; }
 
   const AnswerFormat* format_;
   RequestRecord* record_ = nullptr;
@@ -62,8 +64,10 @@ class AnswerReader {
   std::string body_;  ///< of an answer that is no stream
   std::vector<float> gaps_s_;
   std::vector<std::uint16_t> gap_tokens_;
+  ChunkTexts texts_;              ///< if they are kept
   std::int64_t tokens_told_ = 0;  ///< by usage in every piece
   std::int64_t last_server_ns_ = -1;
+  bool tool_calls_ = false;
   bool head_taken_ = false;
   bool is_stream_ = false;
   bool done_seen_ = false;

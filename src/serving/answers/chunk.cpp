@@ -13,7 +13,10 @@ enum class Place { root, choice, delta, part, usage, details, error, message, ot
 
 class Scanner {
  public:
-  Scanner(std::string_view text, ChunkFacts& facts) : at_(text.data()), end_(at_ + text.size()), facts_(facts) {}
+  Scanner(std::string_view text, ChunkFacts& facts, ChunkTexts* texts)
+      : at_(text.data()), end_(at_ + text.size()), facts_(facts), texts_(texts) {
+    if (texts != nullptr) visible_before_ = texts->visible.size(), reasoning_before_ = texts->reasoning.size();
+  }
 
   bool document() {
     blanks();
@@ -153,22 +156,22 @@ class Scanner {
       case Place::root:
       case Place::message:
         if (place == Place::root && key == "type") type_ = text;
-        if (place == Place::root && key == "delta") typed_delta_ = true;
+        if (place == Place::root && key == "delta") typed_delta_ = true, delta_text_ = text;
         if (place == Place::root && key == "object" && text == "error") facts_.error = true;  // as vLLM has it
-        if (key == "stop_reason") facts_.finished = true;
+        if (key == "stop_reason") finish(text);
         if (key == "error") facts_.error = true, facts_.error_message = text;
         if (key == "message" && facts_.error_message.empty()) facts_.error_message = text;
         return;
       case Place::choice:
-        if (key == "text") facts_.content = true;
-        if (key == "finish_reason") facts_.finished = true;
+        if (key == "text") visible(text);
+        if (key == "finish_reason") finish(text);
         return;
       case Place::delta:
       case Place::part:
-        if (key == "content" || key == "text" || key == "refusal") facts_.content = true;
-        if (key == "reasoning" || key == "reasoning_content" || key == "thinking") facts_.reasoning = true;
+        if (key == "content" || key == "text" || key == "refusal") visible(text);
+        if (key == "reasoning" || key == "reasoning_content" || key == "thinking") reasoning(text);
         if (key == "partial_json" || key == "arguments") facts_.tool_call = true;
-        if (key == "stop_reason") facts_.finished = true;
+        if (key == "stop_reason") finish(text);
         return;
       case Place::error:
         if (key == "message") facts_.error_message = text;
@@ -195,6 +198,19 @@ class Scanner {
     }
   }
 
+  void visible(std::string_view text) {
+    facts_.content = true;
+    if (texts_ != nullptr) texts_->visible += text;
+  }
+  void reasoning(std::string_view text) {
+    facts_.reasoning = true;
+    if (texts_ != nullptr) texts_->reasoning += text;
+  }
+  void finish(std::string_view reason) {
+    facts_.finished = true;
+    if (reason == "length" || reason == "max_tokens") facts_.cut_off = true;
+  }
+
   static void number(std::string_view text, std::int64_t& into) {
     std::int64_t parsed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
@@ -205,15 +221,19 @@ class Scanner {
   void resolve_typed_event() {
     if (typed_delta_) {
       if (type_.find("reasoning") != std::string_view::npos) {
-        facts_.reasoning = true;
+        reasoning(delta_text_);
       } else if (type_.find("arguments") != std::string_view::npos) {
         facts_.tool_call = true;
       } else if (type_.find("text") != std::string_view::npos || type_.find("refusal") != std::string_view::npos) {
-        facts_.content = true;
+        visible(delta_text_);
       }
     }
     const bool whole_text = !typed_delta_ && type_.starts_with("response.");  // repeats what the deltas had
-    if (whole_text) facts_.content = facts_.reasoning = facts_.tool_call = false;
+    if (whole_text) {
+      facts_.content = facts_.reasoning = facts_.tool_call = false;
+      if (texts_ != nullptr) texts_->visible.resize(visible_before_), texts_->reasoning.resize(reasoning_before_);
+    }
+    if (type_ == "response.incomplete") facts_.cut_off = true;
     if (type_ == "response.completed" || type_ == "response.incomplete" || type_ == "message_stop")
       facts_.finished = true;
     if (type_ == "response.failed" || type_ == "error") facts_.error = true;
@@ -223,15 +243,18 @@ class Scanner {
   const char* at_;
   const char* end_;
   ChunkFacts& facts_;
+  ChunkTexts* texts_;
+  std::size_t visible_before_ = 0, reasoning_before_ = 0;
   std::string_view type_;
+  std::string_view delta_text_;
   bool typed_delta_ = false;
 };
 
 }  // namespace
 
-bool scan_chunk(std::string_view json, ChunkFacts& facts) {
+bool scan_chunk(std::string_view json, ChunkFacts& facts, ChunkTexts* texts) {
   facts = {};
-  return Scanner(json, facts).document();
+  return Scanner(json, facts, texts).document();
 }
 
 }  // namespace warpmark::serving

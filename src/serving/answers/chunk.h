@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace warpmark::serving {
@@ -14,6 +15,7 @@ struct ChunkFacts {
   bool reasoning = false;  ///< text of the model's thinking, not empty
   bool tool_call = false;  ///< a part of a call of a tool
   bool finished = false;   ///< a finish or stop reason, or an event that says so
+  bool cut_off = false;    ///< the reason is the limit of tokens
   bool answers = false;    ///< embeddings or a ranking
   std::int64_t prompt_tokens = -1;
   std::int64_t output_tokens = -1;  ///< all of them, reasoning included
@@ -27,7 +29,13 @@ struct ChunkFacts {
   [[nodiscard]] bool has_token() const { return content || reasoning || tool_call; }
 };
 
-/// False if it is no JSON object.
-[[nodiscard]] bool scan_chunk(std::string_view json, ChunkFacts& facts);
+/// The words themselves, as the JSON text has them, with its escapes: what is cut between two pieces may be half a
+/// character.
+struct ChunkTexts {
+  std::string visible, reasoning;
+};
+
+/// False if it is no JSON object. Adds to `texts`, if they are wanted.
+[[nodiscard]] bool scan_chunk(std::string_view json, ChunkFacts& facts, ChunkTexts* texts = nullptr);
 
 }  // namespace warpmark::serving

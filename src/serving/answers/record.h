@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ inline constexpr std::size_t kFaults = static_cast<std::size_t>(Fault::censored)
 
 [[nodiscard]] const char* name_of(Fault fault);
 
+/// The words of an answer, where they were asked for.
+struct AnswerText {
+  std::string visible, reasoning;  ///< UTF-8
+  bool tool_calls = false;         ///< there were some beside, which are not in it
+};
+
 /// Times are nanoseconds of CLOCK_MONOTONIC; 0 is "did not happen".
 struct RequestRecord {
   std::uint32_t prepared = 0;  ///< which of the prepared requests
@@ -50,8 +57,9 @@ struct RequestRecord {
   std::int64_t output_tokens = -1;
   std::int64_t reasoning_tokens = -1;
   std::int64_t cached_tokens = -1;
-  std::int64_t events = 0;  ///< pieces of the answer that held a token
-  std::int64_t bytes = 0;   ///< of the body
+  std::int64_t own_tokens = -1;  ///< of the answer, as our own tokenizer counts; -1 if it did not
+  std::int64_t events = 0;       ///< pieces of the answer that held a token
+  std::int64_t bytes = 0;        ///< of the body
   std::int64_t retry_after_s = -1;
 
   /// Seconds between one event with a token and the next, and tokens in the later one (0 where not told).
@@ -62,10 +70,13 @@ struct RequestRecord {
   std::int64_t server_first_token_ns = 0;
 
   Fault fault = Fault::none;
-  std::int16_t status = 0;    ///< of HTTP
-  bool retried = false;       ///< sent again, as the connection that was kept had just been closed
-  bool without_done = false;  ///< the stream lacked its end mark, but said that it was finished
-  std::string message;        ///< of the fault, at most 200 bytes
+  std::int16_t status = 0;                 ///< of HTTP
+  bool retried = false;                    ///< sent again, as the connection that was kept had just been closed
+  bool without_done = false;               ///< the stream lacked its end mark, but said that it was finished
+  bool cut_off = false;                    ///< it ended at the limit of tokens
+  bool counted_here = false;               ///< output_tokens are our own tokenizer's, as the server tells none
+  std::string message;                     ///< of the fault, at most 200 bytes
+  std::shared_ptr<const AnswerText> said;  ///< null where not asked for
 };
 
 }  // namespace warpmark::serving

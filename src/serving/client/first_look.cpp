@@ -1,6 +1,8 @@
 // The first requests to a server, before the load. See prepare_load.h.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "http/client.h"
 #include "serving/answers/chunk.h"
 #include "serving/client/load_clock.h"
@@ -70,6 +72,19 @@ Status look_warm(http::Client& client, const Target& target, FirstLook& look) {
   return {};
 }
 
+/// Tokens of the probes by our own tokenizer: what a server that tells none would count, and how many one that does
+/// adds to the shortest.
+Status count_probes(const Target& target, const std::vector<TokenProbe>& told, FirstLook& look) {
+  std::vector<TokenProbe> own;
+  for (const std::int64_t words : kProbeWords) {
+    WM_ASSIGN(const auto ids, target.tokenizer->encode(probe_text(words, static_cast<std::uint64_t>(words))));
+    own.push_back({static_cast<double>(words), static_cast<double>(ids.size())});
+  }
+  if (!look.fit.measured) look.fit = fit_tokens(own);
+  if (!told.empty()) look.fit.template_tokens = std::max(0.0, told.front().tokens - own.front().tokens);
+  return {};
+}
+
 }  // namespace
 
 Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
@@ -84,10 +99,13 @@ Result<FirstLook> look_at_server(const Target& target, bool calibrate, double de
     if (!facts.ok() || facts->prompt_tokens < 0) break;
     if (look.first_s == 0) look.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
-    if (!calibrate) return look;
+    if (calibrate) continue;
+    if (target.tokenizer != nullptr) WM_TRY(count_probes(target, probes, look));
+    return look;
   }
   WM_TRY(look_warm(client, target, look));
   look.fit = fit_tokens(probes);
+  if (target.tokenizer != nullptr) WM_TRY(count_probes(target, probes, look));
   if (calibrate && !look.fit.measured) {
     look.note = probes.size() < 2
                     ? "the server does not tell token counts: a word is taken for a token"

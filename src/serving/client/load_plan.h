@@ -31,10 +31,17 @@ struct PreparedRequest {
   std::size_t serial_at = kNoSerial;  ///< see prompts.h
   std::int64_t input_tokens = 0;      ///< asked for; 0 unknown
   std::int64_t output_tokens = 0;
+  std::int64_t own_tokens = -1;  ///< of its texts, as our own tokenizer counts; -1 if it did not
   std::uint32_t endpoint = 0;
   std::uint32_t next = kNoNext;  ///< the next turn of its conversation
   std::int64_t pause_ns = 0;     ///< before it: thinking, or a tool at work
   std::int32_t turn = 0;
+};
+
+/// Counting tokens, beside the load.
+struct Tokenizing {
+  std::int64_t tokens = 0;
+  double seconds = 0;
 };
 
 /// What may be watched while the load runs. Each load thread writes its own; anybody reads.
@@ -73,6 +80,9 @@ struct LoadPlan {
   int cpu = -1;                    ///< the load thread runs there alone; -1 anywhere
   bool kernel_times = true;
   std::uint64_t first_serial = 0;
+  std::string tokenizer;       ///< file of our own; empty without one
+  double template_tokens = 0;  ///< that the server adds to a prompt
+  Tokenizing tokenizing;       ///< of the prompts
 
   const std::atomic<bool>* interrupted = nullptr;  ///< ends the load at once
   const std::atomic<bool>* enough = nullptr;       ///< no more requests; those under way are waited for
@@ -92,6 +102,7 @@ struct LoadOutcome {
   Histogram send_lag;      ///< from when a request was due and could be sent to when sending began
   Histogram receive_lag;   ///< from the kernel's receive time to when we read
   Histogram server_delay;  ///< reference server only: from its send to our receive time, of every event
+  Tokenizing tokenizing;   ///< of the answers
   double busy_share = 0;   ///< of the load thread's time, not waiting
   double cpu_s = 0;        ///< of the load thread
 };

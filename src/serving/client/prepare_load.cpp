@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serving/client/load_clock.h"
 #include "serving/traffic/draws.h"
 #include "serving/traffic/images.h"
 
@@ -26,6 +27,9 @@ class Preparation {
     WM_TRY(add_endpoints());
     plan_.format.streams = target_.stream && target_.api->streams;
     plan_.format.done_mark = plan_.format.streams ? target_.api->done_mark : "";
+    plan_.format.keep_texts = target_.tokenizer != nullptr;
+    plan_.tokenizer = target_.tokenizer_name;
+    plan_.template_tokens = fit_.template_tokens;
     plan_.tls = target_.tls;
     plan_.signer = target_.signer;
     plan_.closed = traffic_.arrivals.kind == ArrivalKind::closed;
@@ -43,7 +47,7 @@ class Preparation {
       }
       if (bytes >= kMostPreparedBytes) break;
       const std::size_t first = plan_.requests.size();
-      add_conversation(static_cast<std::size_t>(i));
+      WM_TRY(add_conversation(static_cast<std::size_t>(i)));
       for (std::size_t k = first; k < plan_.requests.size(); ++k) bytes += plan_.requests[k].bytes.size();
     }
     plan_.connect_ahead = plan_.closed ? plan_.users : std::min<std::int64_t>(64, wanted);
@@ -112,7 +116,7 @@ class Preparation {
   }
 
   /// A request, or the turns of a conversation, each with the ones before it.
-  void add_conversation(std::size_t number) {
+  Status add_conversation(std::size_t number) {
     const auto endpoint = static_cast<std::uint32_t>(number % plan_.endpoints.size());
     plan_.heads.push_back(static_cast<std::uint32_t>(plan_.requests.size()));
     if (traffic_.scenario.kind == ScenarioKind::dataset && traffic_.trace.rows.empty())
@@ -125,18 +129,22 @@ class Preparation {
       fill_texts(spec, lengths, number);
       asked_tokens += lengths.input;
       if (turn > 0) spec.messages.insert(spec.messages.begin(), said.begin(), said.end());
-      add_request(spec, asked_tokens, endpoint, static_cast<std::int32_t>(turn));
+      WM_TRY(add_request(spec, asked_tokens, endpoint, static_cast<std::int32_t>(turn)));
       said = spec.messages;
       // The answer of the model is not known yet; one of the same length takes its place in what follows.
       said.push_back({"assistant", words_text(fit_.words_for(lengths.output), random_())});
       asked_tokens += lengths.output;
     }
+    return {};
   }
 
-  void add_row(std::size_t number, std::uint32_t endpoint) {
+  Status add_row(std::size_t number, std::uint32_t endpoint) {
     const DatasetRow& row = traffic_.dataset[number % traffic_.dataset.size()];
     BodySpec spec = spec_of({0, row.output_tokens});
-    if (!row.body.empty()) return add_body(row.body, spec, endpoint);
+    if (!row.body.empty()) {
+      add_body(row.body, spec, endpoint);
+      return {};
+    }
     const std::int64_t turns =
         row.turns.empty()
             ? 1
@@ -150,8 +158,9 @@ class Preparation {
         spec.messages = said;
         said.push_back({"assistant", row.turns[static_cast<std::size_t>(2 * turn + 1)]});
       }
-      add_request(spec, 0, endpoint, static_cast<std::int32_t>(turn));
+      WM_TRY(add_request(spec, 0, endpoint, static_cast<std::int32_t>(turn)));
     }
+    return {};
   }
 
   [[nodiscard]] Lengths lengths_of(std::size_t number) {
@@ -212,7 +221,18 @@ class Preparation {
     }
   }
 
-  void add_request(const BodySpec& spec, std::int64_t input_tokens, std::uint32_t endpoint, std::int32_t turn) {
+  /// Of one question; a template adds to each part of a conversation.
+  Status count_own(const BodySpec& spec, PreparedRequest& request) {
+    if (target_.tokenizer == nullptr || spec.messages.size() != 1 || !spec.image_urls.empty()) return {};
+    const std::int64_t began_ns = load_now_ns();
+    WM_ASSIGN(const auto ids, target_.tokenizer->encode(spec.messages.front().text));
+    request.own_tokens = static_cast<std::int64_t>(ids.size());
+    plan_.tokenizing.tokens += request.own_tokens;
+    plan_.tokenizing.seconds += static_cast<double>(load_now_ns() - began_ns) * 1e-9;
+    return {};
+  }
+
+  Status add_request(const BodySpec& spec, std::int64_t input_tokens, std::uint32_t endpoint, std::int32_t turn) {
     Json body = target_.api->body(spec);
     for (const auto& [key, value] : target_.more.items()) body[key] = value;
     PreparedRequest& request = append(dump_json(body, -1), endpoint);
@@ -220,12 +240,14 @@ class Preparation {
     request.input_tokens = has_texts ? input_tokens : 0;
     request.output_tokens = has_texts ? spec.output_tokens : 0;
     request.turn = turn;
-    if (turn == 0) return;
+    if (has_texts) WM_TRY(count_own(spec, request));
+    if (turn == 0) return {};
     const auto index = static_cast<std::uint32_t>(plan_.requests.size() - 1);
     plan_.requests[index - 1].next = index;
     const auto& talk = traffic_.conversations;
     request.pause_ns =
         static_cast<std::int64_t>(talk.think_s * (talk.think_varies ? draw_exponential(random_) : 1) * 1e9);
+    return {};
   }
 
   void add_body(const std::string& text, const BodySpec& spec, std::uint32_t endpoint) {
@@ -276,11 +298,15 @@ http::Headers api_headers(const Target& target) {
   return headers;
 }
 
+std::string probe_text(std::int64_t words, std::uint64_t seed) {
+  return std::string(kSerialMark) + " " + words_text(words, seed);
+}
+
 std::string body_of(const Target& target, std::int64_t words, std::int64_t output_tokens, bool stream,
                     std::uint64_t seed) {
   BodySpec spec{.model = target.model, .output_tokens = output_tokens, .stream = stream};
   // With a serial number, as all prompts have: its tokens are part of what is learned.
-  spec.messages.push_back({"user", std::string(kSerialMark) + " " + words_text(words, seed)});
+  spec.messages.push_back({"user", probe_text(words, seed)});
   if (std::string_view(target.api->task) == "text-to-rerank") spec.query = words_text(4, seed);
   Json body = target.api->body(spec);
   for (const auto& [key, value] : target.more.items()) body[key] = value;

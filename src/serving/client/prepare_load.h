@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "http/url.h"
 #include "serving/client/load_plan.h"
+#include "serving/tokens/tokenizer.h"
 #include "serving/traffic/api.h"
 #include "serving/traffic/arrivals.h"
 #include "serving/traffic/dataset.h"
@@ -29,6 +30,8 @@ struct Target {
   bool stream = true;
   bool exact_output = false;  ///< the server understands ignore_eos
   std::shared_ptr<const http::TlsContext> tls;
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< of the model, to count beside the server; may be null
+  std::string tokenizer_name;
 };
 
 /// Conversations: several turns, each with the ones before it.
@@ -60,6 +63,9 @@ struct Traffic {
 
 /// Resolves the hosts and makes bodies and schedule. Usage error where the scenario does not fit the API.
 [[nodiscard]] Result<LoadPlan> prepare_load(const Target& target, const Traffic& traffic, const TokenFit& fit);
+
+/// The text that such a body asks: words with a serial number before them.
+[[nodiscard]] std::string probe_text(std::int64_t words, std::uint64_t seed);
 
 /// One body as text, as prepare_load makes them: for a first look at the server, and for probing its token counts.
 [[nodiscard]] std::string body_of(const Target& target, std::int64_t words, std::int64_t output_tokens, bool stream,

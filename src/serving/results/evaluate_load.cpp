@@ -263,6 +263,10 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
   add_gap_metrics(counted, options.confidence, result);
   add_rates(outcome, window, options, result);
   result.tokens = check_tokens(counted, plan);
+  if (result.tokens.own) {
+    result.tokens.own->tokens = plan.tokenizing.tokens + outcome.tokenizing.tokens;
+    result.tokens.own->seconds = plan.tokenizing.seconds + outcome.tokenizing.seconds;
+  }
   result.client = judge_client(outcome, result);
   result.slo = judge_slo(options.slo, result);
   result.records = std::move(outcome.records);

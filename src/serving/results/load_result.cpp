@@ -78,6 +78,12 @@ Json to_json(const TokenCheck& tokens) {
   add("output_told_mean", tokens.output_told);
   add("tokens_per_event", tokens.tokens_per_event);
   json["disagreements"] = tokens.disagreements;
+  if (!tokens.own) return json;
+  const OwnTokens& own = *tokens.own;
+  json["own"] = {{"tokenizer", own.tokenizer}, {"tokens", own.tokens}, {"seconds", own.seconds}};
+  if (own.input) json["own"]["input_mean"] = *own.input;
+  if (own.input) json["own"]["template_tokens"] = own.template_tokens;
+  if (own.output) json["own"]["output_mean"] = *own.output;
   return json;
 }
 

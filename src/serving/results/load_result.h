@@ -33,12 +33,22 @@ struct LoadMetric {
   std::vector<double> samples;  ///< one a request; of rates, of equal parts of the window; empty of gaps
 };
 
+/// Counted by a tokenizer of our own: means of a request, of those that the server has counted too.
+struct OwnTokens {
+  std::string tokenizer;
+  double template_tokens = 0;  ///< in `input`: what the server adds to the words of a prompt
+  std::optional<double> input, output;
+  std::int64_t tokens = 0;  ///< counted in all, before and after the load
+  double seconds = 0;       ///< that took; in no latency
+};
+
 struct TokenCheck {
-  std::string source;                               ///< "usage", "events", "mixed", "none"
+  std::string source;                               ///< "usage", "events", "tokenizer", "mixed", "none"
   std::optional<double> input_asked, input_told;    ///< mean per request
   std::optional<double> output_asked, output_told;  ///< mean per request
   std::optional<double> tokens_per_event;
   std::vector<std::string> disagreements;  ///< beyond 2 %
+  std::optional<OwnTokens> own;
 };
 
 struct ClientReport {

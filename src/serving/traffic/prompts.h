@@ -18,6 +18,7 @@ struct TokenFit {
   double fixed = 0;
   double per_word = 1;
   bool measured = false;
+  double template_tokens = 0;  ///< told for a short prompt beyond those of its words, by our own tokenizer
   /// Words of a prompt with that many tokens, at least 1.
   [[nodiscard]] std::int64_t words_for(std::int64_t tokens) const;
 };

@@ -67,6 +67,8 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--no-stream", "", "run: answers at once, not as streams"},
     {"--new-connections", "", "run: a connection for each request"},
     {"--no-calibrate", "", "run: do not ask the server first how it counts tokens"},
+    {"--tokenizer", "FILE",
+     "run, tokens: of the model, tokenizer.json or SentencePiece's: counts tokens beside the server", false, "<files>"},
     {"--threads", "N", "run: threads of the client (default 1)"},
     {"--server-engine", "NAME", "run: label of the results: vLLM, SGLang, ..."},
     {"--server-version", "TEXT", "run: label"},
@@ -79,7 +81,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--experiment-base-dir", "DIR", "run: the same below this folder; a name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
     {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
-    {"--json", "FILE", "run, selftest, compare: write the results as JSON", false, "<files>"},
+    {"--json", "FILE", "run, selftest, compare, tokens: write the results as JSON", false, "<files>"},
     {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
     {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},
     {"--experiment-folder", "DIR", "excel: the experiment", false, "<files>"},
@@ -133,7 +135,8 @@ struct Action {
 };
 constexpr Action kLoadActions[] = {{"run", load_run, false},           {"server", load_server, false},
                                    {"selftest", load_selftest, false}, {"compare", load_compare, true},
-                                   {"excel", load_excel, false},       {"plot", load_plot, false}};
+                                   {"excel", load_excel, false},       {"plot", load_plot, false},
+                                   {"tokens", load_tokens, true}};
 
 Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
@@ -168,6 +171,8 @@ extern const Command load_command{
         "compare sets results side by side: experiment folders, files of --json, stored runs. excel makes a workbook "
         "with charts of an experiment folder, plot draws them.\n"
         "\n"
+        "tokens counts the tokens of files by a model's own tokenizer; run --tokenizer does so beside the server.\n"
+        "\n"
         "server answers as an inference server does, at scripted times and with scripted faults. selftest measures "
         "with it what this client can do on this machine, and how exact its times are.\n"
         "\n"
@@ -176,8 +181,8 @@ extern const Command load_command{
         "is missed and 3 if that is undecided. Keys are never taken from the command line, which everybody on the "
         "machine can see: env:VARIABLE or file:PATH names where they are.",
     .options = kLoadOptions,
-    .positional = {"ACTION", "run, server, selftest, compare A B [C...], excel, plot", true,
-                   "run server selftest compare excel plot"},
+    .positional = {"ACTION", "run, server, selftest, compare A B [C...], excel, plot, tokens FILE...", true,
+                   "run server selftest compare excel plot tokens"},
     .examples =
         "warpmark load server --port 8000 --ttft 80ms --itl 20ms\n"
         "warpmark load run --api-base URL --api-model-name m --num-concurrency 1,8,64\n"

@@ -1,4 +1,4 @@
-#include "serving/results/outcome_file.h"
+#include "serving/files/outcome_file.h"
 
 #include <algorithm>
 
@@ -19,6 +19,9 @@ constexpr Count kCounts[] = {&RequestRecord::connect_ns,       &RequestRecord::l
                              &RequestRecord::reasoning_tokens, &RequestRecord::cached_tokens,
                              &RequestRecord::events,           &RequestRecord::bytes,
                              &RequestRecord::retry_after_s};
+constexpr std::pair<const char*, bool RequestRecord::*> kFlags[] = {{"retried", &RequestRecord::retried},
+                                                                    {"without_done", &RequestRecord::without_done},
+                                                                    {"cut_off", &RequestRecord::cut_off}};
 
 Json histogram_json(const Histogram& histogram) {
   Json json{{"most", histogram.most_ns()}, {"counts", Json::array()}};
@@ -44,8 +47,10 @@ Json record_json(const RequestRecord& record, std::int64_t began_ns) {
             {"status", record.status}};
   json["gaps"] = record.gaps_s;
   if (!record.gap_tokens.empty()) json["gap_tokens"] = record.gap_tokens;
-  if (record.retried) json["retried"] = true;
-  if (record.without_done) json["without_done"] = true;
+  for (const auto& [name, flag] : kFlags) {
+    if (record.*flag) json[name] = true;
+  }
+  if (record.said != nullptr) json["said"] = {record.said->visible, record.said->reasoning, record.said->tool_calls};
   if (!record.message.empty()) json["message"] = record.message;
   return json;
 }
@@ -72,8 +77,12 @@ RequestRecord record_of(const Json& json) {
   record.status = json.at("status").get<std::int16_t>();
   record.gaps_s = json.at("gaps").get<std::vector<float>>();
   if (json.contains("gap_tokens")) record.gap_tokens = json["gap_tokens"].get<std::vector<std::uint16_t>>();
-  record.retried = json.contains("retried");
-  record.without_done = json.contains("without_done");
+  for (const auto& [name, flag] : kFlags) record.*flag = json.contains(name);
+  if (json.contains("said")) {
+    const Json& said = json["said"];
+    record.said = std::make_shared<AnswerText>(
+        AnswerText{said.at(0).get<std::string>(), said.at(1).get<std::string>(), said.at(2).get<bool>()});
+  }
   record.message = json.value("message", "");
   return record;
 }

@@ -1,4 +1,4 @@
-#include "serving/results/genai_folder.h"
+#include "serving/files/genai_folder.h"
 
 #include <fmt/format.h>
 

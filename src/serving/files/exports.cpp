@@ -1,4 +1,4 @@
-#include "serving/results/exports.h"
+#include "serving/files/exports.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,71 @@
+#include "serving/results/own_tokens.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "serving/client/load_clock.h"
+
+namespace warpmark::serving {
+namespace {
+
+constexpr double kMostOwnShare = 0.02;
+/// The mark of an answer's end is a token that has no words.
+constexpr double kEndMark = 1;
+
+/// Of the same requests.
+struct TwoCounts {
+  double requests = 0, own = 0, told = 0;
+  void add(std::int64_t ours, std::int64_t theirs) {
+    requests += 1;
+    own += static_cast<double>(ours);
+    told += static_cast<double>(theirs);
+  }
+};
+
+void disagree(const char* what, const TwoCounts& counts, double most_apart, TokenCheck& check) {
+  const double own = counts.own / counts.requests, told = counts.told / counts.requests, apart = std::abs(told - own);
+  if (!(apart > most_apart) || !(apart > kMostOwnShare * own)) return;
+  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} by {}, {:.4g} told by the server ({:+.1f} %)", what, own,
+                                            check.own->tokenizer, told, 100 * (told - own) / own));
+}
+
+}  // namespace
+
+Status count_answers(const Tokenizer& tokenizer, LoadOutcome& outcome) {
+  const std::int64_t began_ns = load_now_ns();
+  for (auto& record : outcome.records) {
+    if (record.said == nullptr || record.said->tool_calls) continue;
+    WM_ASSIGN(const auto visible, tokenizer.encode(record.said->visible));
+    WM_ASSIGN(const auto reasoning, tokenizer.encode(record.said->reasoning));
+    record.own_tokens = static_cast<std::int64_t>(visible.size() + reasoning.size());
+    outcome.tokenizing.tokens += record.own_tokens;
+    if (record.output_tokens >= 0 || record.fault != Fault::none) continue;
+    record.output_tokens = record.own_tokens;
+    record.counted_here = true;
+  }
+  outcome.tokenizing.seconds += static_cast<double>(load_now_ns() - began_ns) * 1e-9;
+  return {};
+}
+
+void compare_own_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan, TokenCheck& check) {
+  if (plan.tokenizer.empty()) return;
+  TwoCounts input, output;
+  for (const auto* record : counted) {
+    const PreparedRequest& request = plan.requests[record->prepared];
+    if (request.own_tokens >= 0 && record->turn == 0 && record->prompt_tokens >= 0) {
+      input.add(request.own_tokens, record->prompt_tokens);
+    }
+    if (record->own_tokens >= 0 && record->output_tokens >= 0 && !record->counted_here) {
+      output.add(record->own_tokens, record->output_tokens);
+    }
+  }
+  check.own = OwnTokens{.tokenizer = plan.tokenizer, .template_tokens = plan.template_tokens};
+  input.own += plan.template_tokens * input.requests;
+  if (input.requests > 0) check.own->input = input.own / input.requests;
+  if (output.requests > 0) check.own->output = output.own / output.requests;
+  if (input.own > 0) disagree("input", input, kEndMark, check);
+  if (output.own > 0) disagree("output", output, kEndMark, check);
+}
+
+}  // namespace warpmark::serving
