@@ -126,6 +126,24 @@ TEST_F(LoadCli, keeps_the_key_out_of_everything) {
   }
 }
 
+TEST_F(LoadCli, signs_requests_by_a_profile) {
+  start();
+  const std::string key = WARPMARK_SOURCE_DIR "/tests/data/signing/oracle_example_key.pem";
+  write("config",
+        "[DEFAULT]\nuser=u\ntenancy=t\nfingerprint=f\nregion=us-chicago-1\nkey_file=" + key + "\n[bare]\nuser=u\n");
+  const std::vector<std::string> words{
+      "load",          "run",          "--api-base",    server_->url() + "/v1", "--api-model-name",       "m",
+      "--api-backend", "oci-openai",   "--config-file", path("config"),         "--max-requests-per-run", "3",
+      "--json",        path("o.json"), "--no-store"};
+  const auto signed_by = warpmark(words);
+  EXPECT_THAT(signed_by.exit_code, ::testing::AnyOf(0, 5)) << signed_by.err;
+  EXPECT_EQ(json("o.json")["scenarios"][0]["requests"]["completed"], 3);
+  const auto bare = warpmark(with(words, {"--profile", "bare"}));
+  EXPECT_EQ(bare.exit_code, 2);
+  EXPECT_THAT(bare.err, HasSubstr("lacks key_file, tenancy, fingerprint"));
+  EXPECT_EQ(warpmark(with(words, {"--auth", "instance_principal"})).exit_code, 2);
+}
+
 TEST_F(LoadCli, replays_a_trace_and_a_data_set) {
   start();
   write("trace.jsonl",

@@ -157,8 +157,9 @@ class ClientHub {
     // Clients may share processors: they wait most of the time, and tell how late they sent.
     collectives::LaunchOptions launch{.ranks = task_.clients, .hosts = request_.hosts, .oversubscribe = true};
     launch.environment = {{kClientVariable, task_text(task_)}};
-    if (context_.environment("MODEL_API_KEY") != nullptr) {
-      launch.environment.emplace_back("MODEL_API_KEY", context_.environment("MODEL_API_KEY"));
+    for (const char* name :
+         {"MODEL_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"}) {
+      if (context_.environment(name) != nullptr) launch.environment.emplace_back(name, context_.environment(name));
     }
     WM_ASSIGN(auto words, collectives::launcher_words(launch, collectives::launch_place(context_.environment)));
     words.push_back(own_path());

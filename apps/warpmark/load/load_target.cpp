@@ -73,7 +73,7 @@ Result<http::Header> header_of(const Context& context, const std::string& line) 
 Result<const serving::Api*> api_of(const ParsedOptions& options) {
   const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
   const std::vector<std::string> backends{"openai",       "vllm",     "sglang",     "tensorrt-llm", "anthropic",
-                                          "azure-openai", "together", "gcp-vertex", "aws-bedrock"};
+                                          "azure-openai", "together", "gcp-vertex", "aws-bedrock",  "oci-openai"};
   if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
     return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
   }
@@ -121,16 +121,56 @@ Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& c
   if (credentials.access_key.empty() || credentials.secret_key.empty()) {
     return usage_error("Bedrock needs credentials", "the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
   }
-  return std::shared_ptr<const serving::RequestSigner>(
-      std::make_shared<serving::RequestSigner>(std::move(credentials)));
+  return serving::aws_signer(std::move(credentials));
+}
+
+/// From the file that Oracle's own tools read.
+Result<serving::OciProfile> oci_profile(const Context& context, const ParsedOptions& options) {
+  const std::string auth = options.get("--auth", "user_principal");
+  if (auth != "user_principal" && auth != "security_token") {
+    return usage_error("--auth " + auth + " is not known here", "user_principal or security_token");
+  }
+  const char *home = context.environment("HOME"), *named = context.environment("OCI_CONFIG_FILE");
+  const std::string at_home = std::string(home != nullptr ? home : "") + "/";
+  const std::string file = options.get("--config-file", named != nullptr ? named : at_home + ".oci/config");
+  WM_ASSIGN(const std::string config, read_file(file, 1 << 20));
+  WM_ASSIGN(auto profile,
+            serving::parse_oci_profile(config, options.get("--profile", "DEFAULT"), auth == "security_token"));
+  for (auto* path : {&profile.key_file, &profile.security_token_file}) {
+    if (path->starts_with("~/")) *path = at_home + path->substr(2);
+  }
+  return profile;
+}
+
+Result<std::shared_ptr<const serving::RequestSigner>> oci_signer_of(const Context& context,
+                                                                    const ParsedOptions& options) {
+  WM_ASSIGN(const auto profile, oci_profile(context, options));
+  serving::OciCredentials credentials{.key_id = profile.tenancy + "/" + profile.user + "/" + profile.fingerprint,
+                                      .key = {},
+                                      .passphrase = profile.passphrase};
+  WM_ASSIGN(credentials.key, read_file(profile.key_file, 1 << 20));
+  if (options.get("--auth") == "security_token") {
+    WM_ASSIGN(const std::string token, read_file(profile.security_token_file, 1 << 20));
+    credentials.key_id = "ST$" + std::string(trim(token));
+  }
+  return serving::oci_signer(std::move(credentials));
 }
 
 /// The addresses, with the paths that the clouds' own APIs have.
-Result<std::vector<http::Url>> bases_of(const ParsedOptions& options) {
+Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOptions& options) {
   const std::string backend = options.get("--api-backend");
   auto texts = options.all("--api-base");
   if (texts.empty() && backend == "aws-bedrock") {
     texts.push_back("https://bedrock-runtime." + options.get("--aws-region", "us-east-1") + ".amazonaws.com");
+  }
+  if (texts.empty() && backend == "oci-openai") {
+    std::string region = options.get("--region");
+    if (region.empty()) {
+      WM_ASSIGN(const auto profile, oci_profile(context, options));
+      region = profile.region;
+    }
+    if (region.empty()) return usage_error("which region? --region NAME", "or a region in the profile");
+    texts.push_back("https://inference.generativeai." + region + ".oci.oraclecloud.com");
   }
   const std::string location = options.get("--gcp-location", "us-central1");
   if (texts.empty() && backend == "gcp-vertex") texts.push_back("https://" + location + "-aiplatform.googleapis.com");
@@ -143,6 +183,7 @@ Result<std::vector<http::Url>> bases_of(const ParsedOptions& options) {
                    "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
     }
     if (url.target == "/" && backend == "aws-bedrock") url.target = "/openai/v1";
+    if (url.target == "/" && backend == "oci-openai") url.target = "/20231130/actions/v1";
     if (url.target == "/" && backend == "gcp-vertex") {
       if (!options.has("--gcp-project-id")) return usage_error("Vertex needs --gcp-project-id NAME");
       url.target = "/v1/projects/" + http::percent_encode(options.get("--gcp-project-id")) + "/locations/" +
@@ -158,13 +199,15 @@ Result<std::vector<http::Url>> bases_of(const ParsedOptions& options) {
 
 Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
   serving::Target target;
-  WM_ASSIGN(target.bases, bases_of(options));
+  WM_ASSIGN(target.bases, bases_of(context, options));
   WM_ASSIGN(target.api, api_of(options));
   target.model = options.get("--api-model-name");
   if (target.model.empty())
     return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
   if (options.get("--api-backend") == "aws-bedrock" && !has_bearer(context, options)) {
     WM_ASSIGN(target.signer, signer_of(context, options));
+  } else if (options.get("--api-backend") == "oci-openai" && !has_bearer(context, options)) {
+    WM_ASSIGN(target.signer, oci_signer_of(context, options));
   } else {
     WM_ASSIGN(target.key, api_key_of(context, options));
   }

@@ -94,6 +94,26 @@ std::string canonical_path(std::string_view path) {
   return out.empty() ? "/" : out;
 }
 
+class AwsSigner final : public RequestSigner {
+ public:
+  explicit AwsSigner(AwsCredentials credentials) : credentials_(std::move(credentials)) {}
+
+  [[nodiscard]] http::Headers headers_for(std::string_view method, std::string_view target, std::string_view host,
+                                          std::string_view body, std::int64_t unix_s) const override {
+    http::Headers headers{{"X-Amz-Date", sigv4_time(unix_s)}};
+    if (!credentials_.session_token.empty()) headers.push_back({"X-Amz-Security-Token", credentials_.session_token});
+    http::Headers all = headers;
+    all.push_back({"Host", std::string(host)});
+    headers.push_back(
+        {"Authorization", sigv4_authorization(credentials_, method, target, all, body, headers.front().value)});
+    return headers;
+  }
+  [[nodiscard]] const std::string& secret() const override { return credentials_.secret_key; }
+
+ private:
+  AwsCredentials credentials_;
+};
+
 }  // namespace
 
 std::string sigv4_authorization(const AwsCredentials& credentials, std::string_view method, std::string_view target,
@@ -124,15 +144,8 @@ std::string sigv4_time(std::int64_t unix_s) {
                      utc.tm_min, utc.tm_sec);
 }
 
-http::Headers RequestSigner::headers_for(std::string_view method, std::string_view target, std::string_view host,
-                                         std::string_view body, std::int64_t unix_s) const {
-  http::Headers headers{{"X-Amz-Date", sigv4_time(unix_s)}};
-  if (!credentials_.session_token.empty()) headers.push_back({"X-Amz-Security-Token", credentials_.session_token});
-  http::Headers all = headers;
-  all.push_back({"Host", std::string(host)});
-  headers.push_back(
-      {"Authorization", sigv4_authorization(credentials_, method, target, all, body, headers.front().value)});
-  return headers;
+std::shared_ptr<const RequestSigner> aws_signer(AwsCredentials credentials) {
+  return std::make_shared<AwsSigner>(std::move(credentials));
 }
 
 void RequestSigner::sign(std::string& bytes, std::int64_t unix_s) const {
@@ -146,13 +159,13 @@ void RequestSigner::sign(std::string& bytes, std::int64_t unix_s) const {
   };
   const auto value = [&](std::size_t at) { return head.substr(at, head.find("\r\n", at) - at); };
   const auto first = head.find(' ') + 1, second = head.find(' ', first);
-  const std::size_t date_at = value_at("X-Amz-Date"), authorization_at = value_at("Authorization");
   const http::Headers now = headers_for(head.substr(0, first - 1), head.substr(first, second - first),
                                         value(value_at("Host")), all.substr(end + 4), unix_s);
-  const std::string& authorization = now.back().value;
-  WM_CHECK(value(authorization_at).size() == authorization.size());
-  bytes.replace(date_at, now.front().value.size(), now.front().value);
-  bytes.replace(authorization_at, authorization.size(), authorization);
+  for (const auto& header : now) {
+    const std::size_t at = value_at(header.name);
+    WM_CHECK(value(at).size() == header.value.size());
+    bytes.replace(at, header.value.size(), header.value);
+  }
 }
 
 }  // namespace warpmark::serving
