@@ -175,11 +175,12 @@ void count_efficiency(const Task& task, const Reply& reply, Efficiency& efficien
 }
 
 /// The requests of the question at `at`, which is moved behind them.
-Asked asked_at(const std::vector<Item>& items, const RunnerResult& result, const Journal& journal, std::size_t& at) {
+Asked asked_at(const std::vector<Item>& items, const RunnerResult& result, const FindReply& find_reply,
+               std::size_t& at) {
   const std::size_t begin = at;
   Asked asked;
   do {
-    asked.replies.push_back(journal.find(items[at].hash));
+    asked.replies.push_back(find_reply(items[at].hash));
     if (asked.replies.back() == nullptr && asked.failure.empty()) {
       asked.failure = result.failures[at].empty() ? "was not asked" : result.failures[at];
     }
@@ -192,7 +193,7 @@ Asked asked_at(const std::vector<Item>& items, const RunnerResult& result, const
 }  // namespace
 
 Result<TaskOutcome> outcome_of(const Task& task, const std::vector<Record>& data, const std::vector<Item>& items,
-                               const RunnerResult& result, const Journal& journal, const std::string& system,
+                               const RunnerResult& result, const FindReply& find_reply, const std::string& system,
                                const std::atomic<bool>* interrupted) {
   TaskOutcome outcome;
   WM_ASSIGN(outcome.examples, accuracy::join_examples({data}, {}, task.fields));
@@ -206,7 +207,7 @@ Result<TaskOutcome> outcome_of(const Task& task, const std::vector<Record>& data
     for (std::size_t i = 0; i < data.size(); ++i) {
       std::vector<Sampled> samples;
       for (std::int64_t s = 0; s < task.generation.samples; ++s) {
-        const Asked asked = asked_at(items, result, journal, at);
+        const Asked asked = asked_at(items, result, find_reply, at);
         for (const Reply* reply : asked.replies) {
           if (reply != nullptr) count_efficiency(task, *reply, outcome.efficiency);
         }

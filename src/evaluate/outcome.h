@@ -2,13 +2,14 @@
 // tokens, money.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "accuracy/scoring/examples.h"
 #include "evaluate/items.h"
-#include "evaluate/journal.h"
+#include "evaluate/models/model.h"
 #include "evaluate/runner.h"
 
 namespace warpmark::evaluate {
@@ -27,12 +28,15 @@ struct TaskOutcome {
   Efficiency efficiency;
 };
 
+/// The reply to the request with this hash; nullptr without one.
+using FindReply = std::function<const Reply*(const std::string& hash)>;
+
 /// Executes code in the sandbox where the task says so. A reply that is empty, cut off or no UTF-8, and an item without
 /// one, is an answer with a problem. Samples of an item: each of them for code, else the most frequent extracted
 /// answer.
 [[nodiscard]] Result<TaskOutcome> outcome_of(const Task& task, const std::vector<accuracy::Record>& data,
                                              const std::vector<Item>& items, const RunnerResult& result,
-                                             const Journal& journal, const std::string& system,
+                                             const FindReply& find_reply, const std::string& system,
                                              const std::atomic<bool>* interrupted);
 
 }  // namespace warpmark::evaluate

@@ -72,7 +72,9 @@ Result<TaskRun> run_task(const LoadedTask& loaded, const Partner& partner, const
                                          items.size() - run.asked.progress.failed, items.size(), folder.string()));
   }
   WM_ASSIGN(run.outcome,
-            outcome_of(task, loaded.data, items, run.asked, *journal, partner.system, options.interrupted));
+            outcome_of(
+                task, loaded.data, items, run.asked, [&](const std::string& hash) { return journal->find(hash); },
+                partner.system, options.interrupted));
   WM_TRY(write_answers(folder, task, run.outcome));
   if (run.asked.progress.failed == items.size()) {
     return environment_error("no item was answered: " + run.asked.failures.front(),

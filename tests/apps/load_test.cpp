@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "serving/reference/reference_server.h"
+#include "serving/reference/scripted_answers.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -304,6 +305,48 @@ TEST_F(LoadCli, takes_its_own_count_where_the_server_tells_none) {
   EXPECT_EQ(scenario["tokens"]["source"], "tokenizer");
   EXPECT_EQ(scenario["metrics"]["output_tokens"]["mean"], 20) << "two tokens for each of its words";
   EXPECT_EQ(schema_errors(json("t.json"), "load.schema.json"), "");
+}
+
+TEST_F(LoadCli, scores_the_answers_whose_latency_it_measures) {
+  write("rules.jsonl",
+        "{\"when\": [\"capital of France\"], \"text\": \"It is Paris, \\u00e9videmment\"}\n"
+        "{\"when\": [\"capital of Peru\"], \"text\": \"Quito\"}\n"
+        "{\"when\": [\"capital of Norway\"], \"text\": \"It is Oslo and so on\", \"finish_reason\": \"length\"}\n"
+        "{\"when\": [\"capital of Chad\"], \"status\": 503}\n"
+        "{\"text\": \"hello\"}\n");
+  auto rules = serving::parse_scripted_answers(*read_file(path("rules.jsonl")), "rules.jsonl");
+  ASSERT_TRUE(rules.ok()) << rules.error().what;
+  serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};
+  script.answers = *rules;
+  start(script);
+  write("questions.jsonl",
+        "{\"id\": \"1\", \"country\": \"France\", \"answer\": \"Paris\"}\n{\"id\": \"2\", \"country\": \"Peru\", "
+        "\"answer\": \"Lima\"}\n{\"id\": \"3\", \"country\": \"Norway\", \"answer\": \"Oslo\"}\n{\"id\": \"4\", "
+        "\"country\": \"Chad\", \"answer\": \"N'Djamena\"}\n");
+  write("task.yaml",
+        "name: capitals\ndata: {file: questions.jsonl}\nprompt: What is the capital of {{country}}?\n"
+        "extract: regex\npattern: 'is (\\w+)'\nmetrics: [exact_match]\n");
+  const std::vector<std::string> words{"load",      "run",    "--api-base",      server_->url(), "--api-model-name",
+                                       "reference", "--eval", path("task.yaml"), "--json",       path("q.json"),
+                                       "--no-store"};
+  const auto output = warpmark(with(words, {"--num-concurrency", "1,2"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json report = json("q.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  for (const auto& scenario : report["scenarios"]) {
+    EXPECT_EQ(scenario["requests"]["completed"], 3);
+    EXPECT_EQ(scenario["requests"]["failed"], 1);
+    const Json quality = {{"task", "capitals"}, {"questions_asked", 4}, {"questions", 4}, {"unanswered", 3}};
+    EXPECT_EQ(scenario["quality"], quality) << "Quito has nothing to extract, Oslo was cut off, Chad refused";
+    EXPECT_DOUBLE_EQ(scenario["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.25);
+    EXPECT_GT(scenario["metrics"]["ttft"]["mean"].get<double>(), 0);
+  }
+  EXPECT_THAT(output.out, HasSubstr("quality, capitals (4 of 4 questions): exact_match 0.25"));
+  const auto some = warpmark(with(words, {"--max-requests-per-run", "2"}));
+  EXPECT_EQ(json("q.json")["scenarios"][0]["quality"]["questions_asked"], 2) << some.err;
+  EXPECT_DOUBLE_EQ(json("q.json")["scenarios"][0]["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.5);
+  EXPECT_EQ(warpmark(with(words, {"--turns", "2"})).exit_code, 2);
+  EXPECT_EQ(warpmark(with(words, {"--endpoint", "completions"})).exit_code, 2);
 }
 
 TEST_F(LoadCli, steps_embeddings_by_their_batch_size) {

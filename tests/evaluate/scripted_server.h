@@ -66,7 +66,8 @@ inline TaskOutcome outcome_from(const std::string& yaml, const std::vector<accur
       ask_all(*items, **journal, asking(server->url()),
               {.concurrency = 3, .retries = 2, .deadline_s = 60, .first_wait_s = 0.01}, [](const RunnerProgress&) {});
   EXPECT_TRUE(asked.ok()) << asked.error().what;
-  const auto outcome = outcome_of(*task, data, *items, *asked, **journal, "m", nullptr);
+  const auto outcome = outcome_of(
+      *task, data, *items, *asked, [&](const std::string& hash) { return (*journal)->find(hash); }, "m", nullptr);
   EXPECT_TRUE(outcome.ok()) << outcome.error().what;
   return *outcome;
 }

@@ -13,6 +13,7 @@
 #include "serving/selftest.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/load_clients.h"
+#include "warpmark/load/load_quality.h"
 #include "warpmark/load/load_telemetry.h"
 
 namespace warpmark::apps {
@@ -93,6 +94,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   }
   result.started = started;
   serving::add_sessions(result.records, step.traffic.conversations.turns, request.evaluation.confidence, result);
+  if (request.questions != nullptr) WM_TRY(add_quality(context, *request.questions, result));
   const auto samples = telemetry->stop();
   if (!samples.empty()) serving::add_telemetry(samples, result);
   if (request.price_per_hour > 0) serving::add_cost(request.price_per_hour, result);

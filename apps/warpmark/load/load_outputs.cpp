@@ -134,6 +134,7 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.settings = {{"max_time_per_run_s", request.steps.front().traffic.duration_s},
                      {"max_requests_per_run", static_cast<double>(request.steps.front().traffic.most_requests)}};
   if (options.has("--dataset-path")) report.dataset = options.get("--dataset-path");
+  if (options.has("--eval")) report.dataset = options.get("--eval");
   report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
   WM_TRY(take_folder(outputs));
   WM_TRY(take_earlier(outputs));

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "warpmark/load/load_quality.h"
 #include "warpmark/load/load_target.h"
 #include "warpmark/terminal/option_values.h"
 
@@ -237,6 +238,25 @@ Status take_mlperf(const ParsedOptions& options, LoadRequest& request) {
   return {};
 }
 
+/// The questions of a task instead of a scenario; each of them once, where nothing else is asked for.
+Status take_questions(const Context& context, const ParsedOptions& options, LoadRequest& request) {
+  if (!options.has("--eval")) return {};
+  for (const char* name : {"--traffic-scenario", "--dataset-path", "--trace", "--turns"}) {
+    if (options.has(name)) return usage_error(std::string(name) + " and --eval exclude each other");
+  }
+  WM_ASSIGN(request.questions, load_questions_of(context, options, request.target));
+  request.target.keep_texts = true;
+  const auto rows = rows_of(*request.questions, request.target);
+  for (auto& step : request.steps) {
+    step.traffic.scenario = {.kind = serving::ScenarioKind::dataset, .text = "dataset"};
+    step.traffic.dataset = rows;
+    if (options.has("--max-time-per-run") || options.has("--max-requests-per-run")) continue;
+    step.traffic.duration_s = 0;
+    step.traffic.most_requests = static_cast<std::int64_t>(rows.size());
+  }
+  return {};
+}
+
 Status take_clients(const ParsedOptions& options, LoadRequest& request) {
   WM_ASSIGN(const auto clients, count_of(options, "--clients", 0, 1, 10'000));
   request.clients = static_cast<int>(clients);
@@ -259,6 +279,7 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
   LoadRequest request;
   WM_ASSIGN(request.target, load_target_of(context, options));
   WM_ASSIGN(request.steps, steps_of(options, request.target.api->task));
+  WM_TRY(take_questions(context, options, request));
   constexpr std::pair<const char*, const char*> kLabels[] = {{"--server-engine", "engine"},
                                                              {"--server-version", "engine_version"},
                                                              {"--server-gpu-type", "gpu_type"},

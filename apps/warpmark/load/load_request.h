@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
+
+struct LoadQuestions;
 
 /// One scenario at one concurrency or rate.
 struct LoadStep {
@@ -40,11 +43,12 @@ struct LoadRequest {
   /// Above 0: search for the highest load that meets the objectives, from that of the first step up to this.
   double search_most = 0;
   std::optional<serving::MlperfRules> mlperf;
-  std::int64_t sweep_rates = -1;       ///< from 0: sweep, with so many rates between idle and saturation
-  int clients = 0;                     ///< started by mpirun or srun; 0: this process is the client
-  std::string hosts;                   ///< file of hosts for mpirun
-  std::vector<std::string> telemetry;  ///< "nvml", or URLs of Prometheus' pages
-  double price_per_hour = 0;           ///< of all GPUs of the server
+  std::int64_t sweep_rates = -1;                   ///< from 0: sweep, with so many rates between idle and saturation
+  int clients = 0;                                 ///< started by mpirun or srun; 0: this process is the client
+  std::string hosts;                               ///< file of hosts for mpirun
+  std::vector<std::string> telemetry;              ///< "nvml", or URLs of Prometheus' pages
+  double price_per_hour = 0;                       ///< of all GPUs of the server
+  std::shared_ptr<const LoadQuestions> questions;  ///< of --eval; may be null
   std::vector<std::string> notes;
 };
 

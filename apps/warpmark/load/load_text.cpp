@@ -166,6 +166,22 @@ std::string wrapped(const Context& context, const std::string& text) {
   return out;
 }
 
+/// How good the answers were, beside how fast.
+std::string quality_line(const Context& context, const ScenarioResult& result) {
+  if (!result.quality) return {};
+  const auto& quality = *result.quality;
+  std::string text = fmt::format("quality, {} ({} of {} questions):", quality.task, quality.asked, quality.of);
+  for (const auto& metric : result.metrics) {
+    if (!metric.id.starts_with("quality.")) continue;
+    text += fmt::format(" {} {:.4g}", metric.id.substr(std::string_view("quality.").size()), metric.mean);
+    if (metric.mean_interval) {
+      text += fmt::format(" [{:.4g}, {:.4g}]", metric.mean_interval->low, metric.mean_interval->high);
+    }
+  }
+  if (quality.unanswered > 0) text += fmt::format("; {} without a usable answer", quality.unanswered);
+  return wrapped(context, text);
+}
+
 /// What a tokenizer of our own counted, and how long that took.
 std::string own_tokens_line(const Context& context, const serving::TokenCheck& tokens) {
   if (!tokens.own) return {};
@@ -200,7 +216,7 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
   text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
-  text += own_tokens_line(context, result.tokens);
+  text += own_tokens_line(context, result.tokens) + quality_line(context, result);
   for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
   const LoadMetric* output = serving::metric_of(result, "output_throughput");
   if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {

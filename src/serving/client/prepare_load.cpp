@@ -27,7 +27,7 @@ class Preparation {
     WM_TRY(add_endpoints());
     plan_.format.streams = target_.stream && target_.api->streams;
     plan_.format.done_mark = plan_.format.streams ? target_.api->done_mark : "";
-    plan_.format.keep_texts = target_.tokenizer != nullptr;
+    plan_.format.keep_texts = target_.keep_texts || target_.tokenizer != nullptr;
     plan_.tokenizer = target_.tokenizer_name;
     plan_.template_tokens = fit_.template_tokens;
     plan_.tls = target_.tls;
@@ -112,7 +112,10 @@ class Preparation {
     if (!plan_.closed) return traffic_.trace.rows.empty() ? std::min(due, kMostPrepared) : due;
     const std::int64_t wanted =
         traffic_.most_requests > 0 ? traffic_.most_requests : std::max(kPreparedWithoutLimit, traffic_.users);
-    return std::min(wanted, kMostPrepared);
+    // Of rows that are asked as they are, each once before the first comes again.
+    const bool rows = traffic_.scenario.kind == ScenarioKind::dataset && traffic_.most_requests == 0;
+    const auto all = rows ? static_cast<std::int64_t>(traffic_.dataset.size()) : 0;
+    return std::min(std::max(wanted, all), kMostPrepared);
   }
 
   /// A request, or the turns of a conversation, each with the ones before it.

@@ -32,6 +32,7 @@ struct Target {
   std::shared_ptr<const http::TlsContext> tls;
   std::shared_ptr<const Tokenizer> tokenizer;  ///< of the model, to count beside the server; may be null
   std::string tokenizer_name;
+  bool keep_texts = false;  ///< of answers, in their records; with a tokenizer in any case
 };
 
 /// Conversations: several turns, each with the ones before it.

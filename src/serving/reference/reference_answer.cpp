@@ -67,6 +67,14 @@ std::string repeated_word(std::int64_t tokens) {
   return text;
 }
 
+/// The last `tokens` of those so far.
+std::string words_before(const Asked& asked, std::int64_t tokens, std::int64_t so_far) {
+  if (asked.words.empty()) return repeated_word(tokens);
+  std::string text;
+  for (std::int64_t i = so_far - tokens; i < so_far; ++i) text += asked.words[static_cast<std::size_t>(i)];
+  return text;
+}
+
 std::string text_delta(const Asked& asked, bool reasoning, const std::string& text) {
   switch (asked.kind) {
     case AnswerKind::completions: return fmt::format(R"("text":"{}","finish_reason":null)", text);
@@ -173,7 +181,7 @@ std::string opening_events(const Asked& asked, const ReferenceScript& script) {
 
 EventBytes token_event(const Asked& asked, const ReferenceScript& script, bool reasoning, std::int64_t tokens,
                        std::int64_t tokens_so_far) {
-  const std::string text = repeated_word(tokens), delta = text_delta(asked, reasoning, text);
+  const std::string text = words_before(asked, tokens, tokens_so_far), delta = text_delta(asked, reasoning, text);
   std::string more = script.usage == UsagePlace::every ? R"(,"usage":)" + usage_text(asked, tokens_so_far) : "";
   const std::string mark = R"(,"warpmark_sent_ns":)";
   more += mark + std::string(kTimePlaces, '0');
@@ -209,7 +217,7 @@ std::string closing_events(const Asked& asked, const ReferenceScript& script) {
     const bool with_finish = script.usage == UsagePlace::finish;
     const char* empty = asked.kind == AnswerKind::chat ? R"("delta":{})" : R"("text":"")";
     events = event_of(script, "",
-                      choice_event(asked, std::string(empty) + R"(,"finish_reason":"length")",
+                      choice_event(asked, fmt::format(R"({},"finish_reason":"{}")", empty, asked.finish_reason),
                                    with_finish ? R"(,"usage":)" + usage : ""));
     if (script.usage == UsagePlace::last && asked.usage_in_stream) {
       events += event_of(script, "", fmt::format(R"({{"id":"{}","choices":[],"usage":{}}})", kId, usage));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "serving/reference/reference_script.h"
@@ -20,6 +21,8 @@ struct Asked {
   std::int64_t prompt_tokens = 0;  ///< words of all texts, and 7 for a template
   std::int64_t output_tokens = 0;
   std::int64_t documents = 1;
+  std::vector<std::string> words;  ///< of a scripted stream, as JSON writes them; empty: " word" again and again
+  std::string finish_reason = "length";
 };
 
 /// Data error for what is no request of these APIs, with what a server would answer.

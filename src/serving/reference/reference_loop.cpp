@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/json.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/precise_wait.h"
 #include "serving/traffic/draws.h"
@@ -177,7 +178,7 @@ void ReferenceLoop::answer(std::uint32_t index) {
   if (is_scripted(peer.asked)) {
     peer.scripted = scripted_reply(answers_, peer.body);
     if (peer.scripted.bytes.empty()) return close(index, false);
-    peer.asked.output_tokens = 1;  // it comes at once
+    script_stream(peer);
   }
   if (script_.slots > 0 && streams_ >= script_.slots) {
     queue_.emplace_back(index, peer.generation);
@@ -186,10 +187,24 @@ void ReferenceLoop::answer(std::uint32_t index) {
   start_answer(index, load_now_ns());
 }
 
+void ReferenceLoop::script_stream(ReferencePeer& peer) {
+  peer.asked.stream = peer.asked.stream && !peer.scripted.tokens.empty();
+  if (!peer.asked.stream) {
+    peer.asked.output_tokens = 1;  // it comes at once
+    return;
+  }
+  for (const auto& token : peer.scripted.tokens) {
+    const std::string quoted = dump_json(token, -1);
+    peer.asked.words.push_back(quoted.substr(1, quoted.size() - 2));
+  }
+  peer.asked.finish_reason = peer.scripted.finish_reason;
+  peer.asked.output_tokens = static_cast<std::int64_t>(peer.asked.words.size());
+}
+
 bool ReferenceLoop::is_scripted(const Asked& asked) const {
   const bool scriptable =
       asked.kind == AnswerKind::chat || asked.kind == AnswerKind::completions || asked.kind == AnswerKind::embeddings;
-  return !answers_.empty() && scriptable && !asked.stream;
+  return !answers_.empty() && scriptable;
 }
 
 void ReferenceLoop::draw_fault(ReferencePeer& peer) {
@@ -217,13 +232,13 @@ void ReferenceLoop::start_answer(std::uint32_t index, std::int64_t now_ns) {
   ++streams_;
   if (streams_ > counts_.most_streams.load(std::memory_order_relaxed)) counts_.most_streams.store(streams_);
   draw_fault(peer);
-  const bool thinks = peer.asked.kind != AnswerKind::completions;
+  const bool thinks = peer.asked.kind != AnswerKind::completions && peer.asked.words.empty();
   peer.left = peer.asked.output_tokens;
   peer.reasoning = thinks ? std::min(script_.reasoning_tokens, peer.left) : 0;
   double first_s = varied(script_.ttft_s) + script_.prefill_s_per_token * static_cast<double>(peer.asked.prompt_tokens);
   const bool generates = peer.asked.kind != AnswerKind::embeddings && peer.asked.kind != AnswerKind::rerank;
   if (generates && !peer.asked.stream) first_s += script_.itl_s * static_cast<double>(peer.left - 1);
-  peer.event = token_event(peer.asked, script_, false, script_.tokens_per_event, 0);
+  if (peer.asked.words.empty()) peer.event = token_event(peer.asked, script_, false, script_.tokens_per_event, 0);
   timers_.push({now_ns + static_cast<std::int64_t>(first_s * 1e9), index, peer.generation});
 }
 
@@ -256,7 +271,8 @@ void ReferenceLoop::next_event(std::uint32_t index, std::int64_t due_ns) {
   const bool reasons = given < peer.reasoning;
   const std::int64_t tokens = std::min(script_.tokens_per_event, reasons ? peer.reasoning - given : peer.left);
   peer.left -= tokens;
-  if (reasons || tokens != script_.tokens_per_event || script_.usage == UsagePlace::every) {
+  if (reasons || !peer.asked.words.empty() || tokens != script_.tokens_per_event ||
+      script_.usage == UsagePlace::every) {
     EventBytes event = token_event(peer.asked, script_, reasons, tokens, given + tokens);
     event.stamp(load_now_ns());
     send(index, event.bytes);

@@ -66,6 +66,7 @@ class ReferenceLoop {
   void watch(std::uint32_t index, bool add);
   [[nodiscard]] double varied(double seconds);
   [[nodiscard]] bool is_scripted(const Asked& asked) const;
+  static void script_stream(ReferencePeer& peer);
   void draw_fault(ReferencePeer& peer);
   [[nodiscard]] int refusal(const ReferencePeer& peer);
 

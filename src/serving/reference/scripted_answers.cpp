@@ -241,7 +241,8 @@ ScriptedReply chat_reply(const ScriptedAnswer& answer, const Json& request, std:
   if (request.value("logprobs", Json()) == Json(true)) choice["logprobs"] = chat_logprobs(answer);
   return {json_answer({{"object", "chat.completion"},
                        {"choices", Json::array({choice})},
-                       {"usage", usage_of(texts, tokens_of(answer.text).size())}})};
+                       {"usage", usage_of(texts, tokens_of(answer.text).size())}}),
+          tokens_of(answer.text), answer.finish_reason};
 }
 
 ScriptedReply plain_reply(const ScriptedAnswer& answer, const Json& request, const std::string& prompt) {
@@ -250,7 +251,8 @@ ScriptedReply plain_reply(const ScriptedAnswer& answer, const Json& request, con
   if (request.contains("logprobs")) choice["logprobs"] = plain_logprobs(answer, prompt, echo);
   return {json_answer({{"object", "text_completion"},
                        {"choices", Json::array({choice})},
-                       {"usage", usage_of(prompt, tokens_of(answer.text).size())}})};
+                       {"usage", usage_of(prompt, tokens_of(answer.text).size())}}),
+          tokens_of(answer.text), answer.finish_reason};
 }
 
 /// One rule for each input; a fault of any of them is the whole answer's.
@@ -273,14 +275,14 @@ ScriptedReply embedding_reply(std::vector<ScriptedAnswer>& answers, const Json& 
       return (embeds || (fails && answer.ends.empty())) && fits(answer, text) &&
              (!answer.is || text == *answer.is + "\n");
     });
-    if (found == answers.end()) return {no_rule(text)};
+    if (found == answers.end()) return {no_rule(text), {}, {}};
     --found->times;
     if (auto fault = fault_of(*found); fault) return *fault;
-    if (found->embedding.empty()) return {no_rule(text)};
+    if (found->embedding.empty()) return {no_rule(text), {}, {}};
     data.push_back({{"index", data.size()},
                     {"embedding", found->embeds_tokens ? Json(found->embedding) : Json(found->embedding.front())}});
   }
-  return {json_answer({{"object", "list"}, {"data", data}})};
+  return {json_answer({{"object", "list"}, {"data", data}}), {}, {}};
 }
 
 }  // namespace
@@ -303,7 +305,7 @@ Result<std::vector<ScriptedAnswer>> parse_scripted_answers(std::string_view json
 
 ScriptedReply scripted_reply(std::vector<ScriptedAnswer>& answers, std::string_view body) {
   const auto parsed = parse_json(body, "body");
-  if (!parsed.ok() || !parsed->is_object()) return {no_rule("a body that is no JSON object")};
+  if (!parsed.ok() || !parsed->is_object()) return {no_rule("a body that is no JSON object"), {}, {}};
   const Json& request = *parsed;
   const bool embeds =
       request.contains("input") || (request.contains("messages") && request.contains("encoding_format"));
@@ -317,7 +319,7 @@ ScriptedReply scripted_reply(std::vector<ScriptedAnswer>& answers, std::string_v
     return !answer.is && answer.embedding.empty() && fits(answer, texts) &&
            (answer.ends.empty() || prompt.ends_with(answer.ends));
   });
-  if (found == answers.end()) return {no_rule(texts)};
+  if (found == answers.end()) return {no_rule(texts), {}, {}};
   --found->times;
   if (auto fault = fault_of(*found); fault) return *fault;
   return chat ? chat_reply(*found, request, texts) : plain_reply(*found, request, prompt);

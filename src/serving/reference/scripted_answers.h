@@ -44,6 +44,9 @@ struct ScriptedAnswer {
 
 struct ScriptedReply {
   std::string bytes;  ///< the whole HTTP answer; empty: the connection is closed
+  /// Of an answer with a text: its tokens, and why it ended, for a stream.
+  std::vector<std::string> tokens;
+  std::string finish_reason;
 };
 
 /// The answer to a request's body, which counts against its rule's `times`. An error of status 400 where no rule fits.

@@ -161,6 +161,12 @@ Json to_json(const ScenarioResult& result) {
     for (const auto& outcome : result.slo) json["slo"].push_back(to_json(outcome));
   }
   if (result.mlperf) json["mlperf"] = to_json(*result.mlperf);
+  if (result.quality) {
+    json["quality"] = {{"task", result.quality->task},
+                       {"questions_asked", result.quality->asked},
+                       {"questions", result.quality->of},
+                       {"unanswered", result.quality->unanswered}};
+  }
   return json;
 }
 

@@ -89,6 +89,14 @@ struct MlperfVerdict {
   std::vector<MlperfCheck> checks;
 };
 
+/// Of a task whose questions were the load; its scores are the metrics "quality.NAME".
+struct QualityFacts {
+  std::string task;
+  std::int64_t asked = 0;       ///< questions of which an answer, or a failure, is known
+  std::int64_t of = 0;          ///< all of the task
+  std::int64_t unanswered = 0;  ///< without a usable answer, which count as wrong
+};
+
 struct ScenarioResult {
   std::string scenario;
   std::string arrivals;       ///< "closed", "poisson", ...
@@ -111,6 +119,7 @@ struct ScenarioResult {
   ClientReport client;
   std::vector<SloOutcome> slo;
   std::optional<MlperfVerdict> mlperf;
+  std::optional<QualityFacts> quality;
   std::vector<RequestRecord> records;  ///< all of them, by when they were due
   std::int64_t began_ns = 0;           ///< of the records' clock
 };

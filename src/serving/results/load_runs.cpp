@@ -59,6 +59,9 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
         "tokens_per_joule", "gpu_memory", "cost_per_request", "cost_per_million_output_tokens"}) {
     add(result, id, run);
   }
+  for (const auto& metric : result.metrics) {
+    if (metric.id.starts_with("quality.")) run.metrics.push_back(metric_from(metric, {metric.mean}));
+  }
   run.outcome = result.client.trusted ? Outcome::passed : Outcome::mistrusted;
   if (!result.client.trusted) run.reason = "client-limited: " + join(result.client.reasons, "; ");
   if (run.metrics.empty()) {
