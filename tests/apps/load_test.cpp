@@ -1,37 +1,13 @@
 // `warpmark load` as it is used: a server, a run against it, its files, and what goes wrong.
-#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apps/cli_fixture.h"
+#include "apps/load_cli_fixture.h"
 #include "base/clock.h"
-#include "base/text.h"
-#include "serving/reference/reference_server.h"
-#include "serving/reference/scripted_answers.h"
-#include "support/schema_check.h"
 
 namespace warpmark::apps {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing_support::schema_errors;
-
-class LoadCli : public Cli {
- protected:
-  void start(serving::ReferenceScript script = {.ttft_s = 0.004, .itl_s = 0.001}) {
-    auto server = serving::ReferenceServer::start({.script = script});
-    ASSERT_TRUE(server.ok()) << server.error().what;
-    server_ = std::move(*server);
-  }
-  std::vector<std::string> run(const std::vector<std::string>& more) {
-    return with({"load", "run", "--api-base", server_->url(), "--api-model-name", "reference", "--traffic-scenario",
-                 "D(20,10)"},
-                more);
-  }
-  std::unique_ptr<serving::ReferenceServer> server_;
-};
 
 TEST_F(LoadCli, measures_a_server_and_writes_what_the_schema_says) {
   start();
@@ -230,15 +206,6 @@ TEST_F(LoadCli, judges_a_run_by_the_rules_of_mlperf) {
   EXPECT_EQ(warpmark(run({"--min-duration", "1s", "--no-store"})).exit_code, 2) << "it belongs to --mlperf";
 }
 
-TEST_F(LoadCli, shares_a_load_among_clients_that_mpirun_starts) {
-  start();
-  const auto output = warpmark(run({"--clients", "2", "--num-concurrency", "4", "--max-requests-per-run", "41",
-                                    "--no-store", "--json", path("c.json")}));
-  if (output.err.find("is not installed") != std::string::npos) GTEST_SKIP() << output.err;
-  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
-  EXPECT_EQ(json("c.json")["scenarios"][0]["requests"]["completed"], 41) << "one schedule, split";
-}
-
 TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   start();
   const auto measured = warpmark(
@@ -263,90 +230,6 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   EXPECT_EQ(warpmark({"load", "compare", path("e")}).exit_code, 2);
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("none")}).exit_code, 2);
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "2x5"}).exit_code, 2);
-}
-
-TEST_F(LoadCli, counts_tokens_beside_the_server) {
-  start();
-  // The reference server counts words and adds some for its template; so does this tokenizer, whose every word is one
-  // unknown token.
-  write("words.json",
-        R"({"model": {"type": "BPE", "unk_token": "?", "fuse_unk": true, "vocab": {"?": 0}, "merges": []},
-            "pre_tokenizer": {"type": "WhitespaceSplit"}})");
-  const std::vector<std::string> common{"--max-requests-per-run", "12", "--no-store", "--json", path("t.json")};
-  const auto agrees = warpmark(with(run(common), {"--tokenizer", path("words.json")}));
-  EXPECT_THAT(agrees.exit_code, ::testing::AnyOf(0, 5)) << agrees.err;
-  const Json report = json("t.json");
-  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
-  const Json tokens = report["scenarios"][0]["tokens"];
-  EXPECT_EQ(tokens["disagreements"], Json::array());
-  EXPECT_EQ(tokens["own"]["input_mean"], tokens["input_told_mean"]);
-  EXPECT_EQ(tokens["own"]["output_mean"], 10);
-  EXPECT_GT(tokens["own"]["template_tokens"], 0);
-  EXPECT_THAT(agrees.out, HasSubstr("10.00 out a request (10.00 told)"));
-
-  const std::string small = WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json";
-  const auto other = warpmark(with(run(common), {"--tokenizer", small}));
-  EXPECT_EQ(json("t.json")["scenarios"][0]["tokens"]["disagreements"].size(), 2U) << other.err;
-  EXPECT_THAT(other.out, HasSubstr("token counts disagree: output tokens"));
-  EXPECT_EQ(warpmark(with(run(common), {"--tokenizer", path("none.json")})).exit_code, 2);
-
-  const auto counted = warpmark({"load", "tokens", path("words.json"), "--tokenizer", small, "--json", path("n.json")});
-  EXPECT_EQ(counted.exit_code, 0) << counted.err;
-  EXPECT_GT(json("n.json")["files"][0]["ids"].size(), 50U);
-  EXPECT_EQ(warpmark({"load", "tokens", path("words.json")}).exit_code, 2);
-}
-
-TEST_F(LoadCli, takes_its_own_count_where_the_server_tells_none) {
-  start({.ttft_s = 0.004, .itl_s = 0.001, .usage = serving::UsagePlace::none});
-  const auto output = warpmark(run({"--max-requests-per-run", "12", "--no-store", "--json", path("t.json"),
-                                    "--tokenizer", WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json"}));
-  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
-  const Json scenario = json("t.json")["scenarios"][0];
-  EXPECT_EQ(scenario["tokens"]["source"], "tokenizer");
-  EXPECT_EQ(scenario["metrics"]["output_tokens"]["mean"], 20) << "two tokens for each of its words";
-  EXPECT_EQ(schema_errors(json("t.json"), "load.schema.json"), "");
-}
-
-TEST_F(LoadCli, scores_the_answers_whose_latency_it_measures) {
-  write("rules.jsonl",
-        "{\"when\": [\"capital of France\"], \"text\": \"It is Paris, \\u00e9videmment\"}\n"
-        "{\"when\": [\"capital of Peru\"], \"text\": \"Quito\"}\n"
-        "{\"when\": [\"capital of Norway\"], \"text\": \"It is Oslo and so on\", \"finish_reason\": \"length\"}\n"
-        "{\"when\": [\"capital of Chad\"], \"status\": 503}\n"
-        "{\"text\": \"hello\"}\n");
-  auto rules = serving::parse_scripted_answers(*read_file(path("rules.jsonl")), "rules.jsonl");
-  ASSERT_TRUE(rules.ok()) << rules.error().what;
-  serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};
-  script.answers = *rules;
-  start(script);
-  write("questions.jsonl",
-        "{\"id\": \"1\", \"country\": \"France\", \"answer\": \"Paris\"}\n{\"id\": \"2\", \"country\": \"Peru\", "
-        "\"answer\": \"Lima\"}\n{\"id\": \"3\", \"country\": \"Norway\", \"answer\": \"Oslo\"}\n{\"id\": \"4\", "
-        "\"country\": \"Chad\", \"answer\": \"N'Djamena\"}\n");
-  write("task.yaml",
-        "name: capitals\ndata: {file: questions.jsonl}\nprompt: What is the capital of {{country}}?\n"
-        "extract: regex\npattern: 'is (\\w+)'\nmetrics: [exact_match]\n");
-  const std::vector<std::string> words{"load",      "run",    "--api-base",      server_->url(), "--api-model-name",
-                                       "reference", "--eval", path("task.yaml"), "--json",       path("q.json"),
-                                       "--no-store"};
-  const auto output = warpmark(with(words, {"--num-concurrency", "1,2"}));
-  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
-  const Json report = json("q.json");
-  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
-  for (const auto& scenario : report["scenarios"]) {
-    EXPECT_EQ(scenario["requests"]["completed"], 3);
-    EXPECT_EQ(scenario["requests"]["failed"], 1);
-    const Json quality = {{"task", "capitals"}, {"questions_asked", 4}, {"questions", 4}, {"unanswered", 3}};
-    EXPECT_EQ(scenario["quality"], quality) << "Quito has nothing to extract, Oslo was cut off, Chad refused";
-    EXPECT_DOUBLE_EQ(scenario["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.25);
-    EXPECT_GT(scenario["metrics"]["ttft"]["mean"].get<double>(), 0);
-  }
-  EXPECT_THAT(output.out, HasSubstr("quality, capitals (4 of 4 questions): exact_match 0.25"));
-  const auto some = warpmark(with(words, {"--max-requests-per-run", "2"}));
-  EXPECT_EQ(json("q.json")["scenarios"][0]["quality"]["questions_asked"], 2) << some.err;
-  EXPECT_DOUBLE_EQ(json("q.json")["scenarios"][0]["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.5);
-  EXPECT_EQ(warpmark(with(words, {"--turns", "2"})).exit_code, 2);
-  EXPECT_EQ(warpmark(with(words, {"--endpoint", "completions"})).exit_code, 2);
 }
 
 TEST_F(LoadCli, steps_embeddings_by_their_batch_size) {

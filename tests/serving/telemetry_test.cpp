@@ -113,7 +113,7 @@ TEST(OutcomeFile, says_everything_exactly) {
   record.status = 503;
   record.message = "busy \"\n\xff";
   outcome.records.push_back(record);
-  const std::string text = outcome_text(outcome);
+  const std::string text = outcome_text(outcome, "here");
   const auto read = outcome_of_text(text);
   ASSERT_TRUE(read.ok()) << read.error().what;
   EXPECT_EQ(read->ended_ns - read->began_ns, 2'000'000'000);

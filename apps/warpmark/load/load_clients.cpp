@@ -111,6 +111,12 @@ std::string own_path() {
   return ignored ? "warpmark" : path.string();
 }
 
+/// Empty where it cannot be read.
+std::string host_name() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 struct Peer {
   http::Socket socket;
   std::string text;
@@ -141,11 +147,8 @@ class ClientHub {
 
  private:
   Status open() {
-    char name[256] = "127.0.0.1";
-    if (!request_.hosts.empty() && ::gethostname(name, sizeof name - 1) != 0) {
-      return environment_error("the name of this machine cannot be read");
-    }
-    task_.host = name;
+    task_.host = request_.hosts.empty() ? "127.0.0.1" : host_name();
+    if (task_.host.empty()) return environment_error("the name of this machine cannot be read");
     WM_ASSIGN(const auto addresses, http::resolve(request_.hosts.empty() ? "127.0.0.1" : "0.0.0.0", 0));
     WM_ASSIGN(listening_, http::listen_on(addresses.front()));
     task_.port = http::local_address(listening_).port();
@@ -324,7 +327,7 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   }
   load.join();
   if (!outcome->ok()) return outcome->error();
-  WM_TRY(send_all(socket, serving::outcome_text(**outcome), 600));
+  WM_TRY(send_all(socket, serving::outcome_text(**outcome, host_name()), 600));
   return kSuccess;
 }
 

@@ -236,6 +236,7 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   text += fmt::format("client: {}; p99 lag of sending {}, of receiving {}{}, busy {}\n", client.verdict(),
                       format_seconds(client.send_lag_p99_s), format_seconds(client.receive_lag_p99_s),
                       client.kernel_times ? "" : " (not known: no kernel times)", format_percent(client.busy_share));
+  for (const auto& share : client.shares) text += fmt::format("  {}: {} requests\n", share.host, share.requests);
   for (const auto& reason : client.reasons) text += "  " + reason + "\n";
   return text + "\n";
 }

@@ -89,6 +89,12 @@ struct LoadPlan {
   LiveCounters* live = nullptr;
 };
 
+/// One of several that shared a load.
+struct ClientShare {
+  std::string host;
+  std::int64_t requests = 0;
+};
+
 struct LoadOutcome {
   std::vector<RequestRecord> records;  ///< in the order in which they ended
   std::int64_t began_ns = 0;
@@ -98,6 +104,7 @@ struct LoadOutcome {
   bool interrupted = false;
   std::string stopped_because;
 
+  std::vector<ClientShare> shares;  ///< of the clients that were merged; empty for one
   bool kernel_times = false;
   Histogram send_lag;      ///< from when a request was due and could be sent to when sending began
   Histogram receive_lag;   ///< from the kernel's receive time to when we read

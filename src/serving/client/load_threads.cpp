@@ -31,6 +31,7 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     LoadOutcome& part = parts[i];
     std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
+    all.shares.insert(all.shares.end(), part.shares.begin(), part.shares.end());
     all.began_ns = std::min(all.began_ns, part.began_ns);
     all.stopped_ns = std::max(all.stopped_ns, part.stopped_ns);
     all.ended_ns = std::max(all.ended_ns, part.ended_ns);

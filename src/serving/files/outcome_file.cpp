@@ -94,6 +94,7 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
   outcome.never_sent = json.at("never_sent").get<std::int64_t>();
   outcome.interrupted = json.at("interrupted").get<bool>();
   outcome.stopped_because = json.at("stopped_because").get<std::string>();
+  outcome.shares.push_back({json.at("host").get<std::string>(), json.at("requests").get<std::int64_t>()});
   outcome.kernel_times = json.at("kernel_times").get<bool>();
   outcome.busy_share = json.at("busy_share").get<double>();
   outcome.cpu_s = json.at("cpu_s").get<double>();
@@ -104,12 +105,13 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
 
 }  // namespace
 
-std::string outcome_text(const LoadOutcome& outcome) {
+std::string outcome_text(const LoadOutcome& outcome, const std::string& host) {
   const Json head{{"stopped", after(outcome.stopped_ns, outcome.began_ns)},
                   {"ended", after(outcome.ended_ns, outcome.began_ns)},
                   {"never_sent", outcome.never_sent},
                   {"interrupted", outcome.interrupted},
                   {"stopped_because", outcome.stopped_because},
+                  {"host", host},
                   {"kernel_times", outcome.kernel_times},
                   {"busy_share", outcome.busy_share},
                   {"cpu_s", outcome.cpu_s},

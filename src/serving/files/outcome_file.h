@@ -11,7 +11,8 @@
 
 namespace warpmark::serving {
 
-[[nodiscard]] std::string outcome_text(const LoadOutcome& outcome);
+/// Of the client on `host`.
+[[nodiscard]] std::string outcome_text(const LoadOutcome& outcome, const std::string& host);
 /// Data error for what is no outcome.
 [[nodiscard]] Result<LoadOutcome> outcome_of_text(std::string_view text);
 

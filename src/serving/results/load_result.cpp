@@ -56,15 +56,19 @@ Json to_json(const LoadMetric& metric) {
 
 Json to_json(const ClientReport& client) {
   const auto lag = [](double p50, double p99, double most) { return Json{{"p50", p50}, {"p99", p99}, {"max", most}}; };
-  return {{"verdict", client.verdict()},
-          {"reasons", client.reasons},
-          {"lag",
-           {{"unit", "s"},
-            {"send", lag(client.send_lag_p50_s, client.send_lag_p99_s, client.send_lag_max_s)},
-            {"receive", lag(client.receive_lag_p50_s, client.receive_lag_p99_s, client.receive_lag_max_s)}}},
-          {"kernel_receive_times", client.kernel_times},
-          {"busy_share", client.busy_share},
-          {"cpu_s", client.cpu_s}};
+  Json json{{"verdict", client.verdict()},
+            {"reasons", client.reasons},
+            {"lag",
+             {{"unit", "s"},
+              {"send", lag(client.send_lag_p50_s, client.send_lag_p99_s, client.send_lag_max_s)},
+              {"receive", lag(client.receive_lag_p50_s, client.receive_lag_p99_s, client.receive_lag_max_s)}}},
+            {"kernel_receive_times", client.kernel_times},
+            {"busy_share", client.busy_share},
+            {"cpu_s", client.cpu_s}};
+  for (const auto& share : client.shares) {
+    json["clients"].push_back({{"host", share.host}, {"requests", share.requests}});
+  }
+  return json;
 }
 
 Json to_json(const TokenCheck& tokens) {

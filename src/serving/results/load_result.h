@@ -13,6 +13,8 @@
 #include "base/json_fwd.h"
 #include "model/metric.h"
 #include "serving/answers/record.h"
+#include "serving/client/load_plan.h"
+#include "serving/results/token_check.h"
 
 namespace warpmark::serving {
 
@@ -33,24 +35,6 @@ struct LoadMetric {
   std::vector<double> samples;  ///< one a request; of rates, of equal parts of the window; empty of gaps
 };
 
-/// Counted by a tokenizer of our own: means of a request, of those that the server has counted too.
-struct OwnTokens {
-  std::string tokenizer;
-  double template_tokens = 0;  ///< in `input`: what the server adds to the words of a prompt
-  std::optional<double> input, output;
-  std::int64_t tokens = 0;  ///< counted in all, before and after the load
-  double seconds = 0;       ///< that took; in no latency
-};
-
-struct TokenCheck {
-  std::string source;                               ///< "usage", "events", "tokenizer", "mixed", "none"
-  std::optional<double> input_asked, input_told;    ///< mean per request
-  std::optional<double> output_asked, output_told;  ///< mean per request
-  std::optional<double> tokens_per_event;
-  std::vector<std::string> disagreements;  ///< beyond 2 %
-  std::optional<OwnTokens> own;
-};
-
 struct ClientReport {
   double send_lag_p50_s = 0, send_lag_p99_s = 0, send_lag_max_s = 0;
   double receive_lag_p50_s = 0, receive_lag_p99_s = 0, receive_lag_max_s = 0;
@@ -59,6 +43,7 @@ struct ClientReport {
   double cpu_s = 0;
   bool trusted = true;
   std::vector<std::string> reasons;  ///< why it is not
+  std::vector<ClientShare> shares;   ///< of several clients; empty for one
   [[nodiscard]] std::string verdict() const { return trusted ? "trusted" : "mistrusted: client-limited"; }
 };
 

@@ -86,6 +86,7 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
     client.reasons.push_back(fmt::format("no receive times from the kernel, and the client was busy {} of the time",
                                          format_percent(outcome.busy_share)));
   }
+  client.shares = outcome.shares;
   client.trusted = client.reasons.empty();
   return client;
 }

@@ -1,0 +1,174 @@
+// What `warpmark load run` takes along: a tokenizer, a task, clients on other hosts.
+#include <unistd.h>
+
+#include <map>
+
+#include "apps/load_cli_fixture.h"
+#include "serving/reference/scripted_answers.h"
+
+namespace warpmark::apps {
+namespace {
+
+TEST_F(LoadCli, counts_tokens_beside_the_server) {
+  start();
+  // The reference server counts words and adds some for its template; so does this tokenizer, whose every word is one
+  // unknown token.
+  write("words.json",
+        R"({"model": {"type": "BPE", "unk_token": "?", "fuse_unk": true, "vocab": {"?": 0}, "merges": []},
+            "pre_tokenizer": {"type": "WhitespaceSplit"}})");
+  const std::vector<std::string> common{"--max-requests-per-run", "12", "--no-store", "--json", path("t.json")};
+  const auto agrees = warpmark(with(run(common), {"--tokenizer", path("words.json")}));
+  EXPECT_THAT(agrees.exit_code, ::testing::AnyOf(0, 5)) << agrees.err;
+  const Json report = json("t.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  const Json tokens = report["scenarios"][0]["tokens"];
+  EXPECT_EQ(tokens["disagreements"], Json::array());
+  EXPECT_EQ(tokens["own"]["input_mean"], tokens["input_told_mean"]);
+  EXPECT_EQ(tokens["own"]["output_mean"], 10);
+  EXPECT_GT(tokens["own"]["template_tokens"], 0);
+  EXPECT_THAT(agrees.out, HasSubstr("10.00 out a request (10.00 told)"));
+
+  const std::string small = WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json";
+  const auto other = warpmark(with(run(common), {"--tokenizer", small}));
+  EXPECT_EQ(json("t.json")["scenarios"][0]["tokens"]["disagreements"].size(), 2U) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("token counts disagree: output tokens"));
+  EXPECT_EQ(warpmark(with(run(common), {"--tokenizer", path("none.json")})).exit_code, 2);
+
+  const auto counted = warpmark({"load", "tokens", path("words.json"), "--tokenizer", small, "--json", path("n.json")});
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  EXPECT_GT(json("n.json")["files"][0]["ids"].size(), 50U);
+  EXPECT_EQ(warpmark({"load", "tokens", path("words.json")}).exit_code, 2);
+}
+
+TEST_F(LoadCli, takes_its_own_count_where_the_server_tells_none) {
+  start({.ttft_s = 0.004, .itl_s = 0.001, .usage = serving::UsagePlace::none});
+  const auto output = warpmark(run({"--max-requests-per-run", "12", "--no-store", "--json", path("t.json"),
+                                    "--tokenizer", WARPMARK_SOURCE_DIR "/tests/data/tokenizers/gpt2_like.json"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json scenario = json("t.json")["scenarios"][0];
+  EXPECT_EQ(scenario["tokens"]["source"], "tokenizer");
+  EXPECT_EQ(scenario["metrics"]["output_tokens"]["mean"], 20) << "two tokens for each of its words";
+  EXPECT_EQ(schema_errors(json("t.json"), "load.schema.json"), "");
+}
+
+TEST_F(LoadCli, scores_the_answers_whose_latency_it_measures) {
+  write("rules.jsonl",
+        "{\"when\": [\"capital of France\"], \"text\": \"It is Paris, \\u00e9videmment\"}\n"
+        "{\"when\": [\"capital of Peru\"], \"text\": \"Quito\"}\n"
+        "{\"when\": [\"capital of Norway\"], \"text\": \"It is Oslo and so on\", \"finish_reason\": \"length\"}\n"
+        "{\"when\": [\"capital of Chad\"], \"status\": 503}\n"
+        "{\"text\": \"hello\"}\n");
+  auto rules = serving::parse_scripted_answers(*read_file(path("rules.jsonl")), "rules.jsonl");
+  ASSERT_TRUE(rules.ok()) << rules.error().what;
+  serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};
+  script.answers = *rules;
+  start(script);
+  write("questions.jsonl",
+        "{\"id\": \"1\", \"country\": \"France\", \"answer\": \"Paris\"}\n{\"id\": \"2\", \"country\": \"Peru\", "
+        "\"answer\": \"Lima\"}\n{\"id\": \"3\", \"country\": \"Norway\", \"answer\": \"Oslo\"}\n{\"id\": \"4\", "
+        "\"country\": \"Chad\", \"answer\": \"N'Djamena\"}\n");
+  write("task.yaml",
+        "name: capitals\ndata: {file: questions.jsonl}\nprompt: What is the capital of {{country}}?\n"
+        "extract: regex\npattern: 'is (\\w+)'\nmetrics: [exact_match]\n");
+  const std::vector<std::string> words{"load",      "run",    "--api-base",      server_->url(), "--api-model-name",
+                                       "reference", "--eval", path("task.yaml"), "--json",       path("q.json"),
+                                       "--no-store"};
+  const auto output = warpmark(with(words, {"--num-concurrency", "1,2"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json report = json("q.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  for (const auto& scenario : report["scenarios"]) {
+    EXPECT_EQ(scenario["requests"]["completed"], 3);
+    EXPECT_EQ(scenario["requests"]["failed"], 1);
+    const Json quality = {{"task", "capitals"}, {"questions_asked", 4}, {"questions", 4}, {"unanswered", 3}};
+    EXPECT_EQ(scenario["quality"], quality) << "Quito has nothing to extract, Oslo was cut off, Chad refused";
+    EXPECT_DOUBLE_EQ(scenario["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.25);
+    EXPECT_GT(scenario["metrics"]["ttft"]["mean"].get<double>(), 0);
+  }
+  EXPECT_THAT(output.out, HasSubstr("quality, capitals (4 of 4 questions): exact_match 0.25"));
+  const auto some = warpmark(with(words, {"--max-requests-per-run", "2"}));
+  EXPECT_EQ(json("q.json")["scenarios"][0]["quality"]["questions_asked"], 2) << some.err;
+  EXPECT_DOUBLE_EQ(json("q.json")["scenarios"][0]["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.5);
+  EXPECT_EQ(warpmark(with(words, {"--turns", "2"})).exit_code, 2);
+  EXPECT_EQ(warpmark(with(words, {"--endpoint", "completions"})).exit_code, 2);
+}
+
+TEST_F(LoadCli, shares_a_load_among_clients_that_mpirun_starts) {
+  start();
+  const auto output = warpmark(run({"--clients", "2", "--num-concurrency", "4", "--max-requests-per-run", "41",
+                                    "--no-store", "--json", path("c.json")}));
+  if (output.err.find("is not installed") != std::string::npos) GTEST_SKIP() << output.err;
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  EXPECT_EQ(json("c.json")["scenarios"][0]["requests"]["completed"], 41) << "one schedule, split";
+}
+
+/// Three hosts: network namespaces with names of their own, on one bridge. Entered as by ssh.
+class ThreeHosts {
+ public:
+  explicit ThreeHosts(const std::string& folder) : folder_(folder), id_("wm" + std::to_string(getpid())) {
+    const std::string agent = folder_ + "/agent";
+    std::string made = "set -e; ip netns add " + host(1) + "; ip -n " + host(1) + " link add br0 type bridge; ip -n " +
+                       host(1) + " addr add 10.97.0.1/24 dev br0; ip -n " + host(1) + " link set br0 up; ip -n " +
+                       host(1) + " link set lo up; ";
+    for (const int i : {2, 3}) {
+      const std::string n = std::to_string(i);
+      made += "ip netns add " + host(i) + "; ip link add v" + n + " netns " + host(1) +
+              " type veth peer name eth0 netns " + host(i) + "; ip -n " + host(1) + " link set v" + n +
+              " master br0 up; ip -n " + host(i) + " addr add 10.97.0." + n + "/24 dev eth0; ip -n " + host(i) +
+              " link set eth0 up; ip -n " + host(i) + " link set lo up; ";
+    }
+    made += "printf '127.0.0.1 localhost\\n10.97.0.1 " + host(1) + "\\n10.97.0.2 " + host(2) + "\\n10.97.0.3 " +
+            host(3) + "\\n' > " + folder_ + "/hosts; printf '" + host(2) + " slots=1\\n" + host(3) + " slots=1\\n' > " +
+            folder_ +
+            "/hostfile; printf '#!/bin/sh\\nhost=$1; shift\\nexec ip netns exec $host unshare -mu sh -c \"hostname "
+            "$host; " +
+            "mount --bind " + folder_ + "/hosts /etc/hosts; $*\"\\n' > " + agent + "; chmod +x " + agent + "; " +
+            agent + " " + host(1) + " true";
+    const auto output = run_process({"sh", "-c", made});
+    allowed = output.ok() && output->exit_code == 0;
+    if (!allowed) why = output.ok() ? output->err : output.error().what;
+  }
+  ~ThreeHosts() {
+    for (const int i : {1, 2, 3}) (void)run_process({"ip", "netns", "del", host(i)});
+  }
+  [[nodiscard]] std::string host(int number) const { return id_ + "h" + std::to_string(number); }
+  [[nodiscard]] std::string on_first(const std::string& command) const {
+    return folder_ + "/agent " + host(1) + " '" + command + "'";
+  }
+  bool allowed = false;
+  std::string why;
+
+ private:
+  std::string folder_, id_;
+};
+
+TEST_F(LoadCli, shares_a_load_among_clients_on_several_hosts) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
+  if (!run_process({"mpirun", "--version"}).ok()) GTEST_SKIP() << "mpirun is not installed";
+  const ThreeHosts hosts(path("."));
+  if (!hosts.allowed) GTEST_SKIP() << "network namespaces are not allowed here: " << hosts.why;
+  const std::string program = in_quotes(kExecutable);
+  const std::string server =
+      hosts.on_first("exec " + program +
+                     " load server --host 10.97.0.1 --port 0 --ttft 4ms --itl 1ms --duration 100s") +
+      " > " + path("server.txt") + " & server=$!; for i in $(seq 100); do grep -q listening " + path("server.txt") +
+      " && break; sleep 0.1; done; port=$(sed -n \"s/.*10.97.0.1:\\([0-9]*\\).*/\\1/p\" " + path("server.txt") + "); ";
+  const std::string load = hosts.on_first(
+      "OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=" + path("agent") + " " + program +
+      " load run --api-base http://10.97.0.1:'$port' --api-model-name m --traffic-scenario \"D(20,10)\" " +
+      "--num-concurrency 4 --max-requests-per-run 41 --clients 2 --hosts " + path("hostfile") + " --no-store --json " +
+      path("m.json"));
+  const auto output = run_process({"sh", "-c", server + load + "; code=$?; kill $server; wait $server; exit $code"},
+                                  {.deadline_s = 150});
+  ASSERT_TRUE(output.ok());
+  EXPECT_THAT(output->exit_code, ::testing::AnyOf(0, 5)) << output->err;
+  const Json report = json("m.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  EXPECT_EQ(report["scenarios"][0]["requests"]["completed"], 41) << "one schedule, split";
+  std::map<std::string, int> shares;
+  for (const auto& share : report["scenarios"][0]["client"]["clients"]) shares[share["host"]] = share["requests"];
+  EXPECT_EQ(shares, (std::map<std::string, int>{{hosts.host(2), 21}, {hosts.host(3), 20}}));
+}
+
+}  // namespace
+}  // namespace warpmark::apps
