@@ -5,6 +5,7 @@
 
 #include "apps/load_cli_fixture.h"
 #include "serving/reference/scripted_answers.h"
+#include "support/python_with_torch.h"
 
 namespace warpmark::apps {
 namespace {
@@ -168,6 +169,39 @@ TEST_F(LoadCli, shares_a_load_among_clients_on_several_hosts) {
   std::map<std::string, int> shares;
   for (const auto& share : report["scenarios"][0]["client"]["clients"]) shares[share["host"]] = share["requests"];
   EXPECT_EQ(shares, (std::map<std::string, int>{{hosts.host(2), 21}, {hosts.host(3), 20}}));
+}
+
+TEST_F(LoadCli, asks_a_network_by_the_scenarios_of_mlperf) {
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& text) {
+    const auto output = warpmark(with({"load", "run", "--no-store"}, more));
+    EXPECT_EQ(output.exit_code, 2);
+    EXPECT_THAT(output.err, HasSubstr(text));
+  };
+  refused({"--workload", "gpt2"}, "LoadGen's scenarios");
+  refused({"--workload", "gemm", "--mlperf", "SingleStream"}, "is no network");
+  refused({"--workload", "gpt2", "--mlperf", "SingleStream", "--slo", "ttft:p99<1s"}, "have no ttft");
+  refused({"--workload", "gpt2", "--mlperf", "SingleStream", "--set", "pass=train"}, "infers");
+  WM_NEEDS_TORCH();
+  const std::string python = "python=" + testing_support::python_with_torch();
+  refused({"--workload", "gpt2", "--mlperf", "SingleStream", "--set", "batch=4", "--set", python}, "has 1 samples");
+  const auto run_of = [&](const std::string& scenario, const std::vector<std::string>& more) {
+    return warpmark(with({"load", "run", "--workload", "resnet50", "--set", python, "--mlperf", scenario,
+                          "--min-duration", "0.05s", "--min-queries", "6", "--no-store", "--json", path("w.json")},
+                         more));
+  };
+  const auto multi = run_of("MultiStream", {});
+  EXPECT_EQ(multi.exit_code, 1) << "INVALID: too few for early stopping\n" << multi.err;
+  EXPECT_EQ(schema_errors(json("w.json"), "load.schema.json"), "");
+  const Json scenario = json("w.json")["scenarios"][0];
+  const int queries = scenario["mlperf"]["queries"];
+  EXPECT_GE(queries, 6);
+  EXPECT_EQ(scenario["requests"]["completed"], 8 * queries);
+  EXPECT_GT(json("w.json")["first_look"]["first_s"].get<double>(), 0);
+  EXPECT_THAT(multi.out, HasSubstr("8 samples a query"));
+  const auto offline = run_of("Offline", {"--max-requests-per-run", "20", "--set", "batch=6"});
+  EXPECT_EQ(json("w.json")["scenarios"][0]["requests"]["completed"], 20) << offline.err;
+  const auto served = run_of("Server", {"--request-rate", "200", "--slo", "e2e:p99<100s"});
+  EXPECT_GE(json("w.json")["scenarios"][0]["mlperf"]["queries"].get<int>(), 6) << served.err;
 }
 
 }  // namespace

@@ -8,8 +8,12 @@
 
 namespace warpmark::apps {
 
+struct LoadRequest;
+
 [[nodiscard]] Result<int> load_run(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_server(Context& context, const ParsedOptions& options);
+/// load run --workload: a built-in network instead of a server.
+[[nodiscard]] Result<int> load_workload(Context& context, const ParsedOptions& options, const LoadRequest& request);
 /// load server --network: a real one, on this port.
 [[nodiscard]] Result<int> load_network(Context& context, const ParsedOptions& options, std::uint16_t port);
 [[nodiscard]] Result<int> load_selftest(Context& context, const ParsedOptions& options);

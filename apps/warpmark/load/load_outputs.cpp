@@ -101,6 +101,43 @@ Status write_csv(const LoadOutputs& outputs) {
   return write_file(file, serving::requests_csv(outputs.report));
 }
 
+using TargetLabels = std::vector<std::pair<std::string, std::string>>;
+
+TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& request) {
+  if (!request.workload.empty()) {
+    return {{"base", "this machine"},
+            {"model", request.workload},
+            {"api", "workload"},
+            {"task", name_of(request.mlperf->scenario)},
+            {"settings", join(options.all("--set"), " ")},
+            {"device", options.get("--device", "cpu")},
+            {"backend", "workload"}};
+  }
+  return {{"base", request.target.bases.front().text()},
+          {"model", request.target.model},
+          {"api", request.target.api->id},
+          {"task", request.target.api->task},
+          {"backend", options.get("--api-backend", "openai")}};
+}
+
+bool with_objective(const serving::ScenarioResult& result, const char* verdict) {
+  return std::any_of(result.slo.begin(), result.slo.end(),
+                     [&](const auto& outcome) { return outcome.verdict == verdict; });
+}
+
+int exit_code(const LoadReport& report, bool interrupted) {
+  if (interrupted) return kInterrupted;
+  const auto& scenarios = report.scenarios;
+  const auto any = [&](auto holds) { return std::any_of(scenarios.begin(), scenarios.end(), holds); };
+  if (any([](const auto& result) { return result.completed == 0; })) return kEnvironment;
+  if (report.search && report.search_met) return kSuccess;
+  if (any([](const auto& result) { return !result.client.trusted; })) return kEnvironment;
+  if (any([](const auto& result) { return result.mlperf && !result.mlperf->valid; })) return kGateFailed;
+  if (any([](const auto& result) { return with_objective(result, "missed"); })) return kGateFailed;
+  if (report.search) return kInconclusive;
+  return any([](const auto& result) { return with_objective(result, "undecided"); }) ? kInconclusive : kSuccess;
+}
+
 }  // namespace
 
 Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
@@ -126,11 +163,7 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.host = outputs.session.machine.hostname;
   report.complete = false;
   report.notes = request.notes;
-  report.target = {{"base", request.target.bases.front().text()},
-                   {"model", request.target.model},
-                   {"api", request.target.api->id},
-                   {"task", request.target.api->task},
-                   {"backend", options.get("--api-backend", "openai")}};
+  report.target = target_labels(options, request);
   report.settings = {{"max_time_per_run_s", request.steps.front().traffic.duration_s},
                      {"max_requests_per_run", static_cast<double>(request.steps.front().traffic.most_requests)}};
   if (options.has("--dataset-path")) report.dataset = options.get("--dataset-path");
@@ -183,6 +216,20 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
     WM_TRY(outputs.store->append_run(outputs.session.id, run));
   }
   return write_load_outputs(outputs);
+}
+
+Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
+  Context& context = outputs.context;
+  outputs.report.complete = !interrupted;
+  context.out << summary_text(context, outputs.report.scenarios) << std::flush;
+  if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
+  WM_TRY(write_load_outputs(outputs));
+  if (outputs.store != nullptr) {
+    if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));
+    context.err << stored_note(outputs.session.id);
+  }
+  if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
+  return exit_code(outputs.report, interrupted);
 }
 
 }  // namespace warpmark::apps

@@ -35,4 +35,7 @@ struct LoadOutputs {
 
 [[nodiscard]] Status write_load_outputs(const LoadOutputs& outputs);
 
+/// The loads side by side, the files, the end of the stored session; the exit code.
+[[nodiscard]] Result<int> finish_load(LoadOutputs& outputs, bool interrupted);
+
 }  // namespace warpmark::apps

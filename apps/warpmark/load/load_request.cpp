@@ -273,9 +273,36 @@ Status take_clients(const ParsedOptions& options, LoadRequest& request) {
   return {};
 }
 
+/// LoadGen's scenarios against a network instead of a server.
+Result<LoadRequest> workload_request_of(const ParsedOptions& options) {
+  LoadRequest request;
+  request.workload = options.get("--workload");
+  for (const char* name : {"--api-base", "--eval", "--clients", "--search", "--sweep", "--traffic-scenario"}) {
+    if (options.has(name)) return usage_error(std::string(name) + " and --workload exclude each other");
+  }
+  if (!options.has("--mlperf")) {
+    return usage_error("a workload is asked by LoadGen's scenarios",
+                       "--mlperf SingleStream, MultiStream, Server or Offline");
+  }
+  if (options.has("--slo")) {
+    WM_ASSIGN(request.evaluation.slo, serving::parse_slo(options.get("--slo")));
+  }
+  for (const auto& clause : request.evaluation.slo) {
+    if (clause.metric == "e2e" || clause.metric == "errors") continue;
+    return usage_error("a workload's queries have no " + clause.metric, "--slo e2e:p99<15ms");
+  }
+  WM_ASSIGN(request.steps, steps_of(options, "text-to-text"));
+  if (request.steps.size() != 1) return usage_error("one load at a time with --workload");
+  WM_TRY(take_mlperf(options, request));
+  request.steps.front().traffic.scenario.text = request.workload;
+  request.telemetry = options.all("--telemetry");
+  return request;
+}
+
 }  // namespace
 
 Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
+  if (options.has("--workload")) return workload_request_of(options);
   LoadRequest request;
   WM_ASSIGN(request.target, load_target_of(context, options));
   WM_ASSIGN(request.steps, steps_of(options, request.target.api->task));

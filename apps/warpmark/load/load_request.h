@@ -27,6 +27,7 @@ struct LoadStep {
 
 struct LoadRequest {
   serving::Target target;
+  std::string workload;  ///< a built-in network instead of the target; empty for a server
   std::vector<LoadStep> steps;
   std::vector<std::pair<std::string, std::string>> labels;  ///< "engine", "gpu_type", ...
   serving::EvaluationOptions evaluation;

@@ -131,23 +131,11 @@ std::string first_look_text(const serving::FirstLook& look) {
   return text;
 }
 
-int exit_code(const LoadReport& report, bool interrupted) {
-  if (interrupted) return kInterrupted;
-  const auto& scenarios = report.scenarios;
-  const auto any = [&](auto holds) { return std::any_of(scenarios.begin(), scenarios.end(), holds); };
-  if (any([](const auto& result) { return result.completed == 0; })) return kEnvironment;
-  if (report.search && report.search_met) return kSuccess;
-  if (any([](const auto& result) { return !result.client.trusted; })) return kEnvironment;
-  if (any([](const auto& result) { return result.mlperf && !result.mlperf->valid; })) return kGateFailed;
-  if (any([](const auto& result) { return has_objective(result, "missed"); })) return kGateFailed;
-  if (report.search) return kInconclusive;
-  return any([](const auto& result) { return has_objective(result, "undecided"); }) ? kInconclusive : kSuccess;
-}
-
 }  // namespace
 
 Result<int> load_run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const LoadRequest request, load_request_of(context, options));
+  if (!request.workload.empty()) return load_workload(context, options, request);
   if (is_load_client(context)) return load_as_client(context, request);
   for (const auto& note : request.notes) context.err << "note: " << note << '\n';
   const bool texts = std::string_view(request.target.api->task) == "text-to-text";
@@ -168,17 +156,7 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   set_grace(10);
   LoadRun run(context, request, looked->fit, outputs);
   WM_TRY(run.all());
-  const bool interrupted = run.interrupted() || context.interrupted.load();
-  outputs.report.complete = !interrupted;
-  context.out << summary_text(context, outputs.report.scenarios) << std::flush;
-  if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
-  WM_TRY(write_load_outputs(outputs));
-  if (outputs.store != nullptr) {
-    if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));
-    context.err << stored_note(outputs.session.id);
-  }
-  if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
-  return exit_code(outputs.report, interrupted);
+  return finish_load(outputs, run.interrupted() || context.interrupted.load());
 }
 
 }  // namespace warpmark::apps

@@ -204,7 +204,7 @@ std::string level_text(const ScenarioResult& result) {
   if (result.batch > 1) {
     serving::ScenarioResult one;
     one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
-    return level_text(one) + fmt::format(", {} documents", result.batch);
+    return level_text(one) + fmt::format(", {} {}", result.batch, result.mlperf ? "samples a query" : "documents");
   }
   if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
   if (result.arrivals == "trace") return "as recorded";

@@ -1,0 +1,26 @@
+// Built-in networks in the user's PyTorch that `warpmark load` puts to work: behind a port, or asked in this process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "model/params.h"
+#include "warpmark/command.h"
+#include "workloads/models/model_workers.h"
+
+namespace warpmark::apps {
+
+struct StartedModel {
+  std::string name;
+  Params params;
+  std::unique_ptr<workloads::ModelWorkers> workers;  ///< one rank, prepared
+};
+
+/// The network with --set and --device, and `defaults` where they say nothing. Usage error for a workload that is no
+/// network; other errors as of ModelWorkers.
+[[nodiscard]] Result<StartedModel> start_model(Context& context, const ParsedOptions& options, const std::string& name,
+                                               const Overrides& defaults);
+
+}  // namespace warpmark::apps

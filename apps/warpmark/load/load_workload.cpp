@@ -1,0 +1,108 @@
+// `warpmark load run --workload resnet50 --mlperf SingleStream`: LoadGen's scenarios against the inference of a
+// built-in network in the user's PyTorch, without a server between.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "serving/client/load_clock.h"
+#include "serving/client/query_load.h"
+#include "serving/results/mlperf.h"
+#include "warpmark/load/load.h"
+#include "warpmark/load/load_models.h"
+#include "warpmark/load/load_outputs.h"
+#include "warpmark/load/load_request.h"
+#include "warpmark/load/load_telemetry.h"
+#include "warpmark/terminal/interrupt.h"
+#include "workloads/models/model_shape.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::MlperfScenario;
+
+constexpr double kQuery_s = 600;
+constexpr int kWarmups = 5;
+
+/// One query: the batch that the network was made for, from asking the worker to its answer.
+Status infer(const StartedModel& model) {
+  WM_TRY(model.workers->ask({{"ask", "run"}, {"steps", 1}, {"phases", false}}, kQuery_s));
+  return {};
+}
+
+Result<StartedModel> model_for(Context& context, const ParsedOptions& options, const LoadRequest& request) {
+  Overrides defaults{{"pass", "forward"}};
+  const bool offline = request.mlperf->scenario == MlperfScenario::offline;
+  const std::int64_t samples = request.mlperf->samples_per_query;
+  if (!offline) defaults.emplace_back("batch", std::to_string(samples));
+  WM_ASSIGN(auto model, start_model(context, options, request.workload, defaults));
+  if (!offline && model.params.integer("batch") != samples) {
+    return usage_error(fmt::format("a query of {} has {} samples", name_of(request.mlperf->scenario), samples),
+                       "leave out batch; only Offline chooses it");
+  }
+  return model;
+}
+
+Result<serving::QueryPlan> plan_of(Context& context, const LoadRequest& request, const StartedModel& model) {
+  const serving::Traffic& traffic = request.steps.front().traffic;
+  serving::QueryPlan plan{.samples_per_query = request.mlperf->samples_per_query,
+                          .least_queries = request.mlperf->least_queries,
+                          .least_duration_s = request.mlperf->least_duration_s,
+                          .interrupted = &context.interrupted};
+  if (request.mlperf->scenario == MlperfScenario::offline) {
+    WM_ASSIGN(const auto shape, workloads::model_shape(model.name, model.params));
+    plan.samples_per_query = shape.batch;
+    plan.all_at_once = traffic.most_requests;
+  } else if (request.mlperf->scenario == MlperfScenario::server) {
+    constexpr std::int64_t kMostQueries = 5'000'000;
+    plan.due_ns = serving::due_times_ns(traffic.arrivals, traffic.duration_s, kMostQueries, traffic.seed);
+  }
+  return plan;
+}
+
+/// The first query, which may compile and choose kernels, and the last of some more.
+Status look_warm(const StartedModel& model, serving::LoadReport& report) {
+  for (int i = 0; i < kWarmups; ++i) {
+    const std::int64_t began_ns = serving::load_now_ns();
+    WM_TRY(infer(model));
+    const double took_s = static_cast<double>(serving::load_now_ns() - began_ns) * 1e-9;
+    if (i == 0) report.first_s = took_s;
+    report.warm_s = report.repeated_s = took_s;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> load_workload(Context& context, const ParsedOptions& options, const LoadRequest& request) {
+  WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
+  WM_ASSIGN(const StartedModel model, model_for(context, options, request));
+  WM_TRY(look_warm(model, outputs.report));
+  context.out << fmt::format("cold: the first query took {}, a later one {}\n", format_seconds(outputs.report.first_s),
+                             format_seconds(outputs.report.warm_s))
+              << std::flush;
+  set_grace(10);
+  WM_ASSIGN(const auto plan, plan_of(context, request, model));
+  const std::string started = format_utc(wall_clock_s());
+  WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
+  WM_ASSIGN(auto outcome, serving::run_queries(plan, [&] { return infer(model); }));
+  serving::LoadPlan asked;
+  asked.requests.resize(1);
+  auto result = serving::evaluate_load(std::move(outcome), asked, request.evaluation);
+  const serving::Traffic& traffic = request.steps.front().traffic;
+  result.scenario = traffic.scenario.text;
+  result.arrivals = serving::to_text(traffic.arrivals);
+  result.users = traffic.users > 0 ? 1 : 0;
+  result.rate = traffic.arrivals.rate;
+  result.batch = plan.samples_per_query;
+  result.started = started;
+  const auto samples = telemetry->stop();
+  if (!samples.empty()) serving::add_telemetry(samples, result);
+  result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
+  WM_TRY(keep_load(outputs, std::move(result)));
+  return finish_load(outputs, context.interrupted.load());
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,94 @@
+#include "serving/client/query_load.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "serving/client/load_clock.h"
+
+namespace warpmark::serving {
+namespace {
+
+/// Sleeping ends late; the rest is waited for awake.
+constexpr std::int64_t kAwake_ns = 200'000;
+
+void wait_until(std::int64_t due_ns, const std::atomic<bool>* interrupted) {
+  constexpr std::int64_t kNap_ns = 50'000'000;
+  for (std::int64_t left = due_ns - load_now_ns(); left > 0; left = due_ns - load_now_ns()) {
+    if (interrupted != nullptr && interrupted->load()) return;
+    if (left > kAwake_ns) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left - kAwake_ns, kNap_ns)));
+    }
+  }
+}
+
+class QueryRun {
+ public:
+  QueryRun(const QueryPlan& plan, const std::function<Status()>& infer) : plan_(plan), infer_(infer) {}
+
+  Result<LoadOutcome> run() {
+    outcome_.began_ns = load_now_ns();
+    while (goes_on()) {
+      const std::int64_t due_ns = next_due();
+      const bool idle = load_now_ns() <= due_ns;
+      wait_until(due_ns, plan_.interrupted);
+      if (stopped()) break;
+      const std::int64_t sent_ns = load_now_ns();
+      if (idle) outcome_.send_lag.add(sent_ns - due_ns);
+      if (const Status answered = infer_(); !answered.ok()) {
+        if (stopped()) break;  // which is why it was not answered
+        return answered.error();
+      }
+      keep(due_ns, sent_ns, load_now_ns());
+      ++queries_;
+    }
+    outcome_.interrupted = stopped();
+    outcome_.stopped_because = outcome_.interrupted ? "interrupted" : "all queries were answered";
+    outcome_.stopped_ns = outcome_.ended_ns = load_now_ns();
+    return std::move(outcome_);
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const { return plan_.interrupted != nullptr && plan_.interrupted->load(); }
+  [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(outcome_.records.size()); }
+
+  [[nodiscard]] bool goes_on() const {
+    if (stopped()) return false;
+    if (plan_.all_at_once > 0) return samples() < plan_.all_at_once;
+    if (!plan_.due_ns.empty()) return queries_ < static_cast<std::int64_t>(plan_.due_ns.size());
+    // The last query is begun when the time is up, not before.
+    const double begun_s = static_cast<double>(last_due_ns_ - outcome_.began_ns) * 1e-9;
+    return queries_ < plan_.least_queries || begun_s < plan_.least_duration_s;
+  }
+
+  std::int64_t next_due() {
+    if (plan_.all_at_once > 0) return outcome_.began_ns;
+    if (!plan_.due_ns.empty()) return outcome_.began_ns + plan_.due_ns[static_cast<std::size_t>(queries_)];
+    return last_due_ns_ = load_now_ns();
+  }
+
+  void keep(std::int64_t due_ns, std::int64_t sent_ns, std::int64_t ended_ns) {
+    RequestRecord record;
+    record.intended_ns = due_ns;
+    record.begun_ns = record.sent_ns = sent_ns;
+    record.ended_ns = ended_ns;
+    record.status = 200;
+    std::int64_t count = plan_.samples_per_query;
+    if (plan_.all_at_once > 0) count = std::min(count, plan_.all_at_once - samples());
+    outcome_.records.insert(outcome_.records.end(), static_cast<std::size_t>(count), record);
+  }
+
+  const QueryPlan& plan_;
+  const std::function<Status()>& infer_;
+  LoadOutcome outcome_;
+  std::int64_t queries_ = 0;
+  std::int64_t last_due_ns_ = 0;
+};
+
+}  // namespace
+
+Result<LoadOutcome> run_queries(const QueryPlan& plan, const std::function<Status()>& infer) {
+  return QueryRun(plan, infer).run();
+}
+
+}  // namespace warpmark::serving
