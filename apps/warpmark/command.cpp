@@ -49,7 +49,13 @@ int exit_code_of(const Error& error) {
 
 std::string command_line_of(const Context& context) {
   std::string line = "warpmark";
-  for (const auto& word : context.words) line += " " + shell_quote(store::hide_password(word));
+  bool secret = false;  // the word after --token, which a stored command must not give away
+  for (const auto& word : context.words) {
+    line += " " + (secret                         ? std::string("'***'")
+                   : word.starts_with("--token=") ? std::string("--token='***'")
+                                                  : shell_quote(store::hide_password(word)));
+    secret = word == "--token";
+  }
   return line;
 }
 

@@ -22,6 +22,30 @@ struct Ranged {
   std::optional<Interval> interval;
 };
 
+/// Where a recorded step goes: means over ranks, without the estimated cost of recording. The first five sum to it.
+struct StepShares {
+  double step_s = 0;
+  double communication_s = 0;            ///< that nothing hides, and waiting for ranks that have no more work
+  double imbalance_s = 0;                ///< waiting for ranks that have more work
+  double loading_s = 0;                  ///< the GPU idle while batches are awaited
+  double host_s = 0;                     ///< the GPU idle for its host: dispatching, waits, allocations, copies
+  double rest_s = 0;                     ///< kernels, exposed copies, and what is not explained
+  double compute_s = 0;                  ///< of the rest: kernels
+  double utilization = 0;                ///< ratio: anything runs on the GPU, collectives included
+  std::optional<double> loading_host_s;  ///< the host's wait for a batch; nothing where none was recorded
+  int ranks = 0;
+  int late_rank = -1;  ///< that the others wait for; -1 if none
+};
+
+/// Of the efficiency that is lost, the ratio that each cause takes. Negative: it takes less than with the fewest.
+struct EfficiencyLoss {
+  double communication = 0;
+  double imbalance = 0;
+  double loading = 0;
+  double host = 0;
+  double rest = 0;
+};
+
 struct ScalingPoint {
   int workers = 1;
   std::vector<double> throughput;  ///< of each run, in order, in units of work a second
@@ -35,6 +59,9 @@ struct ScalingPoint {
   std::optional<Ranged> energy_per_work_j;  ///< of what counts: GPUs, or processors
   std::optional<double> work_per_joule;
   std::vector<std::pair<std::string, double>> parts;  ///< named times the command tells, medians
+  std::optional<StepShares> profile;                  ///< of a recorded run
+  std::string profile_problem;                        ///< why there is none, where one was asked for
+  std::optional<EfficiencyLoss> loss;                 ///< sums to 1 - efficiency
   std::int64_t failures = 0;
   std::string reason;  ///< of the last failure
 };

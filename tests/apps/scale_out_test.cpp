@@ -1,11 +1,41 @@
 // scale, net, plan and links from the command line: real processes, loopback and, where allowed, network namespaces.
 #include <unistd.h>
 
+#include "analyze/step_shares.h"
 #include "apps/cli_fixture.h"
 #include "base/text.h"
+#include "profile/read_session.h"
+#include "support/schema_check.h"
 
 namespace warpmark::apps {
 namespace {
+
+ProfileSession two_recorded_ranks(const std::string& name) {
+  std::vector<std::filesystem::path> files;
+  for (const char* rank : {"0", "1"}) {
+    files.push_back(std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/" + name + ".rank" + rank +
+                    ".pt.trace.json.zst");
+  }
+  auto session = profile::read_session(files);
+  EXPECT_TRUE(session.ok()) << session.error().what;
+  return session.ok() ? std::move(*session) : ProfileSession();
+}
+
+TEST(RecordedStepShares, of_a_recorded_job_of_small_batches_are_communication) {
+  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_wide_mlp_small_batch"));
+  ASSERT_TRUE(shares.ok()) << shares.error().what;
+  EXPECT_EQ(shares->ranks, 2);
+  EXPECT_GT(shares->communication_s, 0.3 * shares->step_s);
+  EXPECT_LT(shares->imbalance_s, 0.02 * shares->step_s);
+}
+
+TEST(RecordedStepShares, of_recorded_ranks_with_uneven_batches_are_imbalance) {
+  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_llama_uneven_lengths"));
+  ASSERT_TRUE(shares.ok()) << shares.error().what;
+  EXPECT_GT(shares->imbalance_s, 0.15 * shares->step_s);
+  EXPECT_GT(shares->imbalance_s, 2 * shares->communication_s);
+  EXPECT_GE(shares->late_rank, 0);
+}
 
 TEST_F(Cli, scale_measures_a_command_and_fits_its_serial_part) {
   // 0.02 s of serial work and 0.2 s that is split: sleeping needs no processor.
@@ -53,6 +83,32 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
   EXPECT_EQ(warpmark({"scale", "--", "true"}).exit_code, 2);
 }
 
+TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
+  const std::string traces = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/";
+  const std::vector<std::string> words{
+      "scale",  "--gpus",       "1,2",          "--rounds",      "2", "--warmup", "0", "--no-store", "--no-energy",
+      "--json", path("s.json"), "--throughput", "rate ([0-9.]+)"};
+  const std::vector<std::string> command{"--", "sh", "-c", "case {gpus} in 1) echo rate 100;; 2) echo rate 90;; esac"};
+  auto profiled = with(words, {"--profiled", "1=" + traces + "wide_mlp_healthy.pt.trace.json.gz", "--profiled",
+                               "2=" + traces + "ddp_wide_mlp_small_batch.rank0.pt.trace.json.zst", "--profiled",
+                               "2=" + traces + "ddp_wide_mlp_small_batch.rank1.pt.trace.json.zst"});
+  const auto output = warpmark(with(profiled, command));
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.out.find("Efficiency lost to"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("communication: 40"), std::string::npos) << output.out;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
+  const auto& lost = scaling["points"][1]["lost"];
+  double sum = 0;
+  for (const auto& part : lost) sum += part.get<double>();
+  EXPECT_NEAR(sum, 0.55, 1e-9);
+  EXPECT_GT(lost["communication"].get<double>(), 0.35);
+  EXPECT_EQ(scaling["points"][1]["profile"]["ranks"], 2);
+  const auto none = warpmark(with(with(words, {"--profiled", "2=" + path("nothing.json")}), command));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("does not exist"), std::string::npos) << none.err;
+}
+
 TEST_F(Cli, net_client_and_server_meet_on_the_loopback) {
   const std::string script =
       in_quotes(kExecutable) + " net server --port 0 --once --token t > " + shell_quote(path("server.txt")) +
@@ -68,6 +124,28 @@ TEST_F(Cli, net_client_and_server_meet_on_the_loopback) {
   EXPECT_EQ(result["throughput"].size(), 2U);
   EXPECT_EQ(result["interface"]["name"], "lo");
   EXPECT_GT(result["latency"][0]["n"], 100);
+  EXPECT_EQ(testing_support::schema_errors(result, "net.schema.json"), "");
+  // What was measured is stored, without the token.
+  const auto stored = warpmark({"report", "last", "--format", "json"});
+  ASSERT_EQ(stored.exit_code, 0) << stored.err;
+  const auto session = parse_json(stored.out, "report");
+  ASSERT_TRUE(session.ok());
+  std::vector<std::string> workloads;
+  for (const auto& run : (*session)["runs"]) workloads.push_back(run["workload"]);
+  EXPECT_EQ(workloads, (std::vector<std::string>{"net_throughput", "net_throughput", "net_latency", "net_latency",
+                                                 "net_latency", "net_datagrams"}));
+  EXPECT_EQ((*session)["runs"][0]["params"]["peer"], "127.0.0.1");
+  EXPECT_EQ(stored.out.find("--token t"), std::string::npos);
+  EXPECT_NE(stored.out.find("--token '***'"), std::string::npos);
+  // The history knows them: check asks for more of it, accept judges a round trip.
+  const auto check = warpmark({"check"});
+  EXPECT_EQ(check.exit_code, 3) << check.err;
+  EXPECT_NE(check.out.find("net_latency"), std::string::npos) << check.out;
+  write("net.yaml",
+        "name: net\ncriteria:\n  - workload: net_latency\n    set: {bytes: 1}\n    metric: time\n"
+        "    operator: \"<=\"\n    value: 100 s\n");
+  const auto accepted = warpmark({"accept", path("net.yaml")});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.out << accepted.err;
 }
 
 TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {

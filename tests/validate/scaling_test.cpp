@@ -73,6 +73,43 @@ TEST(Scaling, names_loading_communication_and_idle_gpus) {
   EXPECT_NE(scaling.causes[2].find("utilization: 70"), std::string::npos);
 }
 
+TEST(Scaling, splits_the_lost_efficiency_without_a_rest_that_is_forgotten) {
+  // A step of 100 ms with one GPU; with two 60 ms for half the work: 10 ms of it communication, 5 ms more for the host.
+  const StepShares one{.step_s = 0.1, .host_s = 0.01, .rest_s = 0.09, .compute_s = 0.09, .ranks = 1};
+  const StepShares two{.step_s = 0.065,
+                       .communication_s = 0.01,
+                       .host_s = 0.01,
+                       .rest_s = 0.045,
+                       .compute_s = 0.045,
+                       .utilization = 0.7,
+                       .ranks = 2};
+  Scaling scaling;
+  scaling.mode = "strong";
+  scaling.worker = "GPU";
+  judge_scaling({{.workers = 1, .seconds = 1.0}, {.workers = 2, .seconds = 0.65}}, scaling,
+                {{.workers = 1, .shares = one, .problem = {}}, {.workers = 2, .shares = two, .problem = {}}});
+  EXPECT_FALSE(scaling.points[0].loss);
+  ASSERT_TRUE(scaling.points[1].loss);
+  const auto& loss = *scaling.points[1].loss;
+  EXPECT_NEAR(loss.communication, 10.0 / 65, 1e-9);
+  EXPECT_NEAR(loss.host, 5.0 / 65, 1e-9);
+  EXPECT_NEAR(loss.rest, 0, 1e-9);
+  EXPECT_NEAR(loss.communication + loss.imbalance + loss.loading + loss.host + loss.rest,
+              1 - scaling.points[1].efficiency.value, 1e-12);
+  ASSERT_EQ(scaling.causes.size(), 2U);
+  EXPECT_NE(scaling.causes[1].find("utilization: 70"), std::string::npos);
+}
+
+TEST(Scaling, a_profile_that_could_not_be_read_is_told_and_loses_nothing) {
+  Scaling scaling;
+  scaling.mode = "strong";
+  judge_scaling({{.workers = 1, .seconds = 1}, {.workers = 2, .seconds = 0.5}}, scaling,
+                {{.workers = 2, .shares = {}, .problem = "nothing was recorded"}});
+  EXPECT_EQ(scaling.points[1].profile_problem, "nothing was recorded");
+  EXPECT_FALSE(scaling.points[1].loss);
+  EXPECT_EQ(to_json(scaling)["points"][1]["profile_problem"], "nothing was recorded");
+}
+
 TEST(Scaling, grades_end_where_they_should) {
   EXPECT_STREQ(efficiency_grade(0.95), "excellent");
   EXPECT_STREQ(efficiency_grade(0.9), "good");

@@ -30,7 +30,7 @@ Section throughput_section(const NetResult& result) {
   table.columns = {{"streams", Align::right},     {"direction"},
                    {"throughput", Align::right},  {"per second", Align::right, 1},
                    {"retransmits", Align::right}, {"segment", Align::right, 2}};
-  for (const auto& item : result.throughputs) {
+  for (const auto& item : result.path.throughputs) {
     const auto summary = interval_summary(item);
     table.rows.push_back({{std::to_string(item.streams)},
                           {item.reverse ? "from server" : "to server"},
@@ -49,7 +49,7 @@ Section latency_section(const NetResult& result) {
   table.columns = {{"message", Align::right}, {"median", Align::right}, {"95 % interval", Align::right, 1},
                    {"p90", Align::right},     {"p99", Align::right},    {"max", Align::right, 2},
                    {"jitter", Align::right}};
-  for (const auto& item : result.latencies) {
+  for (const auto& item : result.path.latencies) {
     const auto summary = stats::summarize(item.round_trips_s);
     if (summary.n == 0) continue;
     table.rows.push_back(
@@ -79,8 +79,9 @@ Section datagram_section(const net::Datagrams& datagrams) {
 
 Section path_section(const NetResult& result) {
   Section section{"Path", {}, false, false};
-  if (!result.throughputs.empty()) {
-    section.blocks.push_back(Paragraph{result.throughputs.front().local + " to " + result.throughputs.front().peer});
+  if (!result.path.throughputs.empty()) {
+    section.blocks.push_back(
+        Paragraph{result.path.throughputs.front().local + " to " + result.path.throughputs.front().peer});
   }
   if (result.interface) {
     const auto& one = *result.interface;
@@ -112,15 +113,15 @@ Report build_net_report(const NetResult& result) {
   Report report;
   report.title = "Network";
   report.sections.push_back(path_section(result));
-  if (!result.throughputs.empty()) report.sections.push_back(throughput_section(result));
-  if (!result.latencies.empty()) report.sections.push_back(latency_section(result));
-  if (result.datagrams) report.sections.push_back(datagram_section(*result.datagrams));
+  if (!result.path.throughputs.empty()) report.sections.push_back(throughput_section(result));
+  if (!result.path.latencies.empty()) report.sections.push_back(latency_section(result));
+  if (result.path.datagrams) report.sections.push_back(datagram_section(*result.path.datagrams));
   return report;
 }
 
 Json net_json(const NetResult& result) {
   Json json{{"schema", "warpmark.net/1"}, {"throughput", Json::array()}, {"latency", Json::array()}};
-  for (const auto& item : result.throughputs) {
+  for (const auto& item : result.path.throughputs) {
     Json one{{"streams", item.streams},   {"reverse", item.reverse},
              {"bytes", item.bytes},       {"seconds", item.seconds},
              {"rate", rate_of(item)},     {"local", item.local},
@@ -133,7 +134,7 @@ Json net_json(const NetResult& result) {
     }
     json["throughput"].push_back(std::move(one));
   }
-  for (const auto& item : result.latencies) {
+  for (const auto& item : result.path.latencies) {
     const auto summary = stats::summarize(item.round_trips_s);
     Json one{{"bytes", item.bytes}, {"n", summary.n},     {"median", summary.median},
              {"min", summary.min},  {"max", summary.max}, {"jitter", net::jitter(item.round_trips_s)}};
@@ -142,11 +143,11 @@ Json net_json(const NetResult& result) {
     }
     json["latency"].push_back(std::move(one));
   }
-  if (result.datagrams) {
-    json["udp"] = {{"sent", result.datagrams->sent},
-                   {"returned", result.datagrams->round_trips_s.size()},
-                   {"out_of_order", result.datagrams->out_of_order},
-                   {"jitter", net::jitter(result.datagrams->round_trips_s)}};
+  if (result.path.datagrams) {
+    json["udp"] = {{"sent", result.path.datagrams->sent},
+                   {"returned", result.path.datagrams->round_trips_s.size()},
+                   {"out_of_order", result.path.datagrams->out_of_order},
+                   {"jitter", net::jitter(result.path.datagrams->round_trips_s)}};
   }
   if (result.interface) {
     json["interface"] = {{"name", result.interface->name},

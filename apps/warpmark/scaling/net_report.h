@@ -6,15 +6,13 @@
 
 #include "base/json.h"
 #include "collectives/net/facts.h"
-#include "collectives/net/session.h"
+#include "collectives/net/stored.h"
 #include "model/report.h"
 
 namespace warpmark::apps {
 
 struct NetResult {
-  std::vector<collectives::net::Throughput> throughputs;
-  std::vector<collectives::net::Latency> latencies;
-  std::optional<collectives::net::Datagrams> datagrams;
+  collectives::net::PathResult path;
   std::optional<collectives::net::Interface> interface;
   std::vector<std::pair<std::string, std::string>> environment;
 };

@@ -76,11 +76,7 @@ std::string last_line(const std::string& text) {
 Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, const std::vector<std::string>& words,
                                       Meter& meter, const std::atomic<bool>& interrupted) {
   std::vector<std::pair<std::string, std::string>> environment;
-  if (!request.ranks) {
-    std::vector<std::string> gpus;
-    for (int i = 0; i < workers; ++i) gpus.push_back(std::to_string(i));
-    environment.emplace_back("CUDA_VISIBLE_DEVICES", join(gpus, ","));
-  }
+  if (!request.ranks) environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
   meter.begin();
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
                                                    .environment = environment,
@@ -110,6 +106,12 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
 }
 
 }  // namespace
+
+std::string first_gpus(int count) {
+  std::vector<std::string> gpus;
+  for (int i = 0; i < count; ++i) gpus.push_back(std::to_string(i));
+  return join(gpus, ",");
+}
 
 Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
                                            const collectives::LaunchPlace& place) {

@@ -36,6 +36,9 @@ struct ScaleRequest {
 [[nodiscard]] Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
                                                          const collectives::LaunchPlace& place);
 
+/// CUDA_VISIBLE_DEVICES of so many.
+[[nodiscard]] std::string first_gpus(int count);
+
 struct ScaleRuns {
   std::vector<validate::ScalingRun> runs;
   std::vector<ScalingPoint> failures;  ///< by workers: how many runs failed, and why

@@ -26,12 +26,18 @@ namespace {
 /// A workload of criteria that only a user's command can have.
 constexpr std::string_view kUserCommand = "command";
 
-/// What `warpmark collective` stores is named after its operation; --run does not measure it.
-bool is_collective(std::string_view workload) { return find_in(collectives::collectives(), workload) != nullptr; }
+/// What `warpmark collective` stores is named after its operation, what `links` and `net` store after what was
+/// measured; --run measures none of it.
+bool is_of_other_verbs(std::string_view workload) {
+  constexpr std::string_view kLinks[] = {"gpu_link",    "host_link",     "net_throughput",
+                                         "net_latency", "net_datagrams", "net_pair"};
+  return std::ranges::find(kLinks, workload) != std::end(kLinks) ||
+         find_in(collectives::collectives(), workload) != nullptr;
+}
 
 /// Names and parameters are checked before anything is measured; an error names the criterion's line.
 Status check_workload(const validate::Criterion& row, const std::string& file) {
-  if (!row.fact.empty() || row.workload == kUserCommand || is_collective(row.workload)) return {};
+  if (!row.fact.empty() || row.workload == kUserCommand || is_of_other_verbs(row.workload)) return {};
   const auto place = fmt::format("{} line {}: ", file, row.line);
   const auto* workload = find_in(workloads::catalog(), row.workload);
   if (workload == nullptr) {
@@ -65,7 +71,7 @@ Result<RunRequest> accept_machine_request_of(const validate::Criteria& criteria,
   request.session.stopping.half_width = criteria.half_width;
   request.ceilings = false;
   for (const auto& row : criteria.rows) {
-    if (!row.fact.empty() || row.workload == kUserCommand || is_collective(row.workload)) continue;
+    if (!row.fact.empty() || row.workload == kUserCommand || is_of_other_verbs(row.workload)) continue;
     request.entries.push_back(
         {.workload = row.workload, .device = row.device, .set = row.set, .sweep = {}, .line = row.line});
     request.ceilings = request.ceilings || row.of == validate::LimitOf::roof;

@@ -19,6 +19,7 @@ struct LinkOptions {
 struct LinkValue {
   double value = 0;
   std::optional<Interval> interval;
+  std::vector<double> samples{};  ///< of which it is the median
 };
 
 struct GpuPair {

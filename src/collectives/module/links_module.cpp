@@ -90,7 +90,7 @@ Result<LinkValue> median_of(const std::vector<Copy>& copies, int repetitions,
     if (i >= 2) values.push_back(value_of(seconds));  // the first two warm up
   }
   const Summary summary = stats::summarize(values);
-  return LinkValue{summary.median, summary.median_interval};
+  return LinkValue{summary.median, summary.median_interval, std::move(values)};
 }
 
 class LinkMeasurement {

@@ -22,29 +22,6 @@ double seconds_since(std::int64_t begin_ns) { return static_cast<double>(monoton
 
 bool stopped(const ClientOptions& options) { return options.interrupted != nullptr && options.interrupted->load(); }
 
-struct Opened {
-  Socket socket;
-  Json answer;
-};
-
-/// A connection that was accepted for this.
-Result<Opened> open(const ClientOptions& options, Json request) {
-  WM_ASSIGN(auto socket, connect_to(options.server, options.timeout_s));
-  WM_ASSIGN(const auto hello, socket.receive_line());
-  if (!hello.is_object() || hello.value("warpmark", "") != "net/1") {
-    return data_error("the other side is no server of this version of warpmark net",
-                      "run the same warpmark on both sides");
-  }
-  request["answer"] = answer_to(options.token, hello.value("challenge", ""));
-  WM_TRY(socket.send_line(request));
-  WM_ASSIGN(auto answer, socket.receive_line());
-  if (answer.is_object() && answer.contains("error")) {
-    return usage_error("the server refuses: " + answer.value("error", ""),
-                       "give the token that it printed with --token or WARPMARK_NET_TOKEN");
-  }
-  return Opened{std::move(socket), std::move(answer)};
-}
-
 /// One stream of data, in a thread of its own.
 struct Stream {
   Socket socket;
@@ -129,11 +106,28 @@ std::vector<Second> watch(const std::vector<std::unique_ptr<Stream>>& streams, d
 
 }  // namespace
 
+Result<Opened> open_connection(const ClientOptions& options, Json request) {
+  WM_ASSIGN(auto socket, connect_to(options.server, options.timeout_s));
+  WM_ASSIGN(const auto hello, socket.receive_line());
+  if (!hello.is_object() || hello.value("warpmark", "") != "net/1") {
+    return data_error("the other side is no server of this version of warpmark net",
+                      "run the same warpmark on both sides");
+  }
+  request["answer"] = answer_to(options.token, hello.value("challenge", ""));
+  WM_TRY(socket.send_line(request));
+  WM_ASSIGN(auto answer, socket.receive_line());
+  if (answer.is_object() && answer.contains("error")) {
+    return usage_error("the server refuses: " + answer.value("error", ""),
+                       "give the token that it printed with --token or WARPMARK_NET_TOKEN");
+  }
+  return Opened{std::move(socket), std::move(answer)};
+}
+
 Result<Throughput> measure_throughput(const ClientOptions& options, int streams, double seconds, bool reverse,
                                       const std::function<void(const Second&)>& tick) {
   std::vector<std::unique_ptr<Stream>> open_streams;
   for (int i = 0; i < streams; ++i) {
-    WM_ASSIGN(auto opened, open(options, Json{{"kind", reverse ? "source" : "sink"}, {"seconds", seconds}}));
+    WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", reverse ? "source" : "sink"}, {"seconds", seconds}}));
     open_streams.push_back(std::make_unique<Stream>());
     open_streams.back()->socket = std::move(opened.socket);
     WM_TRY(open_streams.back()->socket.set_timeout(options.timeout_s + 5));
@@ -160,10 +154,9 @@ Result<Throughput> measure_throughput(const ClientOptions& options, int streams,
 }
 
 Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes, int count, double seconds) {
-  WM_ASSIGN(auto opened, open(options, Json{{"kind", "echo"}, {"bytes", bytes}}));
+  WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", "echo"}, {"bytes", bytes}}));
   Socket& socket = opened.socket;
-  const int yes = 1;
-  ::setsockopt(socket.handle(), 6 /* TCP */, 1 /* NODELAY */, &yes, sizeof(yes));
+  WM_TRY(socket.send_at_once());
   std::vector<char> message(bytes, 'w');
   Latency latency{bytes, {}};
   constexpr int kWarmups = 10;
@@ -179,7 +172,7 @@ Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes,
 }
 
 Result<Datagrams> measure_datagrams(const ClientOptions& options, int count, double interval_s) {
-  WM_ASSIGN(auto opened, open(options, Json{{"kind", "udp"}, {"seconds", count * interval_s + 1}}));
+  WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", "udp"}, {"seconds", count * interval_s + 1}}));
   WM_ASSIGN(auto udp, udp_to_peer_of(opened.socket, opened.answer.value("port", 0)));
   struct Packet {
     std::array<char, 32> mark{};

@@ -46,6 +46,9 @@ class Connection {
     if (kind == "source") return source(seconds);
     if (kind == "echo") return echo(number_in(request, "bytes", 1));
     if (kind == "udp") return datagrams(seconds);
+    if (options_.more) {
+      if (auto handled = options_.more(kind, request, socket_)) return *handled;
+    }
     return socket_.send_line(Json{{"error", "unknown kind '" + kind + "'"}});
   }
 
@@ -98,7 +101,7 @@ class Connection {
   Status echo(double bytes) {
     if (!(bytes >= 1 && bytes <= (64 << 20))) return socket_.send_line(Json{{"error", "1 to 64 MiB a message"}});
     WM_TRY(socket_.send_line(Json{{"ok", true}}));
-    WM_TRY(no_delay());
+    WM_TRY(socket_.send_at_once());
     std::vector<char> message(static_cast<std::size_t>(bytes));
     std::int64_t count = 0;
     for (const std::int64_t begin = monotonic_ns(); !over(begin, options_.longest_s); ++count) {
@@ -108,12 +111,6 @@ class Connection {
       WM_TRY(socket_.send_all(message));
     }
     done_ = fmt::format("{} messages of {:.0f} bytes", count, bytes);
-    return {};
-  }
-
-  Status no_delay() {
-    const int yes = 1;
-    ::setsockopt(socket_.handle(), 6 /* TCP */, 1 /* NODELAY */, &yes, sizeof(yes));
     return {};
   }
 

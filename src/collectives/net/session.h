@@ -5,13 +5,16 @@
 //   {"kind": "source", "seconds": 10}    the server sends
 //   {"kind": "echo", "bytes": 64}        the server returns every message
 //   {"kind": "udp", "seconds": 10}       the server returns datagrams on a port that it tells
+//   {"kind": "clock"}                    the server answers each message with its time (clock.h)
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "collectives/net/socket.h"
 
 namespace warpmark::collectives::net {
@@ -26,6 +29,8 @@ struct ServerOptions {
   const std::atomic<bool>* interrupted = nullptr;
   std::function<void(const std::string&)> log{};  ///< one line a connection. Any thread
   bool once = false;                              ///< end when the first client's connections have ended
+  /// Further kinds, as recorded ranks need; nothing for a kind that it does not know. Any thread
+  std::function<std::optional<Status>(const std::string& kind, const Json& request, Socket& socket)> more{};
 };
 /// Serves until interrupted.
 [[nodiscard]] Status serve(Socket listener, const ServerOptions& options);
@@ -36,6 +41,13 @@ struct ClientOptions {
   double timeout_s = 10;  ///< of connecting and of every answer
   const std::atomic<bool>* interrupted = nullptr;
 };
+
+struct Opened {
+  Socket socket;
+  Json answer;
+};
+/// A connection of that kind ("kind" of the request) that the server has accepted. Usage error for a wrong token.
+[[nodiscard]] Result<Opened> open_connection(const ClientOptions& options, Json request);
 
 /// One second, or what was left, of all streams together.
 struct Second {

@@ -154,6 +154,12 @@ Result<Json> Socket::receive_line() {
 
 void Socket::end_sending() { ::shutdown(handle_, SHUT_WR); }
 
+Status Socket::send_at_once() {
+  const int yes = 1;
+  if (::setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) == 0) return {};
+  return environment_error(std::string("TCP_NODELAY: ") + std::strerror(errno));
+}
+
 Status Socket::set_timeout(double seconds) {
   const timeval time{static_cast<time_t>(seconds),
                      static_cast<suseconds_t>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e6)};

@@ -34,6 +34,8 @@ class Socket {
   Result<Json> receive_line();
   /// No more is sent; the other side sees the end.
   void end_sending();
+  /// Small messages leave without waiting for more (TCP_NODELAY).
+  Status send_at_once();
   /// Longest wait of one call from now on.
   Status set_timeout(double seconds);
 

@@ -15,6 +15,15 @@ Json ranged_json(const Ranged& ranged) {
   return json;
 }
 
+Json profile_json(const StepShares& shares) {
+  Json json{{"ranks", shares.ranks},           {"step", shares.step_s},       {"communication", shares.communication_s},
+            {"imbalance", shares.imbalance_s}, {"loading", shares.loading_s}, {"host", shares.host_s},
+            {"rest", shares.rest_s},           {"compute", shares.compute_s}, {"utilization", shares.utilization}};
+  if (shares.loading_host_s) json["loading_host"] = *shares.loading_host_s;
+  if (shares.late_rank >= 0) json["late_rank"] = shares.late_rank;
+  return json;
+}
+
 Json point_json(const ScalingPoint& point) {
   Json json{{"workers", point.workers},
             {"throughput", point.throughput},
@@ -30,6 +39,15 @@ Json point_json(const ScalingPoint& point) {
   if (point.energy_per_work_j) json["energy_per_work"] = ranged_json(*point.energy_per_work_j);
   if (point.work_per_joule) json["work_per_joule"] = *point.work_per_joule;
   for (const auto& [name, value] : point.parts) json["parts"][name] = value;
+  if (point.profile) json["profile"] = profile_json(*point.profile);
+  if (!point.profile_problem.empty()) json["profile_problem"] = point.profile_problem;
+  if (point.loss) {
+    json["lost"] = {{"communication", point.loss->communication},
+                    {"imbalance", point.loss->imbalance},
+                    {"loading", point.loss->loading},
+                    {"host", point.loss->host},
+                    {"rest", point.loss->rest}};
+  }
   return json;
 }
 

@@ -66,9 +66,11 @@ std::vector<std::pair<std::string, std::string>> environment_of(const RecordOpti
 }
 
 /// Samples until the program has ended. Ctrl-C reaches the program from the terminal by itself; a second one kills it.
-int watch(Program& program, CounterSampler& sampler, const RecordOptions& options) {
+int watch(Program& program, CounterSampler& sampler, const RecordOptions& options, bool& timed_out) {
   const auto interval = std::chrono::duration<double>(options.interval_s);
   auto next = std::chrono::steady_clock::now();
+  auto deadline = next + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                             std::chrono::duration<double>(options.deadline_s));
   bool told = false;
   while (true) {
     if (const auto code = program.poll()) return *code;
@@ -79,6 +81,11 @@ int watch(Program& program, CounterSampler& sampler, const RecordOptions& option
     if (!told && options.interrupted != nullptr && options.interrupted->load()) {
       program.send(SIGINT);
       told = true;
+    }
+    if (options.deadline_s > 0 && std::chrono::steady_clock::now() >= deadline) {
+      program.send(timed_out ? SIGKILL : SIGTERM);  // launchers end their ranks when they are asked to end
+      timed_out = true;
+      deadline += std::chrono::seconds(5);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -105,7 +112,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   }
   CounterSampler sampler(machine, program->id());
   RecordOutcome outcome;
-  outcome.exit_code = watch(*program, sampler, options);
+  outcome.exit_code = watch(*program, sampler, options, outcome.timed_out);
   outcome.gpu_problem = sampler.gpu_problem();
   machine.finish();
   auto parts = parts_in(folder);

@@ -33,11 +33,13 @@ struct RecordOptions {
   /// Further variables of the program, with which it loads what samples its Python stacks into `stacks`.
   std::vector<std::pair<std::string, std::string>> environment;
   std::filesystem::path stacks;  ///< a folder that exists; empty: no stacks
+  double deadline_s = 0;         ///< then it is told to end, and killed 5 s later; 0: never
   const std::atomic<bool>* interrupted = nullptr;
 };
 
 struct RecordOutcome {
-  int exit_code = 0;                        ///< of the program
+  int exit_code = 0;  ///< of the program
+  bool timed_out = false;
   std::int64_t processes = 0;               ///< that used CUDA
   std::string stacks_problem;               ///< why no stacks of native programs have names
   std::string gpu_problem;                  ///< why no GPU counters were sampled

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "report/draw/format.h"
 
@@ -57,6 +58,83 @@ Table points_table(const Scaling& scaling) {
          {point.energy_per_work_j ? format_si(point.energy_per_work_j->value, "J") : "-"}});
   }
   return table;
+}
+
+std::string part_text(double lost) { return std::abs(lost) < 0.0005 ? "0 %" : format_percent(lost); }
+
+/// The lost efficiency, cause by cause; negative parts take less than with the fewest workers.
+Table loss_table(const Scaling& scaling) {
+  Table table;
+  table.columns = {{scaling.worker + "s", Align::right},
+                   {"lost", Align::right},
+                   {"communication", Align::right},
+                   {"imbalance", Align::right},
+                   {"data loading", Align::right},
+                   {"host", Align::right},
+                   {"rest", Align::right},
+                   {"late rank", Align::right, 1}};
+  for (const auto& point : scaling.points) {
+    if (!point.loss) continue;
+    const auto& loss = *point.loss;
+    table.rows.push_back({{std::to_string(point.workers)},
+                          {part_text(1 - point.efficiency.value)},
+                          {part_text(loss.communication)},
+                          {part_text(loss.imbalance)},
+                          {part_text(loss.loading)},
+                          {part_text(loss.host)},
+                          {part_text(loss.rest)},
+                          {point.profile->late_rank >= 0 ? std::to_string(point.profile->late_rank) : "-"}});
+  }
+  return table;
+}
+
+/// What each recorded run spends its step on, which is what the split was made from.
+Table steps_table(const Scaling& scaling) {
+  Table table;
+  table.columns = {{scaling.worker + "s", Align::right},
+                   {"step", Align::right},
+                   {"kernels", Align::right},
+                   {"communication", Align::right},
+                   {"imbalance", Align::right},
+                   {"data loading", Align::right},
+                   {"host", Align::right},
+                   {"utilization", Align::right, 1}};
+  for (const auto& point : scaling.points) {
+    if (!point.profile) continue;
+    const auto& shares = *point.profile;
+    table.rows.push_back({{std::to_string(point.workers)},
+                          {format_seconds(shares.step_s)},
+                          {format_seconds(shares.compute_s)},
+                          {format_seconds(shares.communication_s)},
+                          {format_seconds(shares.imbalance_s)},
+                          {format_seconds(shares.loading_s)},
+                          {format_seconds(shares.host_s)},
+                          {format_percent(shares.utilization)}});
+  }
+  return table;
+}
+
+void add_profiles(const Scaling& scaling, Report& report) {
+  Section section{"Recorded steps, mean over ranks", {}, false, false};
+  bool any = false;
+  for (const auto& point : scaling.points) any = any || point.profile;
+  if (any) {
+    auto lost = loss_table(scaling);
+    if (!lost.rows.empty()) {
+      report.sections.push_back({"Efficiency lost to", {std::move(lost)}, false, false});
+      report.sections.back().blocks.push_back(Paragraph{
+          "Of the time with so many workers, what each cause takes beyond its share with the fewest. The parts "
+          "sum to what is lost; a negative one takes less than with the fewest.",
+          Tone::quiet});
+    }
+    section.blocks.push_back(steps_table(scaling));
+  }
+  for (const auto& point : scaling.points) {
+    if (point.profile_problem.empty()) continue;
+    section.blocks.push_back(
+        Paragraph{fmt::format("With {} {}s: {}", point.workers, scaling.worker, point.profile_problem), Tone::warning});
+  }
+  if (!section.blocks.empty()) report.sections.push_back(std::move(section));
 }
 
 Section laws_section(const Scaling& scaling) {
@@ -149,6 +227,7 @@ Report build_report(const Scaling& scaling) {
     for (const auto& cause : scaling.causes) causes.blocks.push_back(Paragraph{"- " + cause, Tone::warning});
     report.sections.push_back(std::move(causes));
   }
+  add_profiles(scaling, report);
   report.sections.push_back(laws_section(scaling));
   if (!scaling.forecasts.empty()) report.sections.push_back(forecast_section(scaling));
   return report;

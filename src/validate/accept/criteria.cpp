@@ -18,8 +18,13 @@ struct KnownMetric {
   const char* unit;
 };
 /// Of workloads; a user's command (workload "command") may have any.
-constexpr std::array<KnownMetric, 5> kMetrics{
-    {{"time", "s"}, {"flop_rate", "FLOP/s"}, {"bandwidth", "B/s"}, {"bus_bandwidth", "B/s"}, {"energy", "J"}}};
+constexpr std::array<KnownMetric, 7> kMetrics{{{"time", "s"},
+                                               {"flop_rate", "FLOP/s"},
+                                               {"bandwidth", "B/s"},
+                                               {"bus_bandwidth", "B/s"},
+                                               {"energy", "J"},
+                                               {"loss", "ratio"},
+                                               {"jitter", "s"}}};
 
 Result<double> limit_in(const std::string& text, std::string_view unit) {
   return unit == "ratio" ? parse_ratio(text) : parse_quantity(text, unit);

@@ -118,6 +118,27 @@ void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
   }
 }
 
+/// Recorded parts count where the command tells none.
+void add_profile(const std::vector<ProfiledRun>& profiles, ScalingPoint& point) {
+  const auto found = std::find_if(profiles.begin(), profiles.end(),
+                                  [&](const auto& profile) { return profile.workers == point.workers; });
+  if (found == profiles.end()) return;
+  point.profile = found->shares;
+  point.profile_problem = found->problem;
+  if (!point.profile) return;
+  const auto add = [&](const char* name, double value) {
+    const bool told =
+        std::any_of(point.parts.begin(), point.parts.end(), [&](const auto& part) { return part.first == name; });
+    if (!told) point.parts.emplace_back(name, value);
+  };
+  // A step that the command tells is not the recorded one: its communication is no part of that.
+  const bool own_step =
+      std::any_of(point.parts.begin(), point.parts.end(), [](const auto& part) { return part.first == "step"; });
+  add("loading", point.profile->loading_host_s.value_or(point.profile->loading_s));
+  if (!own_step) add("communication", point.profile->communication_s), add("step", point.profile->step_s);
+  add("utilization", point.profile->utilization);
+}
+
 const double* part_of(const ScalingPoint& point, const std::string& name) {
   const auto found =
       std::find_if(point.parts.begin(), point.parts.end(), [&](const auto& part) { return part.first == name; });
@@ -132,13 +153,16 @@ void find_causes(Scaling& scaling) {
   for (const auto& point : scaling.points) {
     const double* loading = part_of(point, "loading");
     const double* loading_of_one = part_of(one, "loading");
-    if (loading != nullptr && loading_of_one != nullptr && *loading > 1.5 * *loading_of_one) {
-      scaling.causes.push_back(fmt::format("data loading: {} with {} {}s, {} times that of {} (limit 1.5)",
-                                           format_seconds(*loading), point.workers, scaling.worker,
-                                           format_significant(*loading / *loading_of_one, 3), one.workers));
+    const double* step = part_of(point, "step");
+    const bool matters = loading != nullptr && (step == nullptr || *loading > 0.01 * *step);
+    if (matters && loading_of_one != nullptr && *loading > 1.5 * *loading_of_one) {
+      const std::string times = *loading_of_one > 0 ? format_significant(*loading / *loading_of_one, 3) + " times that"
+                                                    : "beyond the nothing";
+      scaling.causes.push_back(fmt::format("data loading: {} with {} {}s, {} of {} (limit 1.5)",
+                                           format_seconds(*loading), point.workers, scaling.worker, times,
+                                           one.workers));
     }
     const double* communication = part_of(point, "communication");
-    const double* step = part_of(point, "step");
     if (communication != nullptr && step != nullptr && *step > 0 && *communication > 0.3 * *step) {
       scaling.causes.push_back(fmt::format("communication: {} of the step with {} {}s (limit 30 %)",
                                            format_percent(*communication / *step), point.workers, scaling.worker));
@@ -153,7 +177,15 @@ void find_causes(Scaling& scaling) {
 
 }  // namespace
 
-void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling) {
+EfficiencyLoss efficiency_loss(const StepShares& fewest, const StepShares& many, double efficiency) {
+  const auto lost = [&](double StepShares::*part) {
+    return many.*part / many.step_s - efficiency * (fewest.*part / fewest.step_s);
+  };
+  return {lost(&StepShares::communication_s), lost(&StepShares::imbalance_s), lost(&StepShares::loading_s),
+          lost(&StepShares::host_s), lost(&StepShares::rest_s)};
+}
+
+void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling, const std::vector<ProfiledRun>& profiles) {
   std::map<int, std::vector<const ScalingRun*>> by_workers;
   for (const auto& run : runs) {
     if (throughput_of(run) > 0) by_workers[run.workers].push_back(&run);
@@ -175,6 +207,11 @@ void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling) {
     point.speed_up = scaled(ratio, fewest);
     point.efficiency = scaled(ratio, static_cast<double>(fewest) / workers);
     point.grade = efficiency_grade(point.efficiency.value);
+    add_profile(profiles, point);
+    const auto& base = scaling.points.empty() ? point : scaling.points.front();
+    if (workers != fewest && base.profile && point.profile) {
+      point.loss = efficiency_loss(*base.profile, *point.profile, point.efficiency.value);
+    }
     if (scaling.worker == "GPU") point.usual = usual_text(workers, point.efficiency.value);
     scaling.points.push_back(std::move(point));
   }

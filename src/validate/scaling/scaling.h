@@ -23,8 +23,21 @@ struct ScalingRun {
   std::vector<std::pair<std::string, double>> parts;  ///< "loading", "communication", "step": s; "utilization": ratio
 };
 
+/// What a recorded run with so many workers says, or why there is nothing.
+struct ProfiledRun {
+  int workers = 1;
+  std::optional<StepShares> shares;
+  std::string problem;
+};
+
 /// Points, fits, forecasts up to 1024 workers and causes of a Scaling whose mode is set ("strong" or "weak").
-void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling);
+void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling,
+                   const std::vector<ProfiledRun>& profiles = {});
+
+/// Where 1 - efficiency went. A worker's time for a unit of work is 1 / efficiency of what it is with the fewest
+/// workers, of which each cause has its share of the step; the difference, as a ratio of the time with the many, is
+/// `share - efficiency * share with the fewest`. So steps of different sizes compare, and the parts sum exactly.
+[[nodiscard]] EfficiencyLoss efficiency_loss(const StepShares& fewest, const StepShares& many, double efficiency);
 
 /// Above 0.9 excellent, from 0.7 good, from 0.5 moderate, else poor.
 [[nodiscard]] const char* efficiency_grade(double efficiency);

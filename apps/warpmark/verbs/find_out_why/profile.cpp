@@ -14,9 +14,12 @@
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
 #include "warpmark/command.h"
+#include "warpmark/profiles/profile_ranks.h"
+#include "warpmark/profiles/rank_recordings.h"
+#include "warpmark/profiles/recorder.h"
+#include "warpmark/profiles/timeline_facts.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
-#include "workers/hooked_program.h"
 
 namespace warpmark::apps {
 namespace {
@@ -46,33 +49,18 @@ constexpr OptionSpec kProfileOptions[] = {
      "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
     {"--memory", "", "also a record of every allocation and release that reaches the driver"},
     {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
+    {"--ranks", "N", "start so many ranks with mpirun or srun, record all, and align their clocks"},
+    {"--hosts", "FILE", "hosts of the ranks, one a line (default ranks: one a host)", false, "<files>"},
+    {"--bind", "ADDRESS", "with --ranks: address of this machine at which ranks send recordings"},
+    {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
+    {"--launcher-arg", "WORD", "a further word for the launcher", true},
+    {"--oversubscribe", "", "allow more ranks than processors"},
+    {"--as-rank", "", "be one of the ranks; what the launcher starts"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
 
 Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
   return options.has(name) ? parse_duration_s(options.get(name)) : Result<double>(otherwise);
-}
-
-/// Where a Python on PATH keeps its packages: CUPTI comes with PyTorch's there.
-std::vector<std::string> python_folders() {
-  const auto found =
-      run_process({"python3", "-c", "import site, sys; print('\\n'.join(site.getsitepackages() + sys.path))"});
-  if (!found.ok() || found->exit_code != 0) return {};
-  auto folders = split(found->out, '\n');
-  std::erase(folders, "");
-  return folders;
-}
-
-/// The text of a fact of the recording, or empty.
-std::string fact(const Timeline& timeline, std::string_view key) {
-  for (const auto& [name, value] : timeline.metadata) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
-std::int64_t gpu_works(const Timeline& timeline) {
-  return std::count_if(timeline.events.kind.begin(), timeline.events.kind.end(), is_gpu_work);
 }
 
 std::string cost_text(const Timeline& timeline) {
@@ -276,41 +264,18 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   return record;
 }
 
-/// A folder beside the recording, which is removed with this.
-class StacksFolder {
- public:
-  StacksFolder() = default;
-  ~StacksFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  StacksFolder(const StacksFolder&) = delete;
-  StacksFolder& operator=(const StacksFolder&) = delete;
-
-  /// Has Python programs load the hook: with the sampler, which does nothing until the recorder tells it to, or only
-  /// with what passes ranges on.
-  Status prepare(Context& context, profile::RecordOptions& record, bool samples) {
-    path_ = fs::absolute(record.out.string() + ".stacks");
-    const fs::path hook = path_ / "hook";
-    WM_TRY(workers::write_hook(hook));
-    const char* python_path = context.environment("PYTHONPATH");
-    record.environment = workers::stack_variables(hook, samples ? path_ : fs::path(), python_path);
-    if (samples) record.stacks = path_;
-    return {};
-  }
-
- private:
-  fs::path path_;
-};
-
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto record, record_options(context, options));
+  if (options.has("--as-rank")) return record_as_rank(context, std::move(record), !options.has("--no-stacks"));
+  WM_TRY(check_rank_options(options));
   // The recorder sits in the program and has nobody to tell that it cannot write.
   WM_TRY(check_writable(record.out));
   if (std::error_code none; fs::exists(record.out, none) && !fs::is_regular_file(record.out, none)) {
     return usage_error(record.out.string() + " is no file: a recording is put together in one",
                        "name a file with --out");
   }
+  if (options.has("--ranks") || options.has("--hosts"))
+    return record_ranks(context, options, kProfileOptions, record.out);
   if (options.has("--nsys")) {
     for (const char* ours :
          {"--ncu", "--ncu-kernel", "--steps", "--warmup-steps", "--windows", "--memory", "--waits", "--no-stacks"}) {
@@ -323,16 +288,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
     const char* path = context.environment("PATH");
     WM_ASSIGN(ncu, profile::find_tool("ncu", path != nullptr ? path : ""));
   }
-  std::error_code ignored;
-  WM_ASSIGN(record.library, profile::find_inject_library(fs::read_symlink("/proc/self/exe", ignored),
-                                                         context.environment("WARPMARK_INJECT_LIBRARY")));
-  const char* named = context.environment("WARPMARK_CUPTI");
-  if (named != nullptr && *named != '\0' && !fs::exists(named, ignored)) {
-    return environment_error("WARPMARK_CUPTI names " + std::string(named) + ", which does not exist",
-                             "unset it to have CUPTI looked for, or name a libcupti.so");
-  }
-  record.cupti = named != nullptr ? named : profile::find_cupti("/", python_folders());
-
+  WM_TRY(find_recorder(context, record));
   StacksFolder stacks;
   if (!options.has("--no-stacks") || !record.range.empty()) {
     WM_TRY(stacks.prepare(context, record, !options.has("--no-stacks")));
@@ -380,6 +336,10 @@ extern const Command profile_command{
         "or counts --delay from its start. If "
         "another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
+        "--ranks and --hosts start the program on several ranks through mpirun or srun, record each where it runs, "
+        "find "
+        "by exchanged messages how far its clock is off, and bring all into one recording (docs/scale.md).\n"
+        "\n"
         "The exit code is the program's; 5 if nothing was recorded.",
     .options = kProfileOptions,
     .positional = {"COMMAND", "the command and its arguments, after --", true, "<files>"},
@@ -389,6 +349,7 @@ extern const Command profile_command{
         "warpmark profile --warmup-steps 50 --steps 20 --ncu 5 -- python train.py\n"
         "warpmark profile --capture-range 'epoch 2' -- python train.py\n"
         "warpmark profile --ncu-kernel 'gemm|softmax' --ncu-set full -- ./program\n"
+        "warpmark profile --hosts hosts.txt --ranks 16 -- python train.py\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run_profile,
 };

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -18,6 +20,7 @@
 #include "validate/commands/line_pattern.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/scale_profiles.h"
 #include "warpmark/scaling/scale_runs.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
@@ -38,6 +41,9 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--unit", "NAME", "what they are: samples, tokens, ... (default runs)"},
     {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time"},
     {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)", true},
+    {"--profile", "DIR", "also record a run with each number into this folder: where the loss comes from", false,
+     "<files>"},
+    {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)", true},
     {"--rounds", "N", "runs with each number, interleaved (default 5)"},
     {"--warmup", "N", "runs before them (default 1)"},
     {"--budget", "TIME", "most time; 0 (default) is without limit"},
@@ -181,11 +187,27 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
   return {};
 }
 
+Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const ParsedOptions& options,
+                                                       const ScaleRequest& request,
+                                                       const std::map<int, std::vector<std::filesystem::path>>& given) {
+  if (options.has("--profile")) {
+    return record_profiles(context, request, collectives::launch_place(context.environment), options.get("--profile"));
+  }
+  std::vector<validate::ProfiledRun> profiles;
+  for (const auto& [workers, files] : given) profiles.push_back(read_profile(workers, files));
+  return profiles;
+}
+
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto request, scale_request_of(context, options));
   WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_TRY(check_outputs(options));
+  if (options.has("--profile") && options.has("--profiled")) {
+    return usage_error("give --profile or --profiled, not both",
+                       "--profile records; --profiled takes what is recorded");
+  }
+  WM_ASSIGN(const auto given, profiles_given(options.all("--profiled"), request.workers));
   set_grace(6);  // ranks are asked to end before they are killed
   set_last_words("\nwarpmark: interrupted\n", "");
   Scaling scaling;
@@ -203,10 +225,11 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
                                        }));
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   if (measured.runs.empty()) return kInterrupted;
+  WM_ASSIGN(const auto profiles, profiles_of(context, options, request, given));
   scaling.complete = measured.complete;
   scaling.energy_method = measured.energy_method;
   scaling.points = std::move(measured.failures);
-  validate::judge_scaling(measured.runs, scaling);
+  validate::judge_scaling(measured.runs, scaling, profiles);
   WM_TRY(store_scaling(context, options, request, scaling, format));
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
   WM_TRY(show(context, shown, format));
@@ -230,10 +253,11 @@ extern const Command scale_command{
         "with "
         "intervals, and foretells up to 1024 workers (docs/scale.md).\n"
         "\n"
-        "Throughput is --work over time, or what the command prints (--throughput). With --part it also tells where "
-        "the loss comes from: data loading that takes 1.5 times as long as with one worker, communication above 30 % "
-        "of "
-        "the step, utilization below 80 %.\n"
+        "Throughput is --work over time, or what the command prints (--throughput). With --profile, or --profiled and "
+        "recordings of your own, the lost efficiency is split into communication, imbalance between ranks, data "
+        "loading, host and rest, by the rules of `analyze`. From these, or from what the command prints (--part), it "
+        "names data loading that takes 1.5 times as long as with one worker, communication above 30 % of the step, and "
+        "utilization below 80 %.\n"
         "\n"
         "Exit code 0: measured; 1: less than --min-efficiency; 2: bad input, or no run ended well; 3: the most workers "
         "could not be measured.",
@@ -243,6 +267,7 @@ extern const Command scale_command{
         "warpmark scale --ranks 1,2 -- ./solver --size 4096\n"
         "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
         "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
+        "warpmark scale --gpus 1,2,4 --profile why -- ./train --gpus {gpus}\n"
         "warpmark scale --gpus 1,2 --mode weak --part 'step=took (.*)' -- ./x {gpus}",
     .run = run_scale,
 };

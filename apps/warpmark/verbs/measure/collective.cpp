@@ -15,9 +15,9 @@
 #include "collectives/start/worker.h"
 #include "warpmark/collective/collective_request.h"
 #include "warpmark/command.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -85,23 +85,11 @@ class Sweeps {
   const CollectiveRequest& request_;
 };
 
-Status store_runs(Context& context, const ParsedOptions& options, const CollectiveRequest& request,
-                  const std::vector<coll::Sweep>& rounds, bool complete) {
-  if (options.has("--no-store") || rounds.empty() || rounds.front().rows.empty()) return {};
-  WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
-  WM_TRY(store->begin(session));
-  auto runs = coll::runs_of(rounds);
-  for (auto& run : runs) {
-    run.id = fmt::format("{}.{}", session.id, run.index);
-    run.started = session.started;
-    run.repro = command_line_of(context);
-    run.stopped_because = fmt::format("{} iterations, as asked for", request.plan.iterations);
-  }
-  WM_TRY(store->append_runs(session.id, runs));
-  if (complete) WM_TRY(store->finish(session.id, {}));
-  if (request.format == "text") context.err << stored_note(session.id);
-  return {};
+Status store_rounds(Context& context, const ParsedOptions& options, const CollectiveRequest& request,
+                    const std::vector<coll::Sweep>& rounds, bool complete) {
+  if (rounds.empty() || rounds.front().rows.empty()) return {};
+  return store_runs(context, options, coll::runs_of(rounds), complete,
+                    fmt::format("{} iterations, as asked for", request.plan.iterations), request.format);
 }
 
 Result<int> show(Context& context, const ParsedOptions& options, CollectiveRequest& request,
@@ -128,7 +116,7 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
   WM_TRY(show(context, shown(request.format != "text"), request.format));
   context.out.flush();
   WM_TRY(write_report(options, "collective", shown(true)));
-  WM_TRY(store_runs(context, options, request, rounds, sweep.complete && !fault));
+  WM_TRY(store_rounds(context, options, request, rounds, sweep.complete && !fault));
   if (context.interrupted) return kInterrupted;
   if (fault) return *fault;
   return judgement.passed ? kSuccess : kGateFailed;
@@ -169,7 +157,7 @@ Result<int> compare_settings(Context& context, const ParsedOptions& options, con
       shown_as([&] { return coll::to_json(request.plan, tuning); }, coll::build_report(request.plan, tuning));
   WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "collective", shown));
-  WM_TRY(store_runs(context, options, request, tuning.measured.front().rounds, true));
+  WM_TRY(store_rounds(context, options, request, tuning.measured.front().rounds, true));
   return context.interrupted ? kInterrupted : kSuccess;
 }
 

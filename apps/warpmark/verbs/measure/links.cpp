@@ -1,11 +1,15 @@
 // The links between GPUs, and between GPUs and the host.
+#include <fmt/format.h>
+
 #include <ostream>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "collectives/links.h"
+#include "collectives/stored_links.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -18,6 +22,8 @@ constexpr OptionSpec kLinksOptions[] = {
     {"--json", "FILE", "write the results as JSON (warpmark.links/1)", false, "<files>"},
     {"--out", "DIR", "write links.json, report.md and report.html", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not store the runs in the history"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
 
 Result<int> run_links(Context& context, const ParsedOptions& options) {
@@ -41,6 +47,8 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
       shown_as([&] { return collectives::to_json(links, facts, slow); }, collectives::build_report(links, facts, slow));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "links", shown));
+  WM_TRY(store_runs(context, options, collectives::runs_of(links, link_options.bytes), true,
+                    fmt::format("{} copies of each kind, as asked for", link_options.repetitions), format));
   return slow.empty() ? kSuccess : kGateFailed;
 }
 
@@ -53,7 +61,7 @@ extern const Command links_command{
         "Copies between every pair of GPUs (write, read, both ways) and between each GPU and pinned host memory: "
         "bandwidth with the interval of its median, and latency. Each is held against what NVLink or PCIe of its "
         "generation and width carries, and against the others of its kind; slow pairs are named and marked in the heat "
-        "map.\n"
+        "map. Each cell is stored, so that compare, check and trend tell when a link becomes slow.\n"
         "\n"
         "Exit code 0: no slow link; 1: a slow link; 5: no GPU.",
     .options = kLinksOptions,

@@ -20,6 +20,7 @@
 #include "warpmark/command.h"
 #include "warpmark/scaling/net_report.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -45,6 +46,8 @@ constexpr OptionSpec kNetOptions[] = {
     {"--as-rank", "", "be one of the ranks of --hosts; what the launcher starts"},
     {"--json", "FILE", "write the results as JSON (warpmark.net/1, warpmark.net_pairs/1)", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--no-store", "", "do not store the runs in the history"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
 
 std::string token_of(const Context& context, const ParsedOptions& options) {
@@ -99,10 +102,10 @@ Result<NetResult> measure_path(Context& context, const ParsedOptions& options, c
   for (const auto size : sizes) {
     if (size == 0 || context.interrupted) continue;
     WM_ASSIGN(auto latency, net::measure_latency(client, static_cast<std::size_t>(size), 2000, 5));
-    result.latencies.push_back(std::move(latency));
+    result.path.latencies.push_back(std::move(latency));
   }
   if (datagrams > 0 && !context.interrupted) {
-    WM_ASSIGN(result.datagrams, net::measure_datagrams(client, static_cast<int>(datagrams), 0.01));
+    WM_ASSIGN(result.path.datagrams, net::measure_datagrams(client, static_cast<int>(datagrams), 0.01));
   }
   for (const auto count : streams) {
     if (context.interrupted) break;
@@ -112,10 +115,10 @@ Result<NetResult> measure_path(Context& context, const ParsedOptions& options, c
                                                        options.has("--reverse"), [&](const net::Second& second) {
                                                          if (prints) context.out << interval_line(second) << std::flush;
                                                        }));
-    result.throughputs.push_back(std::move(throughput));
+    result.path.throughputs.push_back(std::move(throughput));
   }
-  if (!result.throughputs.empty()) {
-    const auto name = net::interface_of(result.throughputs.front().local);
+  if (!result.path.throughputs.empty()) {
+    const auto name = net::interface_of(result.path.throughputs.front().local);
     for (auto& one : net::interfaces()) {
       if (one.name == name) result.interface = std::move(one);
     }
@@ -137,6 +140,8 @@ Result<int> be_client(Context& context, const ParsedOptions& options, const std:
   const auto shown = shown_as([&] { return net_json(result); }, build_net_report(result));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "net", shown));
+  WM_TRY(store_runs(context, options, net::runs_of(result.path, host), !context.interrupted,
+                    "the time or count that was asked for", format));
   return context.interrupted ? kInterrupted : kSuccess;
 }
 
@@ -179,6 +184,7 @@ Result<int> test_pairs(Context& context, const ParsedOptions& options) {
     const auto shown = shown_as([&] { return net::to_json(pairs); }, net::build_report(pairs));
     WM_TRY(show(context, shown, format));
     WM_TRY(write_report(options, "pairs", shown));
+    WM_TRY(store_runs(context, options, net::runs_of(pairs), true, "all pairs were measured", format));
     return net::slow_hosts(pairs).empty() ? kSuccess : kGateFailed;
   }
   const std::string death = collectives::death_in(output.err);
@@ -253,7 +259,7 @@ extern const Command net_command{
         "connections carry while a job runs.\n"
         "\n"
         "The server listens on this machine alone unless --bind names another address, and serves only who knows its "
-        "token. Nothing is encrypted.\n"
+        "token. Nothing is encrypted. Results are stored, so that compare, check and trend work on them.\n"
         "\n"
         "Exit code 0: measured; 1: a slow host; 2: bad input or a wrong token; 5: no connection.",
     .options = kNetOptions,

@@ -1,0 +1,107 @@
+#include "warpmark/profiles/profile_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ostream>
+
+#include "base/files.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "profile/recording/convert.h"
+#include "warpmark/profiles/joined_ranks.h"
+#include "warpmark/profiles/rank_recordings.h"
+#include "warpmark/profiles/timeline_facts.h"
+#include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+
+namespace warpmark::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Options that say how ranks are started, and not how each is recorded.
+constexpr std::array<std::string_view, 8> kOfStarting{"--out",      "--ranks",        "--hosts",         "--bind",
+                                                      "--launcher", "--launcher-arg", "--oversubscribe", "--as-rank"};
+
+std::vector<std::string> words_of_a_rank(const ParsedOptions& options, std::span<const OptionSpec> specs) {
+  std::error_code ignored;
+  std::vector<std::string> words{fs::read_symlink("/proc/self/exe", ignored).string(), "profile", "--as-rank"};
+  for (const auto& option : specs) {
+    if (std::ranges::find(kOfStarting, option.name) != kOfStarting.end() || !options.has(option.name)) continue;
+    words.emplace_back(option.name);
+    if (*option.value != '\0') words.push_back(options.get(option.name));
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), options.positionals().begin(), options.positionals().end());
+  return words;
+}
+
+Result<RankRecording> rank_recording_of(Context& context, const ParsedOptions& options,
+                                        std::span<const OptionSpec> specs) {
+  for (const char* other : {"--nsys", "--ncu", "--ncu-kernel", "--ncu-set", "--ncu-section", "--ncu-skip"}) {
+    if (options.has(other)) return usage_error(std::string(other) + " is not for --ranks", "profile one rank with it");
+  }
+  RankRecording recording;
+  std::int64_t hosts = 0;
+  recording.launch.hosts = options.get("--hosts");
+  if (!recording.launch.hosts.empty()) {
+    WM_ASSIGN(const auto text, read_file(recording.launch.hosts, 1 << 20));
+    for (const auto& line : split(text, '\n')) hosts += !trim(line).empty() && !trim(line).starts_with("#");
+    if (hosts == 0) return data_error(recording.launch.hosts + " names no host", "one host a line");
+  }
+  WM_ASSIGN(const auto ranks, count_of(options, "--ranks", hosts, 1, 10'000));
+  recording.launch.ranks = static_cast<int>(ranks);
+  recording.launch.launcher = options.get("--launcher", "auto");
+  recording.launch.oversubscribe = options.has("--oversubscribe");
+  recording.launch.more = options.all("--launcher-arg");
+  for (const char* name : {"WARPMARK_CUPTI", "WARPMARK_INJECT_LIBRARY"}) {
+    if (const char* value = context.environment(name)) recording.launch.environment.emplace_back(name, value);
+  }
+  recording.bind = options.get("--bind");
+  recording.words = words_of_a_rank(options, specs);
+  return recording;
+}
+
+std::string clock_text(const Timeline& timeline) {
+  const auto offset = fact(timeline, "clock_offset_ns"), uncertainty = fact(timeline, "clock_uncertainty_ns");
+  if (offset.empty()) return "its clock was not compared";
+  return fmt::format("its clock was {} behind ours, within {}",
+                     format_seconds(std::strtod(offset.c_str(), nullptr) * 1e-9),
+                     format_seconds(std::strtod(uncertainty.c_str(), nullptr) * 1e-9));
+}
+
+}  // namespace
+
+Result<int> record_ranks(Context& context, const ParsedOptions& options, std::span<const OptionSpec> specs,
+                         const std::filesystem::path& out) {
+  WM_ASSIGN(const auto recording, rank_recording_of(context, options, specs));
+  set_grace(8);
+  WM_ASSIGN(auto collected, collect_ranks(context, recording));
+  for (const auto& problem : collected.problems) context.err << "warpmark: " << problem << '\n';
+  if (collected.ranks.empty()) {
+    return environment_error("no rank was recorded",
+                             collected.problems.empty() ? "" : "the first says: " + collected.problems.front());
+  }
+  const auto session = join_ranks(std::move(collected.ranks), recording.launch.ranks);
+  for (const auto& timeline : session.ranks) {
+    context.err << fmt::format("warpmark: rank {} on {}: {} events, {} on the GPU; {}\n", timeline.rank, timeline.host,
+                               timeline.events.size(), gpu_works(timeline), clock_text(timeline));
+  }
+  WM_TRY(profile::kRecordingFormat.write(session, out));
+  context.err << "warpmark: next: warpmark analyze " << shell_quote(out.string()) << '\n';
+  if (context.interrupted) return kInterrupted;
+  return collected.exit_code == 0 && !collected.problems.empty() ? static_cast<int>(kEnvironment) : collected.exit_code;
+}
+
+Status check_rank_options(const ParsedOptions& options) {
+  if (options.has("--ranks") || options.has("--hosts")) return {};
+  for (const char* only : {"--bind", "--launcher", "--launcher-arg", "--oversubscribe"}) {
+    if (options.has(only)) return usage_error(std::string(only) + " is for --ranks or --hosts", "add --ranks N");
+  }
+  return {};
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,53 @@
+#include "collectives/stored_links.h"
+
+#include "stats/summary.h"
+
+namespace warpmark::collectives {
+namespace {
+
+void add_run(std::vector<Run>& runs, const char* workload, Params params, const char* what, const LinkValue& value,
+             std::int64_t bytes) {
+  if (value.samples.empty()) return;
+  const bool latency = std::string_view(what) == "latency";
+  Run run{.id = {}, .index = static_cast<std::int64_t>(runs.size()), .workload = workload, .params = std::move(params)};
+  run.params.set("what", std::string(what));
+  run.params.set("bytes", latency ? std::int64_t{4} : bytes);
+  run.device = "cuda";
+  run.outcome = Outcome::passed;
+  Metric metric{.id = latency ? "time" : "bandwidth",
+                .unit = latency ? "s" : "B/s",
+                .better = latency ? Better::lower : Better::higher,
+                .samples = value.samples};
+  metric.round_sizes = {static_cast<std::int64_t>(value.samples.size())};
+  metric.summary = stats::summarize(metric.samples);
+  run.metrics.push_back(std::move(metric));
+  run.rounds = 1;
+  run.timing.method = "cuda_event";
+  runs.push_back(std::move(run));
+}
+
+}  // namespace
+
+std::vector<Run> runs_of(const Links& links, std::int64_t bytes) {
+  std::vector<Run> runs;
+  for (const auto& pair : links.pairs) {
+    Params params;
+    params.set("from", std::int64_t{pair.from});
+    params.set("to", std::int64_t{pair.to});
+    add_run(runs, "gpu_link", params, "write", pair.write, bytes);
+    add_run(runs, "gpu_link", params, "read", pair.read, bytes);
+    add_run(runs, "gpu_link", params, "both", pair.both, bytes);
+    add_run(runs, "gpu_link", params, "latency", pair.latency, bytes);
+  }
+  for (const auto& host : links.hosts) {
+    Params params;
+    params.set("gpu", std::int64_t{host.gpu});
+    add_run(runs, "host_link", params, "to_gpu", host.to_gpu, bytes);
+    add_run(runs, "host_link", params, "from_gpu", host.from_gpu, bytes);
+    add_run(runs, "host_link", params, "both", host.both, bytes);
+    add_run(runs, "host_link", params, "latency", host.latency, bytes);
+  }
+  return runs;
+}
+
+}  // namespace warpmark::collectives
