@@ -13,7 +13,7 @@ void add_run(std::vector<Run>& runs, const char* workload, Params params, const 
   run.params.set("what", std::string(what));
   run.params.set("bytes", latency ? std::int64_t{4} : bytes);
   run.device = "cuda";
-  run.outcome = Outcome::passed;
+  run.outcome = warpmark::Outcome::passed;
   Metric metric{.id = latency ? "time" : "bandwidth",
                 .unit = latency ? "s" : "B/s",
                 .better = latency ? Better::lower : Better::higher,

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "apps/profile_fixture.h"
+#include "apps/two_hosts.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -107,6 +108,28 @@ TEST_F(RankProfiles, a_clock_that_is_wrong_is_found_and_set_right) {
               number_of(session.ranks[0], "clock_uncertainty_ns") + 2e5);
   // Both ran at the same time, and now say so.
   EXPECT_LT(std::abs(static_cast<double>(session.ranks[1].origin_ns - session.ranks[0].origin_ns)), 2e9);
+}
+
+TEST_F(RankProfiles, hosts_of_which_one_has_a_wrong_clock_become_one_session) {
+  const TwoHosts hosts(folder_);
+  if (!hosts.problem().empty()) GTEST_SKIP() << hosts.problem();
+  const std::string library = kBuildFolder + "/shifted_clock/libshifted_clock.so";
+  setenv("LD_PRELOAD", library.c_str(), 1);
+  setenv("WARPMARK_TEST_SHIFT_RANK", "1", 1);
+  setenv("WARPMARK_TEST_SHIFT_NS", "60000000000", 1);  // a minute ahead
+  const auto output = hosts.warpmark(
+      kExecutable, {"profile", "--hosts", hosts.hosts(), "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec")},
+      {"--", kProgram, "1", "exit=0"});
+  for (const char* name : {"LD_PRELOAD", "WARPMARK_TEST_SHIFT_RANK", "WARPMARK_TEST_SHIFT_NS"}) unsetenv(name);
+  ASSERT_TRUE(output.ok()) << output.error().what;
+  ASSERT_EQ(output->exit_code, 0) << output->err;
+  EXPECT_THAT(output->err, HasSubstr("rank 1 on second-host"));
+  const auto session = session_in(path("p.wmrec"));
+  ASSERT_EQ(session.ranks.size(), 2U);
+  EXPECT_EQ(session.ranks[1].host, "second-host");
+  EXPECT_NEAR(number_of(session.ranks[1], "clock_offset_ns"), -60e9,
+              number_of(session.ranks[1], "clock_uncertainty_ns") + 2e5);
+  EXPECT_LT(std::abs(static_cast<double>(session.ranks[1].origin_ns - session.ranks[0].origin_ns)), 5e9);
 }
 
 TEST_F(RankProfiles, what_a_rank_could_not_record_is_told_and_exit_codes_are_passed_on) {

@@ -148,6 +148,42 @@ TEST_F(Cli, net_client_and_server_meet_on_the_loopback) {
   EXPECT_EQ(accepted.exit_code, 0) << accepted.out << accepted.err;
 }
 
+TEST_F(Cli, net_live_shows_what_a_job_sends_and_passes_its_exit_code_on) {
+  // 50 MB over the loopback within two seconds, between two ends that this job starts itself.
+  write("job.py",
+        "import socket, threading, time\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "def send():\n"
+        "  end = socket.create_connection(server.getsockname())\n"
+        "  for _ in range(50): end.sendall(b'w' * 1000000); time.sleep(0.03)\n"
+        "  time.sleep(1.5)\n"
+        "threading.Thread(target=send).start()\n"
+        "end, _ = server.accept()\n"
+        "total = 0\n"
+        "while True:\n"
+        "  got = end.recv(1 << 20)\n"
+        "  if not got: break\n"
+        "  total += len(got)\n"
+        "print('job received', total)\n"
+        "raise SystemExit(7)\n");
+  const auto output = warpmark({"net", "live", "--json", path("live.json"), "--", "python3", path("job.py")});
+  EXPECT_EQ(output.exit_code, 7) << output.err;
+  EXPECT_NE(output.err.find("job received 50000000"), std::string::npos) << output.err;
+  const auto live = json("live.json");
+  EXPECT_EQ(testing_support::schema_errors(live, "net_live.schema.json"), "");
+  double loopback = 0, peer = 0;
+  for (const auto& one : live["interfaces"]) {
+    if (one["name"] == "lo") loopback = one["sent"].get<double>();
+  }
+  for (const auto& one : live["peers"]) {
+    if (one["name"] == "127.0.0.1") peer = one["sent"].get<double>();
+  }
+  EXPECT_GE(loopback, 50e6);
+  EXPECT_GE(peer, 49e6) << "all but what a connection carried after the last look before its end";
+  EXPECT_NE(output.out.find("lo "), std::string::npos) << output.out;
+  EXPECT_EQ(warpmark({"net", "live", "sh"}).exit_code, 2);
+}
+
 TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
   if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
   const std::string id = std::to_string(getpid());

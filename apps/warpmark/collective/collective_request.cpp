@@ -34,7 +34,7 @@ constexpr OptionSpec kCollectiveOptions[] = {
     {"-r", "RANK", "root of broadcast, reduce, gather and scatter (default 0)"},
     {"-c", "0|1", "check what was received (default 1)"},
     {"-a", "0..3", "time of rank 0, mean (1, default), least or largest over ranks"},
-    {"-G", "0|1", "replay the calls as one CUDA graph"},
+    {"-G", "0|1", "replay the calls as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)"},
     {"-T", "SECONDS", "longest without progress, then all ranks are ended (default 60)"},
     {"--place", "WHICH", "out, in, or both (default)", false, "out in both"},
     {"--preset", "NAME", "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB)", false,
@@ -235,6 +235,10 @@ Result<CollectiveRequest> collective_request_of(const Context& context, const Pa
   request.launch.interrupted = &context.interrupted;
   if (!options.has("--nvls") && request.plan.engine == "nccl")
     request.launch.environment.emplace_back("NCCL_NVLS_ENABLE", "0");
+  // Graphs of several GPUs in one process did not end with NCCL 2.28.9, which registers captured buffers by itself.
+  if (request.plan.graph && request.plan.engine == "nccl" && context.environment("NCCL_GRAPH_REGISTER") == nullptr) {
+    request.launch.environment.emplace_back("NCCL_GRAPH_REGISTER", "0");
+  }
   WM_ASSIGN(request.format, format_of(options));
   return request;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <ostream>
 
@@ -68,8 +69,9 @@ Result<RankRecording> rank_recording_of(Context& context, const ParsedOptions& o
 std::string clock_text(const Timeline& timeline) {
   const auto offset = fact(timeline, "clock_offset_ns"), uncertainty = fact(timeline, "clock_uncertainty_ns");
   if (offset.empty()) return "its clock was not compared";
-  return fmt::format("its clock was {} behind ours, within {}",
-                     format_seconds(std::strtod(offset.c_str(), nullptr) * 1e-9),
+  const double behind_s = std::strtod(offset.c_str(), nullptr) * 1e-9;
+  return fmt::format("its clock was {} {} ours, within {}", format_seconds(std::abs(behind_s)),
+                     behind_s < 0 ? "ahead of" : "behind",
                      format_seconds(std::strtod(uncertainty.c_str(), nullptr) * 1e-9));
 }
 

@@ -25,6 +25,13 @@ std::string percentile_text(const Summary& summary, std::size_t which) {
   return percentile.value ? format_seconds(*percentile.value) : "-";
 }
 
+/// As iperf3 writes numbers: "1.10", "94.1", " 941".
+std::string three_digits(double value) {
+  return value < 9.995   ? fmt::format("{:4.2f}", value)
+         : value < 99.95 ? fmt::format("{:4.1f}", value)
+                         : fmt::format("{:4.0f}", value);
+}
+
 Section throughput_section(const NetResult& result) {
   Table table;
   table.columns = {{"streams", Align::right},     {"direction"},
@@ -70,9 +77,10 @@ Section datagram_section(const net::Datagrams& datagrams) {
   const auto summary = stats::summarize(datagrams.round_trips_s);
   const int lost = datagrams.sent - static_cast<int>(summary.n);
   const std::string text = fmt::format(
-      "{} sent, {} lost ({}), {} out of order; round trip min/median/max {} / {} / {}, jitter {}", datagrams.sent, lost,
-      format_percent(datagrams.sent > 0 ? static_cast<double>(lost) / datagrams.sent : 0), datagrams.out_of_order,
-      format_seconds(summary.min), format_seconds(summary.median), format_seconds(summary.max),
+      "{} sent, {} lost ({}), {} out of order; round trip min/avg/max/mdev {} / {} / {} / {}, median {}, jitter {}",
+      datagrams.sent, lost, format_percent(datagrams.sent > 0 ? static_cast<double>(lost) / datagrams.sent : 0),
+      datagrams.out_of_order, format_seconds(summary.min), format_seconds(summary.mean), format_seconds(summary.max),
+      format_seconds(summary.stdev), format_seconds(summary.median),
       format_seconds(net::jitter(datagrams.round_trips_s)));
   return {"UDP, as ping", {Paragraph{text, lost > 0 ? Tone::warning : Tone::plain}}, false, false};
 }
@@ -96,15 +104,18 @@ Section path_section(const NetResult& result) {
 
 }  // namespace
 
+std::string interval_head(bool sends) {
+  return fmt::format("[ ID] Interval           Transfer     Bitrate{}\n", sends ? "         Retr" : "");
+}
+
 std::string interval_line(const net::Second& second) {
   const double rate = second.bytes * 8 / (second.to_s - second.from_s);
   const std::string retransmits = second.retransmits < 0 ? "" : fmt::format("  {:4}", second.retransmits);
-  // iperf3's units: transfers in powers of 1024, rates in powers of 1000.
+  // iperf3's units: transfers in powers of 1024, rates in powers of 1000, three digits of each.
   const double gib = second.bytes / (1 << 30);
-  const std::string transfer =
-      gib >= 1 ? fmt::format("{:5.2f} GBytes", gib) : fmt::format("{:5.1f} MBytes", gib * 1024);
+  const std::string transfer = gib >= 1 ? three_digits(gib) + " GBytes" : three_digits(gib * 1024) + " MBytes";
   const std::string speed =
-      rate >= 1e9 ? fmt::format("{:5.1f} Gbits/sec", rate * 1e-9) : fmt::format("{:5.1f} Mbits/sec", rate * 1e-6);
+      rate >= 1e9 ? three_digits(rate * 1e-9) + " Gbits/sec" : three_digits(rate * 1e-6) + " Mbits/sec";
   return fmt::format("[SUM] {:6.2f}-{:<6.2f} sec  {}  {}{}\n", second.from_s, second.to_s, transfer, speed,
                      retransmits);
 }

@@ -17,6 +17,8 @@ struct NetResult {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
+/// The titles above such lines.
+[[nodiscard]] std::string interval_head(bool sends);
 /// A line as `iperf3 -i 1` prints it.
 [[nodiscard]] std::string interval_line(const collectives::net::Second& second);
 [[nodiscard]] Report build_net_report(const NetResult& result);

@@ -26,6 +26,9 @@ Result<NcclApi> load() {
   WM_TRY(library->symbol("ncclSend", api.send));
   WM_TRY(library->symbol("ncclRecv", api.receive));
   api.last_error = reinterpret_cast<const char* (*)(NcclCommunicator)>(library->find("ncclGetLastError"));
+  api.allocate = reinterpret_cast<int (*)(void**, std::size_t)>(library->find("ncclMemAlloc"));
+  api.release = reinterpret_cast<int (*)(void*)>(library->find("ncclMemFree"));
+  if (api.allocate == nullptr || api.release == nullptr) api.allocate = nullptr, api.release = nullptr;
   return api;
 }
 

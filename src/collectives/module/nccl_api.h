@@ -35,6 +35,9 @@ struct NcclApi {
   int (*broadcast)(const void*, void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
   int (*reduce)(const void*, void*, std::size_t, int, int, int, NcclCommunicator, cudaStream_t) = nullptr;
   int (*send)(const void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
+  /// Since NCCL 2.19: memory that NCCL can register as it likes, as nccl-tests allocates it. May be null, both or none.
+  int (*allocate)(void**, std::size_t) = nullptr;
+  int (*release)(void*) = nullptr;
   int (*receive)(void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
 };
 

@@ -46,10 +46,15 @@ RankGpu::~RankGpu() {
 }
 
 void RankGpu::release() {
-  if (send_ != nullptr) (void)cudaFree(send_);
-  if (receive_ != nullptr) (void)cudaFree(receive_);
-  send_ = nullptr;
-  receive_ = nullptr;
+  for (void** side : {&send_, &receive_}) {
+    if (*side == nullptr) continue;
+    if (by_nccl_) {
+      (void)api_.release(*side);
+    } else {
+      (void)cudaFree(*side);
+    }
+    *side = nullptr;
+  }
 }
 
 Status RankGpu::open() {
@@ -62,8 +67,16 @@ Status RankGpu::open() {
 Status RankGpu::allocate(std::size_t bytes_a_side) {
   WM_CUDA(cudaSetDevice(device_));
   release();
+  if (api_.allocate != nullptr) {
+    by_nccl_ = true;
+    if (api_.allocate(&send_, bytes_a_side) == 0 && api_.allocate(&receive_, bytes_a_side) == 0) return {};
+    release();
+    (void)cudaGetLastError();  // of what did not work
+  }
+  by_nccl_ = false;
   for (void** side : {&send_, &receive_}) {
     if (const auto code = cudaMalloc(side, bytes_a_side); code != cudaSuccess) {
+      *side = nullptr;
       return device::allocation_error(code, bytes_a_side);
     }
   }

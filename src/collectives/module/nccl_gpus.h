@@ -45,6 +45,7 @@ class RankGpu {
   int device_;
   device::OwnedStream stream_;
   NcclCommunicator communicator_ = nullptr;
+  bool by_nccl_ = false;  ///< the buffers came from ncclMemAlloc
   void* send_ = nullptr;
   void* receive_ = nullptr;
   unsigned long long* counter_ = nullptr;

@@ -15,7 +15,7 @@ Metric metric_of(const char* id, const char* unit, Better better, std::vector<do
 Run run_of(const char* workload, Params params) {
   Run run{.id = {}, .workload = workload, .params = std::move(params)};
   run.device = "cpu";
-  run.outcome = Outcome::passed;
+  run.outcome = warpmark::Outcome::passed;
   run.rounds = 1;
   run.timing.method = "clock_monotonic_raw";
   return run;

@@ -2,22 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <ostream>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "collectives/net/pairs.h"
 #include "collectives/start/launch.h"
+#include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/net_live.h"
 #include "warpmark/scaling/net_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_runs.h"
@@ -44,7 +42,7 @@ constexpr OptionSpec kNetOptions[] = {
     {"--ranks", "N", "with --hosts: ranks (default: one a host)"},
     {"--launcher-arg", "WORD", "a further word for mpirun", true},
     {"--as-rank", "", "be one of the ranks of --hosts; what the launcher starts"},
-    {"--json", "FILE", "write the results as JSON (warpmark.net/1, warpmark.net_pairs/1)", false, "<files>"},
+    {"--json", "FILE", "write the results as JSON (warpmark.net/1, net_pairs/1, net_live/1)", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
@@ -110,7 +108,10 @@ Result<NetResult> measure_path(Context& context, const ParsedOptions& options, c
   for (const auto count : streams) {
     if (context.interrupted) break;
     if (count < 1 || count > 100) return usage_error("--streams are 1 to 100");
-    if (prints) context.out << fmt::format("{} stream{}\n", count, count == 1 ? "" : "s") << std::flush;
+    if (prints) {
+      context.out << fmt::format("{} stream{}\n", count, count == 1 ? "" : "s")
+                  << interval_head(!options.has("--reverse")) << std::flush;
+    }
     WM_ASSIGN(auto throughput, net::measure_throughput(client, static_cast<int>(count), seconds,
                                                        options.has("--reverse"), [&](const net::Second& second) {
                                                          if (prints) context.out << interval_line(second) << std::flush;
@@ -193,43 +194,12 @@ Result<int> test_pairs(Context& context, const ParsedOptions& options) {
       "can this machine log in to all hosts without a password, and is warpmark at the same place?");
 }
 
-/// What the interfaces carry, a line a second and interface, and the busiest peers.
-Result<int> show_live(Context& context, const ParsedOptions& options) {
-  double left_s = -1;
-  if (options.has("--time")) {
-    WM_ASSIGN(left_s, parse_duration_s(options.get("--time")));
+Result<int> live(Context& context, const ParsedOptions& options) {
+  const auto command = command_after_dashes(context.words);
+  if (options.positionals().size() != 1 + command.size()) {
+    return usage_error("live takes a command behind --", "warpmark net live -- mpirun -n 16 ./train");
   }
-  context.out << fmt::format("{:<12} {:>14} {:>14} {:>10} {:>8}\n", "interface", "received", "sent", "errors/s",
-                             "used");
-  auto before = net::interfaces();
-  std::int64_t since = monotonic_ns();
-  const std::int64_t begin = since;
-  while (!context.interrupted && (left_s < 0 || static_cast<double>(monotonic_ns() - begin) * 1e-9 < left_s)) {
-    for (int i = 0; i < 10 && !context.interrupted; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    auto now = net::interfaces();
-    const std::int64_t at = monotonic_ns();
-    for (const auto& one : net::traffic_between(before, now, static_cast<double>(at - since) * 1e-9)) {
-      const double used = one.speed > 0 ? std::max(one.received, one.sent) / one.speed : -1;
-      context.out << fmt::format("{:<12} {:>14} {:>14} {:>10.1f} {:>8}\n", one.name,
-                                 format_si(one.received * 8, "bit/s"), format_si(one.sent * 8, "bit/s"), one.errors,
-                                 used < 0 ? "-" : format_percent(used));
-    }
-    const auto ss = run_process({"ss", "-tinH"}, {.deadline_s = 5});
-    auto peers = ss.ok() ? net::peers_in(ss->out) : std::vector<net::Peer>();
-    std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
-      return a.sent_bytes + a.received_bytes > b.sent_bytes + b.received_bytes;
-    });
-    for (std::size_t i = 0; i < std::min<std::size_t>(peers.size(), 5); ++i) {
-      context.out << fmt::format("  {} sent {} received {} retransmits {} round trip {}\n", peers[i].remote,
-                                 format_bytes(static_cast<double>(peers[i].sent_bytes)),
-                                 format_bytes(static_cast<double>(peers[i].received_bytes)), peers[i].retransmits,
-                                 format_seconds(peers[i].round_trip_s));
-    }
-    context.out << std::flush;
-    before = std::move(now);
-    since = at;
-  }
-  return kSuccess;
+  return show_live(context, options, command);
 }
 
 Result<int> run_net(Context& context, const ParsedOptions& options) {
@@ -239,7 +209,7 @@ Result<int> run_net(Context& context, const ParsedOptions& options) {
   const std::string what = words.empty() ? "" : words[0];
   if (what == "server" && words.size() == 1) return be_server(context, options);
   if (what == "client" && words.size() == 2) return be_client(context, options, words[1]);
-  if (what == "live" && words.size() == 1) return show_live(context, options);
+  if (what == "live") return live(context, options);
   if (what == "client") return usage_error("which server?", "warpmark net client HOST --token TEXT");
   return usage_error("server, client HOST, live, or --hosts FILE is needed", "see --help");
 }
@@ -254,9 +224,8 @@ extern const Command net_command{
         "streams with retransmits, a line a second as iperf3 prints it; percentiles of round trips by message size; "
         "loss "
         "and jitter of datagrams; and show interface, driver, MTU and the variables that NCCL and MPI heed. `--hosts "
-        "FILE` tests all pairs of hosts through mpirun and names the slow one. `net live` shows what the interfaces "
-        "and "
-        "connections carry while a job runs.\n"
+        "FILE` tests all pairs of hosts through mpirun and names the slow one. `net live` shows what "
+        "interfaces (InfiniBand ports among them) and peers carry, until Ctrl-C or while a command behind -- runs.\n"
         "\n"
         "The server listens on this machine alone unless --bind names another address, and serves only who knows its "
         "token. Nothing is encrypted. Results are stored, so that compare, check and trend work on them.\n"
@@ -268,7 +237,7 @@ extern const Command net_command{
         "warpmark net server --bind 0.0.0.0\n"
         "warpmark net client node7 --token 5f1c... --streams 1,8\n"
         "warpmark net --hosts hosts.txt\n"
-        "warpmark net live --time 1m",
+        "warpmark net live -- mpirun -n 16 ./train",
     .run = run_net,
 };
 

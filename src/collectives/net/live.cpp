@@ -1,0 +1,204 @@
+#include "collectives/net/live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::collectives::net {
+namespace {
+
+std::uint64_t counter_in(const std::filesystem::path& path) {
+  const auto number = parse_integer(trim(first_line(path)));
+  return number.ok() && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
+}
+
+/// "100 Gb/sec (4X EDR)" in B/s.
+double rate_in(const std::filesystem::path& path) {
+  const auto text = first_line(path);
+  const auto number = parse_number(text.substr(0, text.find(' ')));
+  return number.ok() ? *number * 1e9 / 8 : 0;
+}
+
+double grown(std::uint64_t before, std::uint64_t after) {
+  return after >= before ? static_cast<double>(after - before) : static_cast<double>(after);
+}
+
+}  // namespace
+
+std::string host_of(const std::string& endpoint) {
+  const auto colon = endpoint.rfind(':');
+  std::string host = endpoint.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  host = host.substr(0, host.find('%'));
+  constexpr std::string_view kMapped = "::ffff:";  // IPv4 over a socket of IPv6
+  return host.starts_with(kMapped) ? host.substr(kMapped.size()) : host;
+}
+
+std::vector<PeerTraffic> peer_traffic_between(const std::vector<Peer>& before, const std::vector<Peer>& after,
+                                              double seconds,
+                                              const std::map<std::string, std::string>& interface_of_address) {
+  if (!(seconds > 0)) return {};
+  std::map<std::pair<std::string, std::string>, const Peer*> known;
+  for (const auto& peer : before) known[{peer.local, peer.remote}] = &peer;
+  std::map<std::string, PeerTraffic> hosts;
+  for (const auto& peer : after) {
+    const auto then = known.find({peer.local, peer.remote});
+    const Peer nothing;
+    const Peer& from = then == known.end() ? nothing : *then->second;
+    auto& host = hosts[host_of(peer.remote)];
+    host.host = host_of(peer.remote);
+    ++host.connections;
+    host.received += grown(from.received_bytes, peer.received_bytes) / seconds;
+    host.sent += grown(from.sent_bytes, peer.sent_bytes) / seconds;
+    host.retransmits += grown(from.retransmits, peer.retransmits) / seconds;
+    host.round_trip_s = std::max(host.round_trip_s, peer.round_trip_s);
+    if (const auto name = interface_of_address.find(host_of(peer.local)); name != interface_of_address.end()) {
+      host.interface = name->second;
+    }
+  }
+  std::vector<PeerTraffic> traffic;
+  for (auto& [name, host] : hosts) traffic.push_back(std::move(host));
+  std::stable_sort(traffic.begin(), traffic.end(),
+                   [](const auto& a, const auto& b) { return a.received + a.sent > b.received + b.sent; });
+  return traffic;
+}
+
+std::vector<Interface> infiniband_ports(const std::filesystem::path& root) {
+  std::vector<Interface> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator device(root, error), end; !error && device != end; device.increment(error)) {
+    std::error_code none;
+    for (std::filesystem::directory_iterator port(device->path() / "ports", none); !none && port != end;
+         port.increment(none)) {
+      const auto counters = port->path() / "counters";
+      Interface one{.name = device->path().filename().string() + "/" + port->path().filename().string()};
+      one.state = first_line(port->path() / "state");
+      one.driver = "infiniband";
+      one.speed = rate_in(port->path() / "rate");
+      // In units of four bytes (InfiniBand Architecture Specification, PortCounters).
+      one.received_bytes = 4 * counter_in(counters / "port_rcv_data");
+      one.sent_bytes = 4 * counter_in(counters / "port_xmit_data");
+      one.errors = counter_in(counters / "port_rcv_errors") + counter_in(counters / "symbol_error");
+      one.dropped = counter_in(counters / "port_xmit_discards");
+      found.push_back(std::move(one));
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return found;
+}
+
+void TrafficLog::add_to(Sum& sum, double received, double sent, double seconds) {
+  sum.received += received * seconds;
+  sum.sent += sent * seconds;
+  sum.peak_received = std::max(sum.peak_received, received);
+  sum.peak_sent = std::max(sum.peak_sent, sent);
+}
+
+void TrafficLog::add(const std::vector<Traffic>& interfaces, const std::vector<PeerTraffic>& peers, double seconds) {
+  seconds_ += seconds;
+  ++looks_;
+  for (const auto& one : interfaces) {
+    auto& sum = interfaces_[one.name];
+    add_to(sum, one.received, one.sent, seconds);
+    sum.errors += one.errors * seconds;
+    sum.speed = one.speed;
+  }
+  for (const auto& one : peers) {
+    auto& sum = peers_[one.host];
+    add_to(sum, one.received, one.sent, seconds);
+    sum.errors += one.retransmits * seconds;
+    sum.round_trip_s = std::max(sum.round_trip_s, one.round_trip_s);
+    sum.interface = one.interface;
+  }
+}
+
+Report TrafficLog::report() const {
+  Report report;
+  report.title = "Traffic";
+  report.subtitle = fmt::format("{} in {} looks", format_seconds(seconds_), looks_);
+  const auto bits = [](double bytes) { return format_si(bytes * 8, "bit/s"); };
+  Table interfaces;
+  interfaces.columns = {{"interface"},
+                        {"received", Align::right},
+                        {"sent", Align::right},
+                        {"peak in", Align::right},
+                        {"peak out", Align::right},
+                        {"errors", Align::right, 1},
+                        {"used at peak", Align::right, 2}};
+  for (const auto& [name, sum] : interfaces_) {
+    if (sum.received + sum.sent <= 0) continue;
+    const double used = sum.speed > 0 ? std::max(sum.peak_received, sum.peak_sent) / sum.speed : -1;
+    interfaces.rows.push_back({{name},
+                               {format_bytes(sum.received)},
+                               {format_bytes(sum.sent)},
+                               {bits(sum.peak_received)},
+                               {bits(sum.peak_sent)},
+                               {fmt::format("{:.0f}", sum.errors)},
+                               {used < 0 ? "-" : format_percent(used)}});
+  }
+  report.sections.push_back({"Interfaces", {std::move(interfaces)}, false, false});
+  Table peers;
+  peers.columns = {{"peer"},
+                   {"interface"},
+                   {"received", Align::right},
+                   {"sent", Align::right},
+                   {"peak in", Align::right},
+                   {"peak out", Align::right},
+                   {"retransmits", Align::right, 1},
+                   {"round trip", Align::right, 2}};
+  std::vector<std::pair<std::string, Sum>> busiest(peers_.begin(), peers_.end());
+  std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) {
+    return a.second.received + a.second.sent > b.second.received + b.second.sent;
+  });
+  for (const auto& [host, sum] : busiest) {
+    if (sum.received + sum.sent <= 0) continue;
+    peers.rows.push_back({{host},
+                          {sum.interface.empty() ? "-" : sum.interface},
+                          {format_bytes(sum.received)},
+                          {format_bytes(sum.sent)},
+                          {bits(sum.peak_received)},
+                          {bits(sum.peak_sent)},
+                          {fmt::format("{:.0f}", sum.errors)},
+                          {format_seconds(sum.round_trip_s)}});
+  }
+  report.sections.push_back({"Peers, TCP", {std::move(peers)}, false, false});
+  return report;
+}
+
+Json TrafficLog::to_json() const {
+  Json json{{"schema", "warpmark.net_live/1"},
+            {"seconds", seconds_},
+            {"looks", looks_},
+            {"interfaces", Json::array()},
+            {"peers", Json::array()}};
+  const auto common = [](const std::string& name, const Sum& sum) {
+    return Json{{"name", name},
+                {"received", sum.received},
+                {"sent", sum.sent},
+                {"peak_received", sum.peak_received},
+                {"peak_sent", sum.peak_sent}};
+  };
+  for (const auto& [name, sum] : interfaces_) {
+    Json one = common(name, sum);
+    one["errors"] = sum.errors;
+    one["speed"] = sum.speed;
+    json["interfaces"].push_back(std::move(one));
+  }
+  for (const auto& [name, sum] : peers_) {
+    Json one = common(name, sum);
+    one["retransmits"] = sum.errors;
+    one["round_trip"] = sum.round_trip_s;
+    if (!sum.interface.empty()) one["interface"] = sum.interface;
+    json["peers"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace warpmark::collectives::net
