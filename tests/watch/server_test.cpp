@@ -5,8 +5,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string>
+
 #include "http/client.h"
 #include "http/socket.h"
+#include "watch/server/footprint.h"
 
 namespace warpmark::watch {
 namespace {
@@ -125,6 +129,37 @@ TEST(Server, says_that_a_port_is_taken) {
   const auto second = Server::start({.port = (*server)->port()}, echo);
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(second.error().what, HasSubstr("cannot listen on 127.0.0.1 port"));
+}
+
+/// Bytes of this process' code that are in memory: of what is mapped readable and executable, and never written.
+std::int64_t resident_code_kib() {
+  std::ifstream maps("/proc/self/smaps");
+  std::int64_t sum = 0;
+  bool code = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" r-xp ") != std::string::npos)
+      code = true;
+    else if (line.find('-') != std::string::npos && line.find("kB") == std::string::npos)
+      code = false;
+    if (code && line.starts_with("Rss:")) sum += std::stoll(line.substr(4));
+  }
+  return sum;
+}
+
+TEST(Footprint, what_is_given_back_comes_again_when_it_is_needed) {
+  const auto before = resident_code_kib();
+  ASSERT_GT(before, 0);
+  give_back_unused();
+  EXPECT_LT(resident_code_kib(), before);
+  const auto server = Server::start({}, echo);
+  ASSERT_TRUE(server.ok());
+  const auto url = http::parse_url((*server)->url() + "x");
+  for (int i = 0; i < 3; ++i) {
+    give_back_unused();
+    const auto answer = http::request({.url = *url}, {.deadline_s = 20});
+    ASSERT_TRUE(answer.ok()) << answer.error().what;
+    EXPECT_EQ(answer->body, "path /x\n");
+  }
 }
 
 }  // namespace

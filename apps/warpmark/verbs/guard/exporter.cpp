@@ -10,6 +10,7 @@
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
+#include "watch/server/footprint.h"
 
 namespace warpmark::apps {
 namespace {
@@ -25,6 +26,9 @@ constexpr OptionSpec kExporterOptions[] = {
     {"--no-store", "", "tell nothing of stored results"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
+
+/// What scrapes need comes back at the next one; what the first look at a store or at GPUs needed does not.
+constexpr double kTidyingPeriodS = 60;
 
 Result<int> write_textfile(Context& context, const ParsedOptions& options, watch::Exporter& exporter) {
   double interval_s = 15;
@@ -63,8 +67,9 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto running,
             watch::Server::start(server, [&](const auto& asked) { return exporter.answer(asked); }));
   context.out << "listening on " << running->url() << '\n' << std::flush;
-  while (wait(context, 3600)) {
-  }
+  do {
+    watch::give_back_unused();
+  } while (wait(context, kTidyingPeriodS));
   return kSuccess;
 }
 
