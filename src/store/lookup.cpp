@@ -52,9 +52,16 @@ Error tag_keeps(const std::string& session) {
                      "'warpmark history tag --remove NAME' takes it off");
 }
 
+Error not_begun(const std::string& session) { return internal_error("session '" + session + "' was not begun"); }
+
 Error no_such_run(const std::string& session, std::int64_t index) {
   return usage_error("there is no run " + std::to_string(index) + " in a session '" + session + "'",
                      "it may still be measured, or have been pruned");
+}
+
+Error no_such_document(const std::string& session, std::int64_t index) {
+  return usage_error("there is no document " + std::to_string(index) + " of a session '" + session + "'",
+                     "its session may have been pruned");
 }
 
 }  // namespace warpmark::store

@@ -28,6 +28,8 @@ inline constexpr const char* kLast = "last";
 [[nodiscard]] Error tag_is_taken(const std::string& name, const std::string& session);
 [[nodiscard]] Error no_such_tag(const std::string& name);
 [[nodiscard]] Error tag_keeps(const std::string& session);
+[[nodiscard]] Error not_begun(const std::string& session);
 [[nodiscard]] Error no_such_run(const std::string& session, std::int64_t index);
+[[nodiscard]] Error no_such_document(const std::string& session, std::int64_t index);
 
 }  // namespace warpmark::store

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -16,6 +18,7 @@ namespace {
 struct Kept {
   Session session;
   std::map<std::pair<std::int64_t, std::int64_t>, Run> rounds;  ///< by index and round
+  std::vector<Document> documents;
 };
 
 bool matches_text(const std::string& wanted, const std::string& text) { return wanted.empty() || wanted == text; }
@@ -74,13 +77,8 @@ RunPoint to_point(const Session& session, const Run& run, const Metric& metric) 
 
 bool has_metric(const Run& run) { return !metrics_of(run, "").empty(); }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 bool holds(const std::string& text, const std::string& part) {
-  return lower(text).find(lower(part)) != std::string::npos;
+  return ascii_lower(text).find(ascii_lower(part)) != std::string::npos;
 }
 
 bool matches(const RunListQuery& query, const Run& run) {
@@ -119,7 +117,7 @@ class MemoryStore final : public Store {
  public:
   Status begin(const Session& header) override {
     if (kept_of(header.id) != nullptr) return internal_error("session '" + header.id + "' is already stored");
-    Kept kept{header, {}};
+    Kept kept{header, {}, {}};
     kept.session.runs.clear();
     kept.session.ceilings.clear();
     kept.session.complete = false;
@@ -168,6 +166,45 @@ class MemoryStore final : public Store {
     kept->session.complete = true;
     kept->session.ceilings.assign(ceilings.begin(), ceilings.end());
     return {};
+  }
+
+  Status attach(const std::string& session_id, const Document& document) override {
+    WM_ASSIGN(Kept* const kept, begun(session_id));
+    Document added{document.kind, document.made, hide_password(document.title), hide_password(document.text)};
+    const auto same = [&](const Document& other) { return other.text == added.text; };
+    if (std::ranges::none_of(kept->documents, same)) kept->documents.push_back(std::move(added));
+    return {};
+  }
+
+  Result<std::vector<DocumentEntry>> documents(const DocumentQuery& query) override {
+    std::vector<DocumentEntry> found;
+    for (const Kept& kept : sessions_) {
+      const auto& [id, host] = std::tie(kept.session.id, kept.session.machine.hostname);
+      for (std::int64_t i = 0; const auto& [kind, made, title, text] : kept.documents) {
+        found.push_back({id, i++, kind, made, title, host, kept.session.command, std::ssize(text)});
+      }
+    }
+    std::erase_if(found, [&](const DocumentEntry& entry) {
+      return !matches_text(query.session, entry.session) || !matches_text(query.hostname, entry.hostname) ||
+             !matches_text(query.kind, entry.kind);
+    });
+    std::reverse(found.begin(), found.end());
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.made > b.made; });
+    if (query.before) {
+      const auto at = std::find_if(found.begin(), found.end(), [&](const auto& entry) {
+        return std::pair(entry.session, entry.index) == *query.before;
+      });
+      found.erase(found.begin(), at == found.end() ? at : at + 1);
+    }
+    if (static_cast<std::int64_t>(found.size()) > query.limit) found.resize(static_cast<std::size_t>(query.limit));
+    return found;
+  }
+
+  Result<Document> document(const std::string& session_id, std::int64_t index) override {
+    const Kept* kept = kept_of(session_id);
+    const auto count = kept == nullptr ? 0 : std::ssize(kept->documents);
+    if (index < 0 || index >= count) return no_such_document(session_id, index);
+    return kept->documents[static_cast<std::size_t>(index)];
   }
 
   Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) override {
@@ -335,7 +372,7 @@ class MemoryStore final : public Store {
 
   Result<Kept*> begun(const std::string& id) {
     Kept* kept = kept_of(id);
-    if (kept == nullptr) return internal_error("session '" + id + "' was not begun");
+    if (kept == nullptr) return not_begun(id);
     return kept;
   }
 

@@ -116,4 +116,32 @@ struct HostEntry {
   std::string session;  ///< id of that
 };
 
+/// What a verb concluded about a session beyond its runs, as it tells it in JSON: a matrix, a journey, an acceptance.
+struct Document {
+  std::string kind;   ///< of its schema: "matrix" of "warpmark.matrix/1"
+  std::string made;   ///< UTC
+  std::string title;  ///< one line for lists
+  std::string text;   ///< JSON
+};
+
+/// Empty texts match everything.
+struct DocumentQuery {
+  std::string kind;
+  std::string session;                                         ///< exact id
+  std::string hostname;                                        ///< of the session
+  std::optional<std::pair<std::string, std::int64_t>> before;  ///< session and index: only those behind it
+  std::int64_t limit = 100;
+};
+
+struct DocumentEntry {
+  std::string session;
+  std::int64_t index = 0;  ///< among the documents of the session: 0, 1, ... as they came
+  std::string kind;
+  std::string made;
+  std::string title;
+  std::string hostname;
+  std::string command;
+  std::int64_t bytes = 0;
+};
+
 }  // namespace warpmark::store

@@ -38,6 +38,13 @@ class Store {
   /// Marks the session complete.
   virtual Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) = 0;
 
+  /// Keeps a document about a session, beside those that it has; the same text once. Passwords in URLs are left out.
+  virtual Status attach(const std::string& session_id, const Document& document) = 0;
+  /// Newest first.
+  virtual Result<std::vector<DocumentEntry>> documents(const DocumentQuery& query) = 0;
+  /// One of the session with exactly this id. Usage error if there is none.
+  virtual Result<Document> document(const std::string& session_id, std::int64_t index) = 0;
+
   /// Newest first.
   virtual Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) = 0;
   /// By id, by tag, by an unambiguous beginning of an id, or "last" for the newest. Usage error that lists the matches

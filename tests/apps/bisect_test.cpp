@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -192,6 +193,14 @@ TEST_F(BisectVerb, looks_first_where_stored_results_point) {
   EXPECT_EQ(result["candidates"][0]["subject"], "change 17");
   EXPECT_EQ(result["builds"], 4);  // both ends, and the two commits that the history points at
   EXPECT_NE(output.out.find("told where to look first"), std::string::npos) << output.out;
+  // It is kept with the first session of the bad revision.
+  const auto store = store::open_sqlite(path("test.db"));
+  ASSERT_TRUE(store.ok());
+  const auto kept = (*store)->documents({.kind = "bisect", .before = {}});
+  ASSERT_EQ(kept->size(), 1U);
+  EXPECT_NE(kept->front().title.find("change 17"), std::string::npos) << kept->front().title;
+  EXPECT_EQ(*parse_json((*store)->document(kept->front().session, 0)->text, "bisect"), result);
+  EXPECT_EQ((*store)->load(kept->front().session)->session.commit, git({"rev-parse", "HEAD"}));
 }
 
 TEST_F(BisectVerb, refuses_bad_requests_with_the_cause) {

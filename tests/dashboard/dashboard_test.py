@@ -35,6 +35,7 @@ def setUpModule():
     SESSIONS = list(plant.history())
     plant.plant(WARPMARK, DATABASE, FOLDER, SESSIONS + list(plant.fleet()) + [plant.hostile_session()])
     subprocess.run([WARPMARK, "history", "tag", SESSIONS[10]["id"], "v1.0", "--db", DATABASE], check=True, capture_output=True)
+    attach_documents()
     files = os.path.join(FOLDER, "files")
     os.makedirs(os.path.join(files, "sub"))
     shutil.copy(os.path.join(SOURCE, "examples/traces/resnet18_slow_loading.pt.trace.json.gz"), files)
@@ -51,40 +52,26 @@ def tearDownModule():
 
 
 def write_documents(folder):
-    """Reports of other verbs, as small as their schemas allow, with a hostile name in each."""
-    machine, build = plant.machine("node1"), {"version": "0.1.0"}
-    common = {"id": "1", "started": "2026-11-01T00:00:00Z", "command": plant.HOSTILE, "machine": machine, "build": build}
-    metric = {"id": "throughput", "unit": "1/s", "better": "higher"}
-
-    def variant(precision, batch, value, **more):
-        return {"name": f"precision={precision} batch={batch}", "choice": {"precision": precision, "batch": batch}, "baseline": False, "runs": 3,
-                "failures": 0, "given_up": False, "on_front": False, "cells": [{"metric": "throughput", "median": value, "values": [value]}], **more}
-
-    documents = {
-        "matrix": {"schema": "warpmark.matrix/1", "name": "sizes", "summary": "", "file": "m.yaml", "rounds": 3, "seed": "1", "effect": 0.01, "alpha": 0.05,
-                   "axes": [{"name": "precision", "labels": ["f32", "bf16"]}, {"name": "batch", "labels": ["8", "16"]}], "metrics": [metric],
-                   "objectives": ["throughput"], "variants": [variant("f32", "8", 100, baseline=True), variant("f32", "16", 140),
-                                                              variant("bf16", "8", 180), variant("bf16", "16", 321, on_front=True)], "notes": [plant.HOSTILE]},
-        "scaling": {"schema": "warpmark.scaling/1", "worker": "GPU", "mode": "strong", "unit": "samples", "seed": "1", "complete": True, "fits": [], "forecasts": [],
-                    "causes": ["communication is 17 % of a step"],
-                    "points": [{"workers": n, "throughput": [100 * n ** 0.9], "seconds": [1], "median": 100 * n ** 0.9, "speed_up": {"value": n ** 0.9},
-                                "efficiency": {"value": n ** -0.1}, "grade": "good", "failures": 0} for n in (1, 2, 4, 8)]},
-        "load": {"schema": "warpmark.load/1", "complete": True, "host": "node1", "scenarios": [
-            {"scenario": "chat", "arrivals": "poisson", "rate_per_s": 4, "started": "2026-11-01T00:00:00Z", "wall_s": 10, "requests": {"sent": 40, "completed": 39, "failed": 1},
-             "first_error": plant.HOSTILE, "errors": {}, "client": {"verdict": "trusted"}, "slo": [{"objective": "p99 ttft < 0.5 s", "verdict": "missed"}],
-             "metrics": {"ttft": {"unit": "s", "better": "lower", "n": 39, "mean": 0.2, "stdev": 0.1, "min": 0.1, "max": 0.9,
-                                  "percentiles": {"p50": {"value": 0.19}, "p99": {"value": 0.777}}}}}]},
-        "journey": {"schema": "warpmark.journey/1", "program": plant.HOSTILE, "verdict": "1.84 times as fast", "complete": True, "steps": [
-            {"knob": "loader.workers", "value": "4", "title": "load in workers", "numerics": "exact", "outcome": "kept", "reason": "proven", "asked": False,
-             "measured": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}, "cumulative": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}},
-            {"knob": "precision.bf16", "value": "on", "title": "bf16", "numerics": "precision", "outcome": "rejected", "reason": plant.HOSTILE, "asked": False}]},
-        "acceptance": {"schema": "warpmark.acceptance/1", "name": "h100-sxm", "result": "fail", "criteria": {"file": "h100-sxm.yaml", "sha256": "0"}, "datasheets": [],
-                       "rows": [{"title": "Memory bandwidth " + plant.HOSTILE, "required": True, "subject": "copy", "operator": ">=", "unit": "B/s", "limits": [3e12],
-                                 "value": 2.5e12, "state": "fail"}]},
-    }
-    for name, document in documents.items():
+    """Reports in a folder, as --json and --out leave them."""
+    for name, document in plant.reports().items():
         with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({**common, **document}, file)
+            json.dump(document, file)
+
+
+def attach_documents():
+    """The same in the database: verdicts with the session whose level changed, acceptances with the newest one of a node."""
+    for kind, document in plant.reports().items():
+        of_node = kind in ("acceptance", "across")
+        session = next(plant.fleet())["id"] if of_node else SESSIONS[plant.SLOW_FROM]["id"]
+        plant.attach(DATABASE, session, document, f"stored {kind} {plant.HOSTILE}")
+
+
+def every_page():
+    """Addresses of each kind of page with what was planted."""
+    of_change = SESSIONS[plant.SLOW_FROM]["id"]
+    return ["#/now", "#/runs", "#/runs?show=runs", f"#/session?id={of_change}", f"#/run?session={of_change}&index=0", "#/history", CASE, "#/compare",
+            f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "#/fleet", "#/profile", "#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "#/reports",
+            *(f"#/reports?name=sub/{kind}.json&kind={kind}" for kind in plant.reports())]
 
 
 def is_sanitized():
@@ -240,15 +227,56 @@ class Pages(unittest.TestCase):
             for (let i = 0; i < pixels.length; i += 40) colours.add(pixels.slice(i, i + 3).join()); return colours.size;"""
         driving.until(lambda: self.js(drawn) > 6, what="events in several colours")
 
+    SHOWN = {"matrix": ("on it", "321.0 1/s", "throughput by precision and batch"), "scaling": ("communication is 17 %", "good"),
+             "load": ("777.0 ms", "missed", "39 of 40"), "journey": ("1.84 times as fast", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
+             "across": ("node4", "25.0 %", "What differs"), "check": ("worse", "+30.0 % (+28.0 % to +32.0 %)", "Use the slow path"),
+             "bisect": ("Found: 0000000000", "98.7 %", "3 builds, 27 runs")}
+
     def test_reports_of_other_verbs_are_shown(self):
-        for kind, wanted in (("matrix", ("on it", "321.0 1/s", "throughput by precision and batch")), ("scaling", ("communication is 17 %", "good")),
-                             ("load", ("777.0 ms", "missed", "39 of 40")), ("journeys", ("1.84 times as fast", "rejected")), ("acceptance", ("fail", "3.00 TB/s"))):
-            name = {"journeys": "journey"}.get(kind, kind)
-            self.assertIn(f"sub/{name}.json", self.open(f"#/reports?kind={kind}"))
-            text = self.open(f"#/reports?kind={kind}&name=sub/{name}.json")
+        pages = {"journey": "journeys", "across": "acceptance"}
+        for kind, wanted in self.SHOWN.items():
+            page = "#/reports?kind=" + pages.get(kind, kind)
+            text = self.open(page)
+            self.assertIn(f"sub/{kind}.json", text)
+            self.assertIn(f"stored {kind} <img", text)
+            text = self.open(f"{page}&name=sub/{kind}.json")
             for one in wanted:
                 self.assertIn(one, text, kind)
             self.assertIn("onerror", text, "hostile texts are shown as they are")
+
+    def test_what_verbs_stored_is_reached_from_the_list_and_drawn(self):
+        for kind, wanted in self.SHOWN.items():
+            self.open("#/reports?kind=" + kind)
+            self.js("[...document.querySelectorAll('tbody a')].find((one) => one.textContent.startsWith('stored ' + arguments[0])).click()", kind)
+            driving.until(lambda: "session=" in BROWSER.current_url and wanted[0] in self.text(), what=kind)
+            for one in wanted:
+                self.assertIn(one, self.text(), kind)
+            self.assertIsNone(self.js("return window.hacked ?? null"), kind)
+            self.assertEqual(self.js("return document.querySelectorAll('#main img, #main script, [onerror]').length"), 0, kind)
+            if kind == "scaling":
+                line = sorted(self.coloured("--c0"))
+                self.assertGreater(len(line), 100)
+                self.assertGreater(line[0][1], line[-1][1] + 0.3, "the speed-up goes up")
+            if kind == "journey":
+                self.assertGreater(len(self.coloured("--c2")), 100, "the step of 1.84")
+            if kind == "matrix":
+                grounds = self.js("return [...document.querySelectorAll('.heat td')].map((one) => getComputedStyle(one).backgroundColor)")
+                self.assertEqual(len(set(grounds)), 4, "each value has its shade")
+
+    def test_checks_and_bisections_are_reached_from_the_change_and_reports_from_their_session(self):
+        self.open(CASE, "bisection: stored bisect")
+        self.assertIn("check: stored check", self.text())
+        self.js("[...document.querySelectorAll('tbody a')].find((one) => one.textContent.startsWith('bisection')).click()")
+        driving.until(lambda: "Found: 0000000000" in self.text(), what="the bisection")
+        self.js("[...document.querySelectorAll('.crumbs a')].at(-1).click()")
+        driving.until(lambda: "load test: stored load" in self.text(), what="all that was concluded about its session")
+
+    def test_fleet_has_the_acceptance_as_it_was_judged_then(self):
+        self.open("#/fleet", "Outliers")
+        row = "return [...document.querySelectorAll('tbody tr')].find((one) => one.innerText.startsWith('node1'))"
+        self.assertIn("h100-sxm", self.js(row + ".innerText"))
+        self.js(row + ".querySelectorAll('a')[1].click()")
+        driving.until(lambda: "3.00 TB/s" in self.text(), what="the acceptance")
 
     def test_hostile_texts_stay_text(self):
         hostile = plant.hostile_session()
@@ -281,7 +309,7 @@ class Pages(unittest.TestCase):
         self.errors_expected = True
 
     def test_landmarks_labels_and_headings(self):
-        for address in ("#/now", "#/runs", "#/runs?show=runs", "#/history", CASE, "#/compare", "#/fleet", "#/profile", "#/reports"):
+        for address in every_page():
             self.open(address)
             found = self.js("""
                 const unnamed = [...document.querySelectorAll('a, button, input, select, canvas, iframe, meter')].filter((one) =>
@@ -315,7 +343,7 @@ class Pages(unittest.TestCase):
             return low;"""
         for scheme in ("light", "dark"):
             self.emulate(scheme=scheme)
-            for address in ("#/now", "#/runs", CASE, f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "#/fleet", "#/reports"):
+            for address in every_page():
                 self.open(address)
                 self.assertEqual(self.js(measure), [], f"{address} {scheme}")
         self.open(CASE)
@@ -327,8 +355,7 @@ class Pages(unittest.TestCase):
 
     def test_fits_a_phone(self):
         self.emulate(width=390)
-        for address in ("#/now", "#/runs", "#/runs?show=runs", "#/history", CASE, f"#/compare?a={SESSIONS[5]['id']}&b={SESSIONS[50]['id']}", "#/fleet",
-                        "#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "#/reports?kind=matrix&name=sub/matrix.json"):
+        for address in every_page():
             self.open(address)
             self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 390, address)
 
@@ -562,7 +589,8 @@ class Export(unittest.TestCase):
         for address, wanted in (("#/now", "+"), ("#/runs", "warpmark run --suite nightly"), ("#/runs?show=runs&outcome=failed", "sum size=64 hot"),
                                 ("#/history", "copy size=67108864 hot"), (CASE, "before / after"), ("#/fleet", "node4"), (f"#/run?session={SESSIONS[50]['id']}&index=0", "time over time"),
                                 (f"#/compare?a={SESSIONS[49]['id']}&b={SESSIONS[50]['id']}", "B is"), (f"#/session?id={SESSIONS[50]['id']}", "gemm m=1024"),
-                                ("#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "Where the time goes"), ("#/reports?kind=matrix&name=sub%2Fmatrix.json", "on it")):
+                                ("#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "Where the time goes"), ("#/reports?kind=matrix&name=sub%2Fmatrix.json", "on it"),
+                                (f"#/reports?kind=bisect&session={SESSIONS[plant.SLOW_FROM]['id']}&index=5", "Found: 0000000000"), ("#/reports?kind=journeys", "stored journey")):
             show(address)
             driving.until(lambda: wanted in text(), what=f"{wanted} at {address}")
             self.assertIsNone(BROWSER.execute_script("return window.hacked ?? null"))

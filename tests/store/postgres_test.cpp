@@ -127,6 +127,8 @@ TEST_F(Postgres, moves_a_first_version_on_and_keeps_its_results) {
   ASSERT_EQ((*store)->sessions({})->size(), 1U);
   EXPECT_TRUE((*store)->tag("old", "v1").ok());
   EXPECT_EQ((*store)->sessions({})->at(0).tags.size(), 1U);
+  EXPECT_TRUE((*store)->attach("old", {"matrix", "2026-01-02T00:00:00Z", "", "{}"}).ok());
+  EXPECT_EQ((*store)->documents({})->size(), 1U);
 }
 
 TEST_F(Postgres, leaves_other_tables_of_the_database_alone) {
@@ -146,6 +148,9 @@ TEST_F(Postgres, does_not_let_anyone_rewrite_results) {
   auto connection = PostgresConnection::open(url, {}).value();
   EXPECT_FALSE(connection.run("UPDATE runs SET outcome = 'passed'").ok());
   EXPECT_FALSE(connection.run("DELETE FROM payloads").ok());
+  ASSERT_TRUE(store->attach("s1", {"matrix", "2026-01-02T00:00:00Z", "", "{}"}).ok());
+  EXPECT_FALSE(connection.run("UPDATE documents SET document = ''").ok());
+  EXPECT_FALSE(connection.run("DELETE FROM documents").ok());
   EXPECT_THAT(connection.run("DELETE FROM sessions").error().what, HasSubstr("deleted by pruning only"));
 }
 

@@ -18,11 +18,11 @@
 namespace warpmark::store {
 namespace {
 
-constexpr int kWriters = 2;
+constexpr int kSoakWriters = 2;
 
 /// Seen by all processes.
 struct Board {
-  std::array<std::atomic<std::int64_t>, kWriters> acknowledged;
+  std::array<std::atomic<std::int64_t>, kSoakWriters> acknowledged;
   std::atomic<std::int64_t> reads;
   std::atomic<bool> has_problem;
   std::array<char, 500> problem;
@@ -118,7 +118,7 @@ SoakResult soak(const std::string& location, double seconds, std::int64_t runs_p
   Board* const board = shared_board();
   const Soak soak{location, monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9), runs_per_session, board};
   std::vector<pid_t> children;
-  for (int writer = 0; writer < kWriters; ++writer) {
+  for (int writer = 0; writer < kSoakWriters; ++writer) {
     children.push_back(start_child([&] { return write_sessions(soak, writer); }));
   }
   children.push_back(start_child([&] { return read_all_the_time(soak); }));

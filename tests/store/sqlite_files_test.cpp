@@ -236,6 +236,9 @@ TEST(Migrate, moves_a_first_version_on_and_keeps_its_results) {
   EXPECT_EQ(database.integer("PRAGMA user_version").value(), migrations().back().version);
   EXPECT_FALSE(database.run("DELETE FROM sessions").ok()) << "pruning alone deletes";
   ASSERT_TRUE((*store)->untag("v1").ok());
+  ASSERT_TRUE((*store)->attach("old", {"matrix", "2026-01-02T00:00:00Z", "", "{}"}).ok());
+  EXPECT_FALSE(database.run("UPDATE documents SET document = ''").ok());
+  EXPECT_FALSE(database.run("DELETE FROM documents").ok());
   const std::vector<std::string> old{"old"};
   EXPECT_TRUE((*store)->prune(old).ok());
   EXPECT_EQ(database.integer("SELECT count(*) FROM prunings WHERE id = 'old' AND is_open = 0").value(), 1);

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "store/document.h"
 #include "store/sample_data.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
@@ -78,7 +79,7 @@ class DashboardJson : public testing::Test {
 constexpr const char* kCase = "workload=gemm&params=m%3D1024+dtype%3Df32&device=cpu&mode=cold&metric=time";
 
 TEST_F(DashboardJson, is_what_the_schemas_say) {
-  for (const char* name : {"sessions", "runs", "cases", "changes", "fleet", "files", "about"}) ask(name);
+  for (const char* name : {"sessions", "runs", "documents", "cases", "changes", "fleet", "files", "about"}) ask(name);
   ask("run", "session=s101&index=0");
   ask("series", kCase);
   ask("pair", "a=s101&b=s128");
@@ -149,6 +150,66 @@ TEST_F(DashboardJson, changes_are_told_of_every_benchmark) {
   EXPECT_EQ(changes["changes"][0]["session"], "s115");
 }
 
+TEST_F(DashboardJson, documents_come_by_pages_and_as_they_were_kept) {
+  const auto store = store::open_sqlite(folder_.file());
+  ASSERT_TRUE(store.ok());
+  const Json matrix{{"schema", "warpmark.matrix/1"}, {"name", "sizes"}};
+  ASSERT_TRUE(store::attach_report(**store, "s105", matrix, "sizes").ok());
+  for (int i = 0; i < 3; ++i) {
+    const Json check{{"schema", "warpmark.check/1"}, {"verdict", "worse"}, {"number", i}};
+    ASSERT_TRUE(store::attach_report(**store, "s120", check, "worse against main").ok());
+  }
+  EXPECT_EQ(ask("documents")["documents"].size(), 4U);
+  const Json of_kind = ask("documents", "kind=matrix")["documents"];
+  ASSERT_EQ(of_kind.size(), 1U);
+  EXPECT_EQ(of_kind[0]["session"], "s105");
+  EXPECT_EQ(of_kind[0]["title"], "sizes");
+  const Json page = ask("documents", "session=s120&limit=2");
+  EXPECT_EQ(page["documents"].size(), 2U);
+  EXPECT_EQ(page["next"], "s120.1");
+  const Json rest = ask("documents", "session=s120&limit=2&before=s120.1");
+  ASSERT_EQ(rest["documents"].size(), 1U);
+  EXPECT_EQ(rest["documents"][0]["index"], 0);
+  const auto document = dashboard_.api("document", "session=s105&index=0");
+  ASSERT_TRUE(document.ok()) << document.error().what;
+  EXPECT_EQ(*document, matrix);
+  EXPECT_EQ(refusal("document", "session=s105&index=1"), "there is no document 1 of a session 's105'");
+  EXPECT_EQ(refusal("documents", "before=s1"), "'s1' names no document");
+}
+
+TEST_F(DashboardJson, the_last_acceptance_of_a_node_is_what_was_judged_then) {
+  const auto store = store::open_sqlite(folder_.file());
+  ASSERT_TRUE(store.ok());
+  const Json row{{"title", "Bandwidth"}, {"required", true}, {"subject", "copy"}, {"operator", ">="},
+                 {"unit", "B/s"},        {"limits", {3e12}}, {"value", 2.5e12},   {"state", "fail"}};
+  for (const char* result : {"pass", "fail"}) {
+    const Json acceptance{{"schema", "warpmark.acceptance/1"}, {"name", "mine"}, {"result", result}, {"rows", {row}}};
+    ASSERT_TRUE(store::attach_report(**store, "s128", acceptance, std::string("mine: ") + result).ok());
+  }
+  const Json kept = ask("fleet")["hosts"][0]["acceptance"];
+  EXPECT_EQ(kept["criteria"], "mine");
+  EXPECT_EQ(kept["state"], "fail");
+  EXPECT_EQ(kept["session"], "s128");
+  EXPECT_EQ(kept["index"], 1);
+  ASSERT_EQ(kept["rows"].size(), 1U);
+  EXPECT_EQ(kept["rows"][0]["title"], "Bandwidth");
+  EXPECT_EQ(kept["rows"][0]["value"], 2.5e12);
+}
+
+TEST_F(DashboardJson, what_others_wrote_as_a_document_breaks_nothing) {
+  const auto store = store::open_sqlite(folder_.file());
+  ASSERT_TRUE(store.ok());
+  const char* const texts[] = {"[]", "7", R"({"rows": 7, "name": []})",
+                               R"({"rows": [7, {"value": "x", "limits": 1}]})"};
+  for (const char* text : texts) {
+    ASSERT_TRUE((*store)->attach("s128", {"acceptance", "2026-05-01T00:00:00Z", "", text}).ok());
+    ask("fleet");
+    ask("documents");
+  }
+  ASSERT_TRUE((*store)->attach("s128", {"acceptance", "2026-05-02T00:00:00Z", "", "{no JSON"}).ok());
+  EXPECT_TRUE(ask("fleet")["hosts"][0]["acceptance"].contains("problem"));
+}
+
 TEST_F(DashboardJson, refuses_what_it_cannot_answer) {
   EXPECT_EQ(refusal("sessions", "limit=0"), "limit cannot be '0'");
   EXPECT_EQ(refusal("sessions", "limt=5"), "this does not take 'limt'");
@@ -180,6 +241,10 @@ TEST_F(DashboardJson, says_that_the_store_cannot_be_read) {
 TEST_F(DashboardJson, an_export_is_the_answers_as_files) {
   const auto folder = folder_.path() / "site";
   std::filesystem::create_directory(folder);
+  {
+    const auto store = store::open_sqlite(folder_.file());
+    ASSERT_TRUE(store::attach_report(**store, "s105", {{"schema", "warpmark.matrix/1"}}, "sizes").ok());
+  }
   const auto written = export_dashboard(dashboard_, folder, {});
   ASSERT_TRUE(written.ok()) << written.error().what;
   EXPECT_EQ(written->sessions, 28);
@@ -190,6 +255,7 @@ TEST_F(DashboardJson, an_export_is_the_answers_as_files) {
   EXPECT_THAT(*index,
               HasSubstr("\"series?device=cpu&metric=time&mode=cold&params=m%3D1024+dtype%3Df32&workload=gemm\""));
   EXPECT_THAT(*index, HasSubstr("\"pair?a=s101&b=s102\""));
+  EXPECT_THAT(*index, HasSubstr("\"document?index=0&session=s105\""));
   const auto page = read_file(folder / "index.html");
   ASSERT_TRUE(page.ok());
   EXPECT_THAT(*page, HasSubstr("Content-Security-Policy"));

@@ -6,8 +6,10 @@
 
 #include "base/check.h"
 #include "base/command_line.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "model/run_query.h"
+#include "store/document.h"
 #include "store/keep.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
@@ -85,6 +87,7 @@ Result<std::string> store_matrix(const Context& context, const ParsedOptions& op
     session.runs = variant_runs_of(spec, matrix, part, session.id);
     WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
   }
+  WM_TRY(store::attach_report(*store, session.id, to_json(matrix), matrix.name));
   return session.id;
 }
 

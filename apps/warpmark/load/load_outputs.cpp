@@ -13,6 +13,7 @@
 #include "serving/files/exports.h"
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
+#include "store/document.h"
 #include "warpmark/load/load.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
@@ -218,6 +219,16 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
   return write_load_outputs(outputs);
 }
 
+namespace {
+
+/// The whole report, beside the runs that were stored one by one.
+Status store_load_report(LoadOutputs& outputs) {
+  const auto title = label_of(outputs.report, "model") + " at " + label_of(outputs.report, "base");
+  return store::attach_report(*outputs.store, outputs.session.id, to_json(outputs.report), title);
+}
+
+}  // namespace
+
 Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
   Context& context = outputs.context;
   outputs.report.complete = !interrupted;
@@ -225,6 +236,7 @@ Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
   if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
   WM_TRY(write_load_outputs(outputs));
   if (outputs.store != nullptr) {
+    WM_TRY(store_load_report(outputs));
     if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));
     context.err << stored_note(outputs.session.id);
   }

@@ -9,6 +9,7 @@
 #include "report/build/journey.h"
 #include "report/formats/render.h"
 #include "stats/summary.h"
+#include "store/document.h"
 #include "store/keep.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
@@ -46,11 +47,10 @@ Status store_journey(const Context& context, const ParsedOptions& options, const
     run.repro = journey.command;
     session.runs.push_back(std::move(run));
   }
-  if (session.runs.empty()) return {};
   session.complete = true;
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
-  return {};
+  return store::attach_report(*store, session.id, to_json(journey), journey.program);
 }
 
 Result<int> show_calibration(Context& context, const ParsedOptions& options) {

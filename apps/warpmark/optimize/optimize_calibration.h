@@ -9,7 +9,7 @@
 
 namespace warpmark::apps {
 
-/// A session with a run for each setting whose gain was both foretold and measured; nothing without any.
+/// A session with a run for each setting whose gain was both foretold and measured, and with the journey.
 [[nodiscard]] Status store_journey(const Context& context, const ParsedOptions& options, const Journey& journey);
 
 /// `warpmark optimize calibration`: of this machine.

@@ -1,15 +1,47 @@
 #include "warpmark/sessions/store_access.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
-#include <vector>
+#include <ostream>
 
 #include "base/files.h"
 #include "measure/round.h"
 #include "session/run_session.h"
+#include "store/document.h"
 #include "store/location.h"
 #include "warpmark/sessions/result_files.h"
 
 namespace warpmark::apps {
+namespace {
+
+constexpr std::int64_t kMostOfCommit = 1000;
+
+/// Those of them that are stored.
+Result<std::vector<std::string>> stored_ids(store::Store& store, const About& about) {
+  std::vector<std::string> ids;
+  for (const auto& id : about.sessions) {
+    WM_ASSIGN(const auto found, store.sessions({.text = id, .limit = kMostOfCommit}));
+    if (std::ranges::any_of(found, [&](const auto& session) { return session.id == id; })) ids.push_back(id);
+  }
+  if (about.commit.empty()) return ids;
+  WM_ASSIGN(const auto found, store.sessions({.commit = about.commit, .limit = kMostOfCommit}));
+  if (!found.empty()) ids.push_back(found.back().id);
+  return ids;
+}
+
+Status attach_verdict(const Context& context, const ParsedOptions& options, const About& about, const Json& report,
+                      const std::string& title) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  std::error_code code;
+  if (!store::is_postgres(location) && !std::filesystem::exists(location, code)) return {};
+  WM_ASSIGN(const auto store, store::open_store(location));
+  WM_ASSIGN(const auto ids, stored_ids(*store, about));
+  for (const auto& id : ids) WM_TRY(store::attach_report(*store, id, report, title));
+  return {};
+}
+
+}  // namespace
 
 Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
   const char* named = context.environment("WARPMARK_DB");
@@ -48,6 +80,12 @@ Result<Session> load_results(const Context& context, const ParsedOptions& option
   auto session = load_session(*store, what);
   if (session.ok() || what.find_first_of("./") == std::string::npos) return session;
   return Error{session.error().kind, session.error().what + ", and no file of this name", session.error().hint};
+}
+
+void remember_verdict(const Context& context, const ParsedOptions& options, const About& about, const Json& report,
+                      const std::string& title) {
+  const auto attached = attach_verdict(context, options, about, report, title);
+  if (!attached.ok()) context.err << "the database does not have this verdict: " << attached.error().what << '\n';
 }
 
 }  // namespace warpmark::apps

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/json_fwd.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "model/run.h"
@@ -22,5 +25,16 @@ namespace warpmark::apps {
 /// A session from a results file (see result_files.h) or from the store (an id, a beginning of one, "last").
 [[nodiscard]] Result<Session> load_results(const Context& context, const ParsedOptions& options,
                                            const std::string& what);
+
+/// The stored sessions that a verdict is about.
+struct About {
+  std::vector<std::string> sessions;  ///< ids; those that are not stored are passed over
+  std::string commit;                 ///< the first session of it: with which its change of level begins
+};
+
+/// Keeps a verdict with the sessions that it is about. It stands whatever becomes of that: what goes wrong is said on
+/// stderr. Makes no database.
+void remember_verdict(const Context& context, const ParsedOptions& options, const About& about, const Json& report,
+                      const std::string& title);
 
 }  // namespace warpmark::apps

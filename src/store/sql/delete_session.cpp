@@ -42,8 +42,9 @@ Status delete_session(SqlDatabase& database, std::int64_t key) {
     }
     WM_TRY(database.run("DELETE FROM payloads WHERE run = ?", {run}));
   }
-  for (const char* sql : {"DELETE FROM rounds WHERE session = ?", "DELETE FROM runs WHERE session = ?",
-                          "DELETE FROM finishes WHERE session = ?", "DELETE FROM sessions WHERE key = ?"}) {
+  for (const char* sql : {"DELETE FROM documents WHERE session = ?", "DELETE FROM rounds WHERE session = ?",
+                          "DELETE FROM runs WHERE session = ?", "DELETE FROM finishes WHERE session = ?",
+                          "DELETE FROM sessions WHERE key = ?"}) {
     WM_TRY(database.run(sql, {key}));
   }
   return {};

@@ -167,7 +167,41 @@ CREATE TRIGGER runs_last BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION kee
 CREATE TRIGGER payloads_last BEFORE DELETE ON payloads FOR EACH ROW EXECUTE FUNCTION keep_payload ();
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kTables1, kSqlite1, kPostgres1}, {2, kTables2, kSqlite2, kPostgres2}};
+// What verbs concluded about a session, as JSON: matrices, journeys, acceptances.
+constexpr const char* kTables3 = R"sql(
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions (key),
+  position INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  made TEXT NOT NULL,
+  title TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  UNIQUE (session, position)
+);
+CREATE INDEX documents_by_kind ON documents (kind, made);
+CREATE INDEX documents_by_time ON documents (made);
+)sql";
+
+constexpr const char* kSqlite3 = R"sql(
+CREATE TRIGGER documents_stay BEFORE UPDATE ON documents
+  BEGIN SELECT RAISE (ABORT, 'documents are never rewritten'); END;
+CREATE TRIGGER documents_last BEFORE DELETE ON documents
+  WHEN NOT EXISTS (SELECT 1 FROM prunings WHERE session = OLD.session AND is_open = 1)
+  BEGIN SELECT RAISE (ABORT, 'documents are deleted by pruning only'); END;
+)sql";
+
+constexpr const char* kPostgres3 = R"sql(
+CREATE FUNCTION keep_document () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF EXISTS (SELECT 1 FROM prunings WHERE session = OLD.session AND is_open = 1) THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'documents are deleted by pruning only'; END $$;
+CREATE TRIGGER documents_stay BEFORE UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION refuse_change ();
+CREATE TRIGGER documents_last BEFORE DELETE ON documents FOR EACH ROW EXECUTE FUNCTION keep_document ();
+)sql";
+
+constexpr Migration kMigrations[] = {
+    {1, kTables1, kSqlite1, kPostgres1}, {2, kTables2, kSqlite2, kPostgres2}, {3, kTables3, kSqlite3, kPostgres3}};
 
 }  // namespace
 

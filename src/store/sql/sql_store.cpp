@@ -12,6 +12,7 @@
 #include "store/payload.h"
 #include "store/sql/browse.h"
 #include "store/sql/delete_session.h"
+#include "store/sql/documents.h"
 #include "store/sql/run_query.h"
 
 namespace warpmark::store {
@@ -30,6 +31,15 @@ class SqlStore final : public Store {
   }
   Status append_runs(const std::string& session_id, std::span<const Run> runs) override;
   Status finish(const std::string& session_id, std::span<const Ceiling> ceilings) override;
+  Status attach(const std::string& id, const Document& document) override {
+    return attach_document(*database_, id, document);
+  }
+  Result<std::vector<DocumentEntry>> documents(const DocumentQuery& query) override {
+    return list_documents(*database_, query);
+  }
+  Result<Document> document(const std::string& id, std::int64_t index) override {
+    return load_document(*database_, id, index);
+  }
   Result<std::vector<SessionSummary>> sessions(const SessionQuery& query) override;
   Result<StoredSession> load(const std::string& id) override;
   Status tag(const std::string& session, const std::string& name) override;
@@ -283,7 +293,7 @@ Result<SqlStore::Begun> SqlStore::begun(const std::string& session_id) {
     session = {row.integer(0), row.text(1)};
     return Status();
   }));
-  if (session.key == 0) return internal_error("session '" + session_id + "' was not begun");
+  if (session.key == 0) return not_begun(session_id);
   return session;
 }
 

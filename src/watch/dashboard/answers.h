@@ -20,6 +20,11 @@ namespace warpmark::watch {
 [[nodiscard]] Result<Json> runs_answer(store::Store& store, const std::string& query);
 /// "warpmark.run/1": session, index. Of a metric with more than 5000 samples every k-th.
 [[nodiscard]] Result<Json> run_answer(store::Store& store, const std::string& query);
+/// "warpmark.documents/1": limit (1..1000, 100), before ("<session>.<index>" of the last document seen), kind, session,
+/// host.
+[[nodiscard]] Result<Json> documents_answer(store::Store& store, const std::string& query);
+/// The document itself: session, index.
+[[nodiscard]] Result<Json> stored_document(store::Store& store, const std::string& query);
 /// "warpmark.cases/1": limit (1..1000, 200), offset, text (words that must all be in the label or metric).
 [[nodiscard]] Result<Json> cases_answer(store::Store& store, const std::string& query);
 /// "warpmark.series/1": workload, params, device, mode, metric (all of a case), last (newest points, 2..20000, 200),

@@ -39,19 +39,28 @@ struct Route {
   OfStore answer;
 };
 constexpr Route kRoutes[] = {
-    {"sessions", sessions_answer}, {"runs", runs_answer},     {"run", run_answer},
-    {"cases", cases_answer},       {"series", series_answer}, {"fleet", fleet_answer},
+    {"sessions", sessions_answer},   {"runs", runs_answer},     {"run", run_answer},
+    {"cases", cases_answer},         {"series", series_answer}, {"fleet", fleet_answer},
+    {"documents", documents_answer},
 };
+
+constexpr Route kStoredDocument{"document", stored_document};
+
+/// Documents are files by their name, or those of stored sessions.
+bool names_file(const std::string& query) {
+  return query.starts_with("name=") || query.find("&name=") != std::string::npos;
+}
 
 }  // namespace
 
 Result<Json> Dashboard::api(const std::string& name, const std::string& query) {
   if (name == "files") return files_.list(query);
-  if (name == "document") return files_.document(query);
+  if (name == "document" && names_file(query)) return files_.document(query);
   if (name == "profile") return files_.profile(query);
   if (name == "about") return Json{{"schema", "warpmark.about/1"}, {"about", options_.about}};
   const Route* route = nullptr;
   for (const auto& one : kRoutes) route = name == one.name ? &one : route;
+  if (name == "document") route = &kStoredDocument;
   if (route == nullptr && name != "pair" && name != "changes") return usage_error(kNothingHere);
   WM_ASSIGN(const auto store, options_.open_store());
   if (name == "pair") return pair_answer(*store, options_.compare, query);

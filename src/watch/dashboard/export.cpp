@@ -85,6 +85,7 @@ class Exporting {
     WM_TRY(add_cases());
     WM_TRY(add_changes());
     WM_TRY(put("fleet", {}));
+    WM_TRY(add_documents());
     WM_TRY(add_files());
     for (const auto& file : page_files()) {
       const bool page = file.name == "index.html";
@@ -180,6 +181,16 @@ class Exporting {
       WM_ASSIGN(changes, dashboard_.api("changes", ""));
     } while (changes["seen"] < changes["cases"]);
     return put_json("changes", changes);
+  }
+
+  Status add_documents() {
+    WM_ASSIGN(const auto documents, dashboard_.api("documents", "limit=" + std::to_string(options_.documents)));
+    WM_TRY(put_json("documents", {{"schema", documents["schema"]}, {"documents", documents["documents"]}}));
+    for (const auto& one : documents["documents"]) {
+      const auto index = std::to_string(one["index"].get<std::int64_t>());
+      WM_TRY(put("document", {{"session", one["session"]}, {"index", index}}));
+    }
+    return {};
   }
 
   Status add_files() {

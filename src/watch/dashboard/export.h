@@ -11,9 +11,10 @@
 namespace warpmark::watch {
 
 struct ExportOptions {
-  std::int64_t sessions = 100;  ///< the newest, with their runs and the comparison of each with the one before it
-  std::int64_t cases = 500;     ///< the most recently measured, each with the history of all its metrics
-  std::int64_t runs = 2000;     ///< the newest of these sessions
+  std::int64_t sessions = 100;   ///< the newest, with their runs and the comparison of each with the one before it
+  std::int64_t cases = 500;      ///< the most recently measured, each with the history of all its metrics
+  std::int64_t runs = 2000;      ///< the newest of these sessions
+  std::int64_t documents = 500;  ///< the newest
 };
 
 struct Exported {

@@ -65,7 +65,44 @@ Result<Json> acceptance_json(store::Store& store, const store::SessionSummary& s
 
 Json problem_json(const Error& error) { return {{"problem", error.what}, {"hint", error.hint}}; }
 
+/// What another program wrote into the store may be anything.
+std::string text_of(const Json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+}
+
+Json kept_row_json(const Json& row) {
+  Json shown{{"title", text_of(row, "title")},
+             {"required", row.contains("required") && row["required"] == true},
+             {"state", text_of(row, "state")},
+             {"reason", text_of(row, "reason")},
+             {"unit", text_of(row, "unit")}};
+  if (row.contains("value") && row["value"].is_number()) shown["value"] = row["value"];
+  if (const auto text = text_of(row, "value_text"); !text.empty()) shown["text"] = text;
+  if (row.contains("limits") && row["limits"].is_array()) shown["limits"] = row["limits"];
+  return shown;
+}
+
+/// As it was judged then, with what was read on the node itself.
+Result<Json> kept_acceptance(store::Store& store, const store::DocumentEntry& entry) {
+  WM_ASSIGN(const auto document, store.document(entry.session, entry.index));
+  WM_ASSIGN(const auto json, parse_json(document.text, "acceptance of " + entry.session));
+  Json rows = Json::array();
+  if (json.contains("rows")) {
+    for (const auto& row : json["rows"]) rows.push_back(kept_row_json(row));
+  }
+  return Json{
+      {"criteria", text_of(json, "name")}, {"session", entry.session}, {"index", entry.index}, {"started", entry.made},
+      {"state", text_of(json, "result")},  {"rows", std::move(rows)}};
+}
+
 Json last_acceptance(store::Store& store, const std::string& host) {
+  const auto kept = store.documents({.kind = "acceptance", .hostname = host, .limit = 1});
+  if (!kept.ok()) return problem_json(kept.error());
+  if (!kept->empty()) {
+    const auto json = kept_acceptance(store, kept->front());
+    return json.ok() ? *json : problem_json(json.error());
+  }
+  // Of a session that was stored before verdicts were.
   store::SessionQuery query{.hostname = host, .fingerprint = {}, .commit = {}};
   query.text = "warpmark accept ";
   query.limit = 1;

@@ -1,5 +1,6 @@
 // Sessions, runs and cases, page by page.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/json.h"
@@ -17,11 +18,11 @@ namespace {
 
 constexpr std::size_t kMostSamples = 5000;
 
-/// "<session>.<index>".
-Result<std::pair<std::string, std::int64_t>> run_name(const std::string& text) {
+/// "<session>.<index>" of a `what`.
+Result<std::pair<std::string, std::int64_t>> name_in_session(const std::string& text, const char* what) {
   const auto dot = text.rfind('.');
   const auto index = parse_integer(dot == std::string::npos ? "" : text.substr(dot + 1));
-  if (!index.ok()) return usage_error("'" + text + "' names no run", "as in 20260301T120000-ab12.3");
+  if (!index.ok()) return usage_error("'" + text + "' names no " + what, "as in 20260301T120000-ab12.3");
   return std::pair(text.substr(0, dot), *index);
 }
 
@@ -35,13 +36,8 @@ Json case_json(const store::CaseEntry& entry) {
           {"label", validate::case_label(entry.workload, entry.params, entry.device, entry.mode)}};
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 bool holds_all(const std::string& text, const std::vector<std::string>& words) {
-  const std::string in = lower(text);
+  const std::string in = ascii_lower(text);
   return std::ranges::all_of(words, [&](const auto& word) { return in.find(word) != std::string::npos; });
 }
 
@@ -110,7 +106,7 @@ Result<Json> runs_answer(store::Store& store, const std::string& text) {
                        "there are passed, failed, mistrusted, unsupported, skipped and error");
   }
   if (query.has("before")) {
-    WM_ASSIGN(wanted.before, run_name(query.get("before")));
+    WM_ASSIGN(wanted.before, name_in_session(query.get("before"), "run"));
   }
   WM_ASSIGN(wanted.limit, query.count("limit", 100, 1, 1000));
   WM_ASSIGN(const auto runs, store.runs(wanted));
@@ -136,12 +132,46 @@ Result<Json> run_answer(store::Store& store, const std::string& text) {
   return json;
 }
 
+Result<Json> documents_answer(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "before", "kind", "session", "host"}));
+  store::DocumentQuery wanted{
+      .kind = query.get("kind"), .session = query.get("session"), .hostname = query.get("host"), .before = {}};
+  if (query.has("before")) {
+    WM_ASSIGN(wanted.before, name_in_session(query.get("before"), "document"));
+  }
+  WM_ASSIGN(wanted.limit, query.count("limit", 100, 1, 1000));
+  WM_ASSIGN(const auto documents, store.documents(wanted));
+  Json list = Json::array();
+  for (const auto& entry : documents) {
+    list.push_back({{"session", entry.session},
+                    {"index", entry.index},
+                    {"kind", entry.kind},
+                    {"made", entry.made},
+                    {"title", entry.title},
+                    {"hostname", entry.hostname},
+                    {"command", entry.command},
+                    {"bytes", entry.bytes}});
+  }
+  Json json{{"schema", "warpmark.documents/1"}, {"documents", std::move(list)}};
+  if (std::ssize(documents) == wanted.limit) {
+    json["next"] = documents.back().session + "." + std::to_string(documents.back().index);
+  }
+  return json;
+}
+
+Result<Json> stored_document(store::Store& store, const std::string& text) {
+  WM_ASSIGN(const auto query, Query::parse(text, {"session", "index"}));
+  WM_ASSIGN(const auto index, query.count("index", 0, 0, 1'000'000'000));
+  WM_ASSIGN(const auto document, store.document(query.get("session"), index));
+  return parse_json(document.text, "document " + query.get("session") + "." + std::to_string(index));
+}
+
 Result<Json> cases_answer(store::Store& store, const std::string& text) {
   WM_ASSIGN(const auto query, Query::parse(text, {"limit", "offset", "text"}));
   WM_ASSIGN(const auto limit, query.count("limit", 200, 1, 1000));
   WM_ASSIGN(const auto offset, query.count("offset", 0, 0, 100'000'000));
   WM_ASSIGN(const auto cases, store.cases());
-  const auto words = split(lower(query.get("text")), ' ');
+  const auto words = split(ascii_lower(query.get("text")), ' ');
   Json list = Json::array();
   std::int64_t found = 0;
   for (const auto& entry : cases) {

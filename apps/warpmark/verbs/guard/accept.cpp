@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "report/build/acceptance.h"
 #include "report/build/across.h"
 #include "validate/accept/across.h"
@@ -32,7 +36,7 @@ constexpr OptionSpec kAcceptOptions[] = {
     {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
     {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
      "<files>"},
-    {"--no-store", "", "with --run: do not store the results"},
+    {"--no-store", "", "store neither the results of --run nor the verdict"},
 };
 
 /// `name` is that of the files of --out, without extension.
@@ -71,24 +75,31 @@ int accept_exit_code(NodeState state) {
   return kInconclusive;
 }
 
-Result<Across> accept_across(Context& context, const ParsedOptions& options) {
+struct JudgedNodes {
+  Across across;
+  std::vector<std::string> sessions;  ///< ids
+};
+
+Result<JudgedNodes> accept_across(Context& context, const ParsedOptions& options) {
   if (options.has("--run") || options.has("--results"))
     return usage_error("--across judges the results that are given");
   validate::AcrossOptions across;
   WM_ASSIGN(across.effect, ratio_of(options, "--effect", across.effect));
   WM_ASSIGN(across.alpha, ratio_of(options, "--alpha", across.alpha));
   std::vector<validate::NodeResults> nodes;
+  JudgedNodes judged;
   for (const auto& word : options.positionals()) {
     WM_ASSIGN(auto session, load_results(context, options, word));
+    judged.sessions.push_back(session.id);
     nodes.push_back({word, std::move(session)});
   }
   if (nodes.empty())
     return usage_error("there are no results", "such as: warpmark accept --across node1.json node2.json");
-  WM_ASSIGN(auto result, validate::judge_across(nodes, across));
-  result.started = format_utc(wall_clock_s());
-  result.command = command_line_of(context);
-  result.build = build_info();
-  return result;
+  WM_ASSIGN(judged.across, validate::judge_across(nodes, across));
+  judged.across.started = format_utc(wall_clock_s());
+  judged.across.command = command_line_of(context);
+  judged.across.build = build_info();
+  return judged;
 }
 
 Result<int> run_accept(Context& context, const ParsedOptions& options) {
@@ -96,9 +107,14 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
   WM_TRY(format_of(options));
   WM_TRY(check_outputs(options));
   if (options.has("--across")) {
-    WM_ASSIGN(const auto across, accept_across(context, options));
+    WM_ASSIGN(const auto judged, accept_across(context, options));
+    const Across& across = judged.across;
     WM_TRY(show_acceptance(context, options, "across",
                            shown_as([&] { return to_json(across); }, report::build_report(across))));
+    if (!options.has("--no-store")) {  // with the newest of their sessions: ids begin with their time
+      remember_verdict(context, options, {.sessions = {std::ranges::max(judged.sessions)}, .commit = {}},
+                       to_json(across), fmt::format("{} nodes: {}", judged.sessions.size(), name_of(overall(across))));
+    }
     return accept_exit_code(overall(across));
   }
   if (words.size() != 1) {
@@ -110,6 +126,10 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
   acceptance.command = command_line_of(context);
   WM_TRY(show_acceptance(context, options, "acceptance",
                          shown_as([&] { return to_json(acceptance); }, report::build_report(acceptance))));
+  if (!options.has("--no-store")) {
+    remember_verdict(context, options, {.sessions = split(acceptance.session, ' '), .commit = {}}, to_json(acceptance),
+                     fmt::format("{}: {}", acceptance.name, name_of(overall(acceptance))));
+  }
   return context.interrupted ? static_cast<int>(kInterrupted) : accept_exit_code(overall(acceptance));
 }
 

@@ -18,6 +18,7 @@
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -120,6 +121,13 @@ int bisect_exit_code(const Bisection& bisection) {
   return kInconclusive;
 }
 
+void remember_bisection(const Context& context, const ParsedOptions& options, const Bisection& bisection) {
+  const bool one = bisection.outcome == BisectOutcome::found && !bisection.candidates.empty();
+  const auto title = one ? bisection.candidates.front().sha.substr(0, 10) + " " + bisection.candidates.front().subject
+                         : std::string(name_of(bisection.outcome));
+  remember_verdict(context, options, {.sessions = {}, .commit = bisection.bad.sha}, to_json(bisection), title);
+}
+
 Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, bisect_request_of(options));
   WM_TRY(check_outputs(options));
@@ -141,6 +149,7 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   WM_TRY(show(context, shown, options.get("--format", "text")));
   context.out.flush();
   if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  remember_bisection(context, options, *found);
   return bisect_exit_code(*found);
 }
 

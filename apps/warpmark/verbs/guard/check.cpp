@@ -1,4 +1,6 @@
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -8,6 +10,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "model/check.h"
+#include "model/names.h"
 #include "report/build/check.h"
 #include "report/build/check_junit.h"
 #include "report/build/github.h"
@@ -58,7 +61,7 @@ constexpr OptionSpec kCheckOptions[] = {
     {"--no-reference", "", "commands: without the reference that the project names"},
     {"--bisect", "", "where a metric is worse, go on: find the commit among those since the last good session"},
     {"--bisect-budget", "TIME", "most time for that (default: without limit); the same check goes on"},
-    {"--no-store", "", "commands: do not add the measurement to the history"},
+    {"--no-store", "", "add neither the measurement of a command nor the verdict to the history"},
 };
 
 struct CheckRequest {
@@ -208,6 +211,10 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   context.out.flush();
   if (request.format == "github") WM_TRY(tell_github(context, check));
   WM_TRY(write_check_files(options, check, shown));
+  if (!options.has("--no-store")) {
+    remember_verdict(context, options, {.sessions = check.sessions, .commit = {}}, to_json(check),
+                     fmt::format("{} against {}", name_of(overall(check)), check.branch));
+  }
   const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
   return with_eval_gate(context, options, failed != kSuccess && judged == kInconclusive ? failed : judged);
 }

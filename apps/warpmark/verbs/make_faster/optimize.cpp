@@ -75,7 +75,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--out", "DIR", "write journey.json, report.md, report.html, waterfall.svg, plan.yaml and job.yaml", false,
      "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not keep foretold and measured gains in the database"},
+    {"--no-store", "", "do not keep the journey and its gains in the database"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 

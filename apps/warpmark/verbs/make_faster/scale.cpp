@@ -16,6 +16,7 @@
 #include "model/scaling.h"
 #include "report/build/scaling.h"
 #include "stats/summary.h"
+#include "store/document.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
 #include "warpmark/arms/project_command.h"
@@ -182,6 +183,7 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
     WM_TRY(store->append_run(session.id, run));
     ++index;
   }
+  WM_TRY(store::attach_report(*store, session.id, to_json(scaling), command_line(request.words)));
   if (scaling.complete) WM_TRY(store->finish(session.id, {}));
   if (format == "text") context.err << stored_note(session.id);
   return {};

@@ -1,12 +1,13 @@
 // Fleet: the nodes that write into this store: what each did last, whether it was accepted, which one is sick.
 import {ask} from "./ask";
 import {a, h, link_to, table, text} from "./dom";
+import {document_address} from "./documents";
 import {ago, badge, commit_text, quantity, when} from "./format";
 import {across_view} from "./report_views";
 import {SessionRow} from "./types";
 
 interface AcceptanceRow { title: string; required: boolean; state: string; reason: string; unit: string; value?: number; text?: string; limits?: number[]; }
-interface Acceptance { criteria?: string; session?: string; started?: string; state?: string; problem?: string; rows?: AcceptanceRow[]; }
+interface Acceptance { criteria?: string; session?: string; index?: number; started?: string; state?: string; problem?: string; rows?: AcceptanceRow[]; }
 interface Host {
   hostname: string; fingerprint: string; sessions: number; newest?: SessionRow; acceptance?: Acceptance|null;
   machine?: {cpu: string; kernel: string; gpus: string[]; software: Record<string, string>};
@@ -25,7 +26,7 @@ export async function page_fleet(main: HTMLElement, signal: AbortSignal): Promis
         {name: "node", cell: (host: Host) => a(link_to("runs", {host: host.hostname}), host.hostname), sort: (host: Host) => host.hostname},
         {name: "against the others", cell: (host) => state_of(host) ? badge(state_of(host)) : "", sort: state_of},
         {name: "last acceptance", sort: (host) => host.acceptance?.state ?? "", cell: (host) => !host.acceptance ? text("span", "quiet", "none") : h("span", {title: host.acceptance.problem},
-            host.acceptance.state ? badge(host.acceptance.state) : text("span", "quiet", host.acceptance.problem ?? ""), " ", host.acceptance.criteria, " ", host.acceptance.started ? ago(host.acceptance.started) : "")},
+            host.acceptance.state ? badge(host.acceptance.state) : text("span", "quiet", host.acceptance.problem ?? ""), " ", host.acceptance.index === undefined ? host.acceptance.criteria : a(document_address({session: host.acceptance.session!, index: host.acceptance.index}, "acceptance"), host.acceptance.criteria), " ", host.acceptance.started ? ago(host.acceptance.started) : "")},
         {name: "newest session", kind: "nowrap", sort: (host) => host.newest?.started ?? "", cell: (host) => host.newest ? a(link_to("session", {id: host.newest.id}), when(host.newest.started)) : ""},
         {name: "of it", cell: (host) => h("span", {class: "bad"}, trouble(host).map(([name, count]) => `${count} ${name}`).join(", "))},
         {name: "commit", cell: (host) => host.newest ? commit_text(host.newest.commit, host.newest.dirty) : ""},

@@ -1,6 +1,7 @@
 // History: every benchmark over time, its changes of level, and from there to runs, checks and bisections.
 import {ask, exported} from "./ask";
 import {Axis, series_chart} from "./chart_series";
+import {documents_of} from "./documents";
 import {a, field, filter_form, h, link_to, select, table, text} from "./dom";
 import {commit_text, p_value, quantity, signed_percent, when} from "./format";
 import {case_link, changes_table} from "./page_now";
@@ -35,7 +36,7 @@ export async function page_history(main: HTMLElement, signal: AbortSignal, query
   if (worse.length && !signal.aborted) changed.replaceChildren(h("h2", null, "Changed last"), changes_table(worse));
 }
 
-function changes_of(series: Series): HTMLElement {
+function changes_of(series: Series, signal: AbortSignal): HTMLElement {
   if (!series.changes.length) return text("p", "quiet", "No change of level of 5 % or more.");
   const bisect = (change: Change) => change.good_commit && change.commit && change.good_commit !== change.commit ?
       h("span", {class: "copy"}, `warpmark bisect --good ${change.good_commit.slice(0, 10)} --bad ${change.commit.slice(0, 10)}`) : "";
@@ -48,6 +49,7 @@ function changes_of(series: Series): HTMLElement {
     {name: "commits", cell: (row) => row.good_commit.slice(0, 10) + (row.commit ? " \u2026 " + row.commit.slice(0, 10) : ""), kind: "nowrap"},
     {name: "compare", cell: (row) => row.at > 0 ? a(link_to("compare", {a: series.points[row.at - 1].session, b: row.session}), "before / after") : ""},
     {name: "find the commit", cell: bisect},
+    {name: "checks, bisections", cell: (row) => documents_of(row.session, ["check", "bisect"], signal), kind: "long"},
   ], [...series.changes].reverse());
 }
 
@@ -63,7 +65,7 @@ function points_of(series: Series): HTMLElement {
   ], [...series.points].reverse()));
 }
 
-function series_section(series: Series, axis: Axis): HTMLElement {
+function series_section(series: Series, axis: Axis, signal: AbortSignal): HTMLElement {
   const said = h("p", {class: "quiet", "aria-live": "polite"});
   const open = (point: Point) => { location.hash = link_to("run", {session: point.session, index: point.index}); };
   const chart = series_chart(series, axis, open, (spoken) => { said.textContent = spoken; });
@@ -78,7 +80,7 @@ function series_section(series: Series, axis: Axis): HTMLElement {
       h("p", {class: "legend"}, h("span", {class: "s0"}, "median with interval"), h("span", {class: "s2"}, "expected"), series.changes.length ? h("span", {class: "mark-change"}, "change of level") : "", series.machines.length ? h("span", {class: "s3"}, "change of the machine") : ""),
       said,
       ...series.machines.map((mark) => h("p", {class: "quiet"}, when(mark.started), ": ", mark.what)),
-      h("h3", null, "Changes of level"), changes_of(series), points_of(series));
+      h("h3", null, "Changes of level"), changes_of(series, signal), points_of(series));
 }
 
 /** One benchmark over time. */
@@ -104,6 +106,7 @@ export async function page_case(main: HTMLElement, signal: AbortSignal, query: U
         field("along", choose("axis", [["time", "time"], ["session", "sessions"]], axis)),
         a(link_to("runs", {show: "runs", text: of_case.workload}), "Runs of this benchmark")),
       total < 2 ? text("p", "quiet", "One session alone shows no trend.") : "",
-      ...found.series.map((series) => series_section(series, axis)),
-      h("p", {class: "quiet"}, "Is the newest result worse than this history? ", h("span", {class: "copy"}, "warpmark check"), " decides it with its error rates."));
+      ...found.series.map((series) => series_section(series, axis, signal)),
+      h("p", {class: "quiet"}, "Is the newest result worse than this history? ", h("span", {class: "copy"}, "warpmark check"), " decides it with its error rates. ",
+        ...found.series.slice(0, 1).map((series) => documents_of(series.points[series.points.length - 1].session, ["check"], signal))));
 }

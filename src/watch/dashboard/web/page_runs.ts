@@ -1,5 +1,6 @@
 // Runs: sessions and single runs, to filter, sort and choose two of for a comparison.
 import {ask, exported} from "./ask";
+import {documents, documents_list} from "./documents";
 import {a, field, filter_form, h, link_to, select, table, text} from "./dom";
 import {ago, badge, commit_text, half_width, quantity, when} from "./format";
 import {RunRow, Runs, SessionRow, Sessions} from "./types";
@@ -131,6 +132,7 @@ export async function page_session(main: HTMLElement, signal: AbortSignal, query
   const session = (list.rows as SessionRow[]).find((row) => row.id === id || row.tags.includes(id));
   const box = h("div", {id: "list"}, text("p", "empty", "Looking\u2026"));
   const before = h("span", null);
+  const concluded = h("div", null);
   main.replaceChildren(
       h("p", {class: "crumbs"}, a(link_to("runs"), "Sessions"), " / ", id),
       h("h1", {tabindex: -1}, session?.command || id),
@@ -141,9 +143,11 @@ export async function page_session(main: HTMLElement, signal: AbortSignal, query
       ] as [string, Node|string, string][]).map(([name, value, small]) => h("div", {class: "tile"}, h("dt", null, name), h("dd", null, value, small && h("small", null, small))))) : "",
       session?.tags.length ? h("p", null, "Tags: ", ...session.tags.map((tag) => text("span", "tag", tag))) : "",
       h("p", null, before, " ", h("span", {class: "copy"}, `warpmark report ${id} --html report.html`)),
-      h("h2", null, "Runs"), box);
+      concluded, h("h2", null, "Runs"), box);
   await paged(box, "runs", {session: session?.id ?? id}, signal, (rows) => runs_table(rows as RunRow[]));
   if (!session) return;
+  const of_session = await documents({session: session.id}, signal);
+  if (of_session.documents.length && !signal.aborted) concluded.replaceChildren(h("h2", null, "Reports"), documents_list(of_session.documents));
   const earlier = await fetch_list("sessions", {host: session.hostname}, "", signal);
   const older = (earlier.rows as SessionRow[]).filter((row) => row.started < session.started && row.fingerprint === session.fingerprint)[0];
   if (older && !signal.aborted) before.replaceChildren(a(link_to("compare", {a: older.id, b: session.id}), "Compare with the session before"));

@@ -3,6 +3,7 @@
 import {base_options, chart_box, css, plugins} from "./charts";
 import {Child, facts, h, table, text} from "./dom";
 import {badge, percent, quantity, signed_percent} from "./format";
+import {bisect_view, check_view} from "./verdict_views";
 
 /* eslint-disable @typescript-eslint/no-explicit-any */
 type Document = Record<string, any>;
@@ -153,10 +154,10 @@ export function across_view(doc: Document): HTMLElement {
       {name: "slower by", number: true, cell: (row: any) => row.value.slowdown === undefined ? "" : percent(row.value.slowdown)},
       {name: "why", cell: (row: any) => row.value.reason ?? "", kind: "long quiet"},
     ], rows) : "",
-    of(doc.differences).length ? table("What differs between the machines", [
+    of(doc.differences).length ? h("section", null, h("h2", null, "What differs between the machines"), table("What differs between the machines", [
       {name: "node", cell: (row: any) => row.node}, {name: "fact", cell: (row: any) => row.fact},
       {name: "it has", cell: (row: any) => row.value}, {name: "most have", cell: (row: any) => row.most},
-    ], of(doc.differences)) : "");
+    ], of(doc.differences))) : "");
 }
 
 /** Any other document: its top as facts, the whole as text. */
@@ -174,6 +175,8 @@ export function document_view(kind: string, doc: Document): Child[] {
     case "journey": return journey_view(doc);
     case "acceptance": return acceptance_view(doc);
     case "across": return [across_view(doc)];
+    case "check": return check_view(doc);
+    case "bisect": return bisect_view(doc);
     default: return plain_view(doc);
   }
 }

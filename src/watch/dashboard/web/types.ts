@@ -79,5 +79,9 @@ export interface Gpu {
   power_limit_w?: number; temperature_c?: number; pcie_sent?: number; pcie_received?: number; nvlink_sent?: number;
   nvlink_received?: number; slowed_by?: string[];
 }
+export interface DocumentRow {
+  session: string; index: number; kind: string; made: string; title: string; hostname: string; command: string; bytes: number;
+}
+export interface Documents { documents: DocumentRow[]; next?: string; }
 export interface FileRow { name: string; kind: string; bytes: number; modified: string; }
 export interface Files { folder: boolean; files: FileRow[]; }

@@ -1,0 +1,24 @@
+#include "store/document.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace warpmark::store {
+
+Result<Document> document_of(const Json& report, const std::string& title) {
+  constexpr std::string_view kOurs = "warpmark.";
+  const std::string schema = report.value("schema", "");
+  const auto slash = schema.find('/');
+  if (!schema.starts_with(kOurs) || slash == std::string::npos) {
+    return internal_error("a report has no schema of ours: '" + schema + "'");
+  }
+  return Document{schema.substr(kOurs.size(), slash - kOurs.size()), format_utc(wall_clock_s()), title,
+                  dump_json(report, -1)};
+}
+
+Status attach_report(Store& store, const std::string& session_id, const Json& report, const std::string& title) {
+  WM_ASSIGN(const auto document, document_of(report, title));
+  return store.attach(session_id, document);
+}
+
+}  // namespace warpmark::store

@@ -1,0 +1,20 @@
+// A report of a verb as a document of the session that it is about.
+#pragma once
+
+#include <string>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "store/queries.h"
+#include "store/store.h"
+
+namespace warpmark::store {
+
+/// Of the kind that its schema names, made now. Internal error for JSON without a schema of ours.
+[[nodiscard]] Result<Document> document_of(const Json& report, const std::string& title);
+
+/// Keeps it with that session.
+[[nodiscard]] Status attach_report(Store& store, const std::string& session_id, const Json& report,
+                                   const std::string& title);
+
+}  // namespace warpmark::store
