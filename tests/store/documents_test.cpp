@@ -109,7 +109,7 @@ TEST(DocumentOf, is_of_the_kind_that_its_schema_names) {
   ASSERT_TRUE(document.ok());
   EXPECT_EQ(document->kind, "matrix");
   EXPECT_EQ(document->title, "a title");
-  EXPECT_EQ(document->text, R"({"name":"n","schema":"warpmark.matrix/1"})");
+  EXPECT_EQ(document->text, R"({"schema":"warpmark.matrix/1","name":"n"})");
   EXPECT_EQ(document->made.size(), std::string("2026-03-01T00:00:00Z").size());
   EXPECT_FALSE(document_of({{"name", "n"}}, "").ok());
   EXPECT_FALSE(document_of({{"schema", "other/1"}}, "").ok());
