@@ -227,7 +227,7 @@ class Pages(unittest.TestCase):
             for (let i = 0; i < pixels.length; i += 40) colours.add(pixels.slice(i, i + 3).join()); return colours.size;"""
         driving.until(lambda: self.js(drawn) > 6, what="events in several colours")
 
-    SHOWN = {"matrix": ("on it", "321.0 1/s", "throughput by precision and batch"), "scaling": ("communication is 17 %", "good"),
+    SHOWN = {"matrix": ("on it", "321.0 1/s", "throughput by precision and batch"), "scaling": ("communication is 17 %", "good", "0.0321 (0.0300 to 0.0350)", "30.3 (28.0 to 33.0)", "at 37 GPUs"),
              "load": ("777.0 ms", "missed", "39 of 40"), "journey": ("1.84 times as fast", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
              "across": ("node4", "25.0 %", "What differs"), "check": ("worse", "+30.0 % (+28.0 % to +32.0 %)", "Use the slow path"),
              "bisect": ("Found: 0000000000", "98.7 %", "3 builds, 27 runs")}
@@ -358,6 +358,8 @@ class Pages(unittest.TestCase):
         for address in every_page():
             self.open(address)
             self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), 390, address)
+            at = self.js("const one = document.querySelector('#nav [aria-current]').getBoundingClientRect(); return [one.left, one.right]")
+            self.assertTrue(0 <= at[0] and at[1] <= 390, f"{address}: the page's name is in sight, at {at}")
 
     def test_is_used_by_keyboard_alone(self):
         from selenium.webdriver.common.keys import Keys
@@ -385,6 +387,29 @@ class Pages(unittest.TestCase):
         driving.until(lambda: self.js("return document.activeElement.tagName") == "H1", what="the new page's heading in focus")
         BROWSER.back()
         driving.until(lambda: "#/case" in BROWSER.current_url, what="the way back")
+
+    def test_focus_goes_in_the_order_of_every_page_and_can_be_seen(self):
+        from selenium.webdriver.common.keys import Keys
+        from selenium.webdriver.common.action_chains import ActionChains
+        look = """
+            const one = document.activeElement, style = getComputedStyle(one), before = window.lastFocus;
+            window.lastFocus = one;
+            return {name: one.outerHTML.slice(0, 100), seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+                    follows: !before || !!(before.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING), leaves: one === document.body || one.tagName === 'IFRAME'}"""
+        for address in every_page():
+            self.open(address)
+            self.js("window.lastFocus = null; document.activeElement?.blur(); window.scrollTo(0, 0)")
+            self.assertEqual(self.js("return [...document.querySelectorAll('[tabindex]')].filter((one) => one.tabIndex > 0).length"), 0, "the document's order is the order")
+            passed = 0
+            for _ in range(24):
+                ActionChains(BROWSER).send_keys(Keys.TAB).perform()
+                found = self.js(look)
+                if found["leaves"]:
+                    break
+                self.assertTrue(found["follows"], f"{address}: {found['name']}")
+                self.assertTrue(found["seen"], f"{address}: {found['name']}")
+                passed += 1
+            self.assertGreaterEqual(passed, 9, f"{address}: the link to the content, the brand and the pages")
 
     def test_problems_are_told_on_the_page(self):
         self.errors_expected = True

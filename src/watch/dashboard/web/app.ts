@@ -34,6 +34,8 @@ let first = true;
 function mark_nav(of: string): void {
   document.getElementById("nav")!.replaceChildren(...shown_in_nav.map((name) =>
       h("a", {href: "#/" + name, "aria-current": name === of ? "page" : undefined}, pages[name].title)));
+  // On a phone the names scroll sideways.
+  document.querySelector("#nav [aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
 function show_problem(error: unknown, again: () => void): void {

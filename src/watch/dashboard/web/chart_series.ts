@@ -27,6 +27,7 @@ export function series_chart(series: Series, axis: Axis, open: (point: Point) =>
     const machines = series.machines.map((mark) => ({at: x_of(mark.at), label: mark.what, colour: css("--c3"), dash: [5, 4]}));
     const bands: Band[] = series.band && last > 0 ?
         [{from: x_of(series.band.from), to: x_of(last), low: series.band.low, high: series.band.high}] : [];
+    if (innerWidth < 600) options.scales.x.ticks.maxTicksLimit = 3;
     options.warpmark = {lines: [...changes, ...machines], bands};
     options.onClick = (_event: unknown, items: any[]) => { if (items.length) open(series.points[items[0].index]); };
     options.plugins.tooltip.callbacks = {

@@ -40,7 +40,7 @@ function meter(ratio: number|undefined, label: string): HTMLElement|null {
 }
 
 function tile(name: string, value: Node|string, small = ""): HTMLElement {
-  return h("div", {class: "tile"}, h("dt", null, name), h("dd", null, value, small && h("small", null, small)));
+  return h("div", {class: "tile"}, h("dt", null, name), h("dd", null, value, " ", small && h("small", null, small)));
 }
 
 function gpu_table(gpus: Gpu[]): HTMLElement {

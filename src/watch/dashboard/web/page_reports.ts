@@ -2,7 +2,7 @@
 // store has of its sessions, and those in the folder of --files.
 import {ask, exported} from "./ask";
 import {document_address, documents, name_of_kind} from "./documents";
-import {a, append, h, link_to, table, text} from "./dom";
+import {a, append, h, link_to, table} from "./dom";
 import {bytes, when} from "./format";
 import {runs_table, sessions_table} from "./page_runs";
 import {document_view} from "./report_views";
@@ -84,6 +84,6 @@ async function page_document(main: HTMLElement, signal: AbortSignal, kind: Kind,
   const found = await ask<Record<string, unknown>>("document", name ? {name} : {session, index: query.get("index") ?? "0"}, signal);
   const schema = String(found.schema ?? "").replace(/^warpmark\.(.*)\/\d+$/, "$1");
   main.replaceChildren(h("p", {class: "crumbs"}, a(link_to("reports", {kind: kind.id}), kind.name), " / ", name || a(link_to("session", {id: session}), session)),
-                       h("h1", {tabindex: -1}, String(found.name ?? (name || name_of_kind(schema)))), text("p", "quiet", [found.started, found.command].filter(Boolean).join("  ")));
+                       h("h1", {tabindex: -1}, String(found.name ?? (name || name_of_kind(schema)))), h("p", {class: "quiet"}, typeof found.started === "string" ? when(found.started) : "", "  ", found.command ? String(found.command) : ""));
   append(main, document_view(schema, found));
 }

@@ -140,7 +140,7 @@ export async function page_session(main: HTMLElement, signal: AbortSignal, query
         ["started", when(session.started), ago(session.started)], ["host", session.hostname, ""],
         ["commit", commit_text(session.commit, session.dirty) || "none", session.branch],
         ["results", outcomes_of(session), ""],
-      ] as [string, Node|string, string][]).map(([name, value, small]) => h("div", {class: "tile"}, h("dt", null, name), h("dd", null, value, small && h("small", null, small))))) : "",
+      ] as [string, Node|string, string][]).map(([name, value, small]) => h("div", {class: "tile"}, h("dt", null, name), h("dd", null, value, " ", small && h("small", null, small))))) : "",
       session?.tags.length ? h("p", null, "Tags: ", ...session.tags.map((tag) => text("span", "tag", tag))) : "",
       h("p", null, before, " ", h("span", {class: "copy"}, `warpmark report ${id} --html report.html`)),
       concluded, h("h2", null, "Runs"), box);

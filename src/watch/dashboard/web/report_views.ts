@@ -61,6 +61,7 @@ function scaling_view(doc: Document): Child[] {
     options.scales.x.title = {display: true, text: doc.worker + "s", color: css("--quiet")};
     options.scales.y.title = {display: true, text: "speed-up", color: css("--quiet")};
     options.scales.y.beginAtZero = true;
+    options.scales.x.afterBuildTicks = (scale: any) => { scale.ticks = points.map((point) => ({value: point.workers})); };
     const most = Math.max(...points.map((point) => point.workers));
     const first = points[0]?.workers ?? 1;
     return {type: "line", plugins, options, data: {datasets: [
@@ -81,6 +82,26 @@ function scaling_view(doc: Document): Child[] {
       {name: "failed", number: true, cell: (point: any) => point.failures || ""},
     ], points),
     ...of(doc.causes).map((cause) => text("p", "", cause)),
+    ...laws(doc),
+  ];
+}
+
+const ranged = (one: any, digits: number): string => one?.value === undefined ? "" :
+    one.value.toFixed(digits) + (one.low === undefined ? "" : ` (${one.low.toFixed(digits)} to ${one.high.toFixed(digits)})`);
+
+/** The laws that were fitted, and what they foretell. */
+function laws(doc: Document): Child[] {
+  const [fits, forecasts] = [of(doc.fits), of(doc.forecasts)];
+  return [
+    ...(fits.length ? [h("h2", null, "Laws"), facts(fits.flatMap((fit) => fit.reason ? [[fit.law, fit.reason] as [string, Child]] :
+        Object.entries(fit.parameters ?? {}).map(([name, value]) => [`${fit.law}: ${name}`, ranged(value, 4)] as [string, Child]))),
+      doc.peak_workers ? h("p", null, `Most throughput is foretold at ${Math.round(doc.peak_workers)} ${doc.worker}s.`) : ""] : []),
+    ...(forecasts.length ? [h("h2", null, "Foretold"), table("Foretold", [
+      {name: doc.worker + "s", number: true, cell: (row: any) => row.workers},
+      {name: "law", cell: (row: any) => row.law},
+      {name: "speed-up", number: true, cell: (row: any) => ranged(row.speed_up, 1)},
+      {name: "efficiency", number: true, cell: (row: any) => percent(row.efficiency)},
+    ], forecasts)] : []),
   ];
 }
 
