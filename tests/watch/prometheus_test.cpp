@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
@@ -13,6 +16,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "http/client.h"
+#include "store/memory_store.h"
 #include "watch/exporter/exporter.h"
 
 namespace warpmark::watch {
@@ -75,6 +79,87 @@ TEST_F(Prometheus, promtool_finds_no_fault_in_the_metrics_that_are_ours) {
       run_process({"sh", "-c", "promtool check metrics < " + shell_quote(file.string())}, {.deadline_s = 60});
   ASSERT_TRUE(checked.ok());
   EXPECT_EQ(checked->exit_code, 0) << checked->out << checked->err;
+}
+
+/// Every expression of the panels, as Grafana sends it where all hosts are chosen.
+std::vector<std::string> expressions_of(const Json& dashboard) {
+  std::vector<std::string> found;
+  for (const auto& panel : dashboard["panels"]) {
+    for (const auto& target : panel["targets"]) {
+      std::string text = target["expr"];
+      constexpr std::string_view kHost = "$host";
+      for (auto at = text.find(kHost); at != std::string::npos; at = text.find(kHost)) {
+        text.replace(at, kHost.size(), ".*");
+      }
+      found.push_back(text);
+    }
+  }
+  return found;
+}
+
+/// Names of metrics in an expression: words that begin as ours do.
+std::vector<std::string> metrics_in(const std::string& expression) {
+  std::vector<std::string> found;
+  std::string word;
+  for (const char c : expression + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += c;
+      continue;
+    }
+    if (word.starts_with("warpmark_") || word.starts_with("DCGM_")) found.push_back(word);
+    word.clear();
+  }
+  return found;
+}
+
+TEST_F(Prometheus, grafana_and_the_alert_rules_ask_for_what_is_told) {
+  const std::string monitoring = std::string(WARPMARK_SOURCE_DIR) + "/monitoring/";
+  const auto text = read_file(monitoring + "grafana-dashboard.json");
+  const auto dashboard = parse_json(*text, "grafana-dashboard.json");
+  ASSERT_TRUE(dashboard.ok());
+  const auto expressions = expressions_of(*dashboard);
+  EXPECT_GT(expressions.size(), 15U);
+  auto options = this_host();
+  options.open_store = []() -> Result<std::unique_ptr<store::Store>> { return store::make_memory_store(); };
+  options.running_folder = folder_;
+  options.gpus.activity = [](const std::string&) -> Result<device::nvml::GpuActivity> {
+    device::nvml::GpuActivity now{.utilization = 0.9, .memory_utilization = 0.5, .memory_used_bytes = 1 << 30};
+    now.sm_clock_hz = now.memory_clock_hz = 1e9;
+    now.power_w = now.temperature_c = now.energy_j = now.ecc_corrected = now.ecc_uncorrected = 1;
+    now.nvlink_sent_bytes = now.nvlink_received_bytes = 1 << 20;
+    now.clock_event_reasons = {"hw_slowdown"};
+    return now;
+  };
+  options.gpus.pcie = [](const std::string&) -> Result<device::nvml::PcieBytes> { return device::nvml::PcieBytes{}; };
+  Exporter exporter(options);
+  (void)exporter.families();  // the second look has rates
+  std::set<std::string> told;
+  for (const auto& family : exporter.families()) told.insert(family.name);
+  std::string rules = "groups:\n  - name: panels\n    rules:\n";
+  for (const auto& expression : expressions) {
+    EXPECT_FALSE(metrics_in(expression).empty()) << expression;
+    for (const auto& name : metrics_in(expression)) EXPECT_TRUE(told.contains(name)) << name;
+    rules += "      - record: panel" + std::to_string(rules.size()) + "\n        expr: " + dump_json(expression) + "\n";
+  }
+  for (const auto& name : metrics_in(*read_file(monitoring + "alerts.yaml"))) EXPECT_TRUE(told.contains(name)) << name;
+  ASSERT_TRUE(write_file(folder_ / "panels.yaml", rules).ok());
+  const auto checked = run_process({"promtool", "check", "rules", folder_ / "panels.yaml"}, {.deadline_s = 60});
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked->exit_code, 0) << checked->out << checked->err;
+  // What Grafana 10 and 11 need of a panel, and that none lies on another.
+  std::set<std::int64_t> ids;
+  std::set<std::pair<std::int64_t, std::int64_t>> taken;
+  for (const auto& panel : (*dashboard)["panels"]) {
+    EXPECT_TRUE(ids.insert(panel["id"].get<std::int64_t>()).second);
+    EXPECT_EQ(panel["datasource"]["uid"], "${datasource}");
+    const auto& at = panel["gridPos"];
+    EXPECT_LE(at["x"].get<std::int64_t>() + at["w"].get<std::int64_t>(), 24);
+    for (std::int64_t x = at["x"]; x < at["x"].get<std::int64_t>() + at["w"].get<std::int64_t>(); ++x) {
+      for (std::int64_t y = at["y"]; y < at["y"].get<std::int64_t>() + at["h"].get<std::int64_t>(); ++y) {
+        EXPECT_TRUE(taken.emplace(x, y).second) << panel["title"];
+      }
+    }
+  }
 }
 
 /// Waits up to a minute for the server to have a value.
