@@ -2,6 +2,7 @@
 contrast, hostile texts, hostile clients, a database that is locked or gone, TLS, the export."""
 
 import base64
+import datetime
 import json
 import os
 import shutil
@@ -500,6 +501,27 @@ class Trouble(unittest.TestCase):
             urllib.request.urlopen(served.url + "api/sessions", timeout=30)
         self.assertIn("is not a warpmark database", caught.exception.read().decode())
         caught.exception.close()
+
+    def test_a_clock_that_leaps_is_told_and_results_of_the_future_are_shown(self):
+        library = os.path.join(os.path.dirname(WARPMARK), "tests", "libwarpmark_pretend.so")
+        if is_sanitized() or not os.path.exists(library):
+            self.skipTest("nothing here makes a clock leap")
+        ahead = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=400)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        future = plant.session_of(777, ahead, command="warpmark run of the future", runs=[plant.run_of("x", 0, "gemm", {"m": 1}, [1.0, 1.1, 1.2] * 3, ahead)])
+        plant.plant(WARPMARK, self.database, self.folder, [*plant.history(3), future])
+        leaping = {"LD_PRELOAD": library, "PRETEND_CLOCK": "jumping", "PRETEND_START": str(time.monotonic_ns())}
+        self.served = served = driving.Dashboard(WARPMARK, "--db", self.database, environment=leaping)
+        BROWSER.get(served.url + "#/now")
+        driving.until(lambda: "was set forward by 60 min" in self.page_text(), seconds=60, what="that the clock leapt")
+        self.assertIn("warpmark run of the future", self.page_text())
+        moment = lambda: BROWSER.execute_script("return document.getElementById('live-time').textContent")
+        first = moment()
+        driving.until(lambda: moment() != first, what="later values")
+        for address in ("#/runs", "#/history", "#/fleet", f"#/session?id={future['id']}"):
+            BROWSER.get("about:blank")
+            BROWSER.get(served.url + address)
+            driving.until(lambda: "of the future" in self.page_text() or "gemm" in self.page_text() or "node1" in self.page_text(), what=address)
+            self.assertNotIn("This cannot be shown", self.page_text())
 
     def test_the_end_of_the_dashboard_is_seen(self):
         plant.plant(WARPMARK, self.database, self.folder, list(plant.history(2)))

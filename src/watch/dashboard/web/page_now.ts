@@ -2,7 +2,7 @@
 import {ask, beside, exported, Problem} from "./ask";
 import {base_options, chart_box, ChartBox, css, plugins, with_alpha} from "./charts";
 import {a, h, link_to, table, text} from "./dom";
-import {ago, badge, bytes, percent, quantity, signed_percent, when} from "./format";
+import {ago, badge, bytes, duration, percent, quantity, signed_percent, when} from "./format";
 import {sessions_table} from "./page_runs";
 import {show_state} from "./state";
 import {ChangeRow, Changes, Gpu, Live, Sessions, SessionRow} from "./types";
@@ -11,7 +11,8 @@ const kKept = 300;  // moments of the small charts
 
 interface Trace { values: {x: number; y: number}[]; }
 
-function trace_chart(label: string, colours: string[], names: string[]): {made: ChartBox; add: (x: number, values: (number|undefined)[]) => void} {
+interface TraceChart { made: ChartBox; add: (x: number, values: (number|undefined)[]) => void; clear: () => void; }
+function trace_chart(label: string, colours: string[], names: string[]): TraceChart {
   const traces: Trace[] = names.map(() => ({values: []}));
   const made = chart_box(label, "low", () => {
     const options = base_options((value) => new Date(value).toISOString().slice(11, 19), (value) => value + " %");
@@ -24,13 +25,29 @@ function trace_chart(label: string, colours: string[], names: string[]): {made: 
               fill: names.length === 1 ? "origin" : false, backgroundColor: with_alpha(colour, "26")};
     })}};
   });
-  return {made, add: (x, values) => {
+  return {made, clear: () => { for (const trace of traces) trace.values.length = 0; }, add: (x, values) => {
     values.forEach((value, i) => {
       if (value === undefined) return;
       traces[i].values.push({x, y: value * 100});
       if (traces[i].values.length > kKept) traces[i].values.shift();
     });
     made.update(() => undefined);
+  }};
+}
+
+/** What the clock of the machine did: told by each live value, against a clock of the browser that nobody sets. */
+function clock_watch(): {box: HTMLElement; leapt: (host: string, at: number) => boolean; lost: () => void} {
+  const box = h("p", {class: "warning", id: "clock", role: "status"});
+  let before: number|null = null;
+  return {box, lost: () => { before = null; }, leapt: (host, at) => {
+    const now = at - performance.now();
+    const leap_s = before === null ? 0 : (now - before) / 1000;
+    before = now;
+    const apart_s = (at - Date.now()) / 1000;
+    const leapt = Math.abs(leap_s) > 30;
+    if (leapt) box.textContent = `The clock of ${host} was set ${leap_s > 0 ? "forward" : "back"} by ${duration(Math.abs(leap_s))}.`;
+    else if (Math.abs(apart_s) > 90 && !box.textContent) box.textContent = `The clock of ${host} is ${duration(Math.abs(apart_s))} ${apart_s > 0 ? "ahead of" : "behind"} this browser's.`;
+    return leapt;
   }};
 }
 
@@ -122,14 +139,15 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
   const newest = h("div", {id: "newest"});
   const machine = h("div", {id: "machine"}, text("p", "empty", exported() ? "An export has no live values." : "Waiting for the first values\u2026"));
   const cpu = trace_chart("CPU use over the last minutes, in percent", ["--c0"], ["CPU"]);
-  let gpu: ReturnType<typeof trace_chart>|null = null;
+  let gpu: TraceChart|null = null;
+  const clock = clock_watch();
   const gpu_box = h("div", null);
   const progress = h("div", {id: "progress"});
   const light = h("span", {class: "dot wait"});
   const said = h("span", {class: "quiet", id: "live-time"}, exported() ? "export of " + exported()!.made : "connecting");
   main.replaceChildren(
       h("h1", {tabindex: -1}, "Now"),
-      h("p", null, light, said),
+      h("p", null, light, said), clock.box,
       h("section", {"aria-labelledby": "machine-head"}, h("h2", {id: "machine-head"}, "This machine"), machine,
         exported() ? null : h("div", {class: "columns"}, h("div", null, text("p", "crumbs", "CPU use"), cpu.made.box), gpu_box)),
       h("section", {"aria-labelledby": "progress-head"}, h("h2", {id: "progress-head"}, "Being measured"), progress),
@@ -161,6 +179,10 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
     machine_box(live, machine);
     if (open) machine.querySelector("details")!.open = true;
     const at = Date.parse(live.time);
+    if (clock.leapt(live.machine.host.name || "this host", at)) {
+      cpu.clear();
+      gpu?.clear();
+    }
     cpu.add(at, [live.machine.host.utilization]);
     const gpus = live.machine.gpus;
     if (gpus.length && !gpu) {
@@ -183,6 +205,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
     }
   };
   events.onerror = () => {
+    clock.lost();
     light.className = "dot off";
     said.textContent = "connection lost; trying again";
   };
