@@ -49,6 +49,7 @@ TEST_F(Cli, scale_measures_a_command_and_fits_its_serial_part) {
   EXPECT_EQ(scaling["fits"][0]["law"], "Amdahl");
   EXPECT_TRUE(scaling["fits"][0]["parameters"].contains("serial fraction"));
   EXPECT_EQ(scaling["forecasts"].back()["workers"], 1024);
+  EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
 }
 
 TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {

@@ -33,6 +33,7 @@ class StoredReports : public WithHistory {
     const auto document = opened()->document(found.front().session, found.front().index);
     EXPECT_TRUE(document.ok());
     EXPECT_EQ(document.ok() ? *parse_json(document->text, kind) : Json(), json(file));
+    EXPECT_EQ(testing_support::schema_errors(json(file), kind + ".schema.json"), "");
     return found.front();
   }
   void write_matrix_file() {

@@ -8,6 +8,7 @@
 #include "apps/cli_fixture.h"
 #include "apps/stored_history.h"
 #include "base/clock.h"
+#include "http/client.h"
 #include "store/location.h"
 #include "store/postgres_server.h"
 
@@ -142,6 +143,32 @@ TEST_F(TeamStore, exporter_and_dashboard_tell_of_all_nodes) {
   EXPECT_EQ(warpmark({"exporter", "--textfile", path("w.prom"), "--once"}).exit_code, 0);
   EXPECT_THAT(*read_file(path("w.prom")), HasSubstr("warpmark_store_up 0\n"));
   set_reachable(true);
+}
+
+TEST_F(TeamStore, dashboard_says_that_the_server_is_gone_and_goes_on_when_it_is_back) {
+  keep({.day = 1, .time = 1});
+  const pid_t serving = begin("dashboard --port 0");
+  ASSERT_TRUE(prints("listening on http://"));
+  const auto said = printed();
+  const auto at = said.find("http://");
+  const auto asked = [&](const char* path) {
+    const auto url = http::parse_url(said.substr(at, said.find('\n', at) - at) + path);
+    const auto answer = http::request({.url = *url}, {.deadline_s = 30});
+    EXPECT_TRUE(answer.ok()) << answer.error().what;
+    return answer.ok() ? *answer : http::Response{};
+  };
+  EXPECT_THAT(asked("api/sessions").body, HasSubstr("2026-0001"));
+  set_reachable(false);
+  const auto gone = asked("api/sessions");
+  EXPECT_EQ(gone.status, 503);
+  EXPECT_THAT(gone.body, HasSubstr("not currently accepting connections"));
+  set_reachable(true);
+  keep({.day = 2, .time = 1});
+  for (const char* path : {"api/sessions", "api/fleet", "api/runs", "api/documents", "api/cases", "api/changes"}) {
+    EXPECT_EQ(asked(path).status, 200) << path;
+  }
+  EXPECT_THAT(asked("api/sessions").body, HasSubstr("2026-0002"));
+  EXPECT_EQ(end(serving), 0);
 }
 
 }  // namespace
