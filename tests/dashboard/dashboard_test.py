@@ -34,7 +34,7 @@ def setUpModule():
     FOLDER = tempfile.mkdtemp(prefix="warpmark-dashboard-")
     DATABASE = os.path.join(FOLDER, "planted.db")
     SESSIONS = list(plant.history())
-    plant.plant(WARPMARK, DATABASE, FOLDER, SESSIONS + list(plant.fleet()) + [plant.hostile_session()])
+    plant.plant(WARPMARK, DATABASE, FOLDER, SESSIONS + list(plant.fleet()) + list(plant.updated_machine()) + [plant.hostile_session()])
     subprocess.run([WARPMARK, "history", "tag", SESSIONS[10]["id"], "v1.0", "--db", DATABASE], check=True, capture_output=True)
     attach_documents()
     files = os.path.join(FOLDER, "files")
@@ -197,6 +197,14 @@ class Pages(unittest.TestCase):
         canvas = BROWSER.find_element("css selector", "canvas")
         ActionChains(BROWSER).move_to_element(canvas).click().perform()
         driving.until(lambda: "#/run?" in BROWSER.current_url, what="the run")
+
+    def test_history_marks_where_the_machine_changed(self):
+        text = self.open("#/case?workload=softmax&params=m%3D8&device=cpu&mode=hot&metric=time", "change of the machine")
+        self.assertIn("6.1.0-20-amd64", text)
+        self.assertIn("No change of level", text)
+        marks = [x for x, y in self.coloured("--c3")]
+        self.assertGreater(len(marks), 50, "a line where it got another kernel")
+        self.assertTrue(all(abs(x - 0.58) < 0.06 for x in marks), sorted(set(marks)))
 
     def test_history_lists_and_finds_benchmarks(self):
         text = self.open("#/history", "Changed last")

@@ -77,6 +77,16 @@ def fleet():
         yield session
 
 
+def updated_machine():
+    """Ten sessions of a node that got a new kernel before the sixth: what is measured stays as it was."""
+    for number in range(10):
+        started = f"2026-08-{number + 1:02d}T03:00:00Z"
+        session = session_of(600 + number, started, host="node8", command="warpmark run softmax")
+        session["machine"].update({"kernel": "6.1.0-20-amd64", "fingerprint": "updated-fingerprint"} if number >= 5 else {})
+        session["runs"].append(run_of(session["id"], 0, "softmax", {"m": 8}, [0.004 * (1 + 0.001 * i) for i in range(9)], started))
+        yield session
+
+
 def hostile_session():
     """HOSTILE in every text that a person or a program can put into the store."""
     started = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
