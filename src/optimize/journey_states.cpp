@@ -52,6 +52,15 @@ void judge_trial(const TrialResult& result, bool tested, JourneyStep& step) {
   }
 }
 
+std::vector<std::pair<std::string, double>> phases_of(const ProgramFacts& facts) {
+  const auto& phases = facts.phases;
+  return {{"data", phases.data},
+          {"forward", phases.forward},
+          {"backward", phases.backward},
+          {"optimizer", phases.optimizer},
+          {"rest", phases.rest}};
+}
+
 JourneyState optimized_state(const JourneyState& baseline, const TrialResult& result) {
   JourneyState state;
   const auto& facts = result.facts;
@@ -64,12 +73,7 @@ JourneyState optimized_state(const JourneyState& baseline, const TrialResult& re
   state.gpu_utilization = result.gpu_utilization;
   state.joules_per_step = result.joules_per_step;
   if (baseline.samples_per_s) state.samples_per_s = *baseline.samples_per_s * result.speedup->ratio;
-  const auto& phases = facts.phases;
-  state.phases = {{"data", phases.data},
-                  {"forward", phases.forward},
-                  {"backward", phases.backward},
-                  {"optimizer", phases.optimizer},
-                  {"rest", phases.rest}};
+  state.phases = phases_of(facts);
   return state;
 }
 

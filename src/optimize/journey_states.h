@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/journey.h"
 #include "optimize/search.h"
@@ -17,6 +19,9 @@ namespace warpmark::optimize {
 
 /// What a trial on top of the best makes of its step: `tested` by A/B, else by the run that may only discard.
 void judge_trial(const TrialResult& result, bool tested, JourneyStep& step);
+
+/// Shares of a step by their names.
+[[nodiscard]] std::vector<std::pair<std::string, double>> phases_of(const ProgramFacts& facts);
 
 /// The program under the final settings, by their last test, which told a speed-up.
 [[nodiscard]] JourneyState optimized_state(const JourneyState& baseline, const TrialResult& result);

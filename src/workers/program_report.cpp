@@ -151,76 +151,94 @@ void read_read(JsonFields& fields, ProgramReport& report) {
   report.reads.push_back(std::move(read));
 }
 
-void read_end(JsonFields& fields, const std::string& kind, ProgramReport& report) {
-  if (kind == "window") {
-    Window window;
-    fields.required("steps", window.steps);
-    fields.required("seconds", window.seconds);
-    fields.maybe("samples", window.samples);
-    fields.maybe("before", window.before_s);
-    fields.maybe("began", window.began_s);
-    if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
-    report.window = window;
-  } else if (kind == "memory") {
-    fields.maybe("allocated", report.allocated_bytes);
-    fields.maybe("reserved", report.reserved_bytes);
-    fields.maybe("total", report.total_bytes);
-    fields.maybe("emptied", report.emptied);
-  } else if (kind == "end") {
-    fields.maybe("why", report.ended);
-    fields.maybe("marker", report.marker);
-  }
+void read_window(JsonFields& fields, ProgramReport& report) {
+  Window window;
+  fields.required("steps", window.steps);
+  fields.required("seconds", window.seconds);
+  fields.maybe("samples", window.samples);
+  fields.maybe("before", window.before_s);
+  fields.maybe("began", window.began_s);
+  if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
+  report.window = window;
 }
 
+void read_memory(JsonFields& fields, ProgramReport& report) {
+  fields.maybe("allocated", report.allocated_bytes);
+  fields.maybe("reserved", report.reserved_bytes);
+  fields.maybe("total", report.total_bytes);
+  fields.maybe("emptied", report.emptied);
+}
+
+void read_end(JsonFields& fields, ProgramReport& report) {
+  fields.maybe("why", report.ended);
+  fields.maybe("marker", report.marker);
+}
+
+void read_hello(JsonFields& fields, ProgramReport& report) {
+  fields.maybe("pid", report.pid);
+  fields.maybe("rank", report.rank);
+  fields.maybe("python", report.python);
+}
+
+/// What was told of steps before it does not count.
+void read_restart(JsonFields&, ProgramReport& report) {
+  report.steps.clear();
+  report.outputs.clear();
+  report.blocks.clear();
+  report.switches.clear();
+  report.switched_last = -1;
+}
+
+void read_loss(JsonFields& fields, ProgramReport& report) {
+  if (fields.json().contains("values")) report.losses = read_values(fields.json()["values"]);
+}
+
+void read_outputs(JsonFields& fields, ProgramReport& report) {
+  if (!fields.json().contains("values") || !fields.json()["values"].is_array()) return;
+  for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
+}
+
+void read_fault(JsonFields& fields, ProgramReport& report) {
+  std::string where, what;
+  fields.maybe("where", where);
+  fields.maybe("what", what);
+  report.faults.push_back(where + ": " + what);
+}
+
+/// What the hook tells, by the "k" of its line.
+struct LineKind {
+  std::string_view name;
+  void (*read)(JsonFields& fields, ProgramReport& report);
+};
+constexpr LineKind kLineKinds[] = {
+    {"hello", read_hello},
+    {"torch", read_torch},
+    {"patched", [](JsonFields& fields, ProgramReport& report) { fields.maybe("names", report.patched); }},
+    {"loader", read_loader},
+    {"optimizer", read_optimizer},
+    {"module", read_module},
+    {"steps", read_steps},
+    {"restart", read_restart},
+    {"world", [](JsonFields& fields, ProgramReport& report) { fields.maybe("world", report.world); }},
+    {"loss", read_loss},
+    {"outputs", read_outputs},
+    {"knob", read_knob},
+    {"read", read_read},
+    {"block", read_block},
+    {"switch", read_switch},
+    {"switching", [](JsonFields& fields, ProgramReport& report) { fields.required("arm", report.switched_last); }},
+    {"fault", read_fault},
+    {"window", read_window},
+    {"memory", read_memory},
+    {"end", read_end},
+};
+
+/// Lines of other kinds are passed over.
 void read_line(JsonFields& fields, ProgramReport& report) {
   std::string kind;
   fields.required("k", kind);
-  if (kind == "hello") {
-    fields.maybe("pid", report.pid);
-    fields.maybe("rank", report.rank);
-    fields.maybe("python", report.python);
-  } else if (kind == "torch") {
-    read_torch(fields, report);
-  } else if (kind == "patched") {
-    fields.maybe("names", report.patched);
-  } else if (kind == "loader") {
-    read_loader(fields, report);
-  } else if (kind == "optimizer") {
-    read_optimizer(fields, report);
-  } else if (kind == "module") {
-    read_module(fields, report);
-  } else if (kind == "steps") {
-    read_steps(fields, report);
-  } else if (kind == "restart") {
-    report.steps.clear();
-    report.outputs.clear();
-    report.blocks.clear();
-    report.switches.clear();
-    report.switched_last = -1;
-  } else if (kind == "world") {
-    fields.maybe("world", report.world);
-  } else if (kind == "loss") {
-    if (fields.json().contains("values")) report.losses = read_values(fields.json()["values"]);
-  } else if (kind == "outputs") {
-    if (!fields.json().contains("values") || !fields.json()["values"].is_array()) return;
-    for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
-  } else if (kind == "knob") {
-    read_knob(fields, report);
-  } else if (kind == "read") {
-    read_read(fields, report);
-  } else if (kind == "block") {
-    read_block(fields, report);
-  } else if (kind == "switch") {
-    read_switch(fields, report);
-  } else if (kind == "switching") {
-    fields.required("arm", report.switched_last);
-  } else if (kind == "fault") {
-    std::string where, what;
-    fields.maybe("where", where);
-    fields.maybe("what", what);
-    report.faults.push_back(where + ": " + what);
-  } else {
-    read_end(fields, kind, report);
+  for (const auto& known : kLineKinds) {
+    if (known.name == kind) return known.read(fields, report);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
 #include "optimize/findings.h"
+#include "optimize/journey_states.h"
 #include "optimize/outcome.h"
 #include "optimize/search.h"
 #include "stats/summary.h"
@@ -37,15 +38,6 @@ void choose_window(const workers::ProgramReport& report, const OptimizeOptions& 
   if (whole) plan.window_steps = std::min(plan.window_steps, seen - plan.warmup_steps);
   plan.window_s = 0;
   plan.stop = true;
-}
-
-void describe_state(const ProgramFacts& facts, JourneyState& state) {
-  const auto& phases = facts.phases;
-  state.phases = {{"data", phases.data},
-                  {"forward", phases.forward},
-                  {"backward", phases.backward},
-                  {"optimizer", phases.optimizer},
-                  {"rest", phases.rest}};
 }
 
 struct Baselines {
@@ -97,7 +89,7 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
   if (!memory.empty()) state.memory_bytes = stats::median(memory);
   if (!busy.empty()) state.gpu_utilization = stats::median(busy);
   if (!energy.empty()) state.joules_per_step = stats::median(energy);
-  describe_state(look.facts, state);
+  state.phases = phases_of(look.facts);
   return baselines;
 }
 
