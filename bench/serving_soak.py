@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Half of the highest rate for half an hour: does memory, do sockets, do errors or latencies grow?
 
-    python3 bench/serving_soak.py build/release/warpmark [MINUTES [TOKENS]]
+    python3 bench/serving_soak.py build/release/warpmark [MINUTES [TOKENS [SHARE]]]
 
 `load run` against `load server` on this machine. The number of users is doubled until the events a second grow by less than a
-tenth; half of the most are then sent at a constant rate. Resident memory, open files and sockets of both processes
+tenth; half of the most (SHARE, 0.5) are then sent at a constant rate. Resident memory, open files and sockets of both processes
 are read every 10 s. The client keeps what it measured of each request, so its memory grows with their number: told as bytes a
 request, in each quarter of the time."""
 import csv, json, os, re, subprocess, sys, tempfile, time
@@ -12,6 +12,7 @@ import csv, json, os, re, subprocess, sys, tempfile, time
 warpmark = sys.argv[1]
 minutes = float(sys.argv[2]) if len(sys.argv) > 2 else 30
 tokens = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+share = float(sys.argv[4]) if len(sys.argv) > 4 else 0.5
 folder = tempfile.mkdtemp(prefix="soak")
 pace = ["--ttft", "50ms", "--itl", "10ms"]
 
@@ -67,18 +68,17 @@ def percentile(values, p):
 
 
 most = highest()
-rate = most / 2 / tokens
-print("highest: %.0f events/s; soak: %.1f requests/s of %d tokens, %.0f events/s, %.0f minutes" % (most, rate, tokens, most / 2, minutes), flush=True)
+rate = most * share / tokens
+print("highest: %.0f events/s; soak: %.1f requests/s of %d tokens, %.0f events/s, %.0f minutes" % (most, rate, tokens, most * share, minutes), flush=True)
 process, url = server(*pace, "--duration", "%ds" % (minutes * 60 + 120))
-client = subprocess.Popen(load(url, "--request-rate", "%.3f" % rate, "--arrivals", "constant", "--max-time-per-run", "%ds" % (minutes * 60),
+client = subprocess.Popen(load(url, "--request-rate", "%.3f" % rate, "--arrivals", "constant", "--max-in-flight", "8000", "--max-time-per-run", "%ds" % (minutes * 60),
                                "--requests-csv", folder + "/requests.csv"), stdout=subprocess.PIPE, text=True)
 began, looks = time.monotonic(), []
-while client.poll() is None and time.monotonic() - began < minutes * 60 - 5:
-    time.sleep(10 if minutes > 5 else 2)
-    try:
+pause = 10 if minutes > 5 else 2
+while client.poll() is None and time.monotonic() - began < minutes * 60 - pause:
+    time.sleep(pause)
+    if client.poll() is None:
         looks.append((time.monotonic() - began, *look(client.pid), *look(process.pid)))
-    except OSError:
-        break
 out = client.communicate()[0]
 process.terminate()
 process.wait()

@@ -171,6 +171,29 @@ TEST_F(LoadCli, shares_a_load_among_clients_on_several_hosts) {
   EXPECT_EQ(shares, (std::map<std::string, int>{{hosts.host(2), 21}, {hosts.host(3), 20}}));
 }
 
+TEST_F(LoadCli, shows_sessions_of_more_and_more_steps_over_a_chain_of_servers) {
+  start();
+  const auto other = serving::ReferenceServer::start({.script = {.ttft_s = 0.004, .itl_s = 0.001}});
+  ASSERT_TRUE(other.ok());
+  const std::vector<std::string> common{
+      "--max-requests-per-run", "12", "--tool-time", "5ms", "--no-store", "--json", path("s.json")};
+  const auto output = warpmark(
+      with(run(common), {"--api-base", (*other)->url(), "--chain", "--turns", "1,2,3", "--think-time", "1ms"}));
+  EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json report = json("s.json");
+  EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
+  ASSERT_EQ(report["scenarios"].size(), 3U);
+  EXPECT_FALSE(report["scenarios"][0].contains("turns"));
+  EXPECT_EQ(report["scenarios"][2]["turns"], 3);
+  const Json metrics = report["scenarios"][2]["metrics"];
+  EXPECT_EQ(metrics["session"]["n"], 4);
+  EXPECT_GT(metrics["session_tool_share"]["mean"].get<double>(), 0);
+  EXPECT_GT(metrics["session_transfer_share"]["mean"].get<double>(), 0);
+  EXPECT_THAT(output.out, HasSubstr("1 user, 3 turns"));
+  EXPECT_EQ(warpmark(with(run(common), {"--chain"})).exit_code, 2) << "one server is no chain";
+  EXPECT_EQ(warpmark(with(run(common), {"--turns", "0"})).exit_code, 2);
+}
+
 TEST_F(LoadCli, asks_a_network_by_the_scenarios_of_mlperf) {
   const auto refused = [&](const std::vector<std::string>& more, const std::string& text) {
     const auto output = warpmark(with({"load", "run", "--no-store"}, more));

@@ -97,6 +97,19 @@ TEST(LoadClient, keeps_the_turns_of_a_conversation_in_order) {
   EXPECT_LT(tokens[1], tokens[2]);
 }
 
+TEST(LoadClient, chains_the_turns_of_a_conversation_over_servers) {
+  const auto first = serve(quick()), second = serve(quick());
+  Traffic traffic = traffic_of("D(10,4)", 1, 12);
+  traffic.conversations = {.turns = 2, .tool_s = 0.005, .chained = true};
+  Target target = target_of(first->url());
+  target.bases.push_back(*http::parse_url(second->url()));
+  const Measured measured = measure(target, traffic);
+  EXPECT_EQ(measured.result.completed, 12);
+  // Each conversation has one turn at either.
+  EXPECT_EQ(first->counts().requests.load(), 6);
+  EXPECT_EQ(second->counts().requests.load(), 6);
+}
+
 TEST(LoadClient, counts_each_class_of_failure) {
   struct Case {
     double ReferenceScript::*share;

@@ -83,7 +83,11 @@ TEST(Sessions, keep_the_time_outside_the_server_apart) {
   // Two users hold the same prepared conversation at the same time; a third one has only its first turn.
   const std::vector<RequestRecord> records{turn_of(4, 0, 0, 1), turn_of(4, 0, 0.5, 1), turn_of(5, 1, 3, 1),
                                            turn_of(5, 1, 3.5, 2), turn_of(8, 0, 0, 1)};
-  add_sessions(records, 2, 0.95, result);
+  LoadPlan plan;
+  plan.requests.resize(9);
+  plan.requests[5].pause_ns = 1'500'000'000;
+  plan.requests[5].tool_ns = 500'000'000;
+  add_sessions(records, plan, 2, 0.95, result);
   const auto* session = metric_of(result, "session");
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->n, 2);
@@ -91,8 +95,11 @@ TEST(Sessions, keep_the_time_outside_the_server_apart) {
               ::testing::UnorderedElementsAre(::testing::DoubleNear(4, 1e-6), ::testing::DoubleNear(5, 1e-6)));
   EXPECT_NEAR(metric_of(result, "session_external_share")->samples[0], 0.5, 1e-6);
   EXPECT_NEAR(metric_of(result, "e2e_turn_2")->mean, 1.5, 1e-6);
+  // Turns end after 1 s, or 1.5 s, and the next is sent after 3 s, or 3.5 s: 2 s between, 1.5 s of them meant.
+  EXPECT_NEAR(metric_of(result, "session_tool_share")->samples[0], 0.5 / 4, 1e-6);
+  EXPECT_NEAR(metric_of(result, "session_transfer_share")->samples[0], 0.5 / 4, 1e-6);
   ScenarioResult single;
-  add_sessions(records, 1, 0.95, single);
+  add_sessions(records, plan, 1, 0.95, single);
   EXPECT_TRUE(single.metrics.empty());
 }
 

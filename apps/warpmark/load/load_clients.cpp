@@ -36,6 +36,7 @@ struct ClientTask {
   std::string scenario;
   std::int64_t users = 0;
   double rate = 0;
+  std::int64_t batch = 1, turns = 1;
   serving::TokenFit fit;
   int clients = 1;
 };
@@ -47,6 +48,8 @@ std::string task_text(const ClientTask& task) {
                     {"scenario", task.scenario},
                     {"users", task.users},
                     {"rate", task.rate},
+                    {"batch", task.batch},
+                    {"turns", task.turns},
                     {"fixed", task.fit.fixed},
                     {"per_word", task.fit.per_word},
                     {"clients", task.clients}},
@@ -56,13 +59,9 @@ std::string task_text(const ClientTask& task) {
 Result<ClientTask> task_of(const std::string& text) {
   WM_ASSIGN(const Json json, parse_json(text, kClientVariable));
   try {
-    return ClientTask{json.at("host"),
-                      json.at("port"),
-                      json.at("token"),
-                      json.at("scenario"),
-                      json.at("users"),
-                      json.at("rate"),
-                      {json.at("fixed"), json.at("per_word"), true},
+    return ClientTask{json.at("host"),     json.at("port"),  json.at("token"),
+                      json.at("scenario"), json.at("users"), json.at("rate"),
+                      json.at("batch"),    json.at("turns"), {json.at("fixed"), json.at("per_word"), true},
                       json.at("clients")};
   } catch (const nlohmann::json::exception& exception) {
     return data_error(std::string(kClientVariable) + " is damaged: " + exception.what());
@@ -277,6 +276,8 @@ Result<serving::LoadOutcome> run_clients(Context& context, const LoadRequest& re
   ClientTask task{.scenario = step.traffic.scenario.text,
                   .users = step.traffic.users,
                   .rate = step.traffic.arrivals.rate,
+                  .batch = step.traffic.batch,
+                  .turns = step.traffic.conversations.turns,
                   .fit = fit,
                   .clients = serving::parts_of(plan, request.clients)};
   WM_ASSIGN(auto outcomes, ClientHub(context, request, std::move(task)).run());
@@ -289,8 +290,10 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   WM_ASSIGN(const ClientTask task, task_of(context.environment(kClientVariable)));
   const auto placed = collectives::placed_by(context.environment);
   if (!placed) return environment_error("a client must be started by mpirun or srun");
-  const auto found = std::find_if(request.steps.begin(), request.steps.end(),
-                                  [&](const LoadStep& step) { return step.traffic.scenario.text == task.scenario; });
+  const auto found = std::find_if(request.steps.begin(), request.steps.end(), [&](const LoadStep& step) {
+    return step.traffic.scenario.text == task.scenario && step.traffic.batch == task.batch &&
+           step.traffic.conversations.turns == task.turns;
+  });
   if (found == request.steps.end()) return internal_error("a client knows no scenario " + task.scenario);
   LoadStep step = *found;
   step.traffic.users = task.users;

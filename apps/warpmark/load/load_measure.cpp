@@ -93,7 +93,8 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
     result.rate = static_cast<double>(plan.due_ns.size()) / result.wall_s;
   }
   result.started = started;
-  serving::add_sessions(result.records, step.traffic.conversations.turns, request.evaluation.confidence, result);
+  result.turns = step.traffic.conversations.turns;
+  serving::add_sessions(result.records, plan, step.traffic.conversations.turns, request.evaluation.confidence, result);
   if (request.questions != nullptr) WM_TRY(add_quality(context, *request.questions, result));
   const auto samples = telemetry->stop();
   if (!samples.empty()) serving::add_telemetry(samples, result);

@@ -184,6 +184,7 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
   return std::any_of(report.earlier->begin(), report.earlier->end(), [&](const Json& scenario) {
     if (scenario.value("scenario", "") != step.traffic.scenario.text ||
         scenario.value("batch", std::int64_t{1}) != step.traffic.batch ||
+        scenario.value("turns", std::int64_t{1}) != step.traffic.conversations.turns ||
         scenario.value("arrivals", "") != to_text(step.traffic.arrivals)) {
       return false;
     }

@@ -60,7 +60,13 @@ Result<Traffic> traffic_of(const ParsedOptions& options) {
   traffic.seed = static_cast<std::uint64_t>(seed);
   WM_ASSIGN(traffic.prefix_ratio, ratio_of(options, "--prefix-ratio", 0));
   WM_ASSIGN(traffic.prefix_tokens, count_of(options, "--prefix-len", 0, 1, 10'000'000));
-  WM_ASSIGN(traffic.conversations.turns, count_of(options, "--turns", 1, 1, 1000));
+  traffic.conversations.chained = options.has("--chain");
+  if (options.has("--chain") && options.all("--api-base").size() < 2) {
+    return usage_error("--chain needs several servers", "--api-base URL, once for each");
+  }
+  if (options.has("--tool-time")) {
+    WM_ASSIGN(traffic.conversations.tool_s, parse_duration_s(options.get("--tool-time")));
+  }
   if (options.has("--think-time")) {
     WM_ASSIGN(traffic.conversations.think_s, parse_duration_s(options.get("--think-time")));
   }
@@ -99,22 +105,39 @@ Result<std::vector<serving::Scenario>> scenarios_of(const ParsedOptions& options
   return scenarios;
 }
 
-/// Every step once for each batch size, as genai-bench has it for embeddings and rerankers.
-Result<std::vector<LoadStep>> in_batches(const ParsedOptions& options, const std::vector<LoadStep>& steps) {
-  const auto sizes = list_of(options, "--batch-size");
-  if (sizes.empty()) return steps;
-  std::vector<LoadStep> all;
-  for (const auto& step : steps) {
-    for (const auto& text : sizes) {
-      const auto size = parse_integer(text);
-      if (!size.ok() || *size < 1 || *size > 100'000) {
-        return usage_error("--batch-size: '" + text + "' is no number of documents", "1 to 100000; several: 1,8,32");
+/// An option by which every step is made several, one for each value.
+struct StepOption {
+  const char* name;
+  const char* what;  ///< a value that is none
+  const char* hint;
+  std::int64_t most;
+  std::int64_t& (*field)(Traffic& traffic);
+};
+
+constexpr StepOption kStepOptions[] = {{"--batch-size", "number of documents", "1 to 100000; several: 1,8,32", 100'000,
+                                        [](Traffic& traffic) -> std::int64_t& { return traffic.batch; }},
+                                       {"--turns", "number of turns", "1 to 1000; several: 1,2,4", 1000,
+                                        [](Traffic& traffic) -> std::int64_t& { return traffic.conversations.turns; }}};
+
+/// Every step once for each batch size, as genai-bench has it for embeddings and rerankers, and each number of turns.
+Result<std::vector<LoadStep>> multiplied(const ParsedOptions& options, std::vector<LoadStep> steps) {
+  for (const auto& option : kStepOptions) {
+    const auto values = list_of(options, option.name);
+    if (values.empty()) continue;
+    std::vector<LoadStep> all;
+    for (const auto& step : steps) {
+      for (const auto& text : values) {
+        const auto value = parse_integer(text);
+        if (!value.ok() || *value < 1 || *value > option.most) {
+          return usage_error(fmt::format("{}: '{}' is no {}", option.name, text, option.what), option.hint);
+        }
+        all.push_back(step);
+        option.field(all.back().traffic) = *value;
       }
-      all.push_back(step);
-      all.back().traffic.batch = *size;
     }
+    steps = std::move(all);
   }
-  return all;
+  return steps;
 }
 
 Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char* task) {
@@ -158,7 +181,7 @@ Result<std::vector<LoadStep>> steps_of(const ParsedOptions& options, const char*
       steps.push_back(step);
     }
   }
-  return in_batches(options, steps);
+  return multiplied(options, std::move(steps));
 }
 
 Status take_search(const ParsedOptions& options, LoadRequest& request) {

@@ -121,6 +121,8 @@ std::string resource_line(const ScenarioResult& result) {
       [](const LoadMetric& m) { return format_significant(m.mean, 3) + " per million output tokens"; });
   add("session_external_share",
       [](const LoadMetric& m) { return format_percent(m.mean) + " of a session outside the server"; });
+  add("session_tool_share", [](const LoadMetric& m) { return format_percent(m.mean) + " by tools"; });
+  add("session_transfer_share", [](const LoadMetric& m) { return format_percent(m.mean) + " between its turns"; });
   return parts.empty() ? "" : join(parts, ", ") + "\n";
 }
 
@@ -205,6 +207,11 @@ std::string level_text(const ScenarioResult& result) {
     serving::ScenarioResult one;
     one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
     return level_text(one) + fmt::format(", {} {}", result.batch, result.mlperf ? "samples a query" : "documents");
+  }
+  if (result.turns > 1) {
+    serving::ScenarioResult one;
+    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
+    return level_text(one) + fmt::format(", {} turns", result.turns);
   }
   if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
   if (result.arrivals == "trace") return "as recorded";

@@ -34,7 +34,8 @@ struct PreparedRequest {
   std::int64_t own_tokens = -1;  ///< of its texts, as our own tokenizer counts; -1 if it did not
   std::uint32_t endpoint = 0;
   std::uint32_t next = kNoNext;  ///< the next turn of its conversation
-  std::int64_t pause_ns = 0;     ///< before it: thinking, or a tool at work
+  std::int64_t pause_ns = 0;     ///< before it: thinking, and a tool at work
+  std::int64_t tool_ns = 0;      ///< of it, the tool's
   std::int32_t turn = 0;
 };
 

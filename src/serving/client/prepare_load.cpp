@@ -132,13 +132,18 @@ class Preparation {
       fill_texts(spec, lengths, number);
       asked_tokens += lengths.input;
       if (turn > 0) spec.messages.insert(spec.messages.begin(), said.begin(), said.end());
-      WM_TRY(add_request(spec, asked_tokens, endpoint, static_cast<std::int32_t>(turn)));
+      WM_TRY(add_request(spec, asked_tokens, endpoint_of(endpoint, turn), static_cast<std::int32_t>(turn)));
       said = spec.messages;
       // The answer of the model is not known yet; one of the same length takes its place in what follows.
       said.push_back({"assistant", words_text(fit_.words_for(lengths.output), random_())});
       asked_tokens += lengths.output;
     }
     return {};
+  }
+
+  [[nodiscard]] std::uint32_t endpoint_of(std::uint32_t first, std::int64_t turn) const {
+    if (!traffic_.conversations.chained) return first;
+    return static_cast<std::uint32_t>((first + static_cast<std::uint64_t>(turn)) % plan_.endpoints.size());
   }
 
   Status add_row(std::size_t number, std::uint32_t endpoint) {
@@ -161,7 +166,7 @@ class Preparation {
         spec.messages = said;
         said.push_back({"assistant", row.turns[static_cast<std::size_t>(2 * turn + 1)]});
       }
-      WM_TRY(add_request(spec, 0, endpoint, static_cast<std::int32_t>(turn)));
+      WM_TRY(add_request(spec, 0, endpoint_of(endpoint, turn), static_cast<std::int32_t>(turn)));
     }
     return {};
   }
@@ -248,8 +253,9 @@ class Preparation {
     const auto index = static_cast<std::uint32_t>(plan_.requests.size() - 1);
     plan_.requests[index - 1].next = index;
     const auto& talk = traffic_.conversations;
-    request.pause_ns =
-        static_cast<std::int64_t>(talk.think_s * (talk.think_varies ? draw_exponential(random_) : 1) * 1e9);
+    request.tool_ns = static_cast<std::int64_t>(talk.tool_s * 1e9);
+    request.pause_ns = request.tool_ns + static_cast<std::int64_t>(
+                                             talk.think_s * (talk.think_varies ? draw_exponential(random_) : 1) * 1e9);
     return {};
   }
 

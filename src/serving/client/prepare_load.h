@@ -40,6 +40,8 @@ struct Conversations {
   std::int64_t turns = 1;
   double think_s = 0;        ///< mean pause before a turn
   bool think_varies = true;  ///< exponential, else always the same
+  double tool_s = 0;         ///< that a tool takes before a turn, always the same
+  bool chained = false;      ///< each turn goes to the server after that of the last one
 };
 
 struct Traffic {

@@ -143,6 +143,7 @@ Json to_json(const ScenarioResult& result) {
     json["rate_per_s"] = result.rate;
   }
   if (result.batch > 1) json["batch"] = result.batch;
+  if (result.turns > 1) json["turns"] = result.turns;
   json["started"] = result.started;
   json["wall_s"] = result.wall_s;
   json["window"] = {{"begin_s", result.window_begin_s}, {"seconds", result.window_s}};

@@ -88,6 +88,7 @@ struct ScenarioResult {
   std::int64_t users = 0;     ///< closed loop
   double rate = 0;            ///< open loop: asked for, requests/s
   std::int64_t batch = 1;     ///< documents a request: embeddings, reranking
+  std::int64_t turns = 1;     ///< of a conversation
   std::string started;        ///< UTC
   double wall_s = 0;          ///< from the first request due to the last answer
   double window_s = 0;        ///< of the rates

@@ -46,6 +46,7 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
     run.params.set("rate", result.rate);
   }
   if (result.batch > 1) run.params.set("batch", result.batch);
+  if (result.turns > 1) run.params.set("turns", result.turns);
   // Address and version are what changes between two runs of one case.
   std::string version;
   for (const auto& [key, value] : report.target) {

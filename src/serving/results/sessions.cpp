@@ -19,8 +19,8 @@ std::int64_t turn_end(const RequestRecord& record) {
 
 }  // namespace
 
-void add_sessions(const std::vector<RequestRecord>& records, std::int64_t turns, double confidence,
-                  ScenarioResult& result) {
+void add_sessions(const std::vector<RequestRecord>& records, const LoadPlan& plan, std::int64_t turns,
+                  double confidence, ScenarioResult& result) {
   if (turns < 2) return;
   // The turns of a conversation are prepared requests that follow one another: its first is `prepared - turn`. The same
   // prepared conversation may be held several times, by several users: the next turn is the earliest after the last.
@@ -28,7 +28,7 @@ void add_sessions(const std::vector<RequestRecord>& records, std::int64_t turns,
   for (const auto& record : records) {
     by_conversation[record.prepared - static_cast<std::uint32_t>(record.turn)].push_back(&record);
   }
-  std::vector<double> whole, server, external;
+  std::vector<double> whole, server, external, tool, transfer;
   std::vector<std::vector<double>> by_turn(static_cast<std::size_t>(std::min(turns, kMostTurnsShown)));
   for (auto& [head, said] : by_conversation) {
     std::stable_sort(said.begin(), said.end(),
@@ -47,8 +47,14 @@ void add_sessions(const std::vector<RequestRecord>& records, std::int64_t turns,
     }
     for (const auto& session : open) {
       if (static_cast<std::int64_t>(session.size()) != turns) continue;
-      double generating = 0;
-      for (const auto* record : session) {
+      double generating = 0, tools = 0, between = 0;
+      for (std::size_t i = 0; i < session.size(); ++i) {
+        const auto* record = session[i];
+        if (i > 0) {
+          const PreparedRequest& request = plan.requests[record->prepared];
+          tools += turn_seconds(0, request.tool_ns);
+          between += turn_seconds(turn_end(*session[i - 1]) + request.pause_ns, record->sent_ns);
+        }
         const double took = turn_seconds(record->sent_ns, turn_end(*record));
         generating += took;
         if (record->turn < kMostTurnsShown) by_turn[static_cast<std::size_t>(record->turn)].push_back(took);
@@ -56,6 +62,8 @@ void add_sessions(const std::vector<RequestRecord>& records, std::int64_t turns,
       whole.push_back(turn_seconds(session.front()->intended_ns, turn_end(*session.back())));
       server.push_back(generating);
       external.push_back(std::clamp(1 - generating / whole.back(), 0.0, 1.0));
+      tool.push_back(tools / whole.back());
+      transfer.push_back(std::clamp(between / whole.back(), 0.0, 1.0));
     }
   }
   if (whole.empty()) return;
@@ -63,6 +71,12 @@ void add_sessions(const std::vector<RequestRecord>& records, std::int64_t turns,
   result.metrics.push_back(request_metric("session_server", "s", Better::lower, std::move(server), confidence));
   result.metrics.push_back(
       request_metric("session_external_share", "1", Better::neither, std::move(external), confidence));
+  const bool with_tools = std::any_of(tool.begin(), tool.end(), [](double share) { return share > 0; });
+  if (with_tools) {
+    result.metrics.push_back(request_metric("session_tool_share", "1", Better::neither, std::move(tool), confidence));
+  }
+  result.metrics.push_back(
+      request_metric("session_transfer_share", "1", Better::lower, std::move(transfer), confidence));
   for (std::size_t i = 0; i < by_turn.size(); ++i) {
     result.metrics.push_back(
         request_metric(fmt::format("e2e_turn_{}", i + 1), "s", Better::lower, std::move(by_turn[i]), confidence));
