@@ -4,6 +4,7 @@
 
 #include "apps/cli_fixture.h"
 #include "base/text.h"
+#include "support/schema_check.h"
 
 namespace warpmark::apps {
 namespace {
@@ -33,6 +34,7 @@ TEST_F(Collective, every_one_is_right_in_place_and_out_of_place) {
                            "scatter", "sendrecv"}) {
     const auto output = two_ranks(kind, {"--json", path("c.json")});
     EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
+    EXPECT_EQ(testing_support::schema_errors(json("c.json"), "collective.schema.json"), "") << kind;
     const auto rows = json("c.json")["rows"];
     ASSERT_EQ(rows.size(), 2U) << kind;
     for (const auto& row : rows) {
@@ -77,6 +79,39 @@ TEST_F(Collective, a_dead_and_a_stopped_rank_are_named_and_nothing_is_left) {
   const auto left = run_process({"pgrep", "-f", "\"timeout\":" + limit});  // as the plan of every rank says
   ASSERT_TRUE(left.ok());
   EXPECT_EQ(left->out, "");
+}
+
+TEST_F(Collective, no_fault_leaves_a_process) {
+  int seconds = 5;  // a limit for each, so that the ranks of each are found
+  for (const char* fault : {"wrong_byte:1", "slow:1:20ms", "dead:0", "dead:1", "stopped:0", "unequal:1"}) {
+    const std::string limit = own_limit(++seconds);
+    const auto output = two_ranks("all_reduce", {"--plant", fault, "-T", limit});
+    EXPECT_NE(output.exit_code, 0) << fault;
+    const auto left = run_process({"pgrep", "-f", "\"timeout\":" + limit});
+    ASSERT_TRUE(left.ok());
+    EXPECT_EQ(left->out, "") << fault;
+  }
+}
+
+TEST_F(Collective, missing_gpus_and_more_ranks_than_gpus_are_told) {
+  const auto none = warpmark({"collective", "all_reduce", "--engine", "nccl", "-g", "64", "--no-store", "-T", "20"});
+  // On a machine without GPUs NCCL cannot be used at all; with fewer than 64, that there are not as many is told.
+  const bool told = none.err.find("NCCL needs GPUs") != std::string::npos ||
+                    none.err.find("more ranks than GPUs") != std::string::npos ||
+                    none.err.find("libnccl") != std::string::npos;
+  EXPECT_TRUE(told) << none.err;
+  EXPECT_TRUE(none.exit_code == 5 || none.exit_code == 2) << none.exit_code;
+}
+
+TEST_F(Collective, settings_are_swept_and_the_best_is_named) {
+  const auto output = two_ranks("all_reduce", {"--sweep", "OMPI_MCA_coll_tuned_use_dynamic_rules=0,1", "--rounds", "2",
+                                               "--json", path("t.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto tuning = json("t.json");
+  EXPECT_EQ(testing_support::schema_errors(tuning, "collective_tuning.schema.json"), "");
+  EXPECT_EQ(tuning["settings"].size(), 3U) << "the default, and both";
+  const auto tune = two_ranks("all_reduce", {"--tune"});
+  EXPECT_EQ(tune.exit_code, 2) << "NCCL's variables mean nothing to MPI";
 }
 
 TEST_F(Collective, ranks_end_when_who_started_them_is_killed) {

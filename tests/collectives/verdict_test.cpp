@@ -72,6 +72,21 @@ TEST(Judge, names_the_rank_that_makes_others_wait_and_the_one_with_wrong_data) {
   EXPECT_FALSE(wrong.passed);
 }
 
+TEST(Judge, walks_the_four_checks_where_gpus_are_slower_than_expected) {
+  auto sweep = sweep_of({row_of(256 << 20, 100e9)});
+  sweep.head = Head{};
+  sweep.head->engine = "nccl";
+  Expectation expectation;
+  expectation.fabric = 400e9;
+  const auto judgement = judge(sweep, expectation, {{"NCCL_IB_DISABLE", "1"}});
+  EXPECT_FALSE(judgement.passed);
+  ASSERT_EQ(judgement.causes.size(), 4U);
+  EXPECT_NE(judgement.causes[0].find("NCCL_DEBUG is not set"), std::string::npos);
+  EXPECT_NE(judgement.causes[1].find("topology"), std::string::npos);
+  EXPECT_NE(judgement.causes[2].find("NCCL_IB_DISABLE=1"), std::string::npos);
+  EXPECT_NE(judgement.causes[3].find("NCCL_NET_GDR_LEVEL"), std::string::npos);
+}
+
 TEST(Nvlink, fabrics_are_what_large_transfers_reach) {
   EXPECT_NEAR(nvlink_fabric(6, 18), 400e9, 1e9);
   EXPECT_NEAR(nvlink_fabric(7, 18), 800e9, 1e9);
@@ -148,6 +163,16 @@ TEST(Combinations, hold_the_default_and_every_product) {
   EXPECT_EQ(to_text(all->back()), "A=2 B=z");
   EXPECT_FALSE(combinations({"A"}).ok());
   EXPECT_FALSE(combinations({"A="}).ok());
+}
+
+TEST(Tune, goes_through_the_variables_that_matter_one_by_one) {
+  const auto variables = tuned_variables({"eth0", "ib0"});
+  std::string all;
+  for (const auto& variable : variables) all += variable + "\n";
+  for (const char* name :
+       {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_NTHREADS=", "NCCL_MAX_NCHANNELS=", "NCCL_SOCKET_IFNAME=eth0,ib0"}) {
+    EXPECT_NE(all.find(name), std::string::npos) << all;
+  }
 }
 
 TEST(Tune, calls_a_gain_certain_only_where_rounds_agree) {

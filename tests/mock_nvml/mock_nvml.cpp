@@ -1,9 +1,12 @@
 // NVML for tests: two GPUs that are busy and never change, in a library that stands in for libnvidia-ml.so.1. Names and
 // signatures are NVML's; src/device/nvml/api.h says which ones are asked.
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "device/nvml/api.h"
 
@@ -12,6 +15,7 @@ namespace {
 using warpmark::device::nvml::FieldValue;
 using warpmark::device::nvml::Handle;
 using warpmark::device::nvml::kNotFound;
+using warpmark::device::nvml::kNotSupported;
 using warpmark::device::nvml::kSuccess;
 using warpmark::device::nvml::kUnsignedLongLong;
 using warpmark::device::nvml::Memory;
@@ -35,12 +39,21 @@ Return put(const char* text, char* to, unsigned size) {
   return kSuccess;
 }
 
+constexpr unsigned kUsualLimit = 700'000;  // mW
+constexpr Return kNoPermission = 4;
+
+const char* power_folder() { return std::getenv("WARPMARK_TEST_POWER"); }
+std::FILE* power_file(Handle gpu, const char* mode) {
+  if (power_folder() == nullptr) return nullptr;
+  return std::fopen((std::string(power_folder()) + "/" + kUuids[index_of(gpu)]).c_str(), mode);
+}
+
 }  // namespace
 
 extern "C" {
 
 Return nvmlInit_v2() { return kSuccess; }
-const char* nvmlErrorString(Return) { return "Not Found"; }
+const char* nvmlErrorString(Return code) { return code == kNoPermission ? "Insufficient Permissions" : "Not Found"; }
 Return nvmlSystemGetDriverVersion(char* text, unsigned size) { return put("580.65.06", text, size); }
 Return nvmlDeviceGetCount_v2(unsigned* count) { return *count = kGpus, kSuccess; }
 Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* gpu) { return *gpu = handle_of(index), kSuccess; }
@@ -64,6 +77,40 @@ Return nvmlDeviceGetClockInfo(Handle, int type, unsigned* megahertz) {
 Return nvmlDeviceGetTemperature(Handle, int, unsigned* celsius) { return *celsius = 63, kSuccess; }
 Return nvmlDeviceGetPowerUsage(Handle gpu, unsigned* milliwatts) {
   return *milliwatts = index_of(gpu) == 0 ? 698'000 : 118'000, kSuccess;
+}
+/// With WARPMARK_TEST_POWER=FOLDER limits can be set, and are files there that processes share; GPUs draw their limit.
+Return nvmlDeviceGetPowerManagementLimit(Handle gpu, unsigned* milliwatts) {
+  *milliwatts = kUsualLimit;
+  if (std::FILE* file = power_file(gpu, "r")) {
+    if (std::fscanf(file, "%u", milliwatts) != 1) *milliwatts = kUsualLimit;
+    std::fclose(file);
+  }
+  return power_folder() == nullptr ? kNotSupported : kSuccess;
+}
+Return nvmlDeviceGetPowerManagementDefaultLimit(Handle, unsigned* milliwatts) {
+  return *milliwatts = kUsualLimit, power_folder() == nullptr ? kNotSupported : kSuccess;
+}
+Return nvmlDeviceGetPowerManagementLimitConstraints(Handle, unsigned* least, unsigned* most) {
+  return *least = 200'000, *most = kUsualLimit, power_folder() == nullptr ? kNotSupported : kSuccess;
+}
+Return nvmlDeviceSetPowerManagementLimit(Handle gpu, unsigned milliwatts) {
+  if (power_folder() == nullptr) return kNotSupported;
+  if (std::getenv("WARPMARK_TEST_POWER_FORBIDDEN") != nullptr) return kNoPermission;
+  std::FILE* file = power_file(gpu, "w");
+  if (file == nullptr) return kNoPermission;
+  std::fprintf(file, "%u\n", milliwatts);
+  std::fclose(file);
+  return kSuccess;
+}
+Return nvmlDeviceGetTotalEnergyConsumption(Handle gpu, unsigned long long* millijoules) {
+  unsigned limit = 0;
+  if (nvmlDeviceGetPowerManagementLimit(gpu, &limit) != kSuccess) return kNotSupported;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  // Right for differences while the limit stays, as in a run.
+  *millijoules = static_cast<unsigned long long>(
+      (static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)) * limit);
+  return kSuccess;
 }
 Return nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) { return *milliwatts = 700'000, kSuccess; }
 Return nvmlDeviceGetCurrentClocksEventReasons(Handle gpu, unsigned long long* bits) {

@@ -32,22 +32,24 @@ class Meter {
   [[nodiscard]] std::string method() const {
     if (!wanted_) return {};
     if (gpus_ && gpu_.available()) {
-      return "Energy: the GPUs' own counters (NVML, about ±5 %), of all GPUs of this machine, idle power included.";
+      return "Energy: the GPUs' own counters (NVML, about ±5 %), of the GPUs used, idle power included.";
     }
     if (!gpus_ && host_.available())
       return "Energy: the processors' own counters (RAPL, about ±5 %), idle power included.";
     return gpus_ ? "Energy is not known: no GPU here counts it."
                  : "Energy is not known: RAPL counters are not there, or only root may read them.";
   }
-  void begin() {
+  /// Of the GPUs that so many workers use: those that idle beside them count for nothing.
+  void begin(int workers) {
     if (!wanted_) return;
-    if (gpus_) gpu_before_ = gpu_.joules();
+    counted_ = static_cast<std::size_t>(workers);
+    if (gpus_) gpu_before_ = gpu_.joules(counted_);
     if (!gpus_) host_before_ = host_.read();
   }
   std::optional<double> end() {
     if (!wanted_) return std::nullopt;
     if (gpus_) {
-      const auto after = gpu_.joules();
+      const auto after = gpu_.joules(counted_);
       if (!gpu_before_ || !after || *after < *gpu_before_) return std::nullopt;
       return *after - *gpu_before_;
     }
@@ -59,6 +61,7 @@ class Meter {
  private:
   bool wanted_;
   bool gpus_;
+  std::size_t counted_ = 0;
   validate::GpuEnergy gpu_;
   validate::HostEnergy host_;
   std::optional<double> gpu_before_;
@@ -76,8 +79,11 @@ std::string last_line(const std::string& text) {
 Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, const std::vector<std::string>& words,
                                       Meter& meter, const std::atomic<bool>& interrupted) {
   std::vector<std::pair<std::string, std::string>> environment;
-  if (!request.ranks) environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
-  meter.begin();
+  if (!request.ranks) {
+    environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // the first ones are then those of NVML, too
+    environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
+  }
+  meter.begin(workers);
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
                                                    .environment = environment,
                                                    .own_group = true,
@@ -124,6 +130,15 @@ Result<std::vector<std::string>> words_for(const ScaleRequest& request, int work
   for (const auto& word : request.words) words.push_back(replaced(word, workers));
   return words;
 }
+
+Result<validate::ScalingRun> run_scaled_once(const ScaleRequest& request, int workers,
+                                             const std::atomic<bool>& interrupted) {
+  Meter meter(request);
+  WM_ASSIGN(const auto words, words_for(request, workers, {}));
+  return run_once(request, workers, words, meter, interrupted);
+}
+
+std::string energy_method_of(const ScaleRequest& request) { return Meter(request).method(); }
 
 Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::LaunchPlace& place,
                               const std::atomic<bool>& interrupted,

@@ -39,6 +39,12 @@ struct ScaleRequest {
 /// CUDA_VISIBLE_DEVICES of so many.
 [[nodiscard]] std::string first_gpus(int count);
 
+/// One run with so many workers, with its energy; `round` is left to the caller. Data error where it fails.
+[[nodiscard]] Result<validate::ScalingRun> run_scaled_once(const ScaleRequest& request, int workers,
+                                                           const std::atomic<bool>& interrupted);
+/// How energy is read, or why it is not.
+[[nodiscard]] std::string energy_method_of(const ScaleRequest& request);
+
 struct ScaleRuns {
   std::vector<validate::ScalingRun> runs;
   std::vector<ScalingPoint> failures;  ///< by workers: how many runs failed, and why

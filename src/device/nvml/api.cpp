@@ -40,6 +40,9 @@ Api find_functions(void* library) {
   find(library, api.energy, {"nvmlDeviceGetTotalEnergyConsumption"});
   find(library, api.power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
   find(library, api.power_default_limit, {"nvmlDeviceGetPowerManagementDefaultLimit"});
+  find(library, api.power_set_limit, {"nvmlDeviceGetPowerManagementLimit"});
+  find(library, api.power_constraints, {"nvmlDeviceGetPowerManagementLimitConstraints"});
+  find(library, api.set_power_limit, {"nvmlDeviceSetPowerManagementLimit"});
   // Renamed with driver 535; the bits are the same.
   find(library, api.clock_event_reasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});

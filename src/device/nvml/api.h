@@ -80,10 +80,13 @@ struct Api {
   Return (*clock)(Handle, int, unsigned*) = nullptr;      ///< MHz
   Return (*max_clock)(Handle, int, unsigned*) = nullptr;  ///< MHz
   Return (*temperature)(Handle, int, unsigned*) = nullptr;
-  Return (*power)(Handle, unsigned*) = nullptr;                ///< mW
-  Return (*energy)(Handle, unsigned long long*) = nullptr;     ///< mJ since the driver was loaded
-  Return (*power_limit)(Handle, unsigned*) = nullptr;          ///< mW, enforced
-  Return (*power_default_limit)(Handle, unsigned*) = nullptr;  ///< mW
+  Return (*power)(Handle, unsigned*) = nullptr;                         ///< mW
+  Return (*energy)(Handle, unsigned long long*) = nullptr;              ///< mJ since the driver was loaded
+  Return (*power_limit)(Handle, unsigned*) = nullptr;                   ///< mW, enforced
+  Return (*power_default_limit)(Handle, unsigned*) = nullptr;           ///< mW
+  Return (*power_set_limit)(Handle, unsigned*) = nullptr;               ///< mW, as it was set
+  Return (*power_constraints)(Handle, unsigned*, unsigned*) = nullptr;  ///< mW, least and most that can be set
+  Return (*set_power_limit)(Handle, unsigned) = nullptr;                ///< mW
   Return (*clock_event_reasons)(Handle, unsigned long long*) = nullptr;
   Return (*ecc_errors)(Handle, int, int, unsigned long long*) = nullptr;
   Return (*ecc_mode)(Handle, int*, int*) = nullptr;            ///< now, after the next reboot

@@ -233,4 +233,50 @@ Report build_report(const Scaling& scaling) {
   return report;
 }
 
+Report build_report(const PowerCaps& caps) {
+  Report report;
+  report.title = fmt::format("Power caps of {} GPU{}", caps.gpus, caps.gpus == 1 ? "" : "s");
+  report.subtitle = caps.command;
+  Table table;
+  table.columns = {{"cap", Align::right},
+                   {caps.unit + "/s", Align::right},
+                   {"speed", Align::right},
+                   {"95 % interval", Align::right, 1},
+                   {"J/" + caps.unit, Align::right},
+                   {caps.unit + "/J", Align::right},
+                   {"failed"}};
+  Plot plot{"work per joule", {"cap, W", "", false}, {caps.unit + "/J", "", false}, {}};
+  Series series{"work per joule", {}, true, false};
+  for (const auto& point : caps.points) {
+    const bool measured = !point.throughput.empty();
+    double sum = 0;
+    for (const double rate : point.throughput) sum += rate;
+    const double mean = measured ? sum / static_cast<double>(point.throughput.size()) : 0;
+    const bool best = caps.most_efficient && *caps.most_efficient == point.cap_w;
+    const auto& interval = point.speed.interval;
+    table.rows.push_back(
+        {{fmt::format("{:.0f} W", point.cap_w)},
+         {measured ? format_si(mean, "", 4) : "-"},
+         {measured ? format_percent(point.speed.value) : "-"},
+         {interval ? fmt::format("{} .. {}", format_percent(interval->low), format_percent(interval->high)) : "-"},
+         {point.energy ? format_si(point.energy->value, "J") : "-"},
+         {point.work_per_joule ? format_significant(*point.work_per_joule, 4) : "-", best ? Tone::good : Tone::plain},
+         {point.failures > 0 ? fmt::format("{}: {}", point.failures, point.reason) : "", Tone::bad}});
+    if (point.work_per_joule) series.points.emplace_back(point.cap_w, *point.work_per_joule);
+  }
+  Section section{"Measured", {std::move(table)}, false, false};
+  if (series.points.size() > 1) {
+    plot.series.push_back(std::move(series));
+    section.blocks.push_back(std::move(plot));
+  }
+  section.blocks.push_back(Paragraph{caps.verdict});
+  if (!caps.energy_method.empty()) section.blocks.push_back(Paragraph{caps.energy_method, Tone::quiet});
+  section.blocks.push_back(
+      caps.restored
+          ? Paragraph{fmt::format("The cap is {:.0f} W again, as it was found.", caps.found_w), Tone::quiet}
+          : Paragraph{fmt::format("The cap is NOT what it was: set it to {:.0f} W.", caps.found_w), Tone::bad});
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
 }  // namespace warpmark::report

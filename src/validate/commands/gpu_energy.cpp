@@ -25,10 +25,11 @@ GpuEnergy::GpuEnergy() {
   }
 }
 
-std::optional<double> GpuEnergy::joules() const {
+std::optional<double> GpuEnergy::joules(std::size_t count) const {
   if (gpus_.empty()) return std::nullopt;
   double sum = 0;
-  for (const auto& uuid : gpus_) {
+  for (std::size_t i = 0; i < gpus_.size() && i < count; ++i) {
+    const auto& uuid = gpus_[i];
     const auto energy = energy_of(uuid);
     if (!energy) return std::nullopt;
     sum += *energy;

@@ -1,7 +1,9 @@
-// Energy of all NVIDIA GPUs of the machine while something runs, by their own counters (NVML's total energy
+// Energy of NVIDIA GPUs of the machine while something runs, by their own counters (NVML's total energy
 // consumption; see measure/energy.h why power samples are not integrated).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +15,8 @@ class GpuEnergy {
   /// Finds the GPUs that have a counter; none and no driver are fine.
   GpuEnergy();
   [[nodiscard]] bool available() const { return !gpus_.empty(); }
-  /// Joules since the drivers were loaded, of all together; nothing where one cannot be read.
-  [[nodiscard]] std::optional<double> joules() const;
+  /// Joules since the drivers were loaded, of the first `count` together; nothing where one cannot be read.
+  [[nodiscard]] std::optional<double> joules(std::size_t count = SIZE_MAX) const;
 
  private:
   std::vector<std::string> gpus_;  ///< NVML's identifiers

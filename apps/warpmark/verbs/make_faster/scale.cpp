@@ -21,6 +21,7 @@
 #include "validate/commands/line_pattern.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/power_cap_sweep.h"
 #include "warpmark/scaling/scale_profiles.h"
 #include "warpmark/scaling/scale_runs.h"
 #include "warpmark/sessions/build_info.h"
@@ -50,6 +51,10 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--budget", "TIME", "most time; 0 (default) is without limit"},
     {"--timeout", "TIME", "of one run (default 10m)"},
     {"--min-efficiency", "RATIO", "fail if the most workers reach less, such as 80%"},
+    {"--power-cap-sweep", "W,W,...",
+     "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; "
+     "root"},
+    {"--restore-power-caps", "", "what a sweep starts to put caps back whatever happens"},
     {"--no-energy", "", "do not read energy counters"},
     {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
@@ -64,7 +69,7 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
 
-Result<std::vector<int>> worker_counts(const std::string& text, const char* option) {
+Result<std::vector<int>> worker_counts(const std::string& text, const char* option, std::size_t least) {
   std::set<int> counts;
   for (const auto& part : split(text, ',')) {
     const auto number = parse_integer(trim(part));
@@ -73,7 +78,7 @@ Result<std::vector<int>> worker_counts(const std::string& text, const char* opti
     }
     counts.insert(static_cast<int>(*number));
   }
-  if (counts.size() < 2) return usage_error("one number of workers shows no scaling", "such as 1,2,4,8");
+  if (counts.size() < least) return usage_error("one number of workers shows no scaling", "such as 1,2,4,8");
   return std::vector<int>(counts.begin(), counts.end());
 }
 
@@ -121,7 +126,11 @@ Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOption
   }
   request.ranks = options.has("--ranks");
   const char* option = request.ranks ? "--ranks" : "--gpus";
-  WM_ASSIGN(request.workers, worker_counts(options.get(option), option));
+  const bool caps = options.has("--power-cap-sweep");
+  WM_ASSIGN(request.workers, worker_counts(options.get(option), option, caps ? 1 : 2));
+  if (caps && (request.ranks || request.workers.size() != 1)) {
+    return usage_error("--power-cap-sweep is for one number of --gpus", "such as --gpus 1 --power-cap-sweep 300W,500W");
+  }
   request.mode = options.get("--mode", "strong");
   if (request.mode != "strong" && request.mode != "weak") return usage_error("--mode is strong or weak");
   if (options.has("--work")) {
@@ -201,7 +210,9 @@ Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const P
 }
 
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
+  if (options.has("--restore-power-caps")) return be_the_guardian(options);
   WM_ASSIGN(const auto request, scale_request_of(context, options));
+  if (options.has("--power-cap-sweep")) return sweep_power_caps(context, options, request);
   WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_TRY(check_outputs(options));
@@ -261,6 +272,10 @@ extern const Command scale_command{
         "names data loading that takes 1.5 times as long as with one worker, communication above 30 % of the step, and "
         "utilization below 80 %.\n"
         "\n"
+        "--power-cap-sweep changes how much the GPUs may draw, tells which cap does the most work for a joule, and "
+        "puts "
+        "back what it found, also when it is killed. Nothing else here changes a setting.\n"
+        "\n"
         "Exit code 0: measured; 1: less than --min-efficiency; 2: bad input, or no run ended well; 3: the most workers "
         "could not be measured.",
     .options = kScaleOptions,
@@ -270,6 +285,7 @@ extern const Command scale_command{
         "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
         "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
         "warpmark scale --gpus 1,2,4 --profile why -- ./train --gpus {gpus}\n"
+        "warpmark scale --gpus 1 --power-cap-sweep 50%,75%,100% -- ./train\n"
         "warpmark scale --gpus 1,2 --mode weak --part 'step=took (.*)' -- ./x {gpus}",
     .run = run_scale,
 };
