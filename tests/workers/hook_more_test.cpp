@@ -6,8 +6,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "support/python_with_torch.h"
-#include "workers/hooked_program.h"
+#include "workers/hooked_fixture.h"
 
 namespace warpmark::workers {
 namespace {
@@ -42,29 +41,14 @@ total = sum(p.double().sum().item() for p in model.parameters())
 if dist.get_rank() == 0: print("weights %.6f" % total)
 )";
 
-class HookMore : public ::testing::Test {
+class HookMore : public Hooked {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "warpmark hook XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    ASSERT_TRUE(write_hook(folder_ / "hook").ok());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   HookedRun run(std::vector<std::string> words, const std::string& program, const HookPlan& plan,
                 const NamedValues& variables = {}) {
-    const auto path = folder_ / "program.py";
-    EXPECT_TRUE(write_file(path, program).ok());
-    words.push_back(path.string());
+    words.push_back(script(program));
     auto environment = variables;
-    environment.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
     environment.emplace_back("OMP_NUM_THREADS", "1");
-    auto result = run_hooked(
-        {.words = words, .environment = environment, .directory = folder_.string(), .deadline_s = 300, .plan = plan},
-        folder_ / "hook", folder_ / "scratch");
-    EXPECT_TRUE(result.ok()) << result.error().what;
-    return result.ok() ? std::move(*result) : HookedRun{};
+    return run_words(words, plan, environment, 300);
   }
   HookedRun two_ranks(const HookPlan& plan, bool changing = false) {
     std::string program = kRanks;
@@ -84,7 +68,6 @@ class HookMore : public ::testing::Test {
     const auto main = main_processes(run.reports);
     return main.empty() ? std::vector<KnobState>() : main.front()->knobs;
   }
-  std::filesystem::path folder_;
 };
 
 TEST_F(HookMore, ranks_report_each_and_exchange_once_a_step) {

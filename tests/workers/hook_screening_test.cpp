@@ -10,8 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "support/python_with_torch.h"
-#include "workers/hooked_program.h"
+#include "workers/hooked_fixture.h"
 
 namespace warpmark::workers {
 namespace {
@@ -54,33 +53,11 @@ for step in range(100000):
           "kept=%d" % (len(emptied) == before), flush=True)
 )";
 
-class HookScreening : public ::testing::Test {
+class HookScreening : public Hooked {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "warpmark hook XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    ASSERT_TRUE(write_hook(folder_ / "hook").ok());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   HookedRun run(const std::string& program, const ScreeningPlan& screening, const NamedValues& knobs = {}) {
-    const auto path = folder_ / "program.py";
-    EXPECT_TRUE(write_file(path, program).ok());
-    HookPlan plan{.knobs = knobs, .warmup_steps = 3, .stop = true, .screening = screening};
-    auto result = run_hooked({.words = {python_with_torch(), path.string()},
-                              .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}, {"OMP_NUM_THREADS", "1"}},
-                              .directory = folder_.string(),
-                              .deadline_s = 200,
-                              .plan = plan},
-                             folder_ / "hook", folder_ / "scratch");
-    EXPECT_TRUE(result.ok()) << result.error().what;
-    return result.ok() ? std::move(*result) : HookedRun{};
-  }
-  static const ProgramReport& main_of(const HookedRun& run) {
-    static const ProgramReport nothing;
-    const auto main = main_processes(run.reports);
-    return main.empty() ? nothing : *main.front();
+    const HookPlan plan{.knobs = knobs, .warmup_steps = 3, .stop = true, .screening = screening};
+    return run_words({python_with_torch(), script(program)}, plan, {{"OMP_NUM_THREADS", "1"}});
   }
   static std::string said(const HookedRun& run, const std::string& id) {
     for (const auto& state : main_of(run).switches) {
@@ -88,7 +65,6 @@ class HookScreening : public ::testing::Test {
     }
     return "nothing was told of " + id;
   }
-  std::filesystem::path folder_;
 };
 
 TEST_F(HookScreening, each_knob_is_in_force_in_its_blocks_and_alone) {

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "support/python_with_torch.h"
-#include "workers/hooked_program.h"
+#include "workers/hooked_fixture.h"
 
 namespace warpmark::workers {
 namespace {
@@ -35,44 +34,19 @@ print("loss", loss.item())
 #AFTER
 )";
 
-class HookTest : public ::testing::Test {
+class HookTest : public Hooked {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "warpmark hook XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    ASSERT_TRUE(write_hook(folder_ / "hook").ok());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static std::string training(const std::string& place = "", const std::string& text = "") {
     std::string program = kTraining;
     if (!place.empty()) program.replace(program.find(place), place.size(), text);
     return program;
   }
 
-  std::string script(const std::string& text) {
-    const auto path = folder_ / "program.py";
-    EXPECT_TRUE(write_file(path, text).ok());
-    return path.string();
-  }
-
   HookedRun run(const std::vector<std::string>& words, const HookPlan& plan = {}, const NamedValues& variables = {}) {
-    auto environment = variables;
-    environment.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
-    auto result = run_hooked(
-        {.words = words, .environment = environment, .directory = folder_.string(), .deadline_s = 200, .plan = plan},
-        folder_ / "hook", folder_ / "scratch");
-    EXPECT_TRUE(result.ok()) << result.error().what;
-    return result.ok() ? std::move(*result) : HookedRun{};
+    return run_words(words, plan, variables);
   }
   HookedRun run_script(const std::string& text, const HookPlan& plan = {}) {
     return run({python_with_torch(), script(text)}, plan);
-  }
-  static const ProgramReport& main_of(const HookedRun& run) {
-    static const ProgramReport nothing;
-    const auto main = main_processes(run.reports);
-    return main.empty() ? nothing : *main.front();
   }
   static KnobState knob(const HookedRun& run, const std::string& id) {
     for (const auto& knob : main_of(run).knobs) {
@@ -80,8 +54,6 @@ class HookTest : public ::testing::Test {
     }
     return {.id = "nothing was said of " + id};
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(HookTest, a_program_without_torch_is_left_alone) {
