@@ -77,8 +77,8 @@ std::string timeline_page(const ProfileSession& session, const Analysis& analysi
 }
 
 std::string timeline_script() {
-  return "\"use strict\";\n(() => {\n" + asset("timeline_data.js") + asset("timeline_draw.js") +
-         asset("timeline_hands.js") + asset("timeline.js") + "})();\n";
+  return "\"use strict\";\n(() => {\n" + asset("timeline_data.js") + asset("timeline_paint.js") +
+         asset("timeline_draw.js") + asset("timeline_hands.js") + asset("timeline.js") + "})();\n";
 }
 
 std::string timeline_style() { return asset("timeline.css"); }
