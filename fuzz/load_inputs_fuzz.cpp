@@ -1,5 +1,5 @@
 // What people and servers give to `warpmark load`: scenarios, objectives, laws of arrival, URLs, headers, chunks of
-// JSON, outcomes of clients, and pages of metrics.
+// JSON, outcomes of clients, pages of metrics, and profiles of a cloud.
 #include <string_view>
 
 #include "http/message.h"
@@ -10,6 +10,7 @@
 #include "serving/results/telemetry.h"
 #include "serving/traffic/arrivals.h"
 #include "serving/traffic/scenario.h"
+#include "serving/traffic/signing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -22,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   (void)warpmark::http::parse_request_head(text).ok();
   (void)warpmark::serving::outcome_of_text(text).ok();
   (void)warpmark::serving::telemetry_of_page(text).ok();
+  (void)warpmark::serving::parse_oci_profile(text, "DEFAULT", size % 2 == 0).ok();
   warpmark::serving::ChunkFacts facts;
   (void)warpmark::serving::scan_chunk(text, facts);
   return 0;

@@ -224,7 +224,9 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
   text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
   text += own_tokens_line(context, result.tokens) + quality_line(context, result);
-  for (const auto& disagreement : result.tokens.disagreements) text += "token counts disagree: " + disagreement + "\n";
+  for (const auto& disagreement : result.tokens.disagreements) {
+    text += wrapped(context, "token counts disagree: " + disagreement);
+  }
   const LoadMetric* output = serving::metric_of(result, "output_throughput");
   if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {
     text += "the server tells no token counts: events are counted instead\n";
