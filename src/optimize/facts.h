@@ -22,7 +22,6 @@ struct PhaseShares {
 /// A gain that the analysis of a recording foretells, by its finding.
 struct FoundGain {
   std::string rule;
-  std::string kind;
   std::string advice;  ///< id of a recommendation; empty: the finding's own gain
   double low = 1;
   double high = 1;

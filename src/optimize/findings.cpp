@@ -18,7 +18,7 @@ std::string line_of(const Finding& finding) {
 bool answers(std::string_view token, const FoundGain& gain) {
   const auto colon = token.find(':');
   const auto name = token.substr(0, colon);
-  if (gain.rule != name && gain.kind != name) return false;
+  if (gain.rule != name) return false;
   return colon == std::string_view::npos ? gain.advice.empty() : gain.advice == token.substr(colon + 1);
 }
 
@@ -52,10 +52,10 @@ std::vector<JourneyFinding> findings_of(const Analysis& analysis) {
 std::vector<FoundGain> gains_of(const Analysis& analysis) {
   std::vector<FoundGain> gains;
   for (const auto& finding : analysis.findings) {
-    if (finding.gain.high > 1) gains.push_back({finding.rule, finding.kind, "", finding.gain.low, finding.gain.high});
+    if (finding.gain.high > 1) gains.push_back({finding.rule, "", finding.gain.low, finding.gain.high});
     for (const auto& advice : finding.recommendations) {
       if (advice.gain && !advice.id.empty()) {
-        gains.push_back({finding.rule, finding.kind, advice.id, advice.gain->low, advice.gain->high});
+        gains.push_back({finding.rule, advice.id, advice.gain->low, advice.gain->high});
       }
     }
   }

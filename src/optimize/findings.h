@@ -14,7 +14,7 @@ namespace warpmark::optimize {
 /// Each finding with a gain; those of its recommendations that have one of their own follow it.
 [[nodiscard]] std::vector<JourneyFinding> findings_of(const Analysis& analysis);
 
-/// What was foretold, by rule, kind and advice.
+/// What was foretold, by rule and advice.
 [[nodiscard]] std::vector<FoundGain> gains_of(const Analysis& analysis);
 
 /// What findings advise, but those that a kept knob answers: for a person to do, not proven.

@@ -47,7 +47,7 @@ using Settings = std::vector<Setting>;
 struct Knob {
   const char* id;     ///< "loader.workers"
   const char* title;  ///< "loader workers"
-  /// Findings that it answers, by rule or kind, separated by blanks; "precision:tf32" is one advice of a rule.
+  /// Rules whose findings it answers, separated by blanks, or none; "precision:tf32" is one advice of a rule.
   const char* answers;
   const char* breaks;  ///< what it may break
   const char* undo;

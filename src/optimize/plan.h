@@ -1,6 +1,6 @@
 // plan.yaml: the settings that were proven, to run with (`warpmark optimize --apply plan.yaml -- CMD`).
 //
-//   schema: warpmark.plan/1
+//   schema: warpmark.optimize-plan/1
 //   program: python train.py
 //   speedup: 2.1x (1.9 to 2.3)
 //   settings: {loader.workers: 4, channels_last: on}
@@ -18,7 +18,7 @@
 
 namespace warpmark::optimize {
 
-inline constexpr const char* kPlanSchema = "warpmark.plan/1";
+inline constexpr const char* kPlanSchema = "warpmark.optimize-plan/1";
 
 struct Plan {
   std::string program;

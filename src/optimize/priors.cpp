@@ -31,8 +31,10 @@ std::span<const TechniquePrior> priors() {
 
 std::optional<TechniquePrior> prior_of(std::string_view id) {
   const Knob* knob = find_in(knobs(), id);
-  // Checkpointing is answer to the same finding, but it makes room and takes time.
-  if (knob == nullptr || id == "checkpoint.blocks") return std::nullopt;
+  if (knob == nullptr) return std::nullopt;
+  // Checkpointing is answer to the same finding, but it makes room and takes time; no program has its flaw in how its
+  // process is set up.
+  if (id == "checkpoint.blocks" || id.starts_with("process.") || id.starts_with("python.")) return std::nullopt;
   const auto answers = split(knob->answers, ' ');
   if (answers.empty()) return std::nullopt;
   const std::string rule = answers.front().substr(0, answers.front().find(':'));

@@ -43,7 +43,7 @@ class FakeTrials final : public Trials {
     asked.push_back("look " + text_of(with));
     TrialResult result;
     result.facts = seen;
-    result.facts.found = {{"seen", "with", text_of(with), 1, 2}};
+    result.facts.found = {{"seen", text_of(with), 1, 2}};
     result.reason = "looked at " + text_of(with);
     return result;
   }

@@ -5,9 +5,12 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 
 #include "analyze/analyze.h"
+#include "analyze/rules/rules.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "optimize/apply/recorded_run.h"
 #include "optimize/proposals.h"
 #include "profile/read_session.h"
@@ -75,10 +78,26 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
 }
 
 TEST(Findings, an_advice_of_a_rule_is_no_other_advice) {
-  const std::vector<FoundGain> found{{"precision", "precision", "", 1.5, 3},
-                                     {"precision", "precision", "tf32", 1.2, 2}};
+  const std::vector<FoundGain> found{{"precision", "", 1.5, 3}, {"precision", "tf32", 1.2, 2}};
   EXPECT_EQ(replayed_gain(knob("tf32"), found)->high, 2);
   EXPECT_EQ(replayed_gain(knob("precision.autocast"), found)->high, 3);
+}
+
+/// Few threads of small kernels are no matter of algorithms of convolutions, though both are kernels' efficiency.
+TEST(Findings, a_knob_answers_its_rules_and_no_others_of_their_kind) {
+  std::set<std::string> rules;
+  for (const auto* rule : analyze::rules()) rules.insert(rule->id);
+  for (const Knob* one : knobs()) {
+    for (const auto& token : split(one->answers, ' ')) {
+      const auto rule = token.substr(0, token.find(':'));
+      EXPECT_TRUE(rule.empty() || rules.contains(rule)) << one->id << ": " << token;
+    }
+  }
+  const std::vector<FoundGain> found{{"gpu_underused", "", 8, 16}, {"host_transfer", "", 2, 3}};
+  EXPECT_FALSE(replayed_gain(knob("cudnn.benchmark"), found));
+  EXPECT_FALSE(replayed_gain(knob("channels_last"), found));
+  EXPECT_FALSE(replayed_gain(knob("loader.workers"), found));
+  EXPECT_EQ(replayed_gain(knob("loader.pin_memory"), found)->high, 3);
 }
 
 TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {
@@ -90,7 +109,7 @@ TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {
   facts.report.cuda = true;
   facts.phases = {.forward = 0.5, .backward = 0.4, .optimizer = 0.05, .rest = 0.05};
   facts.analyzed = true;
-  facts.found = {{"launch_overhead", "launch_overhead", "compile", 1.8, 2.4}};
+  facts.found = {{"launch_overhead", "compile", 1.8, 2.4}};
   double compile_risk = 0, autocast_risk = 0;
   for (const auto& one : proposals(facts, {}, {})) {
     if (one.setting.knob == "compile" && one.setting.value == "default") {

@@ -35,7 +35,7 @@ TEST(Knobs, each_says_what_it_changes_and_may_break) {
   std::set<std::string> ids;
   for (const Knob* knob : knobs()) {
     EXPECT_TRUE(ids.insert(knob->id).second) << knob->id;
-    for (const char* text : {knob->title, knob->answers, knob->breaks, knob->undo}) {
+    for (const char* text : {knob->title, knob->breaks, knob->undo}) {
       EXPECT_STRNE(text, "") << knob->id;
     }
     EXPECT_GE(knob->risk, 1) << knob->id;
@@ -155,7 +155,7 @@ TEST(Advice, a_line_that_reads_values_is_named_with_the_replayed_gain) {
   facts.report.modules = {{.device = "cuda"}};
   facts.report.steps.resize(20);
   facts.report.reads = {{.where = "train.py:30", .call = "item", .count = 19, .seconds = 0.1}};
-  facts.found = {{"cpu_gpu_sync", "cpu_gpu_sync", "", 1.2, 1.6}};
+  facts.found = {{"cpu_gpu_sync", "", 1.2, 1.6}};
   const auto advice = advice_for(facts, {});
   ASSERT_FALSE(advice.empty());
   EXPECT_EQ(advice.front().where, "train.py:30");

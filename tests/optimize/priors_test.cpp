@@ -49,6 +49,8 @@ TEST(Priors, go_with_the_bottleneck_that_a_knob_answers_first) {
   EXPECT_EQ(prior_of("compile")->bottleneck, "launch_overhead");
   EXPECT_EQ(prior_of("loader.pin_memory")->bottleneck, "host_transfer");
   EXPECT_FALSE(prior_of("process.preload")) << "no program of the corpus has an allocator as its flaw";
+  EXPECT_FALSE(prior_of("process.affinity"));
+  EXPECT_FALSE(prior_of("python.gc_freeze"));
   EXPECT_FALSE(prior_of("checkpoint.blocks")) << "it makes room, and takes time";
   EXPECT_FALSE(prior_of("a knob of the user"));
 }

@@ -54,7 +54,6 @@ Json analyze_traces(const std::filesystem::path& folder) {
   }
   for (const auto& gain : gains_of(analysis)) {
     json["found"].push_back({{"rule", gain.rule},
-                             {"kind", gain.kind},
                              {"advice", gain.advice},
                              {"low", finite_number(gain.low)},
                              {"high", finite_number(gain.high)}});
@@ -76,8 +75,8 @@ void put_findings(const Json& json, ProgramRun& run) {
                             .where = one.value("where", "")});
   }
   for (const auto& one : json.value("found", Json::array())) {
-    run.found.push_back({one.value("rule", ""), one.value("kind", ""), one.value("advice", ""), one.value("low", 1.0),
-                         one.value("high", 1.0)});
+    run.found.push_back(
+        {one.value("rule", ""), one.value("advice", ""), one.value("low", 1.0), one.value("high", 1.0)});
   }
 }
 

@@ -28,7 +28,7 @@ JourneyAdvice channels_last_source([[maybe_unused]] const ProgramFacts& facts,
 extern const Knob channels_last_knob{
     .id = "channels_last",
     .title = "channels_last memory format",
-    .answers = "memory_bandwidth uncoalesced_access kernel_efficiency",
+    .answers = "memory_bandwidth uncoalesced_access sm_efficiency",
     .breaks = "views of the program that assume the order of memory",
     .undo = "leave .to(memory_format=...) out",
     .numerics = Numerics::rounding,

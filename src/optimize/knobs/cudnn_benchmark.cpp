@@ -23,7 +23,7 @@ JourneyAdvice cudnn_benchmark_source([[maybe_unused]] const ProgramFacts& facts,
 extern const Knob cudnn_benchmark_knob{
     .id = "cudnn.benchmark",
     .title = "cuDNN tries its algorithms",
-    .answers = "kernel_efficiency",
+    .answers = "sm_efficiency occupancy tail_effect",
     .breaks = "shapes that change are tried again each time; memory while trying",
     .undo = "leave torch.backends.cudnn.benchmark = False",
     .numerics = Numerics::rounding,

@@ -33,7 +33,7 @@ JourneyAdvice process_affinity_source([[maybe_unused]] const ProgramFacts& facts
 extern const Knob process_affinity_knob{
     .id = "process.affinity",
     .title = "processors of the GPU's node",
-    .answers = "cpu_compute host_transfer launch_overhead",
+    .answers = "host_transfer launch_overhead",
     .breaks = "other nodes' processors and memory bandwidth stay unused",
     .undo = "leave taskset out",
     .numerics = Numerics::exact,

@@ -28,7 +28,7 @@ JourneyAdvice process_preload_source([[maybe_unused]] const ProgramFacts& facts,
 extern const Knob process_preload_knob{
     .id = "process.preload",
     .title = "allocator of the host",
-    .answers = "cpu_compute data_loading",
+    .answers = "",
     .breaks = "more memory of the host; programs that bring their own allocator",
     .undo = "unset LD_PRELOAD",
     .numerics = Numerics::exact,

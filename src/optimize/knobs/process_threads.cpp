@@ -33,7 +33,7 @@ JourneyAdvice process_threads_source([[maybe_unused]] const ProgramFacts& facts,
 extern const Knob process_threads_knob{
     .id = "process.threads",
     .title = "threads of an operation",
-    .answers = "cpu_compute",
+    .answers = "",
     .breaks = "other processes of the machine get less; sums in another order",
     .undo = "unset OMP_NUM_THREADS",
     .numerics = Numerics::rounding,

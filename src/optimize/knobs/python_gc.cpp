@@ -22,7 +22,7 @@ JourneyAdvice python_gc_source([[maybe_unused]] const ProgramFacts& facts, [[may
 extern const Knob python_gc_knob{
     .id = "python.gc_freeze",
     .title = "collector leaves old objects alone",
-    .answers = "python_overhead launch_overhead",
+    .answers = "launch_overhead",
     .breaks = "cycles among old objects are never freed",
     .undo = "leave gc.freeze() out",
     .numerics = Numerics::exact,
