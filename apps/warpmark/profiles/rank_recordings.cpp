@@ -1,7 +1,6 @@
 #include "warpmark/profiles/rank_recordings.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -33,29 +33,6 @@ namespace net = warpmark::collectives::net;
 constexpr const char* kPlace = "WARPMARK_RANK_COLLECTOR";  ///< JSON of who collects, for the ranks
 constexpr int kExchanges = 300;
 constexpr std::size_t kPiece = 1 << 20;
-
-class OwnFolder {
- public:
-  static Result<OwnFolder> make() {
-    std::error_code ignored;
-    std::string name = (fs::temp_directory_path(ignored) / "warpmark-ranks-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      return environment_error("cannot make a folder " + name, "set TMPDIR to a folder that you can write");
-    }
-    return OwnFolder(name);
-  }
-  ~OwnFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  OwnFolder(OwnFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  OwnFolder& operator=(OwnFolder&&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  explicit OwnFolder(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
 
 Json clock_json(const std::optional<net::ClockOffset>& clock) {
   if (!clock) return nullptr;
@@ -219,7 +196,7 @@ Status send_recording(const net::ClientOptions& client, Json request, const fs::
 }  // namespace
 
 Result<CollectedRanks> collect_ranks(Context& context, const RankRecording& recording) {
-  WM_ASSIGN(const auto folder, OwnFolder::make());
+  WM_ASSIGN(const auto folder, ScratchFolder::make("ranks"));
   const bool far = !recording.launch.hosts.empty() || recording.launch.launcher == "srun" ||
                    context.environment("SLURM_JOB_ID") != nullptr;
   const std::string bind = !recording.bind.empty() ? recording.bind : far ? "0.0.0.0" : "127.0.0.1";
@@ -271,7 +248,7 @@ Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool
   if (!placed) return usage_error("--as-rank was not started by mpirun or srun");
   WM_ASSIGN(const auto client, reach(place, context.interrupted));
   const auto before = compare_clocks(client);
-  WM_ASSIGN(const auto folder, OwnFolder::make());
+  WM_ASSIGN(const auto folder, ScratchFolder::make("ranks"));
   record.out = folder.path() / "rank.wmrec";
   StacksFolder stacks_folder;
   if (stacks) WM_TRY(stacks_folder.prepare(context, record, true));
