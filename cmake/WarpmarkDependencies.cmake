@@ -12,62 +12,29 @@ endif()
 find_package(Boost REQUIRED)
 find_package(OpenSSL REQUIRED)
 
+# warpmark_import(PREFIX TARGET header library [PATH_SUFFIXES ...]): a library without a CMake package. PREFIX_INCLUDE and
+# PREFIX_LIBRARY tell where it is, and can be given.
+function(warpmark_import prefix target header library)
+  find_path(${prefix}_INCLUDE ${header} ${ARGN} REQUIRED)
+  find_library(${prefix}_LIBRARY ${library} ${ARGN} REQUIRED)
+  add_library(${target} INTERFACE IMPORTED)
+  set_target_properties(${target} PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES ${${prefix}_INCLUDE}
+    INTERFACE_LINK_LIBRARIES ${${prefix}_LIBRARY})
+endfunction()
+
 # The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels.
-find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp REQUIRED)
-find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp REQUIRED)
-add_library(OpenBLAS::openblas INTERFACE IMPORTED)
-set_target_properties(OpenBLAS::openblas PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${OPENBLAS_LIBRARY})
+warpmark_import(OPENBLAS OpenBLAS::openblas cblas.h openblas
+  PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp)
 
 # Debian's dnnl-config.cmake demands OpenCL's development files, which the CPU engine does not use.
-find_path(DNNL_INCLUDE dnnl.hpp REQUIRED)
-find_library(DNNL_LIBRARY dnnl REQUIRED)
-add_library(DNNL::dnnl INTERFACE IMPORTED)
-set_target_properties(DNNL::dnnl PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${DNNL_LIBRARY})
+warpmark_import(DNNL DNNL::dnnl dnnl.hpp dnnl)
 # None of these comes with a CMake package in Debian 12.
-find_path(ISAL_INCLUDE isa-l/igzip_lib.h REQUIRED)
-find_library(ISAL_LIBRARY isal REQUIRED)
-add_library(ISAL::isal INTERFACE IMPORTED)
-set_target_properties(ISAL::isal PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${ISAL_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${ISAL_LIBRARY})
-find_path(ZSTD_INCLUDE zstd.h REQUIRED)
-find_library(ZSTD_LIBRARY zstd REQUIRED)
-add_library(ZSTD::zstd INTERFACE IMPORTED)
-set_target_properties(ZSTD::zstd PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${ZSTD_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${ZSTD_LIBRARY})
-find_path(RE2_INCLUDE re2/re2.h REQUIRED)
-find_library(RE2_LIBRARY re2 REQUIRED)
-add_library(RE2::re2 INTERFACE IMPORTED)
-set_target_properties(RE2::re2 PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${RE2_LIBRARY})
+warpmark_import(ISAL ISAL::isal isa-l/igzip_lib.h isal)
+warpmark_import(ZSTD ZSTD::zstd zstd.h zstd)
+warpmark_import(RE2 RE2::re2 re2/re2.h re2)
 find_path(LIBDW_INCLUDE elfutils/libdwfl.h REQUIRED)  # loaded at run time
-find_path(UTF8PROC_INCLUDE utf8proc.h REQUIRED)
-find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
-add_library(UTF8PROC::utf8proc INTERFACE IMPORTED)
-set_target_properties(UTF8PROC::utf8proc PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${UTF8PROC_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${UTF8PROC_LIBRARY})
-find_path(PCRE2_INCLUDE pcre2.h REQUIRED)
-find_library(PCRE2_LIBRARY pcre2-8 REQUIRED)
-add_library(PCRE2::pcre2 INTERFACE IMPORTED)
-set_target_properties(PCRE2::pcre2 PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${PCRE2_LIBRARY})
-find_path(SENTENCEPIECE_INCLUDE sentencepiece_processor.h REQUIRED)
-find_library(SENTENCEPIECE_LIBRARY sentencepiece REQUIRED)
-add_library(SENTENCEPIECE::sentencepiece INTERFACE IMPORTED)
-set_target_properties(SENTENCEPIECE::sentencepiece PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${SENTENCEPIECE_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${SENTENCEPIECE_LIBRARY})
-find_path(XLSXWRITER_INCLUDE xlsxwriter.h REQUIRED)
-find_library(XLSXWRITER_LIBRARY xlsxwriter REQUIRED)
-add_library(XLSXWRITER::xlsxwriter INTERFACE IMPORTED)
-set_target_properties(XLSXWRITER::xlsxwriter PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${XLSXWRITER_INCLUDE}
-  INTERFACE_LINK_LIBRARIES ${XLSXWRITER_LIBRARY})
+warpmark_import(UTF8PROC UTF8PROC::utf8proc utf8proc.h utf8proc)
+warpmark_import(PCRE2 PCRE2::pcre2 pcre2.h pcre2-8)
+warpmark_import(SENTENCEPIECE SENTENCEPIECE::sentencepiece sentencepiece_processor.h sentencepiece)
+warpmark_import(XLSXWRITER XLSXWRITER::xlsxwriter xlsxwriter.h xlsxwriter)
