@@ -1,18 +1,15 @@
 // `watch`, `exporter` and `dashboard` over a real PostgreSQL that many nodes write into, and that goes and comes back.
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "apps/in_background.h"
 #include "apps/stored_history.h"
 #include "base/clock.h"
 #include "http/client.h"
 #include "store/location.h"
 #include "store/postgres_server.h"
-
-extern char** environ;
 
 namespace warpmark::apps {
 namespace {
@@ -50,31 +47,10 @@ class TeamStore : public Cli {
         store::postgres_url("postgres", "warpmark"),
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name_ + "'");
   }
-  pid_t begin(const std::string& verb) {
-    const std::string line =
-        "exec " + in_quotes(kExecutable) + " " + verb + " >> " + in_quotes(path("out.txt")) + " 2>&1";
-    std::string shell = "sh", option = "-c", command = line;
-    char* const arguments[] = {shell.data(), option.data(), command.data(), nullptr};
-    pid_t id = 0;
-    EXPECT_EQ(posix_spawnp(&id, "sh", nullptr, nullptr, arguments, environ), 0);
-    return id;
-  }
+  pid_t begin(const std::string& verb) { return start_in_background(verb, path("out.txt")); }
   [[nodiscard]] std::string printed() const { return read_file(path("out.txt")).value(); }
-  [[nodiscard]] bool prints(const std::string& text) const {
-    const auto until_ns = monotonic_ns() + 60'000'000'000;
-    while (monotonic_ns() < until_ns) {
-      const auto out = read_file(path("out.txt"));
-      if (out.ok() && out->find(text) != std::string::npos) return true;
-      usleep(20'000);
-    }
-    return false;
-  }
-  static int end(pid_t id) {
-    kill(id, SIGINT);
-    int status = 0;
-    waitpid(id, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
+  [[nodiscard]] bool prints(const std::string& text) const { return comes_to_have(path("out.txt"), text); }
+  static int end(pid_t id) { return end_with_signal(id, SIGINT); }
 
   std::string url_, name_;
 };

@@ -1,18 +1,15 @@
 // `warpmark watch` as a person and as cron use it: exit codes, kill -9, a full disk, secrets.
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "apps/in_background.h"
 #include "apps/stored_history.h"
 #include "base/clock.h"
 #include "store/running.h"
 #include "support/schema_check.h"
 #include "watch/played_server.h"
-
-extern char** environ;
 
 namespace warpmark::apps {
 namespace {
@@ -29,29 +26,10 @@ class WatchVerb : public WithHistory {
   }
   /// Starts it in the background; its output goes to a file.
   pid_t begin(const std::string& before = "") {
-    const std::string line = before + "exec " + in_quotes(kExecutable) + " watch " + in_quotes(path("rules.yaml")) +
-                             " >> " + in_quotes(path("out.txt")) + " 2>&1";
-    std::string shell = "sh", option = "-c", command = line;
-    char* const arguments[] = {shell.data(), option.data(), command.data(), nullptr};
-    pid_t id = 0;
-    EXPECT_EQ(posix_spawnp(&id, "sh", nullptr, nullptr, arguments, environ), 0);
-    return id;
+    return start_in_background("watch " + in_quotes(path("rules.yaml")), path("out.txt"), before);
   }
-  [[nodiscard]] bool printed(const std::string& text) const {
-    const auto until_ns = monotonic_ns() + 60'000'000'000;
-    while (monotonic_ns() < until_ns) {
-      const auto out = read_file(path("out.txt"));
-      if (out.ok() && out->find(text) != std::string::npos) return true;
-      usleep(20'000);
-    }
-    return false;
-  }
-  static int end(pid_t id, int signal) {
-    kill(id, signal);
-    int status = 0;
-    waitpid(id, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
+  [[nodiscard]] bool printed(const std::string& text) const { return comes_to_have(path("out.txt"), text); }
+  static int end(pid_t id, int signal) { return end_with_signal(id, signal); }
 };
 
 constexpr const char* kSlowRule = "rules:\n  - {name: Slow, history: time, above: 2 s}\n";
