@@ -99,6 +99,7 @@ struct Scaling {
   Build build;
 };
 
+[[nodiscard]] Json to_json(const Ranged& ranged);
 [[nodiscard]] Json to_json(const Scaling& scaling);
 
 }  // namespace warpmark

@@ -3,20 +3,6 @@
 #include "model/power_caps.h"
 
 namespace warpmark {
-namespace {
-
-Json cap_json(const Ranged& ranged) {
-  Json json{{"value", ranged.value}};
-  if (ranged.interval) {
-    json["low"] = ranged.interval->low;
-    json["high"] = ranged.interval->high;
-    json["confidence"] = ranged.interval->confidence;
-  }
-  return json;
-}
-
-}  // namespace
-
 Json to_json(const PowerCaps& caps) {
   Json json{{"schema", kPowerCapsSchema},
             {"id", caps.id},
@@ -38,9 +24,9 @@ Json to_json(const PowerCaps& caps) {
     Json one{{"cap", point.cap_w},
              {"throughput", point.throughput},
              {"energy_per_work_samples", point.energy_per_work},
-             {"speed", cap_json(point.speed)},
+             {"speed", to_json(point.speed)},
              {"failures", point.failures}};
-    if (point.energy) one["energy_per_work"] = cap_json(*point.energy);
+    if (point.energy) one["energy_per_work"] = to_json(*point.energy);
     if (point.work_per_joule) one["work_per_joule"] = *point.work_per_joule;
     if (!point.reason.empty()) one["reason"] = point.reason;
     json["points"].push_back(std::move(one));

@@ -5,16 +5,6 @@
 namespace warpmark {
 namespace {
 
-Json ranged_json(const Ranged& ranged) {
-  Json json{{"value", ranged.value}};
-  if (ranged.interval) {
-    json["low"] = ranged.interval->low;
-    json["high"] = ranged.interval->high;
-    json["confidence"] = ranged.interval->confidence;
-  }
-  return json;
-}
-
 Json profile_json(const StepShares& shares) {
   Json json{{"ranks", shares.ranks},           {"step", shares.step_s},       {"communication", shares.communication_s},
             {"imbalance", shares.imbalance_s}, {"loading", shares.loading_s}, {"host", shares.host_s},
@@ -25,18 +15,14 @@ Json profile_json(const StepShares& shares) {
 }
 
 Json point_json(const ScalingPoint& point) {
-  Json json{{"workers", point.workers},
-            {"throughput", point.throughput},
-            {"seconds", point.seconds},
-            {"median", point.median},
-            {"speed_up", ranged_json(point.speed_up)},
-            {"efficiency", ranged_json(point.efficiency)},
-            {"grade", point.grade},
-            {"failures", point.failures}};
+  Json json{
+      {"workers", point.workers}, {"throughput", point.throughput},      {"seconds", point.seconds},
+      {"median", point.median},   {"speed_up", to_json(point.speed_up)}, {"efficiency", to_json(point.efficiency)},
+      {"grade", point.grade},     {"failures", point.failures}};
   if (!point.usual.empty()) json["usual"] = point.usual;
   if (!point.reason.empty()) json["reason"] = point.reason;
   if (point.peak_memory_bytes) json["peak_memory"] = *point.peak_memory_bytes;
-  if (point.energy_per_work_j) json["energy_per_work"] = ranged_json(*point.energy_per_work_j);
+  if (point.energy_per_work_j) json["energy_per_work"] = to_json(*point.energy_per_work_j);
   if (point.work_per_joule) json["work_per_joule"] = *point.work_per_joule;
   for (const auto& [name, value] : point.parts) json["parts"][name] = value;
   if (point.profile) json["profile"] = profile_json(*point.profile);
@@ -52,6 +38,16 @@ Json point_json(const ScalingPoint& point) {
 }
 
 }  // namespace
+
+Json to_json(const Ranged& ranged) {
+  Json json{{"value", ranged.value}};
+  if (ranged.interval) {
+    json["low"] = ranged.interval->low;
+    json["high"] = ranged.interval->high;
+    json["confidence"] = ranged.interval->confidence;
+  }
+  return json;
+}
 
 Json to_json(const Scaling& scaling) {
   Json json{{"schema", kScalingSchema},       {"id", scaling.id},
@@ -69,13 +65,13 @@ Json to_json(const Scaling& scaling) {
     Json item{{"law", fit.law}};
     if (!fit.reason.empty()) item["reason"] = fit.reason;
     if (fit.reason.empty()) item["residual"] = fit.residual;
-    for (const auto& [name, value] : fit.parameters) item["parameters"][name] = ranged_json(value);
+    for (const auto& [name, value] : fit.parameters) item["parameters"][name] = to_json(value);
     json["fits"].push_back(std::move(item));
   }
   for (const auto& told : scaling.forecasts) {
     json["forecasts"].push_back({{"workers", told.workers},
                                  {"law", told.law},
-                                 {"speed_up", ranged_json(told.speed_up)},
+                                 {"speed_up", to_json(told.speed_up)},
                                  {"efficiency", told.efficiency}});
   }
   return json;
