@@ -1,6 +1,6 @@
 #include "collectives/stored_links.h"
 
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -14,13 +14,8 @@ void add_run(std::vector<Run>& runs, const char* workload, Params params, const 
   run.params.set("bytes", latency ? std::int64_t{4} : bytes);
   run.device = "cuda";
   run.outcome = warpmark::Outcome::passed;
-  Metric metric{.id = latency ? "time" : "bandwidth",
-                .unit = latency ? "s" : "B/s",
-                .better = latency ? Better::lower : Better::higher,
-                .samples = value.samples};
-  metric.round_sizes = {static_cast<std::int64_t>(value.samples.size())};
-  metric.summary = stats::summarize(metric.samples);
-  run.metrics.push_back(std::move(metric));
+  run.metrics.push_back(latency ? stats::sampled_metric("time", "s", Better::lower, value.samples)
+                                : stats::sampled_metric("bandwidth", "B/s", Better::higher, value.samples));
   run.rounds = 1;
   run.timing.method = "cuda_event";
   runs.push_back(std::move(run));

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "model/beside.h"
 #include "stats/moments.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::measure {
 namespace {
@@ -39,10 +39,7 @@ std::optional<double> at_time(const std::vector<std::pair<double, double>>& read
 void add_value(std::vector<Metric>& metrics, std::string_view id, const char* unit, Better better,
                std::optional<double> value) {
   if (!value) return;
-  Metric metric{.id = std::string(id), .unit = unit, .better = better, .samples = {*value}};
-  metric.round_sizes = {1};
-  metric.summary = stats::summarize(metric.samples);
-  metrics.push_back(std::move(metric));
+  metrics.push_back(stats::sampled_metric(std::string(id), unit, better, {*value}));
 }
 
 }  // namespace

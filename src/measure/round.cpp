@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "measure/energy.h"
 #include "model/names.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::measure {
 namespace {
@@ -186,10 +186,7 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
 }  // namespace
 
 Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples) {
-  Metric metric{std::move(id), std::move(unit), better, std::move(samples), {}, {}};
-  metric.round_sizes = {static_cast<std::int64_t>(metric.samples.size())};
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
+  return stats::sampled_metric(std::move(id), std::move(unit), better, std::move(samples));
 }
 
 Run failed_run(Run run, const Error& error) {

@@ -15,7 +15,7 @@
 #include "device/nvml/nvml.h"
 #include "report/build/scaling.h"
 #include "stats/random.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 #include "validate/commands/power_cap.h"
 #include "validate/scaling/power_caps.h"
 #include "warpmark/sessions/build_info.h"
@@ -63,13 +63,6 @@ Result<std::vector<std::string>> first_uuids(int count) {
   return uuids;
 }
 
-Metric sampled(const char* id, const std::string& unit, Better better, const std::vector<double>& samples) {
-  Metric metric{.id = id, .unit = unit, .better = better, .samples = samples};
-  metric.round_sizes.assign(samples.size(), 1);
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
-}
-
 std::vector<Run> runs_of(const PowerCaps& caps, const ScaleRequest& request) {
   std::vector<Run> runs;
   for (const auto& point : caps.points) {
@@ -80,9 +73,9 @@ std::vector<Run> runs_of(const PowerCaps& caps, const ScaleRequest& request) {
     run.params.set("power_cap", fmt::format("{:.0f}W", point.cap_w));
     run.device = "cuda";
     run.outcome = Outcome::passed;
-    run.metrics.push_back(sampled("throughput", caps.unit + "/s", Better::higher, point.throughput));
+    run.metrics.push_back(stats::metric_of_rounds("throughput", caps.unit + "/s", Better::higher, point.throughput));
     if (!point.energy_per_work.empty()) {
-      run.metrics.push_back(sampled("energy", "J", Better::lower, point.energy_per_work));
+      run.metrics.push_back(stats::metric_of_rounds("energy", "J", Better::lower, point.energy_per_work));
     }
     run.rounds = static_cast<std::int64_t>(point.throughput.size());
     run.timing.method = "host clock";

@@ -7,7 +7,7 @@
 
 #include "accuracy/choice/choice.h"
 #include "base/json.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::accuracy {
 namespace {
@@ -176,14 +176,7 @@ Run run_of(const Score& score) {
   if (!score.dataset.split.empty()) run.params.set("split", score.dataset.split);
   run.device = "host";
   run.outcome = Outcome::passed;
-  Metric metric{.id = score.metric,
-                .unit = "1",
-                .better = score.better,
-                .samples = {score.value},
-                .round_sizes = {1},
-                .summary = {}};
-  metric.summary = stats::summarize(metric.samples);
-  run.metrics.push_back(std::move(metric));
+  run.metrics.push_back(stats::sampled_metric(score.metric, "1", score.better, {score.value}));
   run.rounds = 1;
   run.converged = true;
   run.seed = score.seed;

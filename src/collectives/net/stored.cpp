@@ -1,16 +1,9 @@
 #include "collectives/net/stored.h"
 
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::collectives::net {
 namespace {
-
-Metric metric_of(const char* id, const char* unit, Better better, std::vector<double> samples) {
-  Metric metric{.id = id, .unit = unit, .better = better, .samples = std::move(samples)};
-  metric.round_sizes = {static_cast<std::int64_t>(metric.samples.size())};
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
-}
 
 Run run_of(const char* workload, Params params) {
   Run run{.id = {}, .workload = workload, .params = std::move(params)};
@@ -48,9 +41,10 @@ std::vector<Run> runs_of(const PathResult& path, const std::string& peer) {
     params.set("streams", std::int64_t{one.streams});
     params.set("direction", std::string(one.reverse ? "from_server" : "to_server"));
     Run run = run_of("net_throughput", std::move(params));
-    run.metrics.push_back(metric_of("bandwidth", "B/s", Better::higher, rates_of(one)));
+    run.metrics.push_back(stats::sampled_metric("bandwidth", "B/s", Better::higher, rates_of(one)));
     if (!one.reverse) {
-      run.metrics.push_back(metric_of("retransmits", "", Better::lower, {static_cast<double>(one.retransmits)}));
+      run.metrics.push_back(
+          stats::sampled_metric("retransmits", "", Better::lower, {static_cast<double>(one.retransmits)}));
     }
     if (!run.metrics.front().samples.empty()) add(runs, std::move(run));
   }
@@ -59,17 +53,17 @@ std::vector<Run> runs_of(const PathResult& path, const std::string& peer) {
     Params params = common;
     params.set("bytes", static_cast<std::int64_t>(one.bytes));
     Run run = run_of("net_latency", std::move(params));
-    run.metrics.push_back(metric_of("time", "s", Better::lower, one.round_trips_s));
-    run.metrics.push_back(metric_of("jitter", "s", Better::lower, {jitter(one.round_trips_s)}));
+    run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, one.round_trips_s));
+    run.metrics.push_back(stats::sampled_metric("jitter", "s", Better::lower, {jitter(one.round_trips_s)}));
     add(runs, std::move(run));
   }
   if (path.datagrams && !path.datagrams->round_trips_s.empty()) {
     const auto& datagrams = *path.datagrams;
     Run run = run_of("net_datagrams", common);
     const double returned = static_cast<double>(datagrams.round_trips_s.size()) / datagrams.sent;
-    run.metrics.push_back(metric_of("time", "s", Better::lower, datagrams.round_trips_s));
-    run.metrics.push_back(metric_of("loss", "ratio", Better::lower, {1 - returned}));
-    run.metrics.push_back(metric_of("jitter", "s", Better::lower, {jitter(datagrams.round_trips_s)}));
+    run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, datagrams.round_trips_s));
+    run.metrics.push_back(stats::sampled_metric("loss", "ratio", Better::lower, {1 - returned}));
+    run.metrics.push_back(stats::sampled_metric("jitter", "s", Better::lower, {jitter(datagrams.round_trips_s)}));
     add(runs, std::move(run));
   }
   return runs;
@@ -84,8 +78,8 @@ std::vector<Run> runs_of(const Pairs& pairs) {
     // Several ranks of one host would else be one series.
     params.set("ranks", std::to_string(pair.a) + "-" + std::to_string(pair.b));
     Run run = run_of("net_pair", std::move(params));
-    run.metrics.push_back(metric_of("bandwidth", "B/s", Better::higher, {pair.bandwidth}));
-    run.metrics.push_back(metric_of("time", "s", Better::lower, {pair.latency_s}));
+    run.metrics.push_back(stats::sampled_metric("bandwidth", "B/s", Better::higher, {pair.bandwidth}));
+    run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, {pair.latency_s}));
     add(runs, std::move(run));
   }
   return runs;

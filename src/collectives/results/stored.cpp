@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/run_query.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -26,14 +26,6 @@ Params params_of(const Row& row, bool in_place, const std::string& engine) {
   params.set("in_place", std::int64_t{in_place});
   params.set("engine", engine);
   return params;
-}
-
-Metric metric_of_samples(const char* id, const char* unit, Better better, std::vector<double> samples,
-                         std::vector<std::int64_t> sizes) {
-  Metric metric{.id = id, .unit = unit, .better = better, .samples = std::move(samples)};
-  metric.round_sizes = std::move(sizes);
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
 }
 
 Run run_of(const std::vector<Sweep>& rounds, const Row& row, bool in_place) {
@@ -64,9 +56,9 @@ Run run_of(const std::vector<Sweep>& rounds, const Row& row, bool in_place) {
     }
   }
   run.rounds = static_cast<std::int64_t>(sizes.size());
-  run.metrics.push_back(metric_of_samples("time", "s", Better::lower, std::move(times), sizes));
-  run.metrics.push_back(metric_of_samples("bus_bandwidth", "B/s", Better::higher, std::move(bandwidths), sizes));
-  run.metrics.push_back(metric_of_samples("rank_skew", "s", Better::lower, std::move(skews), single));
+  run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, std::move(times), sizes));
+  run.metrics.push_back(stats::sampled_metric("bus_bandwidth", "B/s", Better::higher, std::move(bandwidths), sizes));
+  run.metrics.push_back(stats::sampled_metric("rank_skew", "s", Better::lower, std::move(skews), single));
   run.timing.method = engine == "nccl" ? "cuda_event" : "clock_monotonic_raw";
   if (checked) {
     run.error = ErrorCheck{static_cast<double>(wrong), 0, "elements that differ", "exact values"};

@@ -16,7 +16,7 @@
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
 #include "optimize/apply/recorded_run.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 #include "validate/commands/command_experiment.h"
 
 namespace warpmark::optimize {
@@ -339,9 +339,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     return result;
   }
   result.time_s = *time_s;
-  Metric metric{.id = "time", .unit = "s", .better = Better::lower, .samples = {*time_s}, .round_sizes = {1}};
-  metric.summary = stats::summarize(metric.samples);
-  result.run.metrics = {std::move(metric)};
+  result.run.metrics = {stats::sampled_metric("time", "s", Better::lower, {*time_s})};
   result.run.outcome = Outcome::passed;
   return result;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::serving {
 namespace {
@@ -13,12 +13,10 @@ namespace {
 constexpr std::int64_t kRounds = 10;
 
 Metric metric_from(const LoadMetric& source, std::vector<double> samples) {
-  Metric metric{.id = source.id, .unit = source.unit, .better = source.better};
-  metric.samples = std::move(samples);
-  const auto n = static_cast<std::int64_t>(metric.samples.size()), rounds = std::min(kRounds, n);
-  for (std::int64_t i = 0; i < rounds; ++i) metric.round_sizes.push_back(n * (i + 1) / rounds - n * i / rounds);
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
+  std::vector<std::int64_t> sizes;
+  const auto n = static_cast<std::int64_t>(samples.size()), rounds = std::min(kRounds, n);
+  for (std::int64_t i = 0; i < rounds; ++i) sizes.push_back(n * (i + 1) / rounds - n * i / rounds);
+  return stats::sampled_metric(source.id, source.unit, source.better, std::move(samples), std::move(sizes));
 }
 
 void add(const ScenarioResult& result, const char* id, Run& run) {

@@ -17,6 +17,7 @@
 #include "model/run_query.h"
 #include "model/stages.h"
 #include "stats/order_statistics.h"
+#include "stats/sampled_metric.h"
 #include "stats/summary.h"
 #include "validate/commands/line_pattern.h"
 
@@ -156,10 +157,7 @@ std::optional<std::string> open_place(std::string_view word) {
 }
 
 Metric single_value(std::string_view id, std::string unit, Better better, double value) {
-  Metric metric{.id = std::string(id), .unit = std::move(unit), .better = better, .samples = {value}};
-  metric.round_sizes = {1};
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
+  return stats::sampled_metric(std::string(id), std::move(unit), better, {value});
 }
 
 /// Of a metric that somebody declared: without a value there is nothing to decide by.

@@ -4,7 +4,7 @@
 
 #include "model/run_query.h"
 #include "stats/random.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::validate {
 namespace {
@@ -17,13 +17,8 @@ void add_ratios(Run& run, const Run& reference, const std::string& name) {
   for (const auto& metric : run.metrics) {
     const Metric* other = metric_of(reference, metric.id);
     if (other == nullptr || !(metric.summary.median > 0) || !(other->summary.median > 0)) continue;
-    Metric ratio{.id = ratio_metric(metric.id, name),
-                 .unit = "x",
-                 .better = metric.better,
-                 .samples = {metric.summary.median / other->summary.median}};
-    ratio.round_sizes = {1};
-    ratio.summary = stats::summarize(ratio.samples);
-    ratios.push_back(std::move(ratio));
+    ratios.push_back(stats::sampled_metric(ratio_metric(metric.id, name), "x", metric.better,
+                                           {metric.summary.median / other->summary.median}));
   }
   run.metrics.insert(run.metrics.end(), ratios.begin(), ratios.end());
 }

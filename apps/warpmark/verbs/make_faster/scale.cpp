@@ -15,7 +15,7 @@
 #include "device/machine.h"
 #include "model/scaling.h"
 #include "report/build/scaling.h"
-#include "stats/summary.h"
+#include "stats/sampled_metric.h"
 #include "store/document.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
@@ -159,13 +159,6 @@ Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOption
   return request;
 }
 
-Metric scaling_metric(const char* id, const std::string& unit, Better better, const std::vector<double>& samples) {
-  Metric metric{.id = id, .unit = unit, .better = better, .samples = samples};
-  metric.round_sizes.assign(samples.size(), 1);
-  metric.summary = stats::summarize(metric.samples);
-  return metric;
-}
-
 Status store_scaling(Context& context, const ParsedOptions& options, const ScaleRequest& request, Scaling& scaling,
                      const std::string& format) {
   if (options.has("--no-store")) return {};
@@ -182,8 +175,8 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
     run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
     run.device = request.ranks ? "cpu" : "cuda";
     run.outcome = Outcome::passed;
-    run.metrics.push_back(scaling_metric("throughput", scaling.unit + "/s", Better::higher, point.throughput));
-    run.metrics.push_back(scaling_metric("time", "s", Better::lower, point.seconds));
+    run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
+    run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
     run.rounds = static_cast<std::int64_t>(point.throughput.size());
     run.timing.method = "host clock";
     run.seed = request.seed;
