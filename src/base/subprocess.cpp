@@ -252,4 +252,11 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   return output;
 }
 
+Result<std::filesystem::path> own_executable() {
+  std::error_code code;
+  auto path = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) return environment_error("cannot find this program: " + code.message(), "is /proc mounted?");
+  return path;
+}
+
 }  // namespace warpmark

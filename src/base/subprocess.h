@@ -1,8 +1,9 @@
-// Running another program to its end, with a deadline and a cap on its output.
+// Running another program to its end, with a deadline and a cap on its output; and this program itself once more.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -46,5 +47,9 @@ struct ProcessOptions {
 /// deadline; it is then killed.
 [[nodiscard]] Result<ProcessOutput> run_process(const std::vector<std::string>& words,
                                                 const ProcessOptions& options = {});
+
+/// The file of the running program, to start it once more or to find what lies beside it; none of the words it was
+/// started with need name it. Environment error without /proc. Any thread.
+[[nodiscard]] Result<std::filesystem::path> own_executable();
 
 }  // namespace warpmark

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <thread>
 
 #include "support/spawn.h"
@@ -99,6 +100,13 @@ TEST(RunProcess, does_not_blame_the_program_for_a_folder_that_is_not_there) {
   ASSERT_FALSE(output.ok());
   EXPECT_NE(output.error().what.find("there is no folder /proc/no-such-folder"), std::string::npos)
       << output.error().what;
+}
+
+TEST(OwnExecutable, is_the_file_of_this_program) {
+  const auto self = own_executable();
+  ASSERT_TRUE(self.ok()) << self.error().what;
+  EXPECT_TRUE(self->is_absolute());
+  EXPECT_EQ(self->filename(), program_invocation_short_name);
 }
 
 }  // namespace

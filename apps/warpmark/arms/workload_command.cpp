@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "warpmark/sessions/result_files.h"
@@ -32,8 +33,9 @@ Result<validate::CommandSpec> workload_command(const ParsedOptions& options, con
     return usage_error("there is no workload '" + name + "'",
                        meant.empty() ? "see: warpmark list workloads" : "did you mean '" + meant + "'?");
   }
+  WM_ASSIGN(const auto self, own_executable());
   validate::CommandSpec spec;
-  spec.run = {std::filesystem::read_symlink("/proc/self/exe").string(),
+  spec.run = {self.string(),
               "run",
               name,
               "--rounds",

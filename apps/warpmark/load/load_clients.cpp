@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -104,12 +103,6 @@ std::string random_token() {
   return token;
 }
 
-std::string own_path() {
-  std::error_code ignored;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return ignored ? "warpmark" : path.string();
-}
-
 /// Empty where it cannot be read.
 std::string host_name() {
   char name[256] = "";
@@ -164,7 +157,8 @@ class ClientHub {
       if (context_.environment(name) != nullptr) launch.environment.emplace_back(name, context_.environment(name));
     }
     WM_ASSIGN(auto words, collectives::launcher_words(launch, collectives::launch_place(context_.environment)));
-    words.push_back(own_path());
+    WM_ASSIGN(const auto self, own_executable());
+    words.push_back(self.string());
     words.insert(words.end(), context_.words.begin(), context_.words.end());
     // In a group of its own: Ctrl-C is for us, who ask the clients to end and to tell what they measured.
     ProcessOptions options{.deadline_s = 7 * 86400.0,

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "evaluate/outcome.h"
 #include "evaluate/sandbox/sandbox.h"
 #include "warpmark/terminal/option_values.h"
@@ -83,9 +84,7 @@ Result<std::shared_ptr<const LoadQuestions>> load_questions_of(const Context& co
   WM_ASSIGN(questions->items, evaluate::items_of(task, inputs.data, inputs.shots, target.model,
                                                  static_cast<std::uint64_t>(seed), inputs.pictures));
   WM_TRY(check_fits(task, questions->items, target));
-  std::string names;
-  for (const auto& metric : task.metrics) names += (names.empty() ? "" : ",") + metric;
-  WM_ASSIGN(questions->metrics, eval_metrics(context, options, names));
+  WM_ASSIGN(questions->metrics, eval_metrics(context, options, join(task.metrics, ",")));
   WM_ASSIGN(questions->scoring, eval_score_options(options, inputs.sha256));
   questions->scoring.dataset = {task.name, task.version, task.data.split, inputs.sha256};
   questions->scoring.model.model = target.model;

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/quantity.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "profile/recording/convert.h"
 #include "warpmark/profiles/joined_ranks.h"
@@ -27,9 +28,9 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 8> kOfStarting{"--out",      "--ranks",        "--hosts",         "--bind",
                                                       "--launcher", "--launcher-arg", "--oversubscribe", "--as-rank"};
 
-std::vector<std::string> words_of_a_rank(const ParsedOptions& options, std::span<const OptionSpec> specs) {
-  std::error_code ignored;
-  std::vector<std::string> words{fs::read_symlink("/proc/self/exe", ignored).string(), "profile", "--as-rank"};
+Result<std::vector<std::string>> words_of_a_rank(const ParsedOptions& options, std::span<const OptionSpec> specs) {
+  WM_ASSIGN(const auto self, own_executable());
+  std::vector<std::string> words{self.string(), "profile", "--as-rank"};
   for (const auto& option : specs) {
     if (std::ranges::find(kOfStarting, option.name) != kOfStarting.end() || !options.has(option.name)) continue;
     words.emplace_back(option.name);
@@ -62,7 +63,7 @@ Result<RankRecording> rank_recording_of(Context& context, const ParsedOptions& o
     if (const char* value = context.environment(name)) recording.launch.environment.emplace_back(name, value);
   }
   recording.bind = options.get("--bind");
-  recording.words = words_of_a_rank(options, specs);
+  WM_ASSIGN(recording.words, words_of_a_rank(options, specs));
   return recording;
 }
 

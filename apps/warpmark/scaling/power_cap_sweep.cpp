@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
@@ -143,9 +143,8 @@ Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, con
   result.machine = device::machine_facts();
   result.build = build_info();
   set_grace(10);
-  std::error_code ignored;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  WM_ASSIGN(auto cap, validate::PowerCap::take(uuids, {self, "scale", "--restore-power-caps"}));
+  WM_ASSIGN(const auto self, own_executable());
+  WM_ASSIGN(auto cap, validate::PowerCap::take(uuids, {self.string(), "scale", "--restore-power-caps"}));
   std::vector<validate::CappedRun> runs;
   const Status ran = run_rounds(context, request, caps, cap, result, runs);
   const Status restored = cap.restore();

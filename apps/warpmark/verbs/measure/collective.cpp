@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <ostream>
 
 #include "base/json.h"
+#include "base/subprocess.h"
 #include "collectives/results/nccl_table.h"
 #include "collectives/results/report.h"
 #include "collectives/results/stored.h"
@@ -57,12 +57,6 @@ std::map<std::string, std::string> environment_of(const Context& context, const 
   return known;
 }
 
-std::string own_program() {
-  std::error_code ignored;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return ignored ? "warpmark" : path.string();
-}
-
 /// Starts one sweep after another and prints the table as it comes.
 class Sweeps {
  public:
@@ -77,7 +71,9 @@ class Sweeps {
         context_.out << coll::nccl_table_head(request_.plan, head) << std::flush;
       };
     }
-    return coll::launch_sweep(request_.plan, launch, coll::launch_place(context_.environment), own_program());
+    const auto self = own_executable();
+    if (!self.ok()) return {.sweep = {}, .stuck = {}, .interrupted = false, .fault = self.error()};
+    return coll::launch_sweep(request_.plan, launch, coll::launch_place(context_.environment), self->string());
   }
 
  private:

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <ostream>
 
@@ -169,9 +168,8 @@ Result<int> test_pairs(Context& context, const ParsedOptions& options) {
   launch.hosts = options.get("--hosts");
   launch.more = options.all("--launcher-arg");
   WM_ASSIGN(auto words, collectives::launcher_words(launch, collectives::launch_place(context.environment)));
-  std::error_code ignored;
-  words.insert(words.end(), {"--map-by", "node", std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
-                             "net", "pairs", "--as-rank"});
+  WM_ASSIGN(const auto self, own_executable());
+  words.insert(words.end(), {"--map-by", "node", self.string(), "net", "pairs", "--as-rank"});
   set_grace(6);
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = 60 + 5.0 * static_cast<double>(ranks * ranks),
                                                    .own_group = true,

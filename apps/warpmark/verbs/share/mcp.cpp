@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <ostream>
 
+#include "base/subprocess.h"
 #include "warpmark/command.h"
 #include "warpmark/mcp/mcp_server.h"
 #include "warpmark/sessions/build_info.h"
@@ -71,9 +71,7 @@ Result<int> run_mcp(Context& context, const ParsedOptions& options) {
     return kSuccess;
   }
   if (context.out_is_terminal) context.err << "warpmark: waiting for messages of an agent; Ctrl-C ends\n";
-  std::error_code code;
-  const auto executable = std::filesystem::read_symlink("/proc/self/exe", code);
-  if (code) return environment_error("cannot find this program: " + code.message(), "is /proc mounted?");
+  WM_ASSIGN(const auto executable, own_executable());
   adopt_orphans();
   set_grace(5);
   {
