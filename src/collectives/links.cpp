@@ -155,7 +155,7 @@ Report build_report(const Links& links, const LinkFacts& facts, const std::vecto
   for (const auto& host : links.hosts) {
     const auto gpu = static_cast<std::size_t>(host.gpu);
     const auto rate = [](double value) { return format_si(value, "B/s"); };
-    table.rows.push_back({{gpu < links.gpus.size() ? links.gpus[gpu] : std::to_string(host.gpu)},
+    table.rows.push_back({{std::to_string(host.gpu)},
                           {with_interval(host.to_gpu, rate)},
                           {with_interval(host.from_gpu, rate)},
                           {with_interval(host.both, rate)},
@@ -163,6 +163,12 @@ Report build_report(const Links& links, const LinkFacts& facts, const std::vecto
                           {format_seconds(host.latency.value)}});
   }
   report.sections.push_back({"Host and GPU, pinned memory", {std::move(table)}, false, false});
+  Table names{{{"GPU"}, {"name"}}, {}};
+  for (const auto& gpu : links.gpus) {  // "0 NVIDIA H100 [0000:00:06.0]"
+    const auto space = gpu.find(' ');
+    names.rows.push_back({{gpu.substr(0, space)}, {space == gpu.npos ? "" : gpu.substr(space + 1)}});
+  }
+  report.sections.push_back({"GPUs", {std::move(names)}, false, false});
   return report;
 }
 

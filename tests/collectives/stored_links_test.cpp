@@ -40,6 +40,18 @@ TEST(StoredLinks, have_a_series_a_cell_and_none_for_what_was_not_measured) {
   EXPECT_EQ(runs[10].workload, "host_link");
 }
 
+TEST(Links, long_names_of_gpus_stand_beside_their_numbers_alone) {
+  Links links = two_gpus();
+  links.gpus = {"0 NVIDIA H100 80GB HBM3 [0000:00:06.0]", "1 NVIDIA H100 80GB HBM3 [0000:00:07.0]"};
+  const auto report = build_report(links, {{400e9, 400e9}, {57e9, 57e9}, {}}, {});
+  const auto& hosts = std::get<Table>(report.sections[report.sections.size() - 2].blocks.front());
+  EXPECT_EQ(hosts.rows.front().front().text, "0");
+  const auto& names = std::get<Table>(report.sections.back().blocks.front());
+  ASSERT_EQ(names.rows.size(), 2U);
+  EXPECT_EQ(names.rows[1][0].text, "1");
+  EXPECT_EQ(names.rows[1][1].text, "NVIDIA H100 80GB HBM3 [0000:00:07.0]");
+}
+
 TEST(StoredLinks, are_written_as_their_schema_says) {
   const Links links = two_gpus();
   LinkFacts facts{{400e9, 400e9}, {57e9, 57e9}, {}};

@@ -67,14 +67,18 @@ Table spread_table(const Sweep& sweep, const Judgement& judgement) {
   return table;
 }
 
+/// Of a single rank the algorithm bandwidth, as nothing of it goes over a bus.
 Plot bandwidth_plot(const Sweep& sweep, const Judgement& judgement) {
-  Plot plot{"bus bandwidth", {"size (B)", "B", true}, {"bus bandwidth (B/s)", "B/s", false}, {}};
+  const bool alone = sweep.rows.front().ranks < 2;
+  const std::string name = alone ? "algorithm bandwidth" : "bus bandwidth";
+  Plot plot{name, {"size (B)", "B", true}, {name + " (B/s)", "B/s", false}, {}};
   for (const bool in_place : {false, true}) {
     Series series{in_place ? "in place" : "out of place", {}, true, false};
     for (const auto& row : sweep.rows) {
       const auto& place = in_place ? row.in_place : row.out_of_place;
       if (place && row.counts.bytes > 0) {
-        series.points.emplace_back(static_cast<double>(row.counts.bytes), bus_bandwidth(row, *place));
+        series.points.emplace_back(static_cast<double>(row.counts.bytes),
+                                   alone ? algorithm_bandwidth(row, *place) : bus_bandwidth(row, *place));
       }
     }
     if (!series.points.empty()) plot.series.push_back(std::move(series));
@@ -94,7 +98,7 @@ Plot bandwidth_plot(const Sweep& sweep, const Judgement& judgement) {
 Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
   Report report;
   const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
-  report.title = fmt::format("{} over {} ranks", info_of(plan.kind).id, ranks);
+  report.title = fmt::format("{} over {} rank{}", info_of(plan.kind).id, ranks, ranks == 1 ? "" : "s");
   if (sweep.head) report.subtitle = sweep.head->version;
   Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
   for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
