@@ -222,6 +222,7 @@ def data():
 
 def serving():
     """The HTTP interface: answers, streams that end, and bad requests that say why; what it says is what the network says."""
+    import concurrent.futures
     import json
     import urllib.error
     import urllib.request
@@ -246,6 +247,29 @@ def serving():
     parts = [json.loads(e[6:]) for e in events[:-2]]
     assert "".join(p["choices"][0]["delta"]["content"] for p in parts[:-1]) == said["choices"][0]["text"]
     assert parts[-1]["usage"]["completion_tokens"] == 4
+    def answer_of(prompt):
+        return json.loads(post("/v1/completions", {"prompt": prompt, "max_tokens": 12}))["choices"][0]["text"]
+
+    prompts = [[i, 2 * i + 1] for i in range(6)]
+    alone = [answer_of(p) for p in prompts]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(answer_of, prompts)) == alone
+    go_on = decoding.model.go_on
+
+    def fails_on_fives(ids, cache):
+        if int(ids[0, 0]) == 5:
+            raise RuntimeError("planted")
+        return go_on(ids, cache)
+
+    decoding.model.go_on = fails_on_fives
+    for streamed in (False, True):
+        try:
+            told = post("/v1/completions", {"prompt": [5], "stream": streamed})
+            assert streamed and "planted" in told, told
+        except urllib.error.HTTPError as problem:
+            assert not streamed and problem.code == 500 and "planted" in json.loads(problem.read())["error"]["message"]
+        assert answer_of(prompts[1]) == alone[1]
+    decoding.model.go_on = go_on
     for path, body in (("/v1/completions", {"prompt": "1", "max_tokens": 999}), ("/v1/chat/completions", {}), ("/x", {})):
         try:
             post(path, body)

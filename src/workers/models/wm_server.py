@@ -5,8 +5,10 @@ A word of the vocabulary is written " 17". Prompts are read word by word: a numb
 bytes. Nothing it says means anything; how long it takes does.
 """
 
+import collections
 import http.server
 import json
+import queue
 import threading
 import time
 
@@ -16,22 +18,63 @@ import wm_networks as networks
 from wm_training import Refused
 
 
+class Job:
+    """What one request asks for; its words come through `said`."""
+
+    def __init__(self, prompt, most):
+        self.prompt, self.most = prompt, most
+        self.said, self.given_up = queue.SimpleQueue(), False
+
+
 class Model:
+    """All of the model's work is done by one thread: libraries keep handles and buffers for each thread that calls them, and
+    threads that take turns word by word wait for Python's lock at every operation."""
+
     def __init__(self, decoding):
-        self.decoding, self.lock = decoding, threading.Lock()
+        self.decoding, self.jobs = decoding, queue.SimpleQueue()
         self.vocab, self.positions = decoding.config["vocab"], decoding.config.get("positions", 1 << 20)
+        threading.Thread(target=self.work, daemon=True).start()
 
     def numbers(self, text):
         found = [int(w) if w.isdigit() else sum(w.encode()) for w in text.split()]
         return [n % self.vocab for n in found] or [0]
 
     def words(self, prompt, most):
-        """One number after another; waits for its turn."""
+        """One number after another; raises what went wrong in the model."""
+        job = Job(prompt, most)
+        self.jobs.put(job)
+        try:
+            for _ in range(most):
+                word = job.said.get()
+                if isinstance(word, Exception):
+                    raise word
+                yield word
+        finally:
+            job.given_up = True
+
+    def work(self):
+        """A word for each request in turn."""
+        begun = collections.deque()
+        while True:
+            while not begun or not self.jobs.empty():
+                job = self.jobs.get()
+                begun.append((job, self.steps(job)))
+            job, steps = begun.popleft()
+            try:
+                word = None if job.given_up else next(steps, None)
+            except Exception as problem:  # of this request, who asked is told: others go on
+                job.said.put(problem)
+                continue
+            if word is not None:
+                job.said.put(word)
+                begun.append((job, steps))
+
+    def steps(self, job):
         d = self.decoding
-        ids = torch.tensor([prompt], device=d.device)
-        cache = networks.Cache(len(d.model.blocks), len(prompt) + most)
-        for _ in range(most):
-            with self.lock, torch.no_grad(), d.autocast():
+        ids = torch.tensor([job.prompt], device=d.device)
+        cache = networks.Cache(len(d.model.blocks), len(job.prompt) + job.most)
+        for _ in range(job.most):
+            with torch.no_grad(), d.autocast():
                 ids = d.model.go_on(ids, cache)[:, -1].argmax(-1, keepdim=True)
                 word = int(ids)
             yield word
@@ -94,7 +137,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         usage = {"prompt_tokens": len(prompt), "completion_tokens": most, "total_tokens": len(prompt) + most}
         if body.get("stream"):
             return self.stream(body, prompt, most, usage)
-        text = "".join(" %d" % word for word in self.model.words(prompt, most))
+        try:
+            text = "".join(" %d" % word for word in self.model.words(prompt, most))
+        except RuntimeError as problem:
+            return self.answer(500, {"error": {"message": str(problem), "code": 500}})
         self.answer(200, dict(self.frame(text, "length", False), usage=usage))
 
     def frame(self, text, ending, stream):
@@ -119,11 +165,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for i, word in enumerate(self.model.words(prompt, most)):
-                self.event(json.dumps(self.frame(" %d" % word, "length" if i + 1 == most else None, True)))
-            if (body.get("stream_options") or {}).get("include_usage"):
-                self.event(json.dumps(dict(self.frame("", None, True), choices=[], usage=usage)))
-            self.event("[DONE]")
+            try:
+                for i, word in enumerate(self.model.words(prompt, most)):
+                    self.event(json.dumps(self.frame(" %d" % word, "length" if i + 1 == most else None, True)))
+                if (body.get("stream_options") or {}).get("include_usage"):
+                    self.event(json.dumps(dict(self.frame("", None, True), choices=[], usage=usage)))
+                self.event("[DONE]")
+            except RuntimeError as problem:  # the model's, after the head of the answer
+                self.event(json.dumps({"error": {"message": str(problem), "code": 500}}))
             self.wfile.write(b"0\r\n\r\n")
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # who asked has gone
