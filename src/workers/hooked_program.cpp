@@ -76,6 +76,7 @@ std::string plan_text(const HookPlan& plan) {
     json["profile"] = {{"steps", plan.profile_steps}, {"stacks", plan.profile_stacks}, {"folder", plan.profile_folder}};
   }
   if (!plan.screening.switches.empty()) json["screening"] = screening_json(plan.screening);
+  if (!plan.gate.empty()) json["gate"] = plan.gate;
   if (plan.seed) json["seed"] = *plan.seed;
   return dump_json(json) + "\n";
 }

@@ -44,6 +44,7 @@ struct HookPlan {
   bool profile_stacks = false;     ///< with the program's lines; slows it down
   std::string profile_folder{};    ///< existing; takes a trace of each process
   ScreeningPlan screening{};
+  std::string gate{};  ///< an existing folder in which it waits before its first step; empty: it does not
   std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own
 };
 

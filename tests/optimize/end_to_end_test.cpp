@@ -76,6 +76,20 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   EXPECT_EQ(applied.out, plain->out);
 }
 
+TEST_F(Optimize, runs_that_start_at_once_prove_the_same) {
+  WM_NEEDS_TORCH();
+  const auto program = training({"--samples", "64", "--delay-ms", "40"});
+  const auto output = optimize(
+      {"--asked-only", "--start-ahead", "6", "--try", "loader.workers=4", "--json", path("journey.json")}, program);
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  const auto journey = json("journey.json");
+  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
+  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
+  EXPECT_THAT(output.err, testing::AnyOf(HasSubstr("runs of a test start at once"), HasSubstr("one after another")));
+  const auto copied = optimize({"--start-ahead", "2", "--copy"}, program);
+  EXPECT_EQ(copied.exit_code, 2) << copied.err;
+}
+
 TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
   WM_NEEDS_TORCH();
   write("sleeps.py",

@@ -46,6 +46,10 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   wanted.screens_within = !options.has("--no-screening");
   WM_ASSIGN(wanted.window_s, time_option(options, "--window", 5));
   WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
+  WM_ASSIGN(wanted.start_ahead, count_of(options, "--start-ahead", 1, 1, 64));
+  if (wanted.start_ahead > 1 && options.has("--train-steps")) {
+    return usage_error("--start-ahead does not go with --train-steps", "a start beside others takes longer than alone");
+  }
   WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", 0));
   if (options.has("--budget-money")) {
     if (!options.has("--price"))
@@ -234,6 +238,9 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
   const auto state = request.places.hook.parent_path();
   WM_TRY(read_quality(context, options, state, request.options.quality));
   const bool copied = options.has("--copy") || needs_copy(request.program.user_knobs);
+  if (copied && request.options.start_ahead > 1) {
+    return usage_error("--start-ahead does not go with copies of the folder", "a copy is of one run at a time");
+  }
   if (copied) request.places.original = fs::current_path();
   request.identity = identity_of_request(request);
   const auto name = hash_of(request.identity);

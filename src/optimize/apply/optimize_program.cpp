@@ -7,6 +7,8 @@
 
 #include "base/command_line.h"
 #include "base/quantity.h"
+#include "device/cpu/memory.h"
+#include "device/cpu/topology.h"
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
 #include "optimize/findings.h"
@@ -138,6 +140,19 @@ Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey 
   return journey;
 }
 
+/// Where asked for; as many as the machine has room for.
+void start_ahead(ProgramRuns& runs, const ProgramRun& baseline, const OptimizeOptions& options, Journey& journey) {
+  if (options.start_ahead < 2) return;
+  const auto available = static_cast<double>(device::read_memory("/").available_bytes);
+  const int most = most_together(baseline, static_cast<int>(options.start_ahead), available,
+                                 static_cast<int>(device::usable_cpus().size()));
+  runs.start_together(most);
+  std::string text = "runs start one after another: several ranks, no steps, too few processors or too little memory";
+  if (most > 1) text = fmt::format("{} runs of a test start at once, and take their steps one after another", most);
+  say(options, text);
+  journey.decisions.push_back(text);
+}
+
 /// At least, where both are of one time.
 std::int64_t runs_of_a_test(const OptimizeOptions& options) { return 2 * fewest_rounds(options.alpha); }
 
@@ -203,6 +218,7 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
                            format_seconds(stats::median(std::vector<double>{
                                baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),
                            journey.unit, format_percent(journey.baseline.spread)));
+  start_ahead(runs, baselines->runs.front(), options, journey);
   tell_budget(runs, options, journey);
   const auto found = record_original(runs, look, options, journey);
   if (!found.ok()) return stopped_or(found.error(), runs, std::move(journey));

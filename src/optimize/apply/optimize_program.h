@@ -24,7 +24,8 @@ struct OptimizeOptions {
   double window_s = 5;            ///< measured steps of a run last about so long ...
   std::int64_t window_steps = 0;  ///< ... or are so many
   double amortize_steps = 0;
-  bool screens_within = true;  ///< TrialOptions::screens_within
+  bool screens_within = true;    ///< TrialOptions::screens_within
+  std::int64_t start_ahead = 1;  ///< runs of a test that start at once, where program and memory allow it
   QualityOptions quality;
   std::function<void(const std::string&)> log;
 };

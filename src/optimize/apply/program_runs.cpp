@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/clock.h"
@@ -15,16 +16,17 @@
 #include "base/text.h"
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
+#include "optimize/apply/program_copy.h"
 #include "optimize/apply/recorded_run.h"
 #include "stats/sampled_metric.h"
 #include "validate/commands/command_experiment.h"
+#include "workers/gated_runs.h"
 
 namespace warpmark::optimize {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestCopy = std::uintmax_t{4} << 30;
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
 constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
@@ -93,65 +95,6 @@ Environment trusted(Environment environment) {
   return environment;
 }
 
-/// Anew: what the run before left there, such as a checkpoint, must not be found by this one. `without` stands within
-/// `from` where the database does.
-Status copy_folder(const fs::path& from, const fs::path& to, const fs::path& without) {
-  std::error_code failure;
-  fs::remove_all(to, failure);
-  fs::create_directories(to, failure);
-  std::uintmax_t bytes = 0;
-  const auto skipped = fs::weakly_canonical(without, failure);
-  for (fs::recursive_directory_iterator entry(from, failure), end; !failure && entry != end; entry.increment(failure)) {
-    if (entry->is_directory(failure) && !entry->is_symlink(failure) &&
-        fs::weakly_canonical(entry->path(), failure) == skipped) {
-      entry.disable_recursion_pending();
-      continue;
-    }
-    const auto target = to / entry->path().lexically_relative(from);
-    if (entry->is_symlink(failure)) {
-      fs::copy_symlink(entry->path(), target, failure);
-    } else if (entry->is_directory(failure)) {
-      fs::create_directory(target, failure);
-    } else if (entry->is_regular_file(failure)) {
-      bytes += entry->file_size(failure);
-      if (bytes > kLargestCopy) {
-        return environment_error(fmt::format("the folder {} has more than {}", from.string(),
-                                             format_bytes(static_cast<double>(kLargestCopy))),
-                                 "run the program in a smaller one: it is copied before each run");
-      }
-      fs::copy_file(entry->path(), target, failure);
-    }
-  }
-  if (!failure) return {};
-  return environment_error(fmt::format("cannot copy {} to {}: {}", from.string(), to.string(), failure.message()),
-                           "run it without --copy, or from another folder");
-}
-
-/// The commands' exit codes, what was printed, and the file. A file that is not there is empty.
-Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCommand& command,
-                           const std::string& printed) {
-  std::string said = printed;
-  Json codes = Json::array();
-  for (const auto& words : afterwards.commands) {
-    WM_ASSIGN(const auto output, run_process(words, {.deadline_s = command.deadline_s,
-                                                     .directory = command.directory,
-                                                     .environment = command.environment,
-                                                     .own_group = true,
-                                                     .interrupted = command.interrupted}));
-    said += "\n" + output.out;
-    codes.push_back(output.exit_code);
-  }
-  constexpr std::size_t kMostKept = 1 << 20;
-  Json json{{"said", said.size() <= kMostKept ? said : said.substr(said.size() - kMostKept)}, {"codes", codes}};
-  if (!afterwards.file.empty()) {
-    constexpr std::int64_t kLargestAnswers = 64 << 20;
-    const auto path = fs::path(command.directory) / afterwards.file;
-    const auto text = read_file(path, kLargestAnswers);
-    json["file"] = text.ok() ? *text : "";
-  }
-  return json;
-}
-
 /// What the GPUs did while the main process measured steps; an empty object where none is known.
 Json gpu_figures(const measure::GpuWatch& gpus, const std::vector<workers::ProgramReport>& reports) {
   Json json = Json::object();
@@ -175,6 +118,15 @@ std::string screening_text(const workers::ScreeningPlan& plan) {
   std::string text;
   for (const auto& [id, value] : plan.switches) text += " " + id + "=" + value;
   return text.empty() ? text : " screening" + text;
+}
+
+/// The run in the journal.
+std::string question_of(const Settings& settings, const RunOptions& options) {
+  return fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {} profile {} {}", text_of(settings),
+                     options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
+                     options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
+                     options.plan.profile_steps, options.plan.profile_stacks) +
+         (options.afterwards ? " evaluated" : "") + screening_text(options.plan.screening);
 }
 
 }  // namespace
@@ -218,7 +170,9 @@ double ProgramRuns::left_s() const {
   return budget_s_ > 0 ? budget_s_ - (seconds_now() - began_s_) : std::numeric_limits<double>::infinity();
 }
 
-bool ProgramRuns::affords(std::int64_t runs) const { return left_s() >= longest_s_ * static_cast<double>(runs); }
+bool ProgramRuns::affords(std::int64_t runs) const {
+  return left_s() >= (share_s_ > 0 ? share_s_ : longest_s_) * static_cast<double>(runs);
+}
 
 std::string ProgramRuns::why_stopped() const {
   if (interrupted()) return "interrupted";
@@ -226,15 +180,37 @@ std::string ProgramRuns::why_stopped() const {
   return {};
 }
 
+Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings, const RunOptions& options) const {
+  WM_ASSIGN(auto command, command_with(program_, settings));
+  auto plan = options.plan;
+  plan.knobs = std::move(command.plan.knobs);
+  command.plan = std::move(plan);
+  command.deadline_s = options.deadline_s;
+  command.interrupted = interrupted_;
+  command.environment.emplace_back(kGuardVariable, guard_);
+  return command;
+}
+
+Json ProgramRuns::answer_of(const workers::HookedRun& ended, double elapsed_s, double cpu_s) {
+  Run run{.workload = "program", .device = "host"};
+  run.started = started_;
+  run.environment = trusted(watch_.after(std::max<double>(elapsed_s, kSlowestPeriod), cpu_s));
+  return {{"timed_out", ended.ending == workers::Ending::timed_out},
+          {"exit_code", ended.output.exit_code},
+          {"wall_s", ended.output.wall_s},
+          {"peak_memory_bytes", ended.output.peak_memory_bytes},
+          {"err", ending(ended.output.err)},
+          {"run", to_json(run)},
+          {"report", ended.raw},
+          {"gpus", gpu_figures(gpus_, ended.reports)}};
+}
+
 Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& options) {
   if (!places_.original.empty()) {
     WM_TRY(copy_folder(places_.original, program_.directory, places_.scratch.parent_path()));
     WM_TRY(set_file_values(program_, settings, places_.original));
   }
-  WM_ASSIGN(auto command, command_with(program_, settings));
-  auto plan = options.plan;
-  plan.knobs = std::move(command.plan.knobs);
-  command.plan = std::move(plan);
+  WM_ASSIGN(auto command, command_for(settings, options));
   const auto traces = places_.scratch.string() + ".traces";
   if (command.plan.profile_steps > 0) {
     std::error_code ignored;
@@ -242,29 +218,16 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
     WM_TRY(make_folder(traces));
     command.plan.profile_folder = traces;
   }
-  command.deadline_s = options.deadline_s;
-  command.interrupted = interrupted_;
   if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
-  command.environment.emplace_back(kGuardVariable, guard_);
   if (progress) progress(text_of(settings));
-  const std::string started = format_utc(wall_clock_s());
+  started_ = format_utc(wall_clock_s());
   watch_.before();
   gpus_.begin();
   const auto outcome = workers::run_hooked(command, places_.hook, places_.scratch);
   [[maybe_unused]] const auto whole = gpus_.end(0);
   if (!outcome.ok()) return outcome.error();
   const auto& ended = *outcome;
-  Run run{.workload = "program", .device = "host"};
-  run.started = started;
-  run.environment = trusted(watch_.after(std::max<double>(ended.output.wall_s, kSlowestPeriod), ended.output.cpu_s));
-  Json answer{{"timed_out", ended.ending == workers::Ending::timed_out},
-              {"exit_code", ended.output.exit_code},
-              {"wall_s", ended.output.wall_s},
-              {"peak_memory_bytes", ended.output.peak_memory_bytes},
-              {"err", ending(ended.output.err)},
-              {"run", to_json(run)},
-              {"report", ended.raw},
-              {"gpus", gpu_figures(gpus_, ended.reports)}};
+  Json answer = answer_of(ended, ended.output.wall_s, ended.output.cpu_s);
   if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
     WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
   }
@@ -276,23 +239,96 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   return answer;
 }
 
+void ProgramRuns::expect(std::vector<Asked> runs) {
+  expected_.assign(std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
+  ahead_.clear();
+}
+
+Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& question) {
+  const auto take = [&]() -> std::optional<Json> {
+    const auto found =
+        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& one) { return one.first == question; });
+    if (found == ahead_.end()) return std::nullopt;
+    auto answer = std::move(found->second);
+    ahead_.erase(found);
+    return answer;
+  };
+  if (auto answer = take()) return answer;
+  const auto asked = [&](const Asked& one) { return question_of(one.first, one.second) == question; };
+  // A copy of the folder is of one run, and so are files in which settings stand.
+  if (together_ < 2 || !places_.original.empty() || std::none_of(expected_.begin(), expected_.end(), asked)) {
+    return std::optional<Json>{};
+  }
+  std::vector<Asked> batch;
+  while (!expected_.empty() && static_cast<int>(batch.size()) < together_) {
+    batch.push_back(std::move(expected_.front()));
+    expected_.pop_front();
+  }
+  if (batch.size() > 1 && std::any_of(batch.begin(), batch.end(), asked)) WM_TRY(execute_together(batch));
+  return take();
+}
+
+Status ProgramRuns::execute_together(const std::vector<Asked>& batch) {
+  std::vector<workers::HookedCommand> commands;
+  double deadline_s = 0;
+  for (const auto& [settings, options] : batch) {
+    WM_ASSIGN(auto command, command_for(settings, options));
+    commands.push_back(std::move(command));
+    deadline_s = std::max(deadline_s, options.deadline_s);
+  }
+  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
+  if (progress) progress(fmt::format("{} runs that start together", batch.size()));
+  std::vector<Json> answers(batch.size());
+  workers::GatedOptions gated{.deadline_s = std::min(deadline_s, left_s()), .interrupted = interrupted_};
+  gated.before_turn = [&](std::size_t) {
+    started_ = format_utc(wall_clock_s());
+    watch_.before();
+    gpus_.begin();
+  };
+  gated.after_turn = [&](std::size_t i, const workers::GatedRun& one) {
+    [[maybe_unused]] const auto whole = gpus_.end(0);
+    if (one.run.ok()) answers[i] = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
+  };
+  const double began_s = seconds_now();
+  const auto runs =
+      workers::run_gated(std::move(commands), places_.hook, places_.scratch.string() + ".together", gated);
+  const double share_s = (seconds_now() - began_s) / static_cast<double>(runs.size());
+  for (const auto& one : runs) {
+    if (!one.run.ok()) return one.run.error();
+    // Steps that do not wait for their turn were taken beside those of others.
+    if (!one.waited && one.run->ending == workers::Ending::exited && one.run->output.exit_code == 0) together_ = 1;
+    if (one.run->ending == workers::Ending::timed_out && left_s() <= 0) {
+      out_of_time_ = true;
+      return environment_error(why_stopped());
+    }
+  }
+  if (together_ == 1) return {};
+  share_s_ = std::max(share_s_, share_s);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    answers[i]["cost_s"] = share_s;
+    ahead_.emplace_back(question_of(batch[i].first, batch[i].second), std::move(answers[i]));
+  }
+  return {};
+}
+
 Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
-  const std::string question =
-      fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {} profile {} {}", text_of(settings),
-                  options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
-                  options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
-                  options.plan.profile_steps, options.plan.profile_stacks) +
-      (options.afterwards ? " evaluated" : "") + screening_text(options.plan.screening);
+  const std::string question = question_of(settings, options);
   WM_ASSIGN(auto answer, journal_.recall(question));
+  const auto coming = std::find_if(expected_.begin(), expected_.end(),
+                                   [&](const Asked& one) { return question_of(one.first, one.second) == question; });
+  if (answer && coming != expected_.end()) expected_.erase(coming);
   if (!answer) {
     out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
     if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
-    auto within = options;
-    within.deadline_s = std::min(options.deadline_s, left_s());
-    WM_ASSIGN(answer, execute(settings, within));
-    if (within.deadline_s < options.deadline_s && answer->value("timed_out", false)) {
-      out_of_time_ = true;
-      return environment_error(why_stopped());
+    WM_ASSIGN(answer, execute_expected(question));
+    if (!answer) {
+      auto within = options;
+      within.deadline_s = std::min(options.deadline_s, left_s());
+      WM_ASSIGN(answer, execute(settings, within));
+      if (within.deadline_s < options.deadline_s && answer->value("timed_out", false)) {
+        out_of_time_ = true;
+        return environment_error(why_stopped());
+      }
     }
     WM_TRY(journal_.append(question, *answer));
   }
@@ -300,10 +336,13 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   ProgramRun result;
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);
-  spent_s_ += result.wall_s;
+  result.cost_s = json.value("cost_s", result.wall_s);
+  spent_s_ += result.cost_s;
   const bool screening = !options.plan.screening.switches.empty();
-  // A screening takes as long as it is given: it tells nothing about what a run costs.
-  if (!json.value("timed_out", false) && !screening) longest_s_ = std::max(longest_s_, result.wall_s);
+  // A screening takes as long as it is given: it tells nothing about what a run costs. One that waited for others
+  // neither.
+  if (!json.value("timed_out", false) && !screening && !json.contains("cost_s"))
+    longest_s_ = std::max(longest_s_, result.wall_s);
   ++count_;
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);
@@ -320,10 +359,11 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   }
   if (json.contains("analysis")) put_findings(json["analysis"], result);
   if (!main.empty()) result.report = *main.front();
+  result.host_bytes = json.value("peak_memory_bytes", 0.0);
   if (result.report.reserved_bytes > 0) {
     result.memory_bytes = static_cast<double>(result.report.reserved_bytes);
   } else {
-    result.memory_bytes = json.value("peak_memory_bytes", 0.0);
+    result.memory_bytes = result.host_bytes;
   }
   if (json.value("timed_out", false)) {
     result.failure = fmt::format("did not end within {}", format_seconds(options.deadline_s));

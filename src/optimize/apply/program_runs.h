@@ -4,16 +4,19 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "measure/gpu_watch.h"
 #include "model/journey.h"
 #include "model/run.h"
+#include "optimize/apply/afterwards.h"
 #include "optimize/apply/program.h"
 #include "optimize/apply/trial_journal.h"
 #include "optimize/facts.h"
@@ -26,12 +29,6 @@ namespace warpmark::optimize {
 enum class TimeOf { sample, step, run };
 [[nodiscard]] const char* name_of(TimeOf of);
 
-/// What is done when the program has come to its end, in the folder in which it ran.
-struct Afterwards {
-  std::vector<std::vector<std::string>> commands;
-  std::string file;  ///< whose text is kept; empty: none
-};
-
 struct ProgramRun {
   std::string failure;                   ///< why it does not count; empty: it does
   double time_s = 0;                     ///< of a sample, a step or the run
@@ -41,10 +38,12 @@ struct ProgramRun {
   std::vector<FoundGain> found;
   bool gpu_work = false;  ///< the recording had work of a GPU
   std::optional<double> memory_bytes;
+  double host_bytes = 0;                  ///< largest resident set of its processes
   std::optional<double> gpu_utilization;  ///< while steps were measured ...
   std::optional<double> joules_per_step;  ///< ... of all GPUs used
   bool heard = false;                     ///< a process loaded the hook
   double wall_s = 0;
+  double cost_s = 0;            ///< the wall time, but of runs that started together its share of theirs
   std::string said;             ///< standard output: the program's, then the commands' afterwards (its end)
   std::vector<int> exit_codes;  ///< of these commands
   std::string file;             ///< text of the file
@@ -73,9 +72,16 @@ class ProgramRuns {
   /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
   [[nodiscard]] Result<ProgramRun> run(const Settings& settings, const RunOptions& options);
 
+  /// From now on so many of the runs that are expected start at once, and take their steps one after another.
+  void start_together(int most) { together_ = most; }
+  /// Runs that will be asked for next, each once, in an order as good as the one they will be asked in. What was
+  /// expected before is not any more.
+  void expect(std::vector<std::pair<Settings, RunOptions>> runs);
+
   /// Why there are no further runs: interrupted, or no budget is left for one; empty: nothing stops them.
   [[nodiscard]] std::string why_stopped() const;
-  /// Whether the budget is enough for so many runs as long as the longest that came to its end.
+  /// Whether the budget is enough for so many runs as long as the longest that came to its end, or as those that
+  /// started together took each.
   [[nodiscard]] bool affords(std::int64_t runs) const;
   /// Of the runs that came to their end, but screenings.
   [[nodiscard]] double longest_s() const { return longest_s_; }
@@ -89,7 +95,13 @@ class ProgramRuns {
 
  private:
   [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
+  using Asked = std::pair<Settings, RunOptions>;
   Result<Json> execute(const Settings& settings, const RunOptions& options);
+  /// The answer of a run that was expected: it started with those after it. None where it was not, or cannot.
+  Result<std::optional<Json>> execute_expected(const std::string& question);
+  Status execute_together(const std::vector<Asked>& batch);
+  [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options) const;
+  [[nodiscard]] Json answer_of(const workers::HookedRun& ended, double elapsed_s, double cpu_s);
   Program program_;
   Places places_;
   TrialJournal& journal_;
@@ -98,6 +110,11 @@ class ProgramRuns {
   measure::GpuWatch gpus_;
   std::string guard_;                          ///< of this search alone
   std::optional<workers::Guardian> guardian_;  ///< from the first run on
+  int together_ = 1;
+  std::deque<Asked> expected_;
+  std::vector<std::pair<std::string, Json>> ahead_;  ///< answers of runs that were not asked for yet
+  double share_s_ = 0;                               ///< the longest share of runs that started together
+  std::string started_;                              ///< when the run that is measured began
   double budget_s_;
   double began_s_;            ///< monotonic clock
   double longest_s_ = 0;      ///< of the runs that came to their end

@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "measure/experiment.h"
 #include "optimize/screening.h"
+#include "stats/random.h"
 #include "stats/summary.h"
 #include "validate/compare/compare_run.h"
 
@@ -49,6 +50,19 @@ std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
 }
 
 }  // namespace
+
+int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus) {
+  constexpr double kPart = 0.8;
+  constexpr double kContext = 1 << 30;  // that a process takes of a GPU beside PyTorch's own pool: 0.5 to 0.8 GB seen
+  if (baseline.report.world > 1 || !baseline.report.window) return 1;
+  double most = std::min<double>(wanted, cpus);
+  if (baseline.host_bytes > 0) most = std::min(most, kPart * available_bytes / baseline.host_bytes);
+  if (baseline.report.total_bytes > 0) {
+    most = std::min(most, kPart * static_cast<double>(baseline.report.total_bytes) /
+                              (static_cast<double>(baseline.report.reserved_bytes) + kContext));
+  }
+  return std::max(1, static_cast<int>(most) / 2 * 2);
+}
 
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
 
@@ -301,6 +315,17 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   return result;
 }
 
+void ProgramTrials::expect_rounds(const Settings& from, const Settings& to, const RunOptions& how) {
+  stats::Random random(options_.seed + 104729 * tests_);
+  std::vector<std::pair<Settings, RunOptions>> runs;
+  for (std::int64_t round = 0; round < options_.rounds; ++round) {
+    const bool first = random() % 2 == 0;
+    runs.emplace_back(first ? from : to, how);
+    runs.emplace_back(first ? to : from, how);
+  }
+  runs_.expect(std::move(runs));
+}
+
 Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) {
   TrialResult result;
   result.reason = runs_.why_stopped();
@@ -324,7 +349,9 @@ Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings&
     given_up = hopeless(log_ratios(a.times, b.times), options_.effect);
     return given_up ? Status(data_error(kGivenUp)) : Status();
   };
+  expect_rounds(from, to, how);
   auto outcome = validate::run_ab({&a, {}, "without"}, {&b, {}, "with"}, test, {}, events);
+  runs_.expect({});
   result.runs = runs_.count() - before_runs;
   result.cost_s = runs_.spent_s() - before_s;
   result.times_from_s = a.times;

@@ -41,6 +41,7 @@ class ProgramTrials final : public Trials {
 
  private:
   class Arm;
+  void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how);
   void judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const;
   [[nodiscard]] double known_time_s(const Settings& settings) const;
   [[nodiscard]] double known_spread(const Settings& settings) const;
@@ -55,6 +56,10 @@ class ProgramTrials final : public Trials {
   std::vector<std::pair<std::string, std::vector<double>>> times_;
   std::uint64_t tests_ = 0;
 };
+
+/// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
+/// fifths of the GPU's memory and of `available_bytes` of the host's; even. 1 for programs of several ranks.
+[[nodiscard]] int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus);
 
 /// Rounds of the sequential test below which nothing can be proven.
 [[nodiscard]] std::int64_t fewest_rounds(double alpha);

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 
+import _warpmark_gate as gate
 import _warpmark_profile as profile
 
 clock = time.perf_counter
@@ -26,6 +27,7 @@ class Recorder:
         self.stop = bool(plan.get("stop", False))
         self.sync_phases = bool(plan.get("sync_phases", False))
         self.profile = profile.of(torch, plan, report)
+        self.gate = gate.of(plan)
         self.begin_s = clock()
         self.at_finish = []
         self.at_window = None
@@ -85,6 +87,17 @@ class Recorder:
             self.torch.cuda.synchronize()
 
     # Called from the points
+
+    def await_turn(self):
+        """Before the first batch, forward or step. Waiting is no part of the start."""
+        gate_here, self.gate = self.gate, None
+        if gate_here is None:
+            return
+        try:
+            self.synchronize()
+            self.begin_s += gate_here.wait()
+        except Exception as problem:
+            self.report.fault("gate", problem)
 
     def waited(self, seconds, batch):
         self.wait += seconds

@@ -149,6 +149,15 @@ class Hook:
 
             return __init__
 
+        def make_iter(old):
+            def __iter__(loader):
+                recorder.await_turn()
+                return old(loader)
+
+            return __iter__
+
+        if recorder.gate is not None:
+            self.replace(dataloader.DataLoader, "__iter__", make_iter)
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
 
@@ -184,6 +193,7 @@ class Hook:
 
             @functools.wraps(old)
             def step(optimizer, *args, **kwargs):
+                recorder.await_turn()
                 hook.knobs.before_optimizer()
                 begin, before = clock(), recorder.elsewhere()
                 result = old(optimizer, *args, **kwargs)
@@ -266,6 +276,7 @@ class Hook:
         def __call__(module, *args, **kwargs):
             if hook.recorder.in_forward or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
+            hook.recorder.await_turn()
             hook.put_back()
             try:
                 if module not in hook.armed:

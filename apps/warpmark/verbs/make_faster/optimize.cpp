@@ -51,6 +51,9 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
     {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},
     {"--rounds", "N", "most rounds of a test; each runs the program twice (default 12)"},
+    {"--start-ahead", "N",
+     "start up to N runs of a test at once; they wait for each other before their first step (default 1). For programs "
+     "that may run beside themselves"},
     {"--loss-margin", "RATIO", "by how much the mean loss may differ beyond the noise (default 2%)"},
     {"--eval", "METRIC=MARGIN",
      "quality of whole runs: what loses more is rejected; 0.005, or 1% of the original's. Printed as METRIC: 0.76"},
