@@ -16,7 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   using namespace warpmark::collectives;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)death_in(std::string(text));
-  (void)net::peers_in(std::string(text));
   (void)net::parse_address(std::string(text), 1);
   (void)parse_plant(text);
   const auto message = message_of(text);

@@ -11,21 +11,17 @@
 namespace warpmark::collectives::net {
 namespace {
 
-TEST(HostOf, leaves_ports_brackets_and_scopes_away) {
-  EXPECT_EQ(host_of("10.0.0.1:5201"), "10.0.0.1");
-  EXPECT_EQ(host_of("[fe80::1%eth0]:22"), "fe80::1");
-  EXPECT_EQ(host_of("[::ffff:10.0.0.7]:443"), "10.0.0.7");
-}
-
-Peer peer(const std::string& remote, std::uint64_t sent, std::uint64_t received, std::uint64_t retransmits = 0) {
-  return {"10.0.0.1:1000", remote, sent, received, retransmits, 1e-3};
+device::TcpConnection connection(std::uint64_t cookie, const std::string& peer, std::uint64_t sent,
+                                 std::uint64_t received, std::uint64_t retransmits = 0) {
+  return {cookie, peer, false, received, sent, "10.0.0.1", retransmits, 1e-3};
 }
 
 TEST(PeerTraffic, is_by_host_what_connections_carried_since_the_last_look) {
-  const std::vector<Peer> before{peer("10.0.0.2:1", 1000, 0), peer("10.0.0.3:1", 7, 7), peer("10.0.0.4:1", 5, 5)};
-  const std::vector<Peer> after{peer("10.0.0.2:1", 5000, 2000, 3),  // 4000 and 2000 more
-                                peer("10.0.0.2:2", 600, 0),         // new: all of it
-                                peer("10.0.0.3:1", 7, 7)};          // nothing; and 10.0.0.4 has gone
+  const std::vector<device::TcpConnection> before{connection(1, "10.0.0.2", 1000, 0), connection(2, "10.0.0.3", 7, 7),
+                                                  connection(3, "10.0.0.4", 5, 5)};
+  const std::vector<device::TcpConnection> after{connection(1, "10.0.0.2", 5000, 2000, 3),  // 4000 and 2000 more
+                                                 connection(4, "10.0.0.2", 600, 0),         // new: all of it
+                                                 connection(2, "10.0.0.3", 7, 7)};  // nothing; and 10.0.0.4 has gone
   const auto traffic = peer_traffic_between(before, after, 2, {{"10.0.0.1", "eth0"}});
   ASSERT_EQ(traffic.size(), 2U);
   EXPECT_EQ(traffic[0].host, "10.0.0.2");

@@ -132,23 +132,6 @@ TEST(Interfaces, are_read_and_compared) {
   EXPECT_DOUBLE_EQ(traffic_between(after, before, 2)[0].received, 0) << "a counter that began anew";
 }
 
-TEST(Peers, are_read_from_what_ss_prints) {
-  const std::string text =
-      "ESTAB 0 0 10.0.0.1:5201 10.0.0.2:41234\n"
-      "\t cubic wscale:7,7 rto:204 rtt:1.5/0.7 mss:8948 bytes_sent:1000 bytes_retrans:90 bytes_received:2000 "
-      "retrans:0/3 rcv_rtt:1\n"
-      "ESTAB 0 0 127.0.0.1:22 127.0.0.1:4\n";
-  const auto peers = peers_in(text);
-  ASSERT_EQ(peers.size(), 2U);
-  EXPECT_EQ(peers[0].remote, "10.0.0.2:41234");
-  EXPECT_EQ(peers[0].sent_bytes, 1000U);
-  EXPECT_EQ(peers[0].received_bytes, 2000U);
-  EXPECT_EQ(peers[0].retransmits, 3U);
-  EXPECT_DOUBLE_EQ(peers[0].round_trip_s, 1.5e-3);
-  EXPECT_EQ(peers[1].sent_bytes, 0U);
-  EXPECT_TRUE(peers_in("").empty());
-}
-
 Pairs four_hosts(int slow) {
   Pairs pairs{{"a", "b", "c", "d"}, {}};
   for (int a = 0; a < 4; ++a) {

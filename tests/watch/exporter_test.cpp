@@ -191,10 +191,10 @@ TEST(Peers, are_bounded_to_the_busiest) {
 }
 
 TEST(Peers, are_counted_by_the_kernel) {
-  if (const auto asked = tcp_connections(); !asked.ok()) GTEST_SKIP() << asked.error().what;
+  if (const auto asked = device::tcp_connections(); !asked.ok()) GTEST_SKIP() << asked.error().what;
   const auto serving = Server::start({}, [](const Asked&) { return Answer{.body = std::string(1 << 20, 'x')}; });
   ASSERT_TRUE(serving.ok());
-  PeerLook look(tcp_connections, true);
+  PeerLook look(device::tcp_connections, true);
   (void)look.families(1);
   http::Client client({.deadline_s = 60});  // keeps its connection, which is what the kernel counts
   const auto url = http::parse_url((*serving)->url());

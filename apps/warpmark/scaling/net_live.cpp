@@ -26,18 +26,18 @@ namespace net = warpmark::collectives::net;
 struct Look {
   std::int64_t at_ns = 0;
   std::vector<net::Interface> interfaces;
-  std::vector<net::Peer> peers;
+  std::vector<device::TcpConnection> peers;
 };
 
-/// `ss` is iproute2's; without it there are no peers, and it is said once.
+/// Without peers where the kernel does not tell them; `problem` says why.
 Look look(std::string& problem) {
   Look now{monotonic_ns(), net::interfaces(), {}};
   for (auto& port : net::infiniband_ports()) now.interfaces.push_back(std::move(port));
-  const auto ss = run_process({"ss", "-tinH"}, {.deadline_s = 5});
-  if (ss.ok() && ss->exit_code == 0) {
-    now.peers = net::peers_in(ss->out);
+  auto connections = device::tcp_connections();
+  if (connections.ok()) {
+    now.peers = std::move(*connections);
   } else {
-    problem = "no peers: " + (ss.ok() ? ss->err : ss.error().what) + " (apt-get install iproute2)";
+    problem = "no peers: " + connections.error().what;
   }
   return now;
 }
@@ -117,11 +117,10 @@ void print_look(std::ostream& out, double at_s, const std::vector<net::Traffic>&
 }
 
 /// Which interface has which address, of the connections that there are.
-std::map<std::string, std::string> interfaces_of(const std::vector<net::Peer>& peers,
+std::map<std::string, std::string> interfaces_of(const std::vector<device::TcpConnection>& peers,
                                                  std::map<std::string, std::string>& known) {
   for (const auto& peer : peers) {
-    const auto host = net::host_of(peer.local);
-    if (!known.contains(host)) known[host] = net::interface_of(host);
+    if (!known.contains(peer.local)) known[peer.local] = net::interface_of(peer.local);
   }
   return known;
 }

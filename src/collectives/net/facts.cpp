@@ -35,19 +35,6 @@ struct FreeInterfaces {
   void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
 };
 
-/// "1.5" of "rtt:1.5/0.7", the number behind a key; 0 without one.
-double value_of(const std::string& text, const std::string& key) {
-  const auto at = text.find(" " + key + ":");
-  if (at == std::string::npos) return 0;
-  const auto begin = at + key.size() + 2;
-  const auto number = parse_number(text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin));
-  return number.ok() ? *number : 0;
-}
-
-std::uint64_t count_of(const std::string& text, const std::string& key) {
-  return static_cast<std::uint64_t>(std::clamp(value_of(text, key), 0.0, 9e18));
-}
-
 }  // namespace
 
 std::vector<Interface> interfaces(const std::filesystem::path& root) {
@@ -114,33 +101,6 @@ std::vector<std::pair<std::string, std::string>> network_environment(const char*
     if (const char* value = environment(name)) set.emplace_back(name, value);
   }
   return set;
-}
-
-std::vector<Peer> peers_in(const std::string& ss_text) {
-  std::vector<Peer> peers;
-  for (const auto& line : split(ss_text, '\n')) {
-    if (line.empty()) continue;
-    const bool details = line.front() == ' ' || line.front() == '\t';
-    if (!details) {
-      std::istringstream words(line);
-      std::string state, receive_queue, send_queue;
-      Peer peer;
-      words >> state >> receive_queue >> send_queue >> peer.local >> peer.remote;
-      if (words) peers.push_back(std::move(peer));
-    } else if (!peers.empty()) {
-      const std::string text = " " + std::string(trim(line));
-      peers.back().sent_bytes = count_of(text, "bytes_sent");
-      peers.back().received_bytes = count_of(text, "bytes_received");
-      peers.back().round_trip_s = value_of(text, "rtt") * 1e-3;
-      const auto slash = text.find(" retrans:");
-      if (slash != std::string::npos) {
-        const auto total = text.find('/', slash);
-        const auto number = parse_integer(text.substr(total + 1, text.find(' ', total) - total - 1));
-        if (number.ok()) peers.back().retransmits = static_cast<std::uint64_t>(*number);
-      }
-    }
-  }
-  return peers;
 }
 
 }  // namespace warpmark::collectives::net

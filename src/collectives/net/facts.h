@@ -44,16 +44,4 @@ struct Traffic {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> network_environment(
     const char* (*environment)(const char* name));
 
-/// A TCP connection and what it has carried, by netlink's socket statistics as `ss -ti` shows them.
-struct Peer {
-  std::string local;
-  std::string remote;
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t received_bytes = 0;
-  std::uint64_t retransmits = 0;
-  double round_trip_s = 0;
-};
-/// Of the text of `ss -tinH`. Pure.
-[[nodiscard]] std::vector<Peer> peers_in(const std::string& ss_text);
-
 }  // namespace warpmark::collectives::net

@@ -26,40 +26,27 @@ double rate_in(const std::filesystem::path& path) {
   return number.ok() ? *number * 1e9 / 8 : 0;
 }
 
-double grown(std::uint64_t before, std::uint64_t after) {
-  return after >= before ? static_cast<double>(after - before) : static_cast<double>(after);
-}
-
 }  // namespace
 
-std::string host_of(const std::string& endpoint) {
-  const auto colon = endpoint.rfind(':');
-  std::string host = endpoint.substr(0, colon);
-  if (host.size() > 1 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  host = host.substr(0, host.find('%'));
-  constexpr std::string_view kMapped = "::ffff:";  // IPv4 over a socket of IPv6
-  return host.starts_with(kMapped) ? host.substr(kMapped.size()) : host;
-}
-
-std::vector<PeerTraffic> peer_traffic_between(const std::vector<Peer>& before, const std::vector<Peer>& after,
-                                              double seconds,
+std::vector<PeerTraffic> peer_traffic_between(const std::vector<device::TcpConnection>& before,
+                                              const std::vector<device::TcpConnection>& after, double seconds,
                                               const std::map<std::string, std::string>& interface_of_address) {
   if (!(seconds > 0)) return {};
-  std::map<std::pair<std::string, std::string>, const Peer*> known;
-  for (const auto& peer : before) known[{peer.local, peer.remote}] = &peer;
+  std::map<std::uint64_t, const device::TcpConnection*> known;
+  for (const auto& one : before) known[one.cookie] = &one;
   std::map<std::string, PeerTraffic> hosts;
-  for (const auto& peer : after) {
-    const auto then = known.find({peer.local, peer.remote});
-    const Peer nothing;
-    const Peer& from = then == known.end() ? nothing : *then->second;
-    auto& host = hosts[host_of(peer.remote)];
-    host.host = host_of(peer.remote);
+  for (const auto& one : after) {
+    const auto then = known.find(one.cookie);
+    const device::TcpConnection nothing;
+    const device::TcpConnection& from = then == known.end() ? nothing : *then->second;
+    auto& host = hosts[one.peer];
+    host.host = one.peer;
     ++host.connections;
-    host.received += grown(from.received_bytes, peer.received_bytes) / seconds;
-    host.sent += grown(from.sent_bytes, peer.sent_bytes) / seconds;
-    host.retransmits += grown(from.retransmits, peer.retransmits) / seconds;
-    host.round_trip_s = std::max(host.round_trip_s, peer.round_trip_s);
-    if (const auto name = interface_of_address.find(host_of(peer.local)); name != interface_of_address.end()) {
+    host.received += static_cast<double>(one.received - from.received) / seconds;
+    host.sent += static_cast<double>(one.sent - from.sent) / seconds;
+    host.retransmits += static_cast<double>(one.retransmits - from.retransmits) / seconds;
+    host.round_trip_s = std::max(host.round_trip_s, one.round_trip_s);
+    if (const auto name = interface_of_address.find(one.local); name != interface_of_address.end()) {
       host.interface = name->second;
     }
   }

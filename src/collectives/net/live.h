@@ -10,6 +10,7 @@
 
 #include "base/json_fwd.h"
 #include "collectives/net/facts.h"
+#include "device/cpu/tcp_connections.h"
 #include "model/report.h"
 
 namespace warpmark::collectives::net {
@@ -28,11 +29,8 @@ struct PeerTraffic {
 /// By bytes, most first. A connection counts what it carried since `before`, a new one all it has; what one carried
 /// between the last look and its end is in its interface alone. `interface_of_address` names interfaces. Pure.
 [[nodiscard]] std::vector<PeerTraffic> peer_traffic_between(
-    const std::vector<Peer>& before, const std::vector<Peer>& after, double seconds,
+    const std::vector<device::TcpConnection>& before, const std::vector<device::TcpConnection>& after, double seconds,
     const std::map<std::string, std::string>& interface_of_address = {});
-
-/// "10.0.0.1" of "10.0.0.1:5201", "fe80::1" of "[fe80::1%eth0]:22". Pure.
-[[nodiscard]] std::string host_of(const std::string& endpoint);
 
 /// InfiniBand and RoCE ports as interfaces ("mlx5_0/1"), whose bytes the kernel's interfaces do not count. `root` is
 /// /sys/class/infiniband, or a test's copy.
