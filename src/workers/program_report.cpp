@@ -66,6 +66,7 @@ void read_torch(JsonFields& fields, ProgramReport& report) {
   fields.maybe("cuda", report.cuda);
   fields.maybe("compile", report.can_compile);
   fields.maybe("threads", report.threads);
+  fields.maybe("uncached", report.uncached);
   fields.maybe("cpus", report.cpus);
   fields.maybe("world", report.world);
   fields.maybe("node_cpus", report.node_cpus);

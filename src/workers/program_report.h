@@ -105,6 +105,7 @@ struct ProgramReport {
   bool cuda = false;
   bool can_compile = false;
   std::int64_t threads = 0;
+  bool uncached = false;  ///< PyTorch was told to keep no GPU memory
   std::int64_t cpus = 0;
   std::int64_t world = 1;
   std::vector<GpuFacts> gpus;

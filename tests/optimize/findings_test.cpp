@@ -97,6 +97,7 @@ TEST(Findings, a_knob_answers_its_rules_and_no_others_of_their_kind) {
   EXPECT_FALSE(replayed_gain(knob("cudnn.benchmark"), found));
   EXPECT_FALSE(replayed_gain(knob("channels_last"), found));
   EXPECT_FALSE(replayed_gain(knob("loader.workers"), found));
+  EXPECT_FALSE(replayed_gain(knob("python.gc_freeze"), {{"launch_overhead", "", 2, 3}}));
   EXPECT_EQ(replayed_gain(knob("loader.pin_memory"), found)->high, 3);
 }
 

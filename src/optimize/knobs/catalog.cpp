@@ -18,6 +18,7 @@ namespace warpmark::optimize {
   X(compile)                  \
   X(optimizer_implementation) \
   X(optimizer_set_to_none)    \
+  X(memory_caching)           \
   X(memory_allocator)         \
   X(memory_no_empty_cache)    \
   X(checkpoint_blocks)        \

@@ -22,7 +22,7 @@ JourneyAdvice python_gc_source([[maybe_unused]] const ProgramFacts& facts, [[may
 extern const Knob python_gc_knob{
     .id = "python.gc_freeze",
     .title = "collector leaves old objects alone",
-    .answers = "launch_overhead",
+    .answers = "",  // of launches that are late, a collection is the smallest part
     .breaks = "cycles among old objects are never freed",
     .undo = "leave gc.freeze() out",
     .numerics = Numerics::exact,

@@ -5,6 +5,7 @@ count.
 
 import gc
 import inspect
+import os
 
 import _warpmark_accumulation as accumulation
 import _warpmark_machine as machine
@@ -39,6 +40,7 @@ class Knobs:
         self.optimizer_arguments()
         self.zero_grad()
         self.empty_cache()
+        self.caching()
         self.collector()
         self.data_parallel()
         self.model.begin()
@@ -183,6 +185,18 @@ class Knobs:
             return empty_cache
 
         self.hook.replace(self.torch.cuda, "empty_cache", make)
+
+    UNCACHED = "PYTORCH_NO_CUDA_MEMORY_CACHING"
+
+    def caching(self):
+        """The allocator reads the variable at its first tensor: time enough after the import."""
+        if "memory.caching" not in self.wanted:
+            return
+        if os.environ.pop(self.UNCACHED, None) is None:
+            return self.cannot("memory.caching", "the variable is not set")
+        self.did("memory.caching")
+        cuda = self.torch.cuda  # without the cache nothing is ever reserved
+        self.checks["memory.caching"] = lambda: None if cuda.max_memory_reserved() > 0 else "no memory was kept"
 
     def collector(self):
         if "python.gc_freeze" not in self.wanted:

@@ -106,6 +106,7 @@ class Hook:
             threads=torch.get_num_threads(),
             cpus=len(os.sched_getaffinity(0)),
             compile=hasattr(torch, "compile"),
+            uncached=bool(cuda) and self.knobs.UNCACHED in os.environ,
             world=steps.world_size(torch),
             **self.guarded("machine", machine.facts, {})
         )
