@@ -4,8 +4,8 @@
 // the kind of the knob decides. Pure.
 //
 // Limits: 1e-3 for another order of additions and 2e-2 for fewer bits are what PyTorch's own benchmarks allow of
-// training (torch/_dynamo/utils.py, torchbenchmark). A rounding error grows with the steps; so only the first are
-// judged one by one, and the trend by its mean.
+// training (torch/_dynamo/utils.py, torchbenchmark), and 1e-2 of outputs of 16 bits. A rounding error grows with the
+// steps; so only the first are judged one by one, and the trend by its mean.
 #pragma once
 
 #include <span>

@@ -195,6 +195,7 @@ void read_loss(JsonFields& fields, ProgramReport& report) {
 }
 
 void read_outputs(JsonFields& fields, ProgramReport& report) {
+  fields.maybe("half", report.half_outputs);
   if (!fields.json().contains("values") || !fields.json()["values"].is_array()) return;
   for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
 }
@@ -223,6 +224,7 @@ constexpr LineKind kLineKinds[] = {
     {"world", [](JsonFields& fields, ProgramReport& report) { fields.maybe("world", report.world); }},
     {"loss", read_loss},
     {"outputs", read_outputs},
+    {"attention", [](JsonFields& fields, ProgramReport& report) { fields.maybe("off", report.attention_off); }},
     {"knob", read_knob},
     {"read", read_read},
     {"block", read_block},

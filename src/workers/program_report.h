@@ -122,6 +122,8 @@ struct ProgramReport {
   std::vector<StepTimes> steps;
   std::vector<double> losses;                ///< NaN where the program's was no number
   std::vector<std::vector<double>> outputs;  ///< samples of the first outputs of a program without losses
+  bool half_outputs = false;                 ///< some of them have 16 bits
+  std::vector<std::string> attention_off;    ///< ways of fused attention that the program has switched off
   std::vector<KnobState> knobs;
   std::vector<ScreenedBlock> blocks;
   std::vector<SwitchState> switches;

@@ -80,6 +80,18 @@ TEST(Answers, a_semantic_knob_may_learn_better_but_not_worse) {
   EXPECT_FALSE(judged(training(0.5), Numerics::precision).same) << "a lower loss is as suspicious as a higher one";
 }
 
+TEST(Answers, outputs_of_16_bits_may_differ_by_what_those_leave) {
+  ProgramReport a, b, far;
+  a.outputs = {{1, 2, 3}};
+  b.outputs = {{1.008, 2.016, 3.024}};
+  far.outputs = {{1.02, 2.04, 3.06}};
+  EXPECT_FALSE(judge_answers(std::vector{a}, b, Numerics::rounding, {}).same);
+  a.half_outputs = true;
+  EXPECT_TRUE(judge_answers(std::vector{a}, b, Numerics::rounding, {}).same);
+  EXPECT_FALSE(judge_answers(std::vector{a}, far, Numerics::rounding, {}).same);
+  EXPECT_FALSE(judge_answers(std::vector{a}, b, Numerics::exact, {}).same);
+}
+
 TEST(Answers, outputs_are_compared_where_there_is_no_loss) {
   const auto with_outputs = [](double shift) {
     ProgramReport report;

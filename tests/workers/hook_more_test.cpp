@@ -195,6 +195,31 @@ TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
   EXPECT_GT(read.count, 20);
 }
 
+/// The torch of Debian 12 has no such switches: the program brings some of its own.
+TEST_F(HookMore, ways_of_attention_that_the_program_switched_off_are_told_and_put_on_again) {
+  WM_NEEDS_TORCH();
+  const std::string program =
+      "import torch\n"
+      "on = {'flash': True, 'mem_efficient': True, 'cudnn': True}\n"
+      "for name in on:\n"
+      "    setattr(torch.backends.cuda, name + '_sdp_enabled', lambda name=name: on[name])\n"
+      "    setattr(torch.backends.cuda, 'enable_%s_sdp' % name, lambda to, name=name: on.update({name: to}))\n"
+      "torch.backends.cuda.enable_flash_sdp(False)\n"
+      "model = torch.nn.Linear(4, 2)\n"
+      "for step in range(8): model(torch.ones(1, 4))\n"
+      "print(on)\n";
+  const HookPlan plan{.warmup_steps = 1};
+  const auto plain = run({python_with_torch()}, program, plan);
+  EXPECT_EQ(main_of(plain).attention_off, (std::vector<std::string>{"flash"}));
+  auto all = plan;
+  all.knobs = {{"attention.backend", "all"}};
+  const auto changed = run({python_with_torch()}, program, all);
+  EXPECT_THAT(changed.output.out, HasSubstr("'flash': True"));
+  ASSERT_EQ(main_of(changed).knobs.size(), 1U);
+  EXPECT_TRUE(main_of(changed).knobs[0].in_force) << main_of(changed).knobs[0].said;
+  EXPECT_TRUE(main_of(changed).attention_off.empty());
+}
+
 TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
   WM_NEEDS_TORCH();
   const auto free = run({python_with_torch()}, kReading, {.knobs = {{"process.affinity", "100000"}}});

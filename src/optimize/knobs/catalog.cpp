@@ -14,6 +14,7 @@ namespace warpmark::optimize {
   X(tf32)                     \
   X(channels_last)            \
   X(cudnn_benchmark)          \
+  X(attention_backend)        \
   X(attention_sdpa)           \
   X(compile)                  \
   X(optimizer_implementation) \

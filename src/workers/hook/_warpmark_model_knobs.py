@@ -19,12 +19,13 @@ class ModelKnobs:
     def begin(self):
         knobs = self.knobs
         wanted = knobs.wanted
+        knobs.hook.recorder.at_finish.append(self.tell_attention)
         self.autocast = wanted.get("precision.autocast") or None
         self.inference = wanted.get("precision.inference") or None
         self.channels_last = "channels_last" in wanted
         if "attention.sdpa" in wanted:
             self.sdpa()
-        if "attention.backend" in wanted:
+        if wanted.get("attention.backend", "all") != "all":
             self.attention_backend(wanted["attention.backend"])
 
     # Once for a module
@@ -36,6 +37,8 @@ class ModelKnobs:
         self.modules.add(module)
         guarded = self.knobs.hook.guarded
         wanted = self.knobs.wanted
+        if wanted.get("attention.backend") == "all":
+            guarded("attention", self.all_attention_backends, None)
         if self.channels_last:
             guarded("channels_last", self.to_channels_last, None, module)
         if "checkpoint.blocks" in wanted:
@@ -131,6 +134,29 @@ class ModelKnobs:
         knobs.did("attention.backend")
         enabled = getattr(cuda, "%s_sdp_enabled" % names[wanted])
         knobs.checks["attention.backend"] = lambda: None if enabled() else "the program set it back"
+
+    FUSED = ("flash", "mem_efficient", "cudnn")
+
+    def backends_off(self):
+        """Those of scaled_dot_product_attention's fused ways that are switched off, of those that this torch has."""
+        cuda = self.torch.backends.cuda
+        enabled = {name: getattr(cuda, "%s_sdp_enabled" % name, lambda: True) for name in self.FUSED}
+        return [name for name in self.FUSED if not enabled[name]()]
+
+    def all_attention_backends(self):
+        """Before the first forward: what the program switched off while it was built."""
+        off = self.backends_off()
+        for name in off:
+            getattr(self.torch.backends.cuda, "enable_%s_sdp" % name)(True)
+        if not off:
+            return self.knobs.cannot("attention.backend", "none is switched off")
+        self.knobs.did("attention.backend", len(off))
+        self.knobs.checks["attention.backend"] = lambda: "the program set it back" if self.backends_off() else None
+
+    def tell_attention(self, report):
+        off = self.knobs.hook.guarded("attention", self.backends_off, None)
+        if off:
+            report.add("attention", off=off)
 
     def sdpa(self):
         model = self

@@ -49,6 +49,7 @@ class Recorder:
         self.losses = []
         self.losses_written = 0
         self.outputs = []
+        self.half_outputs = False
         self.wait = self.forward = self.backward = 0.0
         self.samples = 0
         self.backwards = 0
@@ -167,7 +168,8 @@ class Recorder:
                 if len(self.outputs) < 6:
                     sample = output_sample(self.torch, out)
                     if sample is not None:
-                        self.outputs.append(sample)
+                        self.half_outputs |= sample[1]
+                        self.outputs.append(sample[0])
                 self.end_of_step(0.0)
         except Exception as problem:
             self.report.fault("forward", problem)
@@ -273,7 +275,8 @@ class Recorder:
         if self.losses:
             self.report.add("loss", values=numbers(self.torch, self.losses))
         if self.outputs:
-            self.report.add("outputs", values=[[number(v) for v in o.tolist()] for o in self.outputs])
+            values = [[number(v) for v in o.tolist()] for o in self.outputs]
+            self.report.add("outputs", values=values, half=self.half_outputs)
         if self.window_begin is not None and self.steps_seen > self.warmup and self.screening is None:
             self.report.add(
                 "window",
@@ -354,13 +357,13 @@ def first_tensor(torch, out, depth=0):
 
 
 def output_sample(torch, out):
-    """At most 256 values of an output, spread over it; a copy that stays on the device."""
+    """At most 256 values of an output, spread over it, a copy that stays on the device; whether they have 16 bits."""
     tensor = first_tensor(torch, out)
     if tensor is None:
         return None
     flat = tensor.detach().reshape(-1)
     stride = max(1, flat.numel() // 256)
-    return flat[::stride][:256].float().clone()
+    return flat[::stride][:256].float().clone(), tensor.dtype in (torch.bfloat16, torch.float16)
 
 
 def number(value):
