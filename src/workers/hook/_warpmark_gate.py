@@ -7,7 +7,7 @@ is there, or the folder is not.
 import os
 import time
 
-LOOK_S = 0.002
+LOOK_S = 0.01  # a dozen that wait must not be seen by the one that steps
 
 
 class Gate:
