@@ -19,7 +19,6 @@ class ModelKnobs:
     def begin(self):
         knobs = self.knobs
         wanted = knobs.wanted
-        knobs.hook.recorder.at_finish.append(self.tell_attention)
         self.autocast = wanted.get("precision.autocast") or None
         self.inference = wanted.get("precision.inference") or None
         self.channels_last = "channels_last" in wanted

@@ -66,6 +66,7 @@ class Hook:
         self.report.add("patched", names=self.names)
         atexit.register(self.recorder.finish, "exit")
         self.recorder.at_finish.append(self.knobs.tell)
+        self.recorder.at_finish.append(self.knobs.model.tell_attention)
         if self.recorder.sync_phases:
             watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
             if watched is not None:
