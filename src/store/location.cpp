@@ -1,7 +1,11 @@
 #include "store/location.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 
+#include "base/clock.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -38,6 +42,24 @@ bool is_postgres(std::string_view location) {
 
 Result<std::unique_ptr<Store>> open_store(const std::string& location) {
   return is_postgres(location) ? open_postgres(location) : open_sqlite(location);
+}
+
+std::string file_stamp(const std::string& location) {
+  if (is_postgres(location)) return {};
+  // The kernel's times of files go in steps of some milliseconds: another write may have the same time as the last one.
+  constexpr double kSettled_s = 1;
+  std::string stamp;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat file {};
+    if (::stat((location + suffix).c_str(), &file) != 0) {
+      if (*suffix == '\0') return {};
+      continue;
+    }
+    const timespec& written = file.st_mtim;  // not st_ctim: whoever opens the log to read it changes that
+    if (wall_clock_s() - (double(written.tv_sec) + double(written.tv_nsec) / 1e9) < kSettled_s) return {};
+    stamp += fmt::format("{} {} {}.{};", file.st_ino, file.st_size, written.tv_sec, written.tv_nsec);
+  }
+  return stamp;
 }
 
 Result<std::filesystem::path> folder_beside(const std::string& location, const EnvironmentLookup& environment) {

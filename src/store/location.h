@@ -22,6 +22,10 @@ namespace warpmark::store {
 [[nodiscard]] Result<std::filesystem::path> folder_beside(const std::string& location,
                                                           const EnvironmentLookup& environment);
 
+/// A text that is another one whenever the database's file was written, made or removed. Empty where that cannot be
+/// told: for a URL, where there is no file, and for the first second after a write.
+[[nodiscard]] std::string file_stamp(const std::string& location);
+
 /// The text with "***" for the passwords of all URLs in it, as in "postgresql://me:secret@host/db?password=secret".
 [[nodiscard]] std::string hide_password(std::string_view text);
 

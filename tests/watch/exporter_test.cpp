@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "apps/stored_history.h"
 #include "base/clock.h"
 #include "http/client.h"
+#include "store/location.h"
 #include "store/memory_store.h"
 #include "support/fake_tree.h"
 #include "watch/exporter/exporter.h"
@@ -163,6 +165,45 @@ TEST(Stored, a_store_that_is_gone_is_down_and_nothing_else_is_told) {
   EXPECT_EQ(render_families(stored_families(gone), TextFormat::prometheus),
             "# HELP warpmark_store_up 1 if the store of results can be read.\n# TYPE warpmark_store_up gauge\n"
             "warpmark_store_up 0\n");
+}
+
+TEST(Stored, is_read_again_when_its_file_was_written_and_not_otherwise) {
+  const test::FakeTree tree;
+  const std::string path = (tree.root() / "results.db").string();
+  EXPECT_EQ(store::file_stamp(path), "") << "no file";
+  EXPECT_EQ(store::file_stamp("postgresql://host/db"), "");
+  const auto writer = store::open_store(path);
+  ASSERT_TRUE(writer.ok()) << writer.error().what;
+  apps::store_session(**writer, {.day = 1, .time = 1.5});
+  const auto written_before = [&](std::chrono::minutes age) {
+    const auto now = std::filesystem::file_time_type::clock::now();
+    for (const char* suffix : {"", "-wal"}) std::filesystem::last_write_time(path + suffix, now - age);
+  };
+  written_before(std::chrono::minutes(-10));
+  EXPECT_EQ(store::file_stamp(path), "") << "just written";
+  written_before(std::chrono::minutes(10));
+  EXPECT_NE(store::file_stamp(path), "");
+  int opened = 0;
+  ExporterOptions options{.root = tree.root()};
+  options.gpus.list = [] { return Result<std::vector<device::nvml::GpuFacts>>(std::vector<device::nvml::GpuFacts>()); };
+  options.open_store = [&] {
+    ++opened;
+    return store::open_store(path);
+  };
+  options.store_stamp = [&] { return store::file_stamp(path); };
+  Exporter exporter(options);
+  for (int i = 0; i < 5; ++i) (void)exporter.text(TextFormat::prometheus);  // until all sessions are judged
+  const int settled = opened;
+  const auto before = exporter.text(TextFormat::prometheus);
+  EXPECT_THAT(before, HasSubstr("warpmark_result{"));
+  EXPECT_THAT(before, HasSubstr("} 1.5\n"));
+  EXPECT_EQ(opened, settled);
+  apps::store_session(**writer, {.day = 2, .time = 2.5});
+  written_before(std::chrono::minutes(5));
+  EXPECT_THAT(exporter.text(TextFormat::prometheus), HasSubstr("} 2.5\n"));
+  EXPECT_GT(opened, settled);
+  std::filesystem::rename(path, path + ".gone");
+  EXPECT_EQ(store::file_stamp(path), "");
 }
 
 TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_first_look) {

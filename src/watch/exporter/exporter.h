@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "monitor/sampler.h"
@@ -21,6 +23,9 @@ struct ExporterOptions {
   std::string host;
   monitor::GpuSource gpus;
   std::function<Result<std::unique_ptr<store::Store>>()> open_store;  ///< empty: nothing of the store is told
+  /// A text that changes whenever the store does, or an empty one where that is not known: what it holds is read anew
+  /// then.
+  std::function<std::string()> store_stamp{};
   std::filesystem::path running_folder;  ///< where sessions that measure leave their marks; empty: none are told
 };
 
@@ -35,12 +40,16 @@ class Exporter {
   [[nodiscard]] Answer answer(const Asked& asked);
 
  private:
+  [[nodiscard]] const std::vector<Family>& stored();
   GpuLook gpus_;
   HostLook host_;
   PeerLook peers_;
   StoredVerdicts verdicts_;
   std::filesystem::path running_folder_;
   std::function<Result<std::unique_ptr<store::Store>>()> open_store_;
+  std::function<std::string()> store_stamp_;
+  std::vector<Family> stored_;
+  std::string stored_stamp_;  ///< of the store when it was read last; empty: it must be read
 };
 
 }  // namespace warpmark::watch

@@ -27,7 +27,10 @@ std::vector<Family> StoredVerdicts::families(store::Store& store, const std::vec
   }
   std::erase_if(sessions_, [&](const auto& entry) { return !wanted.contains(entry.first); });
   if (!next.empty()) {
-    if (auto judged = judge(store, next)) sessions_[next] = std::move(*judged);
+    if (auto judged = judge(store, next)) {
+      sessions_[next] = std::move(*judged);
+      ++judged_;
+    }
   }
   Family verdicts{"warpmark_result_verdict",
                   "1 for the verdict of this result against the history of branch main.",

@@ -1,6 +1,7 @@
 // What `warpmark check` says of the newest results, for the exporter: remembered, as a scrape has no time to judge.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,6 +21,9 @@ class StoredVerdicts {
   /// that no scrape waits for many; the newest first, and no more than the newest 20.
   [[nodiscard]] std::vector<Family> families(store::Store& store, const std::vector<store::RunPoint>& told);
 
+  /// How many sessions were judged so far: where a call judges none, another one changes nothing until the store does.
+  [[nodiscard]] std::int64_t judged() const { return judged_; }
+
  private:
   struct Judged {
     std::string verdict;
@@ -30,6 +34,7 @@ class StoredVerdicts {
   [[nodiscard]] static std::optional<BySeries> judge(store::Store& store, const std::string& session);
 
   std::map<std::string, BySeries> sessions_;
+  std::int64_t judged_ = 0;
 };
 
 /// The labels of a stored result.

@@ -52,6 +52,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   if (!options.has("--no-store")) {
     WM_ASSIGN(const auto location, store_location(context, options));
     wanted.open_store = [location] { return open_existing(location); };
+    wanted.store_stamp = [location] { return store::file_stamp(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
   }
   for (const char* name : {"--interval", "--once"}) {
