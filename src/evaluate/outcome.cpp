@@ -155,7 +155,8 @@ std::string record_line(const accuracy::Example& example, const Answer& answer) 
   Json json{{"id", example.id}};
   json.update(answer.fields);
   json["references"] = example.references;
-  if (!example.subject.empty()) json["subject"] = example.subject;
+  if (example.subjects.size() == 1) json["subject"] = example.subjects.front();
+  if (example.subjects.size() > 1) json["subject"] = example.subjects;
   if (!example.group.empty()) json["group"] = example.group;
   for (const char* name : {"choices", "options", "endings"}) {
     if (example.fields.is_object() && example.fields.contains(name)) json[name] = example.fields[name];

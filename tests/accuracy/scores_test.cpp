@@ -193,13 +193,65 @@ TEST(Datasets, are_read_in_their_publishers_formats) {
   EXPECT_EQ((*cola)[1].text, "0");
   const auto genai =
       parse_dataset(R"({"00000":{"prompt":"two cats","tags":{"basic":["object"],"advanced":["counting"]}}})",
-                    "prompts.json", "genai-bench", names);
+                    "prompts.json", "auto", names);
   ASSERT_TRUE(genai.ok()) << genai.error().what;
-  EXPECT_EQ((*genai)[0].fields["subject"], "counting");
+  EXPECT_EQ((*genai)[0].fields["subject"], Json::array({"object", "counting", "(advanced)"}));
   for (const char* format : {"squad", "mmlu", "gsm8k", "humaneval", "glue", "genai-bench"}) {
     EXPECT_FALSE(parse_dataset("[1, 2]\n", "x.json", format, names).ok()) << format;
   }
   EXPECT_FALSE(parse_dataset("", "x", "squd", names).ok());
+}
+
+TEST(Scores, count_an_example_of_several_skills_under_each) {
+  const auto examples = examples_from(
+      "{\"id\":1,\"label\":1,\"skill\":[\"scene\",\"counting\",\"scene\"]}\n{\"id\":2,\"label\":1,\"skill\":\"scene\"}"
+      "\n"
+      "{\"id\":3,\"label\":1,\"skill\":\"scene\"}\n{\"id\":4,\"label\":1}\n",
+      {"{\"id\":1,\"output\":1}\n{\"id\":2,\"output\":0}\n{\"id\":3,\"output\":0}\n{\"id\":4,\"output\":1}\n",
+       "{\"id\":1,\"output\":1}\n{\"id\":2,\"output\":1}\n{\"id\":3,\"output\":0}\n{\"id\":4,\"output\":1}\n"});
+  const auto metrics = metrics_named({"accuracy"}, {});
+  ScoreOptions options;
+  options.by_subject = true;
+  const auto scores = score_systems(examples, *metrics, options);
+  ASSERT_TRUE(scores.ok()) << scores.error().what;
+  const auto& by = scores->front().by;
+  ASSERT_EQ(by.size(), 2U);
+  EXPECT_EQ(by[0].subject, "counting");
+  EXPECT_EQ(by[0].n, 1);
+  EXPECT_DOUBLE_EQ(by[0].value, 1);
+  EXPECT_EQ(by[1].subject, "scene");
+  EXPECT_EQ(by[1].n, 3);
+  EXPECT_DOUBLE_EQ(by[1].value, 1.0 / 3);
+  CompareSystemsOptions compare;
+  compare.by_subject = true;
+  const auto compared = compare_systems(examples, *metrics, compare);
+  ASSERT_TRUE(compared.ok()) << compared.error().what;
+  ASSERT_EQ(compared->front().by.size(), 2U);
+  EXPECT_DOUBLE_EQ(compared->front().by[1].second, 2.0 / 3);
+}
+
+TEST(Comparison, tells_the_relative_change_with_an_interval_of_its_own) {
+  std::string gold, first, second;
+  for (int i = 0; i < 400; ++i) {
+    const auto id = "{\"id\":" + std::to_string(i);
+    gold += id + ",\"label\":1}\n";
+    first += id + ",\"output\":" + (i % 2 == 0 ? "1" : "0") + "}\n";    // 200 of 400 right
+    second += id + ",\"output\":" + (i % 10 == 0 ? "1" : "0") + "}\n";  // 40: a fifth of that
+  }
+  const auto metrics = metrics_named({"accuracy"}, {});
+  const auto compared = compare_systems(examples_from(gold, {first, second}), *metrics, {});
+  ASSERT_TRUE(compared.ok()) << compared.error().what;
+  const auto& relative = compared->front().bootstrap.relative;
+  ASSERT_TRUE(relative.has_value());
+  // 40 of 200 that stay right: a share with a standard error of sqrt(0.2 * 0.8 / 200) = 0.028.
+  EXPECT_NEAR(relative->low, -0.8 - 1.96 * 0.028, 0.015);
+  EXPECT_NEAR(relative->high, -0.8 + 1.96 * 0.028, 0.015);
+  const auto from_nothing = compare_systems(examples_from("{\"id\":1,\"label\":1}\n{\"id\":2,\"label\":1}\n",
+                                                          {"{\"id\":1,\"output\":0}\n{\"id\":2,\"output\":0}\n",
+                                                           "{\"id\":1,\"output\":1}\n{\"id\":2,\"output\":1}\n"}),
+                                            *metrics, {});
+  ASSERT_TRUE(from_nothing.ok()) << from_nothing.error().what;
+  EXPECT_FALSE(from_nothing->front().bootstrap.relative.has_value());
 }
 
 TEST(Scores, keep_clusters_together_and_become_runs) {

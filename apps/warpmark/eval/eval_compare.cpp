@@ -81,6 +81,10 @@ void print_tests(std::ostream& out, const SystemComparison& one) {
   if (one.wilcoxon_p) out << fmt::format(", Wilcoxon p {}", p_text(*one.wilcoxon_p));
   if (one.mcnemar) out << fmt::format(", McNemar mid-p {}", p_text(one.mcnemar->mid_p));
   out << '\n';
+  if (const auto& relative = one.bootstrap.relative) {
+    out << fmt::format("  relative change {:+.2f} % to {:+.2f} % (paired bootstrap)\n", 100 * relative->low,
+                       100 * relative->high);
+  }
   // Where no example differs there is no spread that would tell what could be found.
   if (!(one.detectable > 0)) {
     if (one.difference == 0) out << fmt::format("  all {} examples have the same score in both\n", one.n);

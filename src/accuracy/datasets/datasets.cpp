@@ -179,28 +179,50 @@ Dataset glue(std::string_view bytes, const std::string& path) {
   return records;
 }
 
+/// Of a list, of lists by level, or the one.
+std::vector<std::string> genai_skills(const Json& item) {
+  std::vector<std::string> skills;
+  const auto collect = [&](const Json& list) {
+    for (const auto& skill : list) skills.push_back(field_text(skill));
+  };
+  for (const char* name : {"skills", "tags", "skill"}) {
+    if (!item.contains(name)) continue;
+    const Json& value = item[name];
+    if (value.is_array()) collect(value);
+    if (value.is_object()) {
+      for (const auto& [level, list] : value.items()) {
+        if (list.is_array()) collect(list);
+      }
+    }
+    if (value.is_string()) skills.push_back(field_text(value));
+  }
+  return skills;
+}
+
+/// "advanced" for a prompt that needs an advanced skill, "basic" for one that needs none (Li et al., GenAI-Bench,
+/// arXiv 2406.13743); empty where the file does not tell skills by level.
+std::string genai_level(const Json& item) {
+  for (const char* name : {"skills", "tags"}) {
+    if (!item.contains(name) || !item[name].is_object()) continue;
+    const Json& levels = item[name];
+    for (const char* level : {"advanced", "basic"}) {
+      if (levels.contains(level) && levels[level].is_array() && !levels[level].empty()) return level;
+    }
+  }
+  return {};
+}
+
 /// {"00000": {"prompt": ..., "tags"/"skills": {...} or [...], "models": {name: [ratings]}, ...}}, or a list of such.
 Dataset genai_bench(std::string_view bytes, const std::string& path) {
   WM_ASSIGN(const Json document, parse_json(bytes, path));
   std::vector<Record> records;
   const auto add = [&](const std::string& id, Json item) -> Status {
     if (text_in(item, "prompt").empty()) return no_such_part(path, "item " + id + " has no 'prompt'", "GenAI-Bench");
-    std::vector<std::string> skills;
-    for (const char* name : {"skills", "tags", "skill"}) {
-      if (!item.contains(name)) continue;
-      const auto collect = [&](const Json& list) {
-        for (const auto& skill : list) skills.push_back(field_text(skill));
-      };
-      if (item[name].is_array()) collect(item[name]);
-      if (item[name].is_object()) {
-        for (const auto& [level, list] : item[name].items()) {
-          if (list.is_array()) collect(list);
-        }
-      }
-      if (item[name].is_string()) skills.push_back(field_text(item[name]));
-    }
+    const auto skills = genai_skills(item);
     item["skills"] = skills;
-    if (!skills.empty()) item["subject"] = skills.back();  // advanced skills stand last
+    std::vector<std::string> subjects = skills;
+    if (const auto level = genai_level(item); !level.empty()) subjects.push_back("(" + level + ")");
+    if (!subjects.empty()) item["subject"] = subjects;
     std::string prompt = text_in(item, "prompt");
     item["references"] = Json::array({prompt});
     records.push_back(dataset_record(id, prompt, std::move(item)));
@@ -235,6 +257,9 @@ std::string told_format(std::string_view bytes, const std::string& path) {
   if (path.ends_with(".json") && has("\"data\"") && has("\"paragraphs\"")) return "squad";
   if (path.ends_with(".jsonl") && has("\"task_id\"") && has("\"entry_point\"")) return "humaneval";
   if (path.ends_with(".jsonl") && has("\"question\"") && has("#### ")) return "gsm8k";
+  if (path.ends_with(".json") && has("\"prompt\"") && has("\"tags\"") && (has("\"basic\"") || has("\"advanced\""))) {
+    return "genai-bench";
+  }
   return "";
 }
 

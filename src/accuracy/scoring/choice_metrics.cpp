@@ -127,8 +127,13 @@ Result<Measured> measure_mmlu_macro(const Examples& examples, const ScoreSetting
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> subject_of;
   for (const auto& example : examples.examples) {
-    if (example.subject.empty()) return data_error("examples have no subject", "name the field with --by");
-    subject_of.push_back(numbers.emplace(example.subject, static_cast<std::uint32_t>(numbers.size())).first->second);
+    if (example.subjects.empty()) return data_error("examples have no subject", "name the field with --by");
+    if (example.subjects.size() > 1) {
+      return data_error("examples have several subjects each: " + join(example.subjects, ", "),
+                        "name a field with one of them with --by");
+    }
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    subject_of.push_back(numbers.emplace(example.subjects.front(), next).first->second);
   }
   Measured measured{.examples = examples.size(),
                     .systems = examples.systems.size(),

@@ -25,6 +25,24 @@ std::string named_field(const Json& fields, const std::string& named, std::span<
   return {};
 }
 
+/// The texts of the first field that the record has: of a list all, each once.
+std::vector<std::string> subjects_in(const Json& fields, const std::string& named) {
+  if (!fields.is_object()) return {};
+  const auto texts_of = [](const Json& value) {
+    std::vector<std::string> texts;
+    for (const auto& one : value.is_array() ? value : Json::array({value})) {
+      const auto text = field_text(one);
+      if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    }
+    return texts;
+  };
+  if (!named.empty()) return fields.contains(named) ? texts_of(fields[named]) : std::vector<std::string>();
+  for (const char* name : kSubjectNames) {
+    if (fields.contains(name) && !fields[name].is_object()) return texts_of(fields[name]);
+  }
+  return {};
+}
+
 /// All references a record holds: a list, SQuAD's {"text": [...]}, or the one text.
 std::vector<std::string> references_in(const Record& record, const FieldNames& names) {
   std::vector<std::string> result;
@@ -103,7 +121,7 @@ Result<std::vector<Example>> examples_of(std::vector<Record> records, const Fiel
     if (!record.problem.empty()) return data_error(fmt::format("reference {} {}", i + 1, record.problem));
     Example example{.id = record.id, .references = references_in(record, names)};
     example.group = named_field(record.fields, names.group, kGroupNames);
-    example.subject = named_field(record.fields, names.subject, kSubjectNames);
+    example.subjects = subjects_in(record.fields, names.subject);
     example.fields = std::move(record.fields);
     example.embedding = std::move(record.embedding);
     if (!example.id.empty() && !ids.emplace(example.id, i).second) {
@@ -115,6 +133,14 @@ Result<std::vector<Example>> examples_of(std::vector<Record> records, const Fiel
 }
 
 }  // namespace
+
+std::map<std::string, std::vector<std::uint32_t>> examples_by_subject(const Examples& examples) {
+  std::map<std::string, std::vector<std::uint32_t>> members;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    for (const auto& subject : examples.examples[i].subjects) members[subject].push_back(static_cast<std::uint32_t>(i));
+  }
+  return members;
+}
 
 Result<Examples> join_examples(std::vector<std::vector<Record>> references, std::vector<SystemRecords> systems,
                                const FieldNames& names) {

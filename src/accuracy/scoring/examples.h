@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,8 @@ struct Record {
 struct Example {
   std::string id;
   std::vector<std::string> references;
-  std::string group;    ///< examples of one group are not independent: questions on one passage
-  std::string subject;  ///< for tables by subject or skill
+  std::string group;                  ///< examples of one group are not independent: questions on one passage
+  std::vector<std::string> subjects;  ///< for tables by subject or skill; where it needs several skills, each of them
   Json fields;
   std::vector<double> embedding;
 };
@@ -60,6 +61,9 @@ struct FieldNames {
   std::string group;
   std::string subject;
 };
+
+/// The examples of each subject; one of several subjects is among those of each.
+[[nodiscard]] std::map<std::string, std::vector<std::uint32_t>> examples_by_subject(const Examples& examples);
 
 enum class Side { reference, output };
 

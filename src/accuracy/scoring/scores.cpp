@@ -33,16 +33,16 @@ Measured part_of(const Measured& whole, const std::vector<std::uint32_t>& exampl
 
 /// Examples by subject in the order of their names; MMLU's subjects also by category.
 std::vector<std::pair<std::string, std::vector<std::uint32_t>>> subjects_of(const Examples& examples) {
-  std::map<std::string, std::vector<std::uint32_t>> subjects, categories;
+  const auto subjects = examples_by_subject(examples);
+  std::map<std::string, std::vector<std::uint32_t>> categories;
   bool mmlu = true;
-  for (std::size_t i = 0; i < examples.size(); ++i) {
-    const auto& subject = examples.examples[i].subject;
-    if (subject.empty()) continue;
-    subjects[subject].push_back(static_cast<std::uint32_t>(i));
+  for (const auto& [subject, members] : subjects) {
     const auto category = mmlu_category(subject);
     mmlu = mmlu && !category.empty();
-    if (!category.empty()) categories["(" + std::string(category) + ")"].push_back(static_cast<std::uint32_t>(i));
+    auto& all_of_category = categories["(" + std::string(category) + ")"];
+    all_of_category.insert(all_of_category.end(), members.begin(), members.end());
   }
+  for (auto& [name, members] : categories) std::sort(members.begin(), members.end());
   std::vector<std::pair<std::string, std::vector<std::uint32_t>>> all;
   if (mmlu) all.assign(categories.begin(), categories.end());
   all.insert(all.end(), subjects.begin(), subjects.end());

@@ -104,14 +104,9 @@ SystemVerdict verdict_of(const SystemComparison& comparison, const CompareSystem
 
 std::vector<SubjectDifference> differences_by_subject(const Examples& examples, const Measured& measured,
                                                       std::size_t second, const CompareSystemsOptions& options) {
-  std::map<std::string, std::vector<std::uint32_t>> subjects;
-  for (std::size_t i = 0; i < examples.size(); ++i) {
-    const auto& subject = examples.examples[i].subject;
-    if (!subject.empty()) subjects[subject].push_back(static_cast<std::uint32_t>(i));
-  }
   std::vector<SubjectDifference> result;
   const auto offset = static_cast<std::uint32_t>(second * measured.examples);
-  for (const auto& [subject, members] : subjects) {
+  for (const auto& [subject, members] : examples_by_subject(examples)) {
     const auto value_at = [&](const std::vector<std::uint32_t>& chosen, std::uint32_t plus) {
       std::vector<std::uint32_t> rows = chosen;
       for (auto& row : rows) row += plus;

@@ -54,6 +54,10 @@ Json comparison_json(const SystemComparison& comparison) {
             {"n", comparison.n}};
   if (comparison.groups > 0) json["groups"] = comparison.groups;
   if (comparison.first_value != 0) json["relative"] = comparison.difference / std::fabs(comparison.first_value);
+  if (comparison.bootstrap.relative) {
+    json["relative_low"] = comparison.bootstrap.relative->low;
+    json["relative_high"] = comparison.bootstrap.relative->high;
+  }
   json["test"] = comparison.test;
   json["p"] = comparison.p;
   json["adjusted_p"] = comparison.adjusted_p;

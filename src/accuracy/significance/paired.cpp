@@ -72,7 +72,7 @@ PairedBootstrap paired_bootstrap(const Measured& measured, std::size_t first, st
                                  const ResampleOptions& options) {
   const auto to_first = static_cast<std::uint32_t>(first * measured.examples);
   const auto to_second = static_cast<std::uint32_t>(second * measured.examples);
-  std::vector<double> differences;
+  std::vector<double> differences, relatives;
   std::vector<std::uint32_t> drawn, rows;
   PairedBootstrap result;
   for (std::int64_t i = 0; i < options.resamples; ++i) {
@@ -82,8 +82,10 @@ PairedBootstrap paired_bootstrap(const Measured& measured, std::size_t first, st
       for (auto& row : rows) row += offset;
       return measured.value(rows);
     };
-    const double difference = value_with(to_second) - value_with(to_first);
+    const double of_first = value_with(to_first);
+    const double difference = value_with(to_second) - of_first;
     differences.push_back(difference);
+    if (of_first != 0) relatives.push_back(difference / std::fabs(of_first));
     result.share_better += difference > 0 ? 1 : difference == 0 ? 0.5 : 0;
   }
   const auto count = static_cast<double>(options.resamples);
@@ -98,6 +100,9 @@ PairedBootstrap paired_bootstrap(const Measured& measured, std::size_t first, st
   result.p = beyond / (count + 1);
   result.interval = percentile_interval(differences, groups.count(), options.confidence);
   result.narrower = percentile_interval(differences, groups.count(), 2 * options.confidence - 1);
+  if (relatives.size() == differences.size()) {
+    result.relative = percentile_interval(relatives, groups.count(), options.confidence);
+  }
   return result;
 }
 

@@ -37,11 +37,12 @@ struct MeanDifference {
                                                          std::size_t second, const Groups& groups, double confidence);
 
 struct PairedBootstrap {
-  double p = 1;               ///< two-sided, (1 + #{|d* - mean d*| >= |d|}) / (1 + resamples)
-  double share_better = 0;    ///< of resamples in which the second is above the first; ties count half
-  double standard_error = 0;  ///< of the difference
-  Interval interval;          ///< of the difference
-  Interval narrower;          ///< of confidence 1 - 2 alpha, for equivalence
+  double p = 1;                      ///< two-sided, (1 + #{|d* - mean d*| >= |d|}) / (1 + resamples)
+  double share_better = 0;           ///< of resamples in which the second is above the first; ties count half
+  double standard_error = 0;         ///< of the difference
+  Interval interval;                 ///< of the difference
+  Interval narrower;                 ///< of confidence 1 - 2 alpha, for equivalence
+  std::optional<Interval> relative;  ///< of the difference over |first|; none where the first can be 0
 };
 [[nodiscard]] PairedBootstrap paired_bootstrap(const Measured& measured, std::size_t first, std::size_t second,
                                                const Groups& groups, const ResampleOptions& options);

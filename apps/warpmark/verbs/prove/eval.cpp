@@ -19,7 +19,7 @@ constexpr OptionSpec kEvalOptions[] = {
     {"--ref-field", "NAME", "field of the references (default: references, answers, label, ...)"},
     {"--out-field", "NAME", "field of the answers (default: output, prediction, text, ...)"},
     {"--group-field", "NAME", "examples with the same value are not independent (default: group, passage_id)"},
-    {"--by", "NAME", "a table by this field: subject, skill"},
+    {"--by", "NAME", "a table by this field: subject, skill; an example with a list counts under each of it"},
     {"--metric", "NAMES", "compare, pareto: metrics, separated by commas; pareto: one"},
     {"--tokenize", "NAME", "BLEU: 13a (default), intl, zh, char, none", false, "13a intl zh char none"},
     {"--smooth", "NAME", "BLEU: exp (default), floor, add-k, none", false, "exp floor add-k none"},
