@@ -15,6 +15,7 @@
 #include "device/cpu/processor.h"
 #include "device/cuda/module_api.h"
 #include "device/device.h"
+#include "device/host_name.h"
 #include "device/nvml/nvml.h"
 
 namespace warpmark::device {
@@ -65,10 +66,8 @@ bool has(const fs::path& path) {
 Machine machine_facts() {
   Machine machine;
   utsname system{};
-  if (uname(&system) == 0) {
-    machine.hostname = system.nodename;
-    machine.kernel = system.release;
-  }
+  if (uname(&system) == 0) machine.kernel = system.release;
+  machine.hostname = host_name();
   machine.os = os_name();
   machine.virtualization = virtualization_text(this_hypervisor(), read_container("/"));
   machine.memory_bytes = read_memory("/").total_bytes;

@@ -53,12 +53,12 @@ void add_time_metrics(Run& run, const std::vector<double>& seconds) {
     for (const double s : seconds) rates.push_back(work / s);
     return rates;
   };
-  run.metrics.push_back(metric_of("time", "s", Better::lower, seconds));
+  run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, seconds));
   if (run.cost.flops > 0) {
-    run.metrics.push_back(metric_of("flop_rate", "FLOP/s", Better::higher, rate_of(run.cost.flops)));
+    run.metrics.push_back(stats::sampled_metric("flop_rate", "FLOP/s", Better::higher, rate_of(run.cost.flops)));
   }
   if (run.cost.bytes > 0) {
-    run.metrics.push_back(metric_of("bandwidth", "B/s", Better::higher, rate_of(run.cost.bytes)));
+    run.metrics.push_back(stats::sampled_metric("bandwidth", "B/s", Better::higher, rate_of(run.cost.bytes)));
   }
 }
 
@@ -178,16 +178,12 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
   judge(run, device, measured, options);
   if (options.energy_s > 0 && run.outcome != Outcome::failed) {
     WM_ASSIGN(const auto energy, energy_per_launch(device, *prepared, sets, options.energy_s));
-    if (energy) run.metrics.push_back(metric_of("energy", "J", Better::lower, {*energy}));
+    if (energy) run.metrics.push_back(stats::sampled_metric("energy", "J", Better::lower, {*energy}));
   }
   return {};
 }
 
 }  // namespace
-
-Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples) {
-  return stats::sampled_metric(std::move(id), std::move(unit), better, std::move(samples));
-}
 
 Run failed_run(Run run, const Error& error) {
   run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;

@@ -43,9 +43,6 @@ struct RoundOptions {
 /// Never fails: what goes wrong becomes the outcome of the Run, with its reason and hint.
 [[nodiscard]] Run measure_round(const Case& what, device::Device& device, const RoundOptions& options);
 
-/// A metric of one round's samples, summarized.
-[[nodiscard]] Metric metric_of(std::string id, std::string unit, Better better, std::vector<double> samples);
-
 /// One Run of all samples. The worst outcome wins; a wrong output in any round fails the case. Needs at least one
 /// round.
 [[nodiscard]] Run merge_rounds(std::span<const Run> rounds, const StoppingOptions& stopping);

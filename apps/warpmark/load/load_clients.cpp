@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <openssl/rand.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "base/subprocess.h"
 #include "collectives/start/launch.h"
 #include "collectives/start/worker.h"
+#include "device/host_name.h"
 #include "http/socket.h"
 #include "serving/client/load_client.h"
 #include "serving/files/outcome_file.h"
@@ -103,12 +103,6 @@ std::string random_token() {
   return token;
 }
 
-/// Empty where it cannot be read.
-std::string host_name() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 struct Peer {
   http::Socket socket;
   std::string text;
@@ -139,7 +133,7 @@ class ClientHub {
 
  private:
   Status open() {
-    task_.host = request_.hosts.empty() ? "127.0.0.1" : host_name();
+    task_.host = request_.hosts.empty() ? "127.0.0.1" : device::host_name();
     if (task_.host.empty()) return environment_error("the name of this machine cannot be read");
     WM_ASSIGN(const auto addresses, http::resolve(request_.hosts.empty() ? "127.0.0.1" : "0.0.0.0", 0));
     WM_ASSIGN(listening_, http::listen_on(addresses.front()));
@@ -324,7 +318,7 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   }
   load.join();
   if (!outcome->ok()) return outcome->error();
-  WM_TRY(send_all(socket, serving::outcome_text(**outcome, host_name()), 600));
+  WM_TRY(send_all(socket, serving::outcome_text(**outcome, device::host_name()), 600));
   return kSuccess;
 }
 

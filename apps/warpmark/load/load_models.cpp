@@ -1,6 +1,7 @@
 #include "warpmark/load/load_models.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "workloads/catalog.h"
 #include "workloads/models/model_question.h"
 #include "workloads/models/model_shape.h"
@@ -18,11 +19,11 @@ bool is_network(const measure::Workload& workload) {
 }
 
 std::string network_names() {
-  std::string names;
+  std::vector<std::string> names;
   for (const auto* workload : workloads::catalog()) {
-    if (is_network(*workload)) names += (names.empty() ? "" : ", ") + std::string(workload->id);
+    if (is_network(*workload)) names.emplace_back(workload->id);
   }
-  return names;
+  return join(names, ", ");
 }
 
 }  // namespace

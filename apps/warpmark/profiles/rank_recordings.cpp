@@ -1,10 +1,8 @@
 #include "warpmark/profiles/rank_recordings.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -20,6 +18,7 @@
 #include "collectives/net/addresses.h"
 #include "collectives/net/session.h"
 #include "collectives/start/worker.h"
+#include "device/host_name.h"
 #include "profile/module/unix_clock.h"
 #include "profile/read_session.h"
 #include "warpmark/profiles/recorder.h"
@@ -254,10 +253,8 @@ Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool
   if (stacks) WM_TRY(stacks_folder.prepare(context, record, true));
   WM_TRY(find_recorder(context, record));
   WM_ASSIGN(const auto outcome, profile::record_program(record));
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   Json request{{"rank", placed->rank},
-               {"host", host.data()},
+               {"host", device::host_name()},
                {"exit_code", outcome.exit_code},
                {"before", clock_json(before)},
                {"after", clock_json(compare_clocks(client))}};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "device/cuda/module/cuda_check.h"
+#include "device/host_name.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -84,13 +85,11 @@ Status RankGpu::allocate(std::size_t bytes_a_side) {
 }
 
 std::string RankGpu::describe() const {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   cudaDeviceProp properties{};
   std::array<char, 32> bus{};
   if (cudaGetDeviceProperties(&properties, device_) != cudaSuccess) return "unknown device";
   (void)cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device_);
-  return fmt::format("Pid {:6} on {:>10} device {:2} [{}] {}", ::getpid(), host.data(), device_, bus.data(),
+  return fmt::format("Pid {:6} on {:>10} device {:2} [{}] {}", ::getpid(), device::host_name(), device_, bus.data(),
                      properties.name);
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "collectives/calls/host_check.h"
 #include "collectives/mpi/mpi_module_api.h"
+#include "device/host_name.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -152,9 +153,7 @@ class MpiEngine final : public Engine {
   [[nodiscard]] int local_ranks() const override { return 1; }
   [[nodiscard]] bool times_each_for_free() const override { return true; }
   [[nodiscard]] std::string describe(int) const override {
-    std::array<char, 64> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    return fmt::format("Pid {:6} on {:>10} device cpu", ::getpid(), host.data());
+    return fmt::format("Pid {:6} on {:>10} device cpu", ::getpid(), device::host_name());
   }
 
   Status allocate(std::size_t bytes_a_side) override {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <sstream>
 #include <system_error>
 
 #include "base/files.h"

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/text.h"
-#include "base/units.h"
 
 namespace warpmark::collectives::net {
 namespace {
@@ -32,28 +31,13 @@ std::vector<PeerTraffic> peer_traffic_between(const std::vector<device::TcpConne
                                               const std::vector<device::TcpConnection>& after, double seconds,
                                               const std::map<std::string, std::string>& interface_of_address) {
   if (!(seconds > 0)) return {};
-  std::map<std::uint64_t, const device::TcpConnection*> known;
-  for (const auto& one : before) known[one.cookie] = &one;
-  std::map<std::string, PeerTraffic> hosts;
-  for (const auto& one : after) {
-    const auto then = known.find(one.cookie);
-    const device::TcpConnection nothing;
-    const device::TcpConnection& from = then == known.end() ? nothing : *then->second;
-    auto& host = hosts[one.peer];
-    host.host = one.peer;
-    ++host.connections;
-    host.received += static_cast<double>(one.received - from.received) / seconds;
-    host.sent += static_cast<double>(one.sent - from.sent) / seconds;
-    host.retransmits += static_cast<double>(one.retransmits - from.retransmits) / seconds;
-    host.round_trip_s = std::max(host.round_trip_s, one.round_trip_s);
-    if (const auto name = interface_of_address.find(one.local); name != interface_of_address.end()) {
-      host.interface = name->second;
-    }
-  }
   std::vector<PeerTraffic> traffic;
-  for (auto& [name, host] : hosts) traffic.push_back(std::move(host));
-  std::stable_sort(traffic.begin(), traffic.end(),
-                   [](const auto& a, const auto& b) { return a.received + a.sent > b.received + b.sent; });
+  for (const auto& peer : device::peer_bytes_between(before, after)) {
+    const auto interface = interface_of_address.find(peer.local);
+    traffic.push_back({peer.peer, interface == interface_of_address.end() ? "" : interface->second, peer.connections,
+                       static_cast<double>(peer.received) / seconds, static_cast<double>(peer.sent) / seconds,
+                       static_cast<double>(peer.retransmits) / seconds, peer.round_trip_s});
+  }
   return traffic;
 }
 

@@ -26,8 +26,8 @@ struct PeerTraffic {
   double round_trip_s = 0;  ///< largest smoothed one
 };
 
-/// By bytes, most first. A connection counts what it carried since `before`, a new one all it has; what one carried
-/// between the last look and its end is in its interface alone. `interface_of_address` names interfaces. Pure.
+/// device::peer_bytes_between() a second; what a connection carried between the last look and its end is in its
+/// interface alone. `interface_of_address` names interfaces. Pure.
 [[nodiscard]] std::vector<PeerTraffic> peer_traffic_between(
     const std::vector<device::TcpConnection>& before, const std::vector<device::TcpConnection>& after, double seconds,
     const std::map<std::string, std::string>& interface_of_address = {});

@@ -1,7 +1,6 @@
 #include "collectives/net/pairs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "collectives/mpi/mpi_module_api.h"
+#include "device/host_name.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives::net {
@@ -45,9 +45,7 @@ Result<Pairs> measure_pairs() {
   WM_ASSIGN(const auto* module, mpi_module());
   WM_ASSIGN(const auto bootstrap, mpi_bootstrap());
   Pairs pairs;
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  WM_ASSIGN(pairs.hosts, gather_texts(*bootstrap, host.data()));
+  WM_ASSIGN(pairs.hosts, gather_texts(*bootstrap, device::host_name()));
   const int own = bootstrap->process();
   for (int a = 0; a < bootstrap->processes(); ++a) {
     for (int b = a + 1; b < bootstrap->processes(); ++b) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -16,6 +15,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "device/host_name.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -221,10 +221,8 @@ Outcome launch_sweep(const Plan& plan, const LaunchOptions& options, const Launc
     words = std::move(*launcher);
   }
   Plan told = plan;
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   told.launcher = ::getpid();
-  told.launcher_host = host.data();
+  told.launcher_host = device::host_name();
   words.insert(words.end(), {program, "collective", info_of(plan.kind).id, "--as-rank", dump_json(to_json(told), -1)});
   if (options.launcher == "none") words.push_back("--alone");
   Listener out([&](const Message& message) { ear.hear(message); });

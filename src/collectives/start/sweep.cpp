@@ -1,7 +1,6 @@
 #include "collectives/start/sweep.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "device/host_name.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives {
@@ -28,12 +28,6 @@ namespace {
 
 constexpr std::size_t kAlign = 4096;
 constexpr std::size_t kSmallestPool = 64 << 20;  // beyond most caches, so that sizes of all kinds meet the same memory
-
-std::string hostname() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::size_t aligned(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kAlign - 1) / kAlign * kAlign; }
 
@@ -89,7 +83,7 @@ class Sweeper {
     head.ranks.resize(static_cast<std::size_t>(engine_.ranks()));
     head.hosts.resize(head.ranks.size());
     const auto local_ranks = static_cast<std::size_t>(engine_.local_ranks());
-    WM_ASSIGN(const auto hosts, gather_texts(bootstrap_, hostname()));
+    WM_ASSIGN(const auto hosts, gather_texts(bootstrap_, device::host_name()));
     for (std::size_t local = 0; local < local_ranks; ++local) {
       WM_ASSIGN(const auto texts, gather_texts(bootstrap_, engine_.describe(static_cast<int>(local))));
       for (std::size_t process = 0; process < texts.size(); ++process) {

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include "base/units.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "collectives/nccl/nccl_engine.h"
+#include "device/host_name.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -23,18 +23,12 @@ namespace {
 /// Seconds that the others get to say where they are, before this process ends itself.
 constexpr unsigned kLastSeconds = 10;
 
-std::string own_host() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
-
 class Watch {
  public:
   Watch(const Progress& progress, const Plan& plan, const std::function<void(const Json&)>& tell, int process)
       : progress_(progress), timeout_s_(plan.timeout_s), tell_(tell), process_(process) {
     // A process of that number must have been there: it may be out of sight in a container.
-    if (plan.launcher > 0 && plan.launcher_host == own_host() && ::kill(plan.launcher, 0) == 0)
+    if (plan.launcher > 0 && plan.launcher_host == device::host_name() && ::kill(plan.launcher, 0) == 0)
       launcher_ = plan.launcher;
     thread_ = std::thread([this] { watch(); });
   }
@@ -61,7 +55,7 @@ class Watch {
         since = monotonic_ns();
       }
       if (static_cast<double>(monotonic_ns() - since) * 1e-9 < timeout_s_) continue;
-      if (tell_) tell_(Json{{"process", process_}, {"host", own_host()}, {"doing", progress_.doing()}});
+      if (tell_) tell_(Json{{"process", process_}, {"host", device::host_name()}, {"doing", progress_.doing()}});
       ::alarm(kLastSeconds);  // nothing that waits for another rank can be called off: the signal ends the process
       return;
     }

@@ -13,6 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <utility>
 
 namespace warpmark::device {
 namespace {
@@ -142,6 +144,31 @@ Result<std::vector<TcpConnection>> tcp_connections() {
   std::vector<TcpConnection> found;
   for (const int family : {AF_INET, AF_INET6}) WM_TRY(dump_family(socket.fd(), family, found));
   return found;
+}
+
+std::vector<PeerBytes> peer_bytes_between(const std::vector<TcpConnection>& before,
+                                          const std::vector<TcpConnection>& after) {
+  std::map<std::uint64_t, const TcpConnection*> known;
+  for (const auto& one : before) known[one.cookie] = &one;
+  const TcpConnection nothing;
+  std::map<std::string, PeerBytes> peers;
+  for (const auto& one : after) {
+    const auto then = known.find(one.cookie);
+    const TcpConnection& from = then == known.end() ? nothing : *then->second;
+    auto& peer = peers[one.peer];
+    peer.peer = one.peer;
+    peer.local = one.local;
+    ++peer.connections;
+    peer.received += one.received - from.received;
+    peer.sent += one.sent - from.sent;
+    peer.retransmits += one.retransmits - from.retransmits;
+    peer.round_trip_s = std::max(peer.round_trip_s, one.round_trip_s);
+  }
+  std::vector<PeerBytes> busiest;
+  for (auto& [address, peer] : peers) busiest.push_back(std::move(peer));
+  std::stable_sort(busiest.begin(), busiest.end(),
+                   [](const auto& a, const auto& b) { return a.received + a.sent > b.received + b.sent; });
+  return busiest;
 }
 
 }  // namespace warpmark::device

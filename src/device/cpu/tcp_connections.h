@@ -30,4 +30,20 @@ struct TcpConnection {
 /// not tell.
 [[nodiscard]] Result<std::vector<TcpConnection>> tcp_connections();
 
+/// All connections with one other host, from one look to the next.
+struct PeerBytes {
+  std::string peer;   ///< address of the other side
+  std::string local;  ///< this side's
+  int connections = 0;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t retransmits = 0;  ///< segments
+  double round_trip_s = 0;        ///< largest smoothed one
+};
+
+/// By bytes, most first. A connection counts what it carried since `before`, a new one all it has; what one carried
+/// between the look before and its end is lost. Pure.
+[[nodiscard]] std::vector<PeerBytes> peer_bytes_between(const std::vector<TcpConnection>& before,
+                                                        const std::vector<TcpConnection>& after);
+
 }  // namespace warpmark::device

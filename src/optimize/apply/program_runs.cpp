@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "base/clock.h"
@@ -180,7 +179,8 @@ std::string ProgramRuns::why_stopped() const {
   return {};
 }
 
-Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings, const RunOptions& options) const {
+Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings, const RunOptions& options) {
+  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
   WM_ASSIGN(auto command, command_with(program_, settings));
   auto plan = options.plan;
   plan.knobs = std::move(command.plan.knobs);
@@ -189,6 +189,12 @@ Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings
   command.interrupted = interrupted_;
   command.environment.emplace_back(kGuardVariable, guard_);
   return command;
+}
+
+void ProgramRuns::begin_turn() {
+  started_ = format_utc(wall_clock_s());
+  watch_.before();
+  gpus_.begin();
 }
 
 Json ProgramRuns::answer_of(const workers::HookedRun& ended, double elapsed_s, double cpu_s) {
@@ -218,11 +224,8 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
     WM_TRY(make_folder(traces));
     command.plan.profile_folder = traces;
   }
-  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
   if (progress) progress(text_of(settings));
-  started_ = format_utc(wall_clock_s());
-  watch_.before();
-  gpus_.begin();
+  begin_turn();
   const auto outcome = workers::run_hooked(command, places_.hook, places_.scratch);
   [[maybe_unused]] const auto whole = gpus_.end(0);
   if (!outcome.ok()) return outcome.error();
@@ -239,8 +242,12 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   return answer;
 }
 
-void ProgramRuns::expect(std::vector<Asked> runs) {
-  expected_.assign(std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
+void ProgramRuns::expect(std::vector<std::pair<Settings, RunOptions>> runs) {
+  expected_.clear();
+  for (auto& [settings, options] : runs) {
+    auto question = question_of(settings, options);
+    expected_.push_back({std::move(settings), std::move(options), std::move(question)});
+  }
   ahead_.clear();
 }
 
@@ -254,12 +261,12 @@ Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& que
     return answer;
   };
   if (auto answer = take()) return answer;
-  const auto asked = [&](const Asked& one) { return question_of(one.first, one.second) == question; };
+  const auto asked = [&](const Expected& one) { return one.question == question; };
   // A copy of the folder is of one run, and so are files in which settings stand.
   if (together_ < 2 || !places_.original.empty() || std::none_of(expected_.begin(), expected_.end(), asked)) {
     return std::optional<Json>{};
   }
-  std::vector<Asked> batch;
+  std::vector<Expected> batch;
   while (!expected_.empty() && static_cast<int>(batch.size()) < together_) {
     batch.push_back(std::move(expected_.front()));
     expected_.pop_front();
@@ -268,23 +275,18 @@ Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& que
   return take();
 }
 
-Status ProgramRuns::execute_together(const std::vector<Asked>& batch) {
+Status ProgramRuns::execute_together(const std::vector<Expected>& batch) {
   std::vector<workers::HookedCommand> commands;
   double deadline_s = 0;
-  for (const auto& [settings, options] : batch) {
-    WM_ASSIGN(auto command, command_for(settings, options));
+  for (const auto& one : batch) {
+    WM_ASSIGN(auto command, command_for(one.settings, one.options));
     commands.push_back(std::move(command));
-    deadline_s = std::max(deadline_s, options.deadline_s);
+    deadline_s = std::max(deadline_s, one.options.deadline_s);
   }
-  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
   if (progress) progress(fmt::format("{} runs that start together", batch.size()));
   std::vector<Json> answers(batch.size());
   workers::GatedOptions gated{.deadline_s = std::min(deadline_s, left_s()), .interrupted = interrupted_};
-  gated.before_turn = [&](std::size_t) {
-    started_ = format_utc(wall_clock_s());
-    watch_.before();
-    gpus_.begin();
-  };
+  gated.before_turn = [&](std::size_t) { begin_turn(); };
   gated.after_turn = [&](std::size_t i, const workers::GatedRun& one) {
     [[maybe_unused]] const auto whole = gpus_.end(0);
     if (one.run.ok()) answers[i] = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
@@ -306,33 +308,38 @@ Status ProgramRuns::execute_together(const std::vector<Asked>& batch) {
   share_s_ = std::max(share_s_, share_s);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     answers[i]["cost_s"] = share_s;
-    ahead_.emplace_back(question_of(batch[i].first, batch[i].second), std::move(answers[i]));
+    ahead_.emplace_back(batch[i].question, std::move(answers[i]));
   }
   return {};
 }
 
-Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
+Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& options) {
   const std::string question = question_of(settings, options);
-  WM_ASSIGN(auto answer, journal_.recall(question));
-  const auto coming = std::find_if(expected_.begin(), expected_.end(),
-                                   [&](const Asked& one) { return question_of(one.first, one.second) == question; });
-  if (answer && coming != expected_.end()) expected_.erase(coming);
-  if (!answer) {
-    out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
-    if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
-    WM_ASSIGN(answer, execute_expected(question));
-    if (!answer) {
-      auto within = options;
-      within.deadline_s = std::min(options.deadline_s, left_s());
-      WM_ASSIGN(answer, execute(settings, within));
-      if (within.deadline_s < options.deadline_s && answer->value("timed_out", false)) {
-        out_of_time_ = true;
-        return environment_error(why_stopped());
-      }
-    }
-    WM_TRY(journal_.append(question, *answer));
+  WM_ASSIGN(auto known, journal_.recall(question));
+  if (known) {
+    const auto coming =
+        std::find_if(expected_.begin(), expected_.end(), [&](const Expected& one) { return one.question == question; });
+    if (coming != expected_.end()) expected_.erase(coming);
+    return std::move(*known);
   }
-  const Json& json = *answer;
+  out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
+  if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
+  WM_ASSIGN(auto answer, execute_expected(question));
+  if (!answer) {
+    auto within = options;
+    within.deadline_s = std::min(options.deadline_s, left_s());
+    WM_ASSIGN(answer, execute(settings, within));
+    if (within.deadline_s < options.deadline_s && answer->value("timed_out", false)) {
+      out_of_time_ = true;
+      return environment_error(why_stopped());
+    }
+  }
+  WM_TRY(journal_.append(question, *answer));
+  return std::move(*answer);
+}
+
+Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
+  WM_ASSIGN(const Json json, answer_to(settings, options));
   ProgramRun result;
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);

@@ -95,12 +95,20 @@ class ProgramRuns {
 
  private:
   [[nodiscard]] bool interrupted() const { return interrupted_ != nullptr && interrupted_->load(); }
-  using Asked = std::pair<Settings, RunOptions>;
+  struct Expected {
+    Settings settings;
+    RunOptions options;
+    std::string question;  ///< in the journal
+  };
+  /// From the journal, else of a run made now, which the journal then has.
+  Result<Json> answer_to(const Settings& settings, const RunOptions& options);
   Result<Json> execute(const Settings& settings, const RunOptions& options);
   /// The answer of a run that was expected: it started with those after it. None where it was not, or cannot.
   Result<std::optional<Json>> execute_expected(const std::string& question);
-  Status execute_together(const std::vector<Asked>& batch);
-  [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options) const;
+  Status execute_together(const std::vector<Expected>& batch);
+  /// Every run's first call: from then on whoever it leaves behind is ended with this process.
+  [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options);
+  void begin_turn();  ///< right before the steps that are measured
   [[nodiscard]] Json answer_of(const workers::HookedRun& ended, double elapsed_s, double cpu_s);
   Program program_;
   Places places_;
@@ -111,7 +119,7 @@ class ProgramRuns {
   std::string guard_;                          ///< of this search alone
   std::optional<workers::Guardian> guardian_;  ///< from the first run on
   int together_ = 1;
-  std::deque<Asked> expected_;
+  std::deque<Expected> expected_;
   std::vector<std::pair<std::string, Json>> ahead_;  ///< answers of runs that were not asked for yet
   double share_s_ = 0;                               ///< the longest share of runs that started together
   std::string started_;                              ///< when the run that is measured began

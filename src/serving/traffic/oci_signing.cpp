@@ -140,9 +140,9 @@ Result<OciProfile> parse_oci_profile(std::string_view config, std::string_view p
     if (std::string* field = field_of(found, trim(line.substr(0, equals)))) *field = trim(line.substr(equals + 1));
   }
   if (!seen) return data_error(fmt::format("the configuration has no profile [{}]", profile), "--profile NAME");
-  std::string missing;
+  std::vector<std::string> missing;
   const auto need = [&](const std::string& value, const char* name) {
-    if (value.empty()) missing += std::string(missing.empty() ? "" : ", ") + name;
+    if (value.empty()) missing.emplace_back(name);
   };
   need(found.key_file, "key_file");
   if (with_session_token) {
@@ -150,7 +150,7 @@ Result<OciProfile> parse_oci_profile(std::string_view config, std::string_view p
   } else {
     need(found.tenancy, "tenancy"), need(found.user, "user"), need(found.fingerprint, "fingerprint");
   }
-  if (!missing.empty()) return data_error(fmt::format("the profile [{}] lacks {}", profile, missing));
+  if (!missing.empty()) return data_error(fmt::format("the profile [{}] lacks {}", profile, join(missing, ", ")));
   return found;
 }
 

@@ -156,10 +156,6 @@ std::optional<std::string> open_place(std::string_view word) {
   return std::nullopt;
 }
 
-Metric single_value(std::string_view id, std::string unit, Better better, double value) {
-  return stats::sampled_metric(std::string(id), std::move(unit), better, {value});
-}
-
 /// Of a metric that somebody declared: without a value there is nothing to decide by.
 Result<double> gpu_figure(const MetricSpec& metric, const std::vector<Metric>& figures) {
   for (const auto& figure : figures) {
@@ -332,17 +328,17 @@ Result<Run> CommandExperiment::measured(const CommandSpec& spec, Run run) {
     }
     WM_ASSIGN(const double value, source.source == MetricSource::gpu ? gpu_figure(source, on_gpus)
                                                                      : read_metric(source, output, options_.directory));
-    run.metrics.push_back(single_value(source.name, source.unit, source.better, value));
+    run.metrics.push_back(stats::sampled_metric(source.name, source.unit, source.better, {value}));
   }
   for (const auto& metric : on_gpus) {
     if (metric_of(run, metric.id) == nullptr) run.metrics.push_back(metric);
   }
   if (options_.processor_time && wants_processor_time(spec)) {
-    run.metrics.push_back(single_value(kProcessorTime, "s", Better::lower, output.cpu_s));
+    run.metrics.push_back(stats::sampled_metric(std::string(kProcessorTime), "s", Better::lower, {output.cpu_s}));
   }
   for (std::size_t i = 0; i < stages_s.size(); ++i) {
     run.metrics.push_back(
-        single_value(std::string(kStagePrefix) + spec.stages[i].name, "s", Better::lower, stages_s[i]));
+        stats::sampled_metric(std::string(kStagePrefix) + spec.stages[i].name, "s", Better::lower, {stages_s[i]}));
   }
   run.notes = spec.stage_notes;
   if (options_.check_accuracy) WM_TRY(check_outputs(spec, run));
@@ -363,7 +359,8 @@ Status CommandExperiment::check_outputs(const CommandSpec& spec, Run& run) const
                                                              .interrupted = options_.interrupted}));
     // What a shell or exec says of a command that is not there is no verdict on the outputs.
     if (checked.exit_code == 126 || checked.exit_code == 127) return succeeded(gate.command, checked);
-    run.metrics.push_back(single_value(check_metric(i), "", Better::higher, checked.exit_code == 0 ? 1 : 0));
+    run.metrics.push_back(
+        stats::sampled_metric(check_metric(i), "", Better::higher, {checked.exit_code == 0 ? 1.0 : 0.0}));
     if (checked.exit_code != 0)
       run.notes.emplace_back(check_metric(i), last_line_of(checked.err.empty() ? checked.out : checked.err));
   }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ class PeerLook {
  private:
   Source source_;
   bool loopback_;
-  std::map<std::uint64_t, TcpConnection> before_;
+  std::vector<TcpConnection> before_;
   std::int64_t last_ns_ = 0;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "stats/random.h"
+#include "stats/sampled_metric.h"
 #include "workloads/feeding/passes.h"
 #include "workloads/shape.h"
 
@@ -181,7 +182,7 @@ Status measure_collate(const measure::Case& what, device::Device& device, const 
   add_rate(run, "samples_rate", "1/s", static_cast<double>(params.integer("samples")), passes);
   add_rate(run, "tokens_rate", "1/s", collating.words(), passes);
   run.metrics.push_back(
-      measure::metric_of("wasted", "ratio", Better::lower, {1 - collating.words() / collating.places()}));
+      stats::sampled_metric("wasted", "ratio", Better::lower, {1 - collating.words() / collating.places()}));
   return {};
 }
 

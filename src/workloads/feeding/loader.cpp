@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "stats/sampled_metric.h"
 #include "workloads/feeding/passes.h"
 #include "workloads/feeding/samples.h"
 #include "workloads/shape.h"
@@ -233,8 +234,8 @@ Status measure_loader(const measure::Case& what, device::Device& device, const m
     batch_times.push_back(s / batches);
     hidden.push_back(params.integer("workers") == 0 ? 0 : std::min(1.0, step * batches / s));
   }
-  run.metrics.push_back(measure::metric_of("batch_time", "s", Better::lower, std::move(batch_times)));
-  if (step > 0) run.metrics.push_back(measure::metric_of("hidden", "ratio", Better::higher, std::move(hidden)));
+  run.metrics.push_back(stats::sampled_metric("batch_time", "s", Better::lower, std::move(batch_times)));
+  if (step > 0) run.metrics.push_back(stats::sampled_metric("hidden", "ratio", Better::higher, std::move(hidden)));
   run.notes.emplace_back("files", fmt::format("{:.4g} MB, {:.4g} kB a sample", files->bytes() * 1e-6,
                                               files->bytes() * 1e-3 / static_cast<double>(shape.samples)));
   return {};

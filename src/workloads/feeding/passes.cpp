@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::workloads {
 
@@ -36,14 +37,14 @@ bool record_passes(Run& run, ErrorCheck error, std::string reason, const std::ve
     run.hint = "the speed of a wrong result means nothing and is not shown";
     return false;
   }
-  run.metrics.push_back(measure::metric_of("time", "s", Better::lower, seconds));
+  run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, seconds));
   return true;
 }
 
 void add_rate(Run& run, const char* id, const char* unit, double work, const std::vector<double>& seconds) {
   std::vector<double> rates;
   for (const double s : seconds) rates.push_back(work / s);
-  run.metrics.push_back(measure::metric_of(id, unit, Better::higher, std::move(rates)));
+  run.metrics.push_back(stats::sampled_metric(id, unit, Better::higher, std::move(rates)));
 }
 
 }  // namespace warpmark::workloads

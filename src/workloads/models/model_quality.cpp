@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "measure/round.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::workloads {
 namespace {
@@ -75,7 +75,7 @@ Status measure_quality(const Params& params, const ModelShape& shape, ModelWorke
   run.timing = {"worker's clock between synchronizations", 1e-9, 0, 1, 1};
   run.cost.flops = 3 * shape.forward_flops * samples;
   const auto add = [&](const char* id, const char* unit, Better better, double number) {
-    run.metrics.push_back(measure::metric_of(id, unit, better, {number}));
+    run.metrics.push_back(stats::sampled_metric(id, unit, better, {number}));
   };
   add("time", "s", Better::lower, seconds);
   add("flop_rate", "FLOP/s", Better::higher, run.cost.flops / seconds);

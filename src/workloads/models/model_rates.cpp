@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/datasheet.h"
-#include "measure/round.h"
+#include "stats/sampled_metric.h"
 
 namespace warpmark::workloads {
 
@@ -12,10 +12,10 @@ void add_model_rates(const ModelStep& step, Run& run) {
   const auto rate = [&](const char* id, const char* unit, double work) {
     std::vector<double> rates;
     for (const double s : seconds) rates.push_back(work / s);
-    run.metrics.push_back(measure::metric_of(id, unit, Better::higher, std::move(rates)));
+    run.metrics.push_back(stats::sampled_metric(id, unit, Better::higher, std::move(rates)));
   };
   const auto add = [&](const char* id, const char* unit, Better better, double value) {
-    run.metrics.push_back(measure::metric_of(id, unit, better, {value}));
+    run.metrics.push_back(stats::sampled_metric(id, unit, better, {value}));
   };
   const double samples = static_cast<double>(step.shape.batch * step.params.integer("accumulate")) * step.ranks;
   const bool decodes = step.params.text("pass") == "decode";

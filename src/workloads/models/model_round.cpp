@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "stats/sampled_metric.h"
 #include "workers/libtorch_build.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
@@ -203,7 +204,7 @@ class ModelRound {
     }
     run_.stopped_because = rule.reason();
     run_.converged = rule.converged();
-    run_.metrics.push_back(measure::metric_of("time", "s", Better::lower, rule.samples()));
+    run_.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, rule.samples()));
     if (const auto after = sensor("energy"); energy && after && *after > *energy) {
       const auto steps = static_cast<double>(count) * static_cast<double>(rule.samples().size());
       joules_ = (*after - *energy) / steps;
@@ -227,7 +228,7 @@ class ModelRound {
     WM_ASSIGN(auto phases, workers_->phases(count, kStepDeadline_s));
     doubt(phases.doubt);
     for (auto& [name, seconds] : phases.seconds) {
-      run_.metrics.push_back(measure::metric_of("phase." + name, "s", Better::lower, std::move(seconds)));
+      run_.metrics.push_back(stats::sampled_metric("phase." + name, "s", Better::lower, std::move(seconds)));
     }
     return {};
   }
@@ -322,7 +323,7 @@ class ModelRound {
     add("roof_time", "s", Better::lower, roof.seconds);
     std::vector<double> shares;
     for (const double s : run_.metrics.front().samples) shares.push_back(roof.seconds / s);
-    run_.metrics.push_back(measure::metric_of("roof_share", "ratio", Better::higher, std::move(shares)));
+    run_.metrics.push_back(stats::sampled_metric("roof_share", "ratio", Better::higher, std::move(shares)));
     const auto part = [&](double seconds) { return 100 * seconds * ranks / std::max(roof.seconds, 1e-12); };
     note("roof", fmt::format("{} shapes: products {:.0f} %, convolutions {:.0f} %, attention {:.0f} %, memory {:.0f} %",
                              roof.shapes, part(roof.product_s), part(roof.convolution_s), part(roof.attention_s),
@@ -349,7 +350,7 @@ class ModelRound {
     return std::nullopt;
   }
   void add(std::string id, const char* unit, Better better, double value) {
-    run_.metrics.push_back(measure::metric_of(std::move(id), unit, better, {value}));
+    run_.metrics.push_back(stats::sampled_metric(std::move(id), unit, better, {value}));
   }
   void fail(std::string reason) {
     if (run_.outcome == Outcome::failed) return;

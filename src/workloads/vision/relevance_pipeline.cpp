@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "measure/round.h"
+#include "stats/sampled_metric.h"
 #include "workloads/catalog.h"
 #include "workloads/shape.h"
 
@@ -158,12 +159,12 @@ Status measure_pipeline(const measure::Case& what, device::Device& device, const
   const auto rate = static_cast<double>(what.params.integer("batch"));
   std::vector<double> rates;
   for (const double seconds : run.metrics.front().samples) rates.push_back(rate / seconds);
-  run.metrics.push_back(measure::metric_of("samples_rate", "1/s", Better::higher, std::move(rates)));
+  run.metrics.push_back(stats::sampled_metric("samples_rate", "1/s", Better::higher, std::move(rates)));
   WM_ASSIGN(const auto stages, stages_of(what.params));
   for (const auto& stage : stages) {
     if (options.interrupted != nullptr && options.interrupted->load()) break;
     WM_ASSIGN(const double seconds, stage_seconds(stage, device, options.seed));
-    run.metrics.push_back(measure::metric_of(std::string("stage.") + stage.name, "s", Better::lower, {seconds}));
+    run.metrics.push_back(stats::sampled_metric(std::string("stage.") + stage.name, "s", Better::lower, {seconds}));
   }
   return {};
 }
