@@ -3,24 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "accuracy/scoring/examples.h"
 #include "accuracy/scoring/measured.h"
+#include "accuracy/scoring/parallel_rows.h"
 
 namespace warpmark::accuracy {
 
-/// Calls `use(example, answer)`.
-template <typename Use>
-void each_answer(const Examples& examples, Use use) {
-  for (std::size_t s = 0; s < examples.systems.size(); ++s) {
-    for (std::size_t i = 0; i < examples.size(); ++i) use(examples.examples[i], examples.answer(s, i));
-  }
-}
-
-/// The same for a `use` that returns a Status; stops at the first error, which it names the example in.
+/// Calls `use(example, answer)`, which returns a Status; stops at the first error, which it names the example in.
 template <typename Use>
 [[nodiscard]] Status try_each_answer(const Examples& examples, Use use) {
   for (std::size_t s = 0; s < examples.systems.size(); ++s) {
@@ -37,12 +31,29 @@ template <typename Use>
   return {};
 }
 
-/// The mean of `score(example, answer)`; 0 where there is no answer.
-template <typename Score>
-[[nodiscard]] Measured mean_of_answers(const Examples& examples, Score score) {
-  std::vector<double> each;
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    each.push_back(answer.problem.empty() ? static_cast<double>(score(example, answer)) : 0.0);
+/// `width` numbers for each answer, row by row: what `count(example, answer, numbers)` writes into the span. Many
+/// answers are shared among threads, and `make()` gives each thread a `count` of its own.
+template <typename Make>
+[[nodiscard]] std::vector<double> numbers_of_answers(const Examples& examples, std::size_t width, Make make) {
+  const std::size_t rows = examples.systems.size() * examples.size();
+  std::vector<double> numbers(rows * width);
+  share_rows(rows, [&](std::size_t first, std::size_t last) {
+    auto count = make();
+    for (std::size_t row = first; row < last; ++row) {
+      const std::size_t system = row / examples.size(), i = row % examples.size();
+      count(examples.examples[i], examples.answer(system, i), std::span(numbers).subspan(row * width, width));
+    }
+  });
+  return numbers;
+}
+
+/// The mean of `score(example, answer)`, 0 where there is no answer; `make()` gives each thread a `score`.
+template <typename Make>
+[[nodiscard]] Measured mean_of_answers(const Examples& examples, Make make) {
+  auto each = numbers_of_answers(examples, 1, [&make] {
+    return [score = make()](const Example& example, const Answer& answer, std::span<double> number) mutable {
+      number[0] = answer.problem.empty() ? static_cast<double>(score(example, answer)) : 0.0;
+    };
   });
   return mean_metric(examples.size(), examples.systems.size(), std::move(each));
 }

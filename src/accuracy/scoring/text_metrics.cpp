@@ -36,11 +36,13 @@ Result<BleuOptions> bleu_options_of(const ScoreSettings& settings) {
 
 constexpr std::size_t kBleuWidth = 2 + 2 * kBleuOrders;
 
-void append_bleu(std::vector<double>& numbers, const BleuStatistics& statistics) {
-  numbers.push_back(static_cast<double>(statistics.hypothesis_length));
-  numbers.push_back(static_cast<double>(statistics.reference_length));
-  for (const auto value : statistics.matches) numbers.push_back(static_cast<double>(value));
-  for (const auto value : statistics.totals) numbers.push_back(static_cast<double>(value));
+void put_bleu(const BleuStatistics& statistics, std::span<double> numbers) {
+  numbers[0] = static_cast<double>(statistics.hypothesis_length);
+  numbers[1] = static_cast<double>(statistics.reference_length);
+  for (std::size_t n = 0; n < kBleuOrders; ++n) {
+    numbers[2 + n] = static_cast<double>(statistics.matches[n]);
+    numbers[2 + kBleuOrders + n] = static_cast<double>(statistics.totals[n]);
+  }
 }
 
 BleuStatistics bleu_statistics(std::span<const double> sums) {
@@ -57,11 +59,11 @@ BleuStatistics bleu_statistics(std::span<const double> sums) {
 Result<Measured> measure_bleu(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   WM_ASSIGN(const auto options, bleu_options_of(settings));
-  BleuCounter counter(options);
-  std::vector<double> numbers;
-  numbers.reserve(examples.size() * examples.systems.size() * kBleuWidth);
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    append_bleu(numbers, counter.count(answer.text, example.references));
+  auto numbers = numbers_of_answers(examples, kBleuWidth, [&options] {
+    return
+        [counter = BleuCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
+          put_bleu(counter.count(answer.text, example.references), row);
+        };
   });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
@@ -74,9 +76,10 @@ Result<Measured> measure_sentence_bleu(const Examples& examples, const ScoreSett
   WM_TRY(check_references(examples));
   WM_ASSIGN(auto options, bleu_options_of(settings));
   options.effective_order = true;  // without it any sentence of three words has none
-  BleuCounter counter(options);
-  auto measured = mean_of_answers(examples, [&](const Example& example, const Answer& answer) {
-    return bleu_of(counter.count(answer.text, example.references), options).score;
+  auto measured = mean_of_answers(examples, [&options] {
+    return [&options, counter = BleuCounter(options)](const Example& example, const Answer& answer) mutable {
+      return bleu_of(counter.count(answer.text, example.references), options).score;
+    };
   });
   measured.signature = "mean of sentences|" + bleu_signature(options, reference_count(examples));
   return measured;
@@ -85,14 +88,15 @@ Result<Measured> measure_sentence_bleu(const Examples& examples, const ScoreSett
 Result<Measured> chrf_measured(const Examples& examples, const ScoreSettings& settings, unsigned words) {
   WM_TRY(check_references(examples));
   const ChrfOptions options{.words = words, .lowercase = settings.lowercase};
-  ChrfCounter counter(options);
   const std::size_t orders = options.characters + words;
-  std::vector<double> numbers;
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    const auto statistics = counter.count(answer.text, example.references);
-    for (std::size_t n = 0; n < orders; ++n) {
-      for (const auto value : statistics.orders[n]) numbers.push_back(static_cast<double>(value));
-    }
+  auto numbers = numbers_of_answers(examples, 3 * orders, [&] {
+    return [counter = ChrfCounter(options), orders](const Example& example, const Answer& answer,
+                                                    std::span<double> row) mutable {
+      const auto statistics = counter.count(answer.text, example.references);
+      for (std::size_t n = 0; n < orders; ++n) {
+        for (std::size_t k = 0; k < 3; ++k) row[3 * n + k] = static_cast<double>(statistics.orders[n][k]);
+      }
+    };
   });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
@@ -121,12 +125,13 @@ Result<Measured> measure_chrf_words(const Examples& examples, const ScoreSetting
 Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   const TercomOptions& options = settings.ter;
-  TerCounter counter(options);
-  std::vector<double> numbers;
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    const auto statistics = counter.count(answer.text, example.references);
-    numbers.push_back(statistics.edits);
-    numbers.push_back(statistics.reference_length);
+  auto numbers = numbers_of_answers(examples, 2, [&options] {
+    return
+        [counter = TerCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
+          const auto statistics = counter.count(answer.text, example.references);
+          row[0] = statistics.edits;
+          row[1] = statistics.reference_length;
+        };
   });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
@@ -141,9 +146,11 @@ Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& sett
 template <RougeKind kKind, std::size_t kN>
 Result<Measured> measure_rouge(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
-  Rouge rouge({.kind = kKind, .n = kN, .stem = settings.stem});
-  auto measured = mean_of_answers(examples, [&](const Example& example, const Answer& answer) {
-    return rouge.best_score(example.references, answer.text).f;
+  auto measured = mean_of_answers(examples, [&settings] {
+    return [rouge = Rouge({.kind = kKind, .n = kN, .stem = settings.stem})](const Example& example,
+                                                                            const Answer& answer) mutable {
+      return rouge.best_score(example.references, answer.text).f;
+    };
   });
   measured.signature = fmt::format("f-measure|stem:{}|as:rouge-score", settings.stem ? "yes" : "no");
   return measured;
@@ -152,8 +159,10 @@ Result<Measured> measure_rouge(const Examples& examples, const ScoreSettings& se
 Result<Measured> measure_meteor(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   const MeteorOptions options{.wordnet = settings.wordnet};
-  auto measured = mean_of_answers(examples, [&](const Example& example, const Answer& answer) {
-    return meteor(example.references, answer.text, options);
+  auto measured = mean_of_answers(examples, [&options] {
+    return [&options](const Example& example, const Answer& answer) {
+      return meteor(example.references, answer.text, options);
+    };
   });
   measured.signature = fmt::format("alpha:0.9|beta:3|gamma:0.5|tok:none|synonyms:{}|as:nltk",
                                    settings.wordnet == nullptr ? "no" : settings.wordnet_version);
@@ -162,8 +171,10 @@ Result<Measured> measure_meteor(const Examples& examples, const ScoreSettings& s
 
 template <double AnswerScore::*kMember>
 Result<Measured> measure_squad(const Examples& examples, const ScoreSettings&) {
-  auto measured = mean_of_answers(examples, [](const Example& example, const Answer& answer) {
-    return squad_score(example.references, answer.text).*kMember;
+  auto measured = mean_of_answers(examples, [] {
+    return [](const Example& example, const Answer& answer) {
+      return squad_score(example.references, answer.text).*kMember;
+    };
   });
   measured.signature = "normalize:squad|max over gold";
   return measured;
@@ -172,11 +183,12 @@ Result<Measured> measure_squad(const Examples& examples, const ScoreSettings&) {
 template <EditCounts (*kCount)(std::span<const std::string>, std::string_view)>
 Result<Measured> error_rate(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  std::vector<double> numbers;
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    const auto counts = kCount(example.references, answer.text);
-    numbers.push_back(static_cast<double>(counts.edits));
-    numbers.push_back(static_cast<double>(counts.reference_length));
+  auto numbers = numbers_of_answers(examples, 2, [] {
+    return [](const Example& example, const Answer& answer, std::span<double> row) {
+      const auto counts = kCount(example.references, answer.text);
+      row[0] = static_cast<double>(counts.edits);
+      row[1] = static_cast<double>(counts.reference_length);
+    };
   });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
@@ -189,9 +201,10 @@ Result<Measured> error_rate(const Examples& examples, const ScoreSettings&) {
 
 Result<Measured> measure_edit_distance(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  std::vector<double> each;
-  each_answer(examples, [&](const Example& example, const Answer& answer) {
-    each.push_back(static_cast<double>(character_edits(example.references, answer.text).edits));
+  auto each = numbers_of_answers(examples, 1, [] {
+    return [](const Example& example, const Answer& answer, std::span<double> row) {
+      row[0] = static_cast<double>(character_edits(example.references, answer.text).edits);
+    };
   });
   auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
   measured.is_share = false;
@@ -204,9 +217,11 @@ using Extract = std::string (*)(std::string_view);
 template <Extract kExtract>
 Result<Measured> measure_gsm8k(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  auto measured = mean_of_answers(examples, [](const Example& example, const Answer& answer) {
-    const std::string found = kExtract(answer.text);
-    return found != kInvalidAnswer && gsm8k_normalized(found) == gsm8k_normalized(example.references.front());
+  auto measured = mean_of_answers(examples, [] {
+    return [](const Example& example, const Answer& answer) {
+      const std::string found = kExtract(answer.text);
+      return found != kInvalidAnswer && gsm8k_normalized(found) == gsm8k_normalized(example.references.front());
+    };
   });
   measured.signature = kExtract == gsm8k_strict ? "extract:strict|compare:text" : "extract:flexible|compare:text";
   return measured;
@@ -214,13 +229,15 @@ Result<Measured> measure_gsm8k(const Examples& examples, const ScoreSettings&) {
 
 Result<Measured> measure_numeric(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
-  auto measured = mean_of_answers(examples, [&](const Example& example, const Answer& answer) {
-    std::string found = gsm8k_strict(answer.text);
-    if (found == kInvalidAnswer) found = gsm8k_flexible(answer.text);
-    const auto whole = value_of_number(answer.text);
-    const auto ours = whole ? whole : value_of_number(found);
-    const auto theirs = value_of_number(gsm8k_normalized(example.references.front()));
-    return ours && theirs && std::fabs(*ours - *theirs) <= settings.tolerance * std::max(1.0, std::fabs(*theirs));
+  auto measured = mean_of_answers(examples, [&settings] {
+    return [&settings](const Example& example, const Answer& answer) {
+      std::string found = gsm8k_strict(answer.text);
+      if (found == kInvalidAnswer) found = gsm8k_flexible(answer.text);
+      const auto whole = value_of_number(answer.text);
+      const auto ours = whole ? whole : value_of_number(found);
+      const auto theirs = value_of_number(gsm8k_normalized(example.references.front()));
+      return ours && theirs && std::fabs(*ours - *theirs) <= settings.tolerance * std::max(1.0, std::fabs(*theirs));
+    };
   });
   measured.signature = fmt::format("extract:strict, else flexible|compare:numbers|tolerance:{:g}", settings.tolerance);
   return measured;
