@@ -220,6 +220,59 @@ TEST_F(HookMore, ways_of_attention_that_the_program_switched_off_are_told_and_pu
   EXPECT_TRUE(main_of(changed).attention_off.empty());
 }
 
+TEST_F(HookMore, ways_of_attention_switched_off_in_every_step_are_on_in_each_forward) {
+  WM_NEEDS_TORCH();
+  const std::string switches =
+      "import torch\n"
+      "on = {'flash': True, 'mem_efficient': True, 'cudnn': True}\n"
+      "for name in on:\n"
+      "    setattr(torch.backends.cuda, name + '_sdp_enabled', lambda name=name: on[name])\n"
+      "    setattr(torch.backends.cuda, 'enable_%s_sdp' % name, lambda to, name=name: on.update({name: to}))\n"
+      "class Model(torch.nn.Linear):\n"
+      "    def forward(self, x):\n"
+      "        print(on['flash'])\n"
+      "        if inside: torch.backends.cuda.enable_flash_sdp(False)\n"
+      "        return super().forward(x)\n"
+      "model = Model(4, 2)\n";
+  const std::string steps =
+      "for step in range(8):\n"
+      "    torch.backends.cuda.enable_flash_sdp(False)\n"
+      "    model(torch.ones(1, 4))\n";
+  const HookPlan plan{.knobs = {{"attention.backend", "all"}}, .warmup_steps = 1};
+  const auto before = run({python_with_torch()}, switches + "inside = False\n" + steps, plan);
+  EXPECT_EQ(before.output.out.find("False"), std::string::npos) << before.output.out;
+  ASSERT_EQ(main_of(before).knobs.size(), 1U);
+  EXPECT_TRUE(main_of(before).knobs[0].in_force) << main_of(before).knobs[0].said;
+  EXPECT_EQ(main_of(before).knobs[0].places, 8);
+  const auto within = run({python_with_torch()}, switches + "inside = True\n" + steps, plan);
+  ASSERT_EQ(main_of(within).knobs.size(), 1U);
+  EXPECT_FALSE(main_of(within).knobs[0].in_force);
+  EXPECT_THAT(main_of(within).knobs[0].said, HasSubstr("within its forward"));
+}
+
+/// The variable outweighs the flag in the torch of Debian 12: the program brings a flag of its own.
+TEST_F(HookMore, tf32_that_the_program_switches_off_is_not_in_force) {
+  WM_NEEDS_TORCH();
+  const auto with_flag = [](const std::string& flag) {
+    return "import torch\n"
+           "class Flags: allow_tf32 = " +
+           flag +
+           "\n"
+           "torch.backends.cuda.matmul = Flags()\n"
+           "model = torch.nn.Linear(4, 2)\n"
+           "for step in range(8): model(torch.ones(1, 4))\n";
+  };
+  const NamedValues variables{{"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1"}};
+  const HookPlan plan{.knobs = {{"env.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1"}}, .warmup_steps = 1};
+  const auto on = run({python_with_torch()}, with_flag("True"), plan, variables);
+  ASSERT_EQ(knobs(on).size(), 1u);
+  EXPECT_TRUE(knobs(on).front().in_force) << knobs(on).front().said;
+  const auto off = run({python_with_torch()}, with_flag("False"), plan, variables);
+  ASSERT_EQ(knobs(off).size(), 1u);
+  EXPECT_FALSE(knobs(off).front().in_force);
+  EXPECT_THAT(knobs(off).front().said, HasSubstr("switches TF32 off"));
+}
+
 TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
   WM_NEEDS_TORCH();
   const auto free = run({python_with_torch()}, kReading, {.knobs = {{"process.affinity", "100000"}}});

@@ -265,6 +265,10 @@ class Knobs:
 
     # Proof
 
+    def tf32_problem(self):
+        """The variable is what PyTorch begins with: a later version's programs may set the flag back, 1.13's cannot."""
+        return None if self.torch.backends.cuda.matmul.allow_tf32 else "the program switches TF32 off"
+
     def tell(self, report):
         import os
 
@@ -273,6 +277,8 @@ class Knobs:
                 problem = None if os.environ.get(name[4:]) == value else "the program changed the variable"
                 if problem is None and name == "env.LD_PRELOAD":
                     problem = machine.preload_problem(value)
+                if problem is None and name == "env.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE" and value == "1":
+                    problem = self.hook.guarded("tf32", self.tf32_problem, None)
                 report.add(
                     "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
                 )

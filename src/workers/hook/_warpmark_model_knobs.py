@@ -14,7 +14,7 @@ class ModelKnobs:
         self.torch = knobs.torch
         self.prepared = set()
         self.modules = weakref.WeakSet()
-        self.autocast_calls = 0
+        self.attention_lost = None  # why not all ways of attention were on in some forward
 
     def begin(self):
         knobs = self.knobs
@@ -24,7 +24,10 @@ class ModelKnobs:
         self.channels_last = "channels_last" in wanted
         if "attention.sdpa" in wanted:
             self.sdpa()
-        if wanted.get("attention.backend", "all") != "all":
+        self.all_attention = wanted.get("attention.backend") == "all"
+        if self.all_attention:
+            self.knobs.checks["attention.backend"] = lambda: self.attention_lost
+        elif "attention.backend" in wanted:
             self.attention_backend(wanted["attention.backend"])
 
     # Once for a module
@@ -36,8 +39,6 @@ class ModelKnobs:
         self.modules.add(module)
         guarded = self.knobs.hook.guarded
         wanted = self.knobs.wanted
-        if wanted.get("attention.backend") == "all":
-            guarded("attention", self.all_attention_backends, None)
         if self.channels_last:
             guarded("channels_last", self.to_channels_last, None, module)
         if "checkpoint.blocks" in wanted:
@@ -142,15 +143,25 @@ class ModelKnobs:
         enabled = {name: getattr(cuda, "%s_sdp_enabled" % name, lambda: True) for name in self.FUSED}
         return [name for name in self.FUSED if not enabled[name]()]
 
-    def all_attention_backends(self):
-        """Before the first forward: what the program switched off while it was built."""
+    def open_attention(self):
+        """Before each forward, as a program may switch them off in every step."""
         off = self.backends_off()
         for name in off:
             getattr(self.torch.backends.cuda, "enable_%s_sdp" % name)(True)
-        if not off:
-            return self.knobs.cannot("attention.backend", "none is switched off")
-        self.knobs.did("attention.backend", len(off))
-        self.knobs.checks["attention.backend"] = lambda: "the program set it back" if self.backends_off() else None
+        if off:
+            self.knobs.did("attention.backend", len(off))
+        else:
+            self.knobs.cannot("attention.backend", "none is switched off")
+
+    def see_attention(self):
+        if self.backends_off():
+            self.attention_lost = "the program switches it off within its forward"
+
+    def with_all_attention(self, called, args, kwargs, inside):
+        self.knobs.hook.guarded("attention", self.open_attention, None)
+        out = self.cast(called, args, kwargs, inside)
+        self.knobs.hook.guarded("attention", self.see_attention, None)
+        return out
 
     def tell_attention(self, report):
         off = self.knobs.hook.guarded("attention", self.backends_off, None)
@@ -184,6 +195,10 @@ class ModelKnobs:
             self.knobs.hook.guarded("no_sync", self.knobs.accumulation.before_forward, None, called)
         if self.channels_last:
             args, kwargs = self.last(args), {k: self.last(v) for k, v in kwargs.items()}
+        run = self.with_all_attention if self.all_attention else self.cast
+        return run(called, args, kwargs, inside)
+
+    def cast(self, called, args, kwargs, inside):
         mode = self.autocast
         if mode is None and self.inference and not self.torch.is_grad_enabled():
             mode = self.inference
