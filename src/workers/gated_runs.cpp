@@ -80,7 +80,7 @@ class Gated {
 
 /// Until all wait or have ended; what has done neither by the deadline is killed in its turn.
 void await_all(const std::deque<Gated>& all, const GatedOptions& options) {
-  const double until_s = seconds_now() + options.deadline_s;
+  const double until_s = seconds_now() + std::min(options.deadline_s, options.all_s);
   const auto stands = [](const Gated& one) { return one.ended() || one.waits(); };
   while (!std::all_of(all.begin(), all.end(), stands) && seconds_now() < until_s &&
          !(options.interrupted != nullptr && options.interrupted->load())) {
@@ -108,7 +108,9 @@ std::vector<GatedRun> run_gated(std::vector<HookedCommand> commands, const fs::p
     if (options.before_turn) options.before_turn(i);
     const Status gone = has_turn ? one.go() : Status();
     if (!gone.ok()) one.stop();
-    one.await_end(has_turn ? options.deadline_s : options.deadline_s - (seconds_now() - began_s), options.interrupted);
+    const double gone_s = seconds_now() - began_s;
+    one.await_end(std::min(has_turn ? options.deadline_s : options.deadline_s - gone_s, options.all_s - gone_s),
+                  options.interrupted);
     runs.push_back(one.take(options.deadline_s, seconds_now() - turn_s));
     if (!gone.ok()) runs.back().run = gone.error();
     if (options.after_turn) options.after_turn(i, runs.back());

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "base/result.h"
@@ -14,14 +15,15 @@
 namespace warpmark::workers {
 
 struct GatedRun {
-  Result<HookedRun> run;    ///< as of run_hooked(); a run that its turn took too long is Ending::timed_out
+  Result<HookedRun> run;    ///< as of run_hooked(); a run that was cut by a deadline is Ending::timed_out
   bool waited = false;      ///< it came to its first step; else it ended before, or never takes one
   double cpu_before_s = 0;  ///< CPU time until then
   double turn_s = 0;        ///< from its turn, or the start of all, until it had ended
 };
 
 struct GatedOptions {
-  double deadline_s = 600;  ///< for what comes before the first steps, and for each turn
+  double deadline_s = 600;  ///< for what comes before the first steps, and for each turn ...
+  double all_s = std::numeric_limits<double>::infinity();  ///< ... and for all of them together
   const std::atomic<bool>* interrupted = nullptr;
   std::function<void(std::size_t)> before_turn{};  ///< on the calling thread, as is the next
   std::function<void(std::size_t, const GatedRun&)> after_turn{};

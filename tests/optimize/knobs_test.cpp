@@ -140,6 +140,22 @@ TEST(Knobs, processors_are_those_of_the_gpus_node) {
   EXPECT_NE(knob->offer(facts, {}).why_not.find("one NUMA node"), std::string::npos);
 }
 
+TEST(Knobs, optimizers_are_offered_the_implementation_that_they_have) {
+  auto facts = slow_loading();
+  facts.report.torch = "2.11.0";
+  facts.phases = {.forward = 0.4, .backward = 0.4, .optimizer = 0.2};
+  const auto offered = [&](const char* name, bool cuda, bool foreach) {
+    facts.report.optimizers = {{.where = "a.py:1", .name = name, .tensors = 100, .cuda = cuda, .foreach = foreach}};
+    const auto offer = find_in(knobs(), "optimizer.implementation")->offer(facts, {});
+    return offer.candidates.empty() ? offer.why_not : offer.candidates.front().value;
+  };
+  EXPECT_EQ(offered("AdamW", true, true), "fused") << "on a GPU foreach is what it does by itself";
+  EXPECT_EQ(offered("AdamW", false, false), "foreach");
+  EXPECT_EQ(offered("RAdam", true, false), "foreach");
+  EXPECT_NE(offered("RAdam", true, true).find("no fused"), std::string::npos);
+  EXPECT_NE(offered("SparseAdam", true, false).find("neither"), std::string::npos);
+}
+
 TEST(Advice, a_larger_batch_names_the_rule_of_the_learning_rate) {
   auto facts = slow_loading();
   const auto advice = advice_for(facts, {{"batch", "256"}});

@@ -195,6 +195,21 @@ TEST(EnvironmentGuard, finds_differences_in_clocks_and_throttling) {
   EXPECT_TRUE(compare_environments(hot, hot).empty()) << "both alike is noise, not a difference";
 }
 
+TEST(EnvironmentGuard, takes_the_power_cap_for_a_part_of_the_machine) {
+  const auto fast = with_reading("cuda:0.sm_clock", 1.98e9, 1e5);
+  auto dense = with_reading("cuda:0.sm_clock", 1.7e9, 1e5);
+  for (auto& run : dense) run.disturbances.push_back({kPowerCapId, "cuda:0 ran at its power cap", false});
+  EXPECT_TRUE(compare_environments(fast, dense).empty()) << "denser work reaches the cap";
+  EXPECT_TRUE(compare_environments(dense, fast).empty());
+  for (auto& run : dense) run.disturbances.front().cause = "cuda:1 ran at its power cap";
+  EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "not of the GPU whose clock differs";
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    dense[i].disturbances.clear();
+    if (i < 2) dense[i].disturbances.push_back({kPowerCapId, "cuda:0 ran at its power cap", false});
+  }
+  EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "the cap explains two of ten runs only";
+}
+
 TEST(EnvironmentGuard, takes_small_or_chance_differences_for_noise) {
   EXPECT_TRUE(
       compare_environments(with_reading("other_load", 0.02, 0.001), with_reading("other_load", 0.05, 0.001)).empty());

@@ -99,6 +99,17 @@ TEST_F(Gated, one_that_hangs_is_ended_and_the_next_has_its_turn) {
   EXPECT_EQ(turns(), (std::vector<std::string>{"hangs", "a"}));
 }
 
+TEST_F(Gated, end_with_the_time_that_all_have_together) {
+  WM_NEEDS_TORCH();
+  const auto runs = run({"a", "hangs", "b"}, {.deadline_s = 200, .all_s = 0});
+  ASSERT_EQ(runs.size(), 3U);
+  for (const auto& one : runs) {
+    ASSERT_TRUE(one.run.ok()) << one.run.error().what;
+    EXPECT_EQ(one.run->ending, Ending::timed_out);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "steps"));
+}
+
 TEST_F(Gated, an_interruption_ends_all) {
   WM_NEEDS_TORCH();
   std::atomic<bool> interrupted = false;

@@ -132,6 +132,21 @@ TEST_F(HookTest, puts_knobs_on_and_reads_them_back) {
   EXPECT_EQ(main_of(hooked).steps.size(), 20u);
 }
 
+TEST_F(HookTest, optimizers_without_a_fused_implementation_get_foreach) {
+  WM_NEEDS_TORCH();
+  const std::string program =
+      "import torch\nmodel = torch.nn.Linear(4, 4)\n"
+      "optimizer = torch.optim.RAdam(model.parameters(), lr=0.01, foreach=False)\n"
+      "for step in range(20):\n    optimizer.zero_grad()\n    model(torch.ones(2, 4)).sum().backward()\n"
+      "    optimizer.step()\nprint('foreach', optimizer.param_groups[0]['foreach'])\n";
+  const auto hooked = run_script(program, {.knobs = {{"optimizer.implementation", "foreach"}}});
+  EXPECT_NE(hooked.output.out.find("foreach True"), std::string::npos) << hooked.output.out << hooked.output.err;
+  EXPECT_TRUE(knob(hooked, "optimizer.implementation").in_force) << knob(hooked, "optimizer.implementation").said;
+  const auto refused = run_script(program, {.knobs = {{"optimizer.implementation", "fused"}}});
+  EXPECT_NE(refused.output.out.find("foreach False"), std::string::npos) << refused.output.out << refused.output.err;
+  EXPECT_FALSE(knob(refused, "optimizer.implementation").in_force);
+}
+
 TEST_F(HookTest, workers_change_no_loss_of_fixed_data) {
   WM_NEEDS_TORCH();
   const auto plain = run_script(training());

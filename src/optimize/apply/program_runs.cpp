@@ -285,7 +285,7 @@ Status ProgramRuns::execute_together(const std::vector<Expected>& batch) {
   }
   if (progress) progress(fmt::format("{} runs that start together", batch.size()));
   std::vector<Json> answers(batch.size());
-  workers::GatedOptions gated{.deadline_s = std::min(deadline_s, left_s()), .interrupted = interrupted_};
+  workers::GatedOptions gated{.deadline_s = deadline_s, .all_s = left_s(), .interrupted = interrupted_};
   gated.before_turn = [&](std::size_t) { begin_turn(); };
   gated.after_turn = [&](std::size_t i, const workers::GatedRun& one) {
     [[maybe_unused]] const auto whole = gpus_.end(0);
@@ -299,14 +299,12 @@ Status ProgramRuns::execute_together(const std::vector<Expected>& batch) {
     if (!one.run.ok()) return one.run.error();
     // Steps that do not wait for their turn were taken beside those of others.
     if (!one.waited && one.run->ending == workers::Ending::exited && one.run->output.exit_code == 0) together_ = 1;
-    if (one.run->ending == workers::Ending::timed_out && left_s() <= 0) {
-      out_of_time_ = true;
-      return environment_error(why_stopped());
-    }
   }
   if (together_ == 1) return {};
   share_s_ = std::max(share_s_, share_s);
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    // What the budget cut is forgotten; what ended before counts.
+    if (left_s() <= 0 && runs[i].run->ending == workers::Ending::timed_out) continue;
     answers[i]["cost_s"] = share_s;
     ahead_.emplace_back(batch[i].question, std::move(answers[i]));
   }
@@ -325,6 +323,8 @@ Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& 
   out_of_time_ = out_of_time_ || !affords(1) || left_s() <= 0;
   if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
   WM_ASSIGN(auto answer, execute_expected(question));
+  out_of_time_ = out_of_time_ || (!answer && left_s() <= 0);
+  if (out_of_time_) return environment_error(why_stopped());
   if (!answer) {
     auto within = options;
     within.deadline_s = std::min(options.deadline_s, left_s());

@@ -1,19 +1,38 @@
 // The optimizer's step in few kernels instead of some for each parameter.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "optimize/knobs/offers.h"
 
 namespace warpmark::optimize {
 namespace {
 
+// Of torch.optim 2.11.
+constexpr std::array<std::string_view, 3> kFused{"Adam", "AdamW", "SGD"};
+constexpr std::array<std::string_view, 8> kForeach{"RAdam",    "NAdam", "Adamax",  "Adagrad",
+                                                   "Adadelta", "ASGD",  "RMSprop", "Rprop"};
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Offer offer_optimizer_implementation(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (facts.report.optimizers.empty()) return no_offer("the program makes no optimizer of torch.optim");
   const auto& optimizer = facts.report.optimizers.front();
   if (optimizer.fused) return no_offer("the program does so");
-  const bool known = optimizer.name == "Adam" || optimizer.name == "AdamW" || optimizer.name == "SGD";
-  if (!known) return no_offer(optimizer.name + " has no fused implementation");
-  if (optimizer.cuda && torch_at_least(facts, 2, optimizer.name == "SGD" ? 3 : 0)) {
+  const bool can_fuse = contains(kFused, optimizer.name);
+  if (!can_fuse && !contains(kForeach, optimizer.name)) {
+    return no_offer(optimizer.name + " has neither a fused nor a foreach implementation");
+  }
+  if (can_fuse && optimizer.cuda && torch_at_least(facts, 2, optimizer.name == "SGD" ? 3 : 0)) {
     return one_offer("fused", gain_of_share(facts.phases.optimizer, 1.2, 8, "the optimizer"));
   }
-  if (optimizer.foreach) return no_offer("the program uses foreach, and fused needs parameters on a GPU");
+  if (optimizer.foreach) {
+    return no_offer(can_fuse ? "the program uses foreach, and fused needs parameters on a GPU"
+                             : "the program uses foreach, and " + optimizer.name + " has no fused implementation");
+  }
   if (facts.phases.optimizer < 0.03) return no_offer("the optimizer is a small part of a step");
   return one_offer("foreach", gain_of_share(facts.phases.optimizer, 0.9, optimizer.cuda ? 4 : 1.3, "the optimizer"));
 }

@@ -74,7 +74,11 @@ Environment EnvironmentWatch::after(double elapsed_s, double cpu_s) {
     }
     for (const auto& reason : conditions->throttle_reasons) {
       if (!device::nvml::clock_event_reason_slows(reason)) continue;
-      environment.disturbances.push_back({"throttle", name + " was slowed down: " + reason, false});
+      if (reason == kPowerCapReason) {
+        environment.disturbances.push_back({kPowerCapId, name + " ran at its power cap", false});
+      } else {
+        environment.disturbances.push_back({"throttle", name + " was slowed down: " + reason, false});
+      }
     }
   }
   const int cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

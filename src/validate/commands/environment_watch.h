@@ -11,6 +11,10 @@
 
 namespace warpmark::validate {
 
+/// A GPU at its power cap: the normal state under dense work, and part of the machine. NVML's name of it, and ours.
+inline constexpr const char* kPowerCapReason = "sw_power_cap";
+inline constexpr const char* kPowerCapId = "power_cap";
+
 class EnvironmentWatch {
  public:
   /// Finds the GPUs; none and no driver are fine.
@@ -22,7 +26,7 @@ class EnvironmentWatch {
   /// Readings: "other_load" and "steal" as shares of all CPUs (absent for samples under 0.2 s, which the kernel's ticks
   /// cannot resolve), "cpu_wait" (share of the time in which some task of the machine waited for a CPU, by the kernel's
   /// pressure stall information), "cpus_used" (CPU time over time), "core_clock" Hz of the CPU, and "<gpu>.sm_clock"
-  /// Hz, "<gpu>.temperature". Disturbances: "throttle" with the GPU and its reason.
+  /// Hz, "<gpu>.temperature". Disturbances: "throttle" with the GPU and its reason, "power_cap" with the GPU.
   [[nodiscard]] Environment after(double elapsed_s, double cpu_s);
 
  private:

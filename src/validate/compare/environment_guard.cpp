@@ -11,6 +11,7 @@
 #include "stats/moments.h"
 #include "stats/summary.h"
 #include "stats/tests/rank_tests.h"
+#include "validate/commands/environment_watch.h"
 
 namespace warpmark::validate {
 namespace {
@@ -38,10 +39,22 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
        true});
 }
 
+/// Whether an arm's own work keeps the GPU with this clock at its power cap: the cap then sets the clock, as it does
+/// wherever that work is done.
+bool capped(std::span<const Environment> runs, const std::string& clock_id) {
+  const auto gpu = clock_id.substr(0, clock_id.find('.')) + " ";
+  const auto at_cap = [&](const Environment& run) {
+    return std::any_of(run.disturbances.begin(), run.disturbances.end(),
+                       [&](const auto& item) { return item.id == kPowerCapId && item.cause.starts_with(gpu); });
+  };
+  return static_cast<double>(std::count_if(runs.begin(), runs.end(), at_cap)) >
+         kThrottleDifference * static_cast<double>(runs.size());
+}
+
 void compare_clock(std::span<const Environment> a, std::span<const Environment> b, const std::string& id,
                    std::vector<Disturbance>& found) {
   const auto before = readings_after(a, id), after = readings_after(b, id);
-  if (before.size() < 3 || after.size() < 3) return;
+  if (before.size() < 3 || after.size() < 3 || capped(a, id) || capped(b, id)) return;
   const double of_a = stats::median(before), of_b = stats::median(after);
   const double largest = id == "core_clock" ? kCoreClockDifference : kClockDifference;
   if (!(of_a > 0) || std::fabs(of_b / of_a - 1) <= largest || !unlikely_by_chance(before, after)) return;

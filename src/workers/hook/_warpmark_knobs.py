@@ -11,6 +11,10 @@ import _warpmark_accumulation as accumulation
 import _warpmark_machine as machine
 import _warpmark_model_knobs as model_knobs
 
+# Optimizers of torch.optim that have a fused and a foreach implementation, and those that have foreach alone.
+FUSED = ("Adam", "AdamW", "SGD")
+FOREACH = ("RAdam", "NAdam", "Adamax", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop")
+
 
 class Knobs:
     def __init__(self, torch, wanted, hook):
@@ -105,10 +109,12 @@ class Knobs:
         if wanted is None:
             return
         torch, knobs = self.torch, self
-        for name in ("Adam", "AdamW", "SGD"):
+        for name in FUSED + FOREACH:
             cls = getattr(torch.optim, name)
             if wanted not in inspect.signature(cls.__init__).parameters:
-                self.cannot("optimizer.implementation", "%s of torch %s has no %s" % (name, torch.__version__, wanted))
+                if name in FUSED:
+                    lacks = "%s of torch %s has no %s" % (name, torch.__version__, wanted)
+                    self.cannot("optimizer.implementation", lacks)
                 continue
 
             def make(old):

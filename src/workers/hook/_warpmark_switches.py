@@ -8,6 +8,8 @@ python.gc_freeze, as the collection before each freezing also helps the blocks a
 
 import inspect
 
+import _warpmark_knobs as hook_knobs
+
 
 class Switch:
     def __init__(self, knobs, name, value):
@@ -131,7 +133,8 @@ class OptimizerImplementation(Switch):
         self.kept = []
         self.moved = []
         for optimizer in list(self.knobs.hook.optimizers):
-            if type(optimizer).__name__ not in ("Adam", "AdamW", "SGD"):
+            name = type(optimizer).__name__
+            if name not in hook_knobs.FUSED and (self.value != "foreach" or name not in hook_knobs.FOREACH):
                 continue
             if not all(self.may(group) for group in optimizer.param_groups):
                 raise ValueError("a parameter group sets it itself, or has parameters that it is not for")

@@ -220,15 +220,19 @@ class Hook:
             return
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         group = optimizer.param_groups[0]
+        cuda = bool(parameters) and all(p.is_cuda for p in parameters)
+        foreach, fused = group.get("foreach"), bool(group.get("fused"))
+        if foreach is None and "foreach" in group:  # on a GPU that is PyTorch's own choice since 2.0
+            foreach = cuda and not fused and int(self.torch.__version__.split(".")[0]) >= 2
         self.report.add(
             "optimizer",
             name=type(optimizer).__name__,
             where=self.caller(),
             tensors=len(parameters),
             parameters=sum(p.numel() for p in parameters),
-            cuda=bool(parameters) and all(p.is_cuda for p in parameters),
-            fused=bool(group.get("fused")),
-            foreach=bool(group.get("foreach")),
+            cuda=cuda,
+            fused=fused,
+            foreach=bool(foreach),
         )
 
     # Backward
