@@ -3,8 +3,8 @@
 //   build/release/bench/eval_speed [SENTENCES] [FOLDER]
 //
 // FOLDER (default: a temporary one) keeps the corpus. Python's packages are found by PYTHONPATH; without them only our
-// own times are printed. Each side reads the files and scores them, ours on all processors it may use (taskset for one),
-// the others on one; the fastest of three.
+// own times are printed. Each side reads the files and scores them, ours on all processors that it may use (taskset for
+// one), the others on one; the fastest of three.
 #include <fmt/format.h>
 
 #include <algorithm>
