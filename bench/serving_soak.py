@@ -5,8 +5,8 @@
 
 `load run` against `load server` on this machine. The number of users is doubled until the events a second grow by less than a
 tenth; half of the most (SHARE, 0.5) are then sent at a constant rate. Resident memory, open files and sockets of both processes
-are read every 10 s. The client keeps what it measured of each request, so its memory grows with their number: told as bytes a
-request, in each quarter of the time."""
+are read every 10 s. The client keeps what it measured of each request, and the gaps between tokens up to a limit, so its memory
+grows with the number of requests: told as bytes a request, in each quarter of the time."""
 import csv, json, os, re, subprocess, sys, tempfile, time
 
 warpmark = sys.argv[1]

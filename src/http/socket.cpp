@@ -161,6 +161,16 @@ SentBytes send_to(const Socket& socket, std::string_view bytes) {
   return {true, 0, errno};
 }
 
+std::uint64_t limit_of_open_files() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+bool open_files_are_used_up() {
+  const Socket probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return !probe.open() && errno == EMFILE;
+}
+
 Status allow_open_files(std::size_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};

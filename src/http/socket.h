@@ -86,6 +86,9 @@ struct SentBytes {
 
 /// Raises the limit of open files to what the system allows, at least to `wanted`. Environment error that says how.
 [[nodiscard]] Status allow_open_files(std::size_t wanted);
+/// How many this process may have open now, and whether it has them.
+[[nodiscard]] std::uint64_t limit_of_open_files();
+[[nodiscard]] bool open_files_are_used_up();
 
 /// "Connection refused": the system's words for an errno.
 [[nodiscard]] std::string errno_text(int code);

@@ -47,6 +47,24 @@ TEST_F(LoadCli, sends_at_a_rate_and_fails_the_gate_of_a_missed_objective) {
   EXPECT_THAT(output.out, HasSubstr("40 requests/s, constant"));
 }
 
+TEST_F(LoadCli, ends_at_the_limit_of_open_files_and_says_what_to_do) {
+  start({.ttft_s = 3, .itl_s = 0.001});  // does not keep up: requests pile up
+  const auto output = run_process(with({"bash", "-c", "ulimit -n 80; exec \"$0\" \"$@\"", kExecutable},
+                                       run({"--request-rate", "200", "--max-time-per-run", "20s", "--drain", "1s",
+                                            "--no-calibrate", "--no-store", "--json", path("load.json")})),
+                                  {.deadline_s = 120});
+  ASSERT_TRUE(output.ok()) << output.error().what;
+  EXPECT_THAT(output->out, HasSubstr("no more")) << output->err;
+  const Json load = json("load.json")["scenarios"][0];
+  EXPECT_THAT(
+      load["stopped_because"].get<std::string>(),
+      ::testing::AllOf(HasSubstr("requests are under way, and 80 files may be open"), HasSubstr("--max-in-flight")));
+  const Json requests = load["requests"];
+  EXPECT_EQ(requests["failed"], 0) << "the limit is no fault of the server";
+  EXPECT_GT(requests["censored"], 20);
+  EXPECT_GT(requests["never_sent"], 0);
+}
+
 TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
   start();
   const auto expect = [&](const std::vector<std::string>& words, int code, const std::string& text) {

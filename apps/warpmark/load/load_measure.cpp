@@ -66,6 +66,7 @@ Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& requ
   plan.stall_timeout_s = request.stall_timeout_s;
   plan.drain_s = request.drain_s;
   plan.keep_connections = request.keep_connections;
+  if (request.every_gap) plan.most_gaps = 0;
   plan.least_requests = step.traffic.least_requests;
   plan.together = step.traffic.together;
   plan.all_at_once = step.traffic.all_at_once;

@@ -351,6 +351,7 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
   WM_ASSIGN(request.stall_timeout_s, duration_of(options, "--stall-timeout", 120));
   WM_ASSIGN(request.drain_s, duration_of(options, "--drain", 30));
   request.keep_connections = !options.has("--new-connections");
+  request.every_gap = options.has("--vllm-json");
   WM_ASSIGN(request.most_in_flight, count_of(options, "--max-in-flight", 0, 1, 1'000'000));
   WM_ASSIGN(const auto threads, count_of(options, "--threads", 1, 1, 64));
   request.threads = static_cast<int>(threads);

@@ -36,6 +36,7 @@ struct LoadRequest {
   double stall_timeout_s = 120;
   double drain_s = 30;
   bool keep_connections = true;
+  bool every_gap = false;           ///< between tokens is kept, however many they are
   std::int64_t most_in_flight = 0;  ///< open loop
   int threads = 1;
   /// Stop when the interval of this percentile of this metric is narrower than this share of it.

@@ -27,7 +27,8 @@ double thread_cpu_s() { return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME
 
 Result<LoadOutcome> run_load(LoadPlan& plan) {
   WM_CHECK(!plan.requests.empty() && !plan.heads.empty() && !plan.endpoints.empty());
-  const auto connections = static_cast<std::size_t>(plan.users > 0 ? plan.users : 1000);
+  // Without a limit of them: as many as one address has ports.
+  const auto connections = static_cast<std::size_t>(plan.users > 0 ? plan.users : 65'000);
   const Status files = http::allow_open_files(connections + 64);
   if (!files.ok() && plan.closed) return files.error();
   pin_to(plan.cpu);

@@ -1,4 +1,6 @@
 // One request of the load client, from the moment it is due to the end of its answer. Part of LoadReactor.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +26,7 @@ void add(std::array<std::atomic<std::uint32_t>, Histogram::kBuckets>& buckets, s
 }  // namespace
 
 void LoadReactor::submit(const Due& due, std::int64_t slot) {
+  if (stopping_) return;  // the one before was the last
   if (plan_.most_requests > 0 && begun_ >= plan_.most_requests) return;
   if (!plan_.closed && plan_.users > 0 && in_flight_ >= plan_.users) {
     waiting_.push_back({due.prepared, due.intended_ns, true});
@@ -69,7 +72,11 @@ void LoadReactor::connect(Slot& slot, std::int64_t now_ns) {
   slot.connect_began_ns = now_ns;
   slot.used_before = false;
   auto socket = http::begin_connect(endpoint.address);
-  if (!socket.ok()) return fail(slot, Fault::connect, socket.error().what, now_ns);
+  if (!socket.ok()) {
+    const bool of_request = slot.record.begun_ns != 0;
+    if (of_request && http::open_files_are_used_up()) return give_up_connecting(slot, now_ns);
+    return fail(slot, Fault::connect, socket.error().what, now_ns);
+  }
   if (plan_.kernel_times && !http::ask_for_receive_times(*socket)) outcome_.kernel_times = false;
   std::unique_ptr<http::TlsSession> tls;
   if (!endpoint.host.empty()) tls = std::make_unique<http::TlsSession>(plan_.tls, endpoint.host);
@@ -83,6 +90,20 @@ void LoadReactor::connect(Slot& slot, std::int64_t now_ns) {
   if (::epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, slot.connection.fd(), &event) != 0) {
     fail(slot, Fault::connect, "the connection cannot be watched", now_ns);
   }
+}
+
+/// No fault of the server, and no request of it: what is under way has all the files that this process may open.
+void LoadReactor::give_up_connecting(Slot& slot, std::int64_t now_ns) {
+  --in_flight_;
+  --begun_;
+  ++outcome_.never_sent;
+  if (plan_.live != nullptr) add(plan_.live->sent, -1), add(plan_.live->in_flight, -1);
+  slot.record = {};
+  drop_connection(slot, false);
+  if (!plan_.closed) idle_.push_back(slot.index);
+  stop(now_ns, fmt::format("no more connections: {} requests are under way, and {} files may be open (raise it with "
+                           "ulimit -n, or bound the requests with --max-in-flight)",
+                           in_flight_, http::limit_of_open_files()));
 }
 
 void LoadReactor::watch(Slot& slot) {
@@ -201,7 +222,7 @@ void LoadReactor::finish(Slot& slot) {
   }
   failures_in_a_row_ = done.fault == Fault::none ? 0 : failures_in_a_row_ + (done.fault != Fault::censored ? 1 : 0);
   if (!stopping_) continue_user(slot, done);
-  outcome_.records.push_back(std::move(done));
+  kept_.add(std::move(done));
   if (!plan_.closed) idle_.push_back(slot.index);
 }
 

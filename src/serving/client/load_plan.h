@@ -81,9 +81,10 @@ struct LoadPlan {
   int cpu = -1;                    ///< the load thread runs there alone; -1 anywhere
   bool kernel_times = true;
   std::uint64_t first_serial = 0;
-  std::string tokenizer;       ///< file of our own; empty without one
-  double template_tokens = 0;  ///< that the server adds to a prompt
-  Tokenizing tokenizing;       ///< of the prompts
+  std::int64_t most_gaps = 4'000'000;  ///< between tokens, that are kept (kept_records.h); 0 without limit
+  std::string tokenizer;               ///< file of our own; empty without one
+  double template_tokens = 0;          ///< that the server adds to a prompt
+  Tokenizing tokenizing;               ///< of the prompts
 
   const std::atomic<bool>* interrupted = nullptr;  ///< ends the load at once
   const std::atomic<bool>* enough = nullptr;       ///< no more requests; those under way are waited for
@@ -101,7 +102,8 @@ struct LoadOutcome {
   std::int64_t began_ns = 0;
   std::int64_t stopped_ns = 0;  ///< no request was begun after
   std::int64_t ended_ns = 0;
-  std::int64_t never_sent = 0;  ///< due, but no connection was free or allowed
+  std::int64_t never_sent = 0;      ///< due, but no connection was free or allowed
+  std::int64_t gaps_of_one_in = 1;  ///< gaps are there of one in so many requests (kept_records.h)
   bool interrupted = false;
   std::string stopped_because;
 

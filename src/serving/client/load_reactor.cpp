@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace warpmark::serving {
 namespace {
@@ -87,6 +88,8 @@ void LoadReactor::run() {
 
 LoadOutcome LoadReactor::take_outcome() {
   for (Slot& slot : slots_) slot.connection.close();
+  outcome_.gaps_of_one_in = kept_.one_in();
+  outcome_.records = kept_.take();
   return std::move(outcome_);
 }
 
@@ -225,11 +228,11 @@ void LoadReactor::check_stop(std::int64_t now_ns) {
   if (!plan_.closed && !scheduled && in_flight_ == 0) stop(now_ns, "the schedule has ended");
 }
 
-void LoadReactor::stop(std::int64_t now_ns, const char* why) {
+void LoadReactor::stop(std::int64_t now_ns, std::string why) {
   if (stopping_) return;
   stopping_ = true;
   outcome_.stopped_ns = now_ns;
-  outcome_.stopped_because = why;
+  outcome_.stopped_because = std::move(why);
   outcome_.never_sent += static_cast<std::int64_t>(waiting_.size());
   while (next_due_ < plan_.due_ns.size() && outcome_.began_ns + plan_.due_ns[next_due_] <= now_ns) {
     ++next_due_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "serving/client/kept_records.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/load_plan.h"
 
@@ -38,7 +39,7 @@ struct Slot {
 
 class LoadReactor {
  public:
-  explicit LoadReactor(LoadPlan& plan) : plan_(plan) {}
+  explicit LoadReactor(LoadPlan& plan) : plan_(plan), kept_(plan.most_gaps) {}
 
   [[nodiscard]] Status open();
   /// Makes connections before the clock starts. Environment error if the first cannot be made.
@@ -67,7 +68,7 @@ class LoadReactor {
   void handle_events(int count);
   void check_deadlines(std::int64_t now_ns);
   void check_stop(std::int64_t now_ns);
-  void stop(std::int64_t now_ns, const char* why);
+  void stop(std::int64_t now_ns, std::string why);
   void censor_all(std::int64_t now_ns);
   [[nodiscard]] std::uint32_t next_head(std::uint32_t endpoint);
 
@@ -82,6 +83,7 @@ class LoadReactor {
   void finish(Slot& slot);
   void continue_user(Slot& slot, const RequestRecord& done);
   bool send_again(Slot& slot);
+  void give_up_connecting(Slot& slot, std::int64_t now_ns);
   void fail(Slot& slot, Fault fault, const std::string& message, std::int64_t now_ns);
   void watch(Slot& slot);
   void drop_connection(Slot& slot, bool at_once);
@@ -91,6 +93,7 @@ class LoadReactor {
 
   LoadPlan& plan_;
   LoadOutcome outcome_;
+  KeptRecords kept_;
   http::Socket epoll_;
   std::deque<Slot> slots_;
   std::vector<std::uint32_t> idle_;

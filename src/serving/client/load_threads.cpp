@@ -16,6 +16,7 @@ LoadPlan part_of(const LoadPlan& plan, int index, int parts) {
   part.most_requests = share(plan.most_requests);
   part.least_requests = share(plan.least_requests);
   part.users_per_s = plan.users_per_s / parts;
+  part.most_gaps = plan.most_gaps == 0 ? 0 : std::max<std::int64_t>(plan.most_gaps / parts, 1);
   part.due_ns.clear();
   part.heads.clear();
   const auto first = static_cast<std::size_t>(index), step = static_cast<std::size_t>(parts);
@@ -36,6 +37,7 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
     all.stopped_ns = std::max(all.stopped_ns, part.stopped_ns);
     all.ended_ns = std::max(all.ended_ns, part.ended_ns);
     all.never_sent += part.never_sent;
+    all.gaps_of_one_in = std::max(all.gaps_of_one_in, part.gaps_of_one_in);
     all.interrupted = all.interrupted || part.interrupted;
     all.kernel_times = all.kernel_times && part.kernel_times;
     all.send_lag.merge(part.send_lag);

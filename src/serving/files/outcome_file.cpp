@@ -92,6 +92,7 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
   outcome.stopped_ns = json.at("stopped").get<std::int64_t>();
   outcome.ended_ns = json.at("ended").get<std::int64_t>();
   outcome.never_sent = json.at("never_sent").get<std::int64_t>();
+  outcome.gaps_of_one_in = json.at("gaps_of_one_in").get<std::int64_t>();
   outcome.interrupted = json.at("interrupted").get<bool>();
   outcome.stopped_because = json.at("stopped_because").get<std::string>();
   outcome.shares.push_back({json.at("host").get<std::string>(), json.at("requests").get<std::int64_t>()});
@@ -109,6 +110,7 @@ std::string outcome_text(const LoadOutcome& outcome, const std::string& host) {
   const Json head{{"stopped", after(outcome.stopped_ns, outcome.began_ns)},
                   {"ended", after(outcome.ended_ns, outcome.began_ns)},
                   {"never_sent", outcome.never_sent},
+                  {"gaps_of_one_in", outcome.gaps_of_one_in},
                   {"interrupted", outcome.interrupted},
                   {"stopped_because", outcome.stopped_because},
                   {"host", host},

@@ -131,7 +131,8 @@ std::optional<std::vector<double>> token_gaps(const RequestRecord& record) {
   return gaps;
 }
 
-void add_gap_metrics(const std::vector<const RequestRecord*>& counted, double confidence, ScenarioResult& result) {
+void add_gap_metrics(const std::vector<const RequestRecord*>& counted, std::int64_t of_one_in, double confidence,
+                     ScenarioResult& result) {
   std::vector<std::vector<double>> events, tokens;
   std::int64_t untold = 0;
   for (const auto* record : counted) {
@@ -143,9 +144,15 @@ void add_gap_metrics(const std::vector<const RequestRecord*>& counted, double co
       ++untold;
     }
   }
-  if (!events.empty()) result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
+  const std::string sampled =
+      of_one_in > 1 ? fmt::format("; of one in {} requests, drawn at random", of_one_in) : std::string();
+  if (!events.empty()) {
+    result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
+    result.metrics.back().interval_method += sampled;
+  }
   if (!tokens.empty()) {
     result.metrics.push_back(pooled_metric("itl", tokens, confidence));
+    result.metrics.back().interval_method += sampled;
     if (untold > 0) result.metrics.back().interval_method += fmt::format("; {} requests left out", untold);
   }
 }
@@ -164,6 +171,13 @@ void add_output(std::vector<double>& parts, const Window& window, const RequestR
   const double each = output_tokens(record) / static_cast<double>(record.events);
   std::int64_t at = record.first_token_ns;
   add_at(parts, window, at, each);
+  if (record.gaps_s.empty()) {  // they were not kept: evenly between the first and the last
+    const std::int64_t length_ns = record.last_token_ns - at;
+    for (std::int64_t i = 1; i < record.events; ++i) {
+      add_at(parts, window, at + length_ns * i / (record.events - 1), each);
+    }
+    return;
+  }
   for (const float gap : record.gaps_s)
     add_at(parts, window, at += static_cast<std::int64_t>(static_cast<double>(gap) * 1e9), each);
 }
@@ -260,7 +274,7 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
     result.metrics.push_back(
         request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
   }
-  add_gap_metrics(counted, options.confidence, result);
+  add_gap_metrics(counted, outcome.gaps_of_one_in, options.confidence, result);
   add_rates(outcome, window, options, result);
   result.tokens = check_tokens(counted, plan);
   if (result.tokens.own) {
