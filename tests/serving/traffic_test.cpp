@@ -219,6 +219,12 @@ TEST(Image, is_a_png_of_its_size) {
   EXPECT_EQ(http::base64("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
   EXPECT_EQ(http::base64("any carnal pleasu"), "YW55IGNhcm5hbCBwbGVhc3U=");
   EXPECT_EQ(http::base64("any carnal pleasur"), "YW55IGNhcm5hbCBwbGVhc3Vy");
+  for (const char* bytes : {"", "any carnal pleas", "any carnal pleasu", "any carnal pleasur", "\xFF\xFB\xEF"}) {
+    EXPECT_EQ(http::bytes_of_base64(http::base64(bytes)), bytes);
+  }
+  for (const char* damaged : {"YQ", "YQ=", "Y===", "YQ==YQ==", "Y?==", "YQ==\n"}) {
+    EXPECT_EQ(http::bytes_of_base64(damaged), std::nullopt) << damaged;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "base/json.h"
+#include "serving/tokens/json_parts.h"
 #include "serving/tokens/utf8.h"
 
 namespace warpmark::serving {
@@ -58,11 +59,6 @@ struct Candidate {
   bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
 };
 
-bool flag_of(const Json& model, const char* key) {
-  const auto found = model.find(key);
-  return found != model.end() && found->is_boolean() && found->get<bool>();
-}
-
 bool is_empty_text(const Json& model, const char* key) {
   const auto found = model.find(key);
   return found == model.end() || found->is_null() || (found->is_string() && found->get<std::string>().empty());
@@ -76,9 +72,9 @@ Result<BytePairs> BytePairs::of(const Json& model, bool bytes, const std::string
   }
   BytePairs pairs;
   pairs.bytes_ = bytes;
-  pairs.whole_words_first_ = flag_of(model, "ignore_merges");
-  pairs.byte_fallback_ = flag_of(model, "byte_fallback");
-  pairs.fuse_unknown_ = flag_of(model, "fuse_unk");
+  pairs.whole_words_first_ = truth_at(model, "ignore_merges", false);
+  pairs.byte_fallback_ = truth_at(model, "byte_fallback", false);
+  pairs.fuse_unknown_ = truth_at(model, "fuse_unk", false);
   WM_TRY(pairs.read_vocabulary(model, name));
   WM_TRY(pairs.read_merges(model, name));
   pairs.read_alphabet();

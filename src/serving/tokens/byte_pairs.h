@@ -10,19 +10,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json_fwd.h"
-#include "base/result.h"
+#include "serving/tokens/subwords.h"
 
 namespace warpmark::serving {
 
-class BytePairs {
+class BytePairs final : public Subwords {
  public:
   /// The "model" of a tokenizer.json. `bytes`: its words are of the 256 stand-ins that GPT-2 writes for bytes, else of
   /// characters. Data error for what is damaged or not known.
   [[nodiscard]] static Result<BytePairs> of(const Json& model, bool bytes, const std::string& name);
 
   /// Adds the tokens of a piece that was split off: its plain bytes, in both cases.
-  void encode(std::string_view piece, std::vector<std::uint32_t>& ids) const;
+  void encode(std::string_view piece, std::vector<std::uint32_t>& ids) const override;
+  [[nodiscard]] const char* kind() const override { return "BPE"; }
 
  private:
   struct Merge {

@@ -1,13 +1,14 @@
-// tokenizer.json: tokens that are added by hand are found first, what stands between is changed, cut, and joined from
-// pairs. Source: the file format and behaviour of huggingface/tokenizers.
+// tokenizer.json: tokens that are added by hand are found first, what stands between is changed, cut, and the pieces
+// become tokens. Source: the file format and behaviour of huggingface/tokenizers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "base/json.h"
-#include "serving/tokens/byte_pairs.h"
+#include "serving/tokens/normalizers.h"
 #include "serving/tokens/pieces.h"
+#include "serving/tokens/subwords.h"
 #include "serving/tokens/tokenizer.h"
 #include "serving/tokens/utf8.h"
 
@@ -71,23 +72,13 @@ class AddedTokens {
 
 class JsonTokenizer final : public Tokenizer {
  public:
-  explicit JsonTokenizer(BytePairs pairs) : pairs_(std::move(pairs)) {}
+  explicit JsonTokenizer(std::unique_ptr<const Subwords> subwords) : subwords_(std::move(subwords)) {}
 
   static Result<std::shared_ptr<const Tokenizer>> of(const Json& json, const std::string& name) {
     const auto part = [&](const char* key) { return json.contains(key) ? json[key] : Json(); };
-    const Json model = part("model");
-    const std::string type = model.is_object() && model.contains("type") && model["type"].is_string()
-                                 ? model["type"].get<std::string>()
-                                 : "";
-    // Old files have no type: pairs are told by their merges.
-    if (type != "BPE" && !(type.empty() && model.is_object() && model.contains("merges"))) {
-      return data_error(
-          fmt::format("{} is of the kind {}, which is not understood", name, type.empty() ? "unknown" : type),
-          "byte pairs (BPE); of models with SentencePiece give their tokenizer.model");
-    }
     WM_ASSIGN(auto cutter, cutter_of(part("pre_tokenizer")));
-    WM_ASSIGN(auto pairs, BytePairs::of(model, cutter.bytes, name));
-    auto made = std::make_shared<JsonTokenizer>(std::move(pairs));
+    WM_ASSIGN(auto subwords, subwords_of(part("model"), cutter.bytes, name));
+    auto made = std::make_shared<JsonTokenizer>(std::move(subwords));
     made->cutter_ = std::move(cutter);
     WM_ASSIGN(made->changes_, normalizer_of(part("normalizer")));
     WM_TRY(made->read_added(part("added_tokens"), name));
@@ -106,7 +97,7 @@ class JsonTokenizer final : public Tokenizer {
     WM_TRY(encode_changed(valid.substr(at), at == 0, ids));
     return ids;
   }
-  [[nodiscard]] const char* kind() const override { return "BPE"; }
+  [[nodiscard]] const char* kind() const override { return subwords_->kind(); }
 
  private:
   Status read_added(const Json& list, const std::string& name) {
@@ -163,12 +154,12 @@ class JsonTokenizer final : public Tokenizer {
   }
 
   void encode_piece(const std::string& piece, std::vector<std::uint32_t>& ids) const {
-    if (piece.size() > kLongestRemembered) return pairs_.encode(piece, ids);
+    if (piece.size() > kLongestRemembered) return subwords_->encode(piece, ids);
     auto found = remembered_.find(piece);
     if (found == remembered_.end()) {
       if (remembered_.size() >= kMostRemembered) remembered_.clear();
       found = remembered_.emplace(piece, std::vector<std::uint32_t>()).first;
-      pairs_.encode(piece, found->second);
+      subwords_->encode(piece, found->second);
     }
     ids.insert(ids.end(), found->second.begin(), found->second.end());
   }
@@ -176,7 +167,7 @@ class JsonTokenizer final : public Tokenizer {
   AddedTokens raw_added_, changed_added_;
   std::vector<ChangeText> changes_;
   PieceCutter cutter_;
-  BytePairs pairs_;
+  std::unique_ptr<const Subwords> subwords_;
   mutable std::unordered_map<std::string, std::vector<std::uint32_t>> remembered_;
 };
 

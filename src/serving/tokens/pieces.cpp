@@ -6,91 +6,17 @@
 #include <utility>
 
 #include "base/json.h"
-#include "serving/tokens/text_pattern.h"
-#include "serving/tokens/utf8.h"
+#include "serving/tokens/json_parts.h"
 
 namespace warpmark::serving {
 namespace {
 
 constexpr const char* kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
-std::string word_at(const Json& json, const char* key, const char* otherwise) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
-
-bool truth_at(const Json& json, const char* key, bool otherwise) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_boolean() ? found->get<bool>() : otherwise;
-}
-
-/// {"Regex": ".."}, {"String": ".."}, or a text.
-Result<TextPattern> pattern_at(const Json& json) {
-  const auto found = json.find("pattern");
-  if (found == json.end()) return data_error("a tokenizer's step has no pattern");
-  if (found->is_string()) return TextPattern::literal(found->get<std::string>());
-  if (found->is_object() && found->contains("Regex") && (*found)["Regex"].is_string()) {
-    return TextPattern::of((*found)["Regex"].get<std::string>());
-  }
-  if (found->is_object() && found->contains("String") && (*found)["String"].is_string()) {
-    return TextPattern::literal((*found)["String"].get<std::string>());
-  }
-  return data_error("a tokenizer's pattern is neither Regex nor String");
-}
-
-ChangeText replacement(TextPattern pattern, std::string content) {
-  return [pattern = std::move(pattern), content = std::move(content)](std::string text) -> Result<std::string> {
-    WM_ASSIGN(const auto found, pattern.matches(text));
-    std::string out;
-    std::size_t at = 0;
-    for (const auto& [begin, end] : found) {
-      out.append(text, at, begin - at).append(content);
-      at = end;
-    }
-    return out.append(text, at);
-  };
-}
-
-std::string stripped_text(const std::string& text, bool left, bool right) {
-  std::size_t begin = 0, end = text.size();
-  while (left && begin < end && is_space_character(std::string_view(text).substr(begin))) {
-    begin += character_bytes(text, begin);
-  }
-  while (right && end > begin) {
-    std::size_t last = end - 1;
-    while (last > begin && (static_cast<unsigned char>(text[last]) & 0xC0) == 0x80) --last;
-    if (!is_space_character(std::string_view(text).substr(last))) break;
-    end = last;
-  }
-  return text.substr(begin, end - begin);
-}
-
-Status add_change(const Json& json, std::vector<ChangeText>& changes) {
-  if (json.is_null()) return {};
-  if (!json.is_object()) return data_error("a tokenizer's normalizer is no object");
-  const std::string type = word_at(json, "type", "");
-  if (type == "Sequence" && json.contains("normalizers") && json["normalizers"].is_array()) {
-    for (const auto& part : json["normalizers"]) WM_TRY(add_change(part, changes));
-  } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
-    changes.emplace_back([type](std::string text) -> Result<std::string> { return normal_form(text, type); });
-  } else if (type == "Lowercase") {
-    changes.emplace_back([](std::string text) -> Result<std::string> { return lower_characters(text); });
-  } else if (type == "Strip") {
-    const bool left = truth_at(json, "strip_left", true), right = truth_at(json, "strip_right", true);
-    changes.emplace_back(
-        [left, right](std::string text) -> Result<std::string> { return stripped_text(text, left, right); });
-  } else if (type == "Prepend") {
-    changes.emplace_back([before = word_at(json, "prepend", "")](std::string text) -> Result<std::string> {
-      return text.empty() ? text : before + text;
-    });
-  } else if (type == "Replace") {
-    WM_ASSIGN(auto pattern, pattern_at(json));
-    changes.push_back(replacement(std::move(pattern), word_at(json, "content", "")));
-  } else {
-    return data_error(fmt::format("the normalizer {} is not understood", type));
-  }
-  return {};
-}
+constexpr const char* kSpace = R"([^\S\x{180E}])";  // PCRE2 takes U+180E for a space, which Unicode 6.3 made it not
+// Unicode Technical Standard 18's \w (letters with circles among the alphabetic ones); PCRE2's lacks marks.
+constexpr const char* kWords = R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9})"
+                               R"(\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}]+)";
+constexpr const char* kPunctuation = R"([\p{P}!-/:-@\[-`{-~])";
 
 /// A piece of a cut text, and whether it is a match.
 struct CutPart {
@@ -233,22 +159,24 @@ Status add_step(const Json& json, PieceCutter& cutter) {
     const bool each = truth_at(json, "individual_digits", false);
     return add_cut("\\p{N}", each ? Behaviour::isolated : Behaviour::contiguous, false, cutter);
   }
-  if (type == "Whitespace") return add_cut("\\w+|[^\\w\\s]+", Behaviour::removed, true, cutter);
-  if (type == "WhitespaceSplit") return add_cut("\\s", Behaviour::removed, false, cutter);
+  if (type == "BertPreTokenizer") {
+    WM_TRY(add_cut(kSpace, Behaviour::removed, false, cutter));
+    return add_cut(kPunctuation, Behaviour::isolated, false, cutter);
+  }
+  if (type == "Whitespace") {
+    // Words, and what is neither a word nor a space: what lies between two words is cut at spaces.
+    WM_TRY(add_cut(kSpace, Behaviour::removed, false, cutter));
+    return add_cut(kWords, Behaviour::isolated, false, cutter);
+  }
+  if (type == "WhitespaceSplit") return add_cut(kSpace, Behaviour::removed, false, cutter);
   if (type == "Punctuation") {
     WM_ASSIGN(const auto behaviour, behaviour_at(json));
-    return add_cut("[\\p{P}!-/:-@\\[-`{-~]", behaviour, false, cutter);
+    return add_cut(kPunctuation, behaviour, false, cutter);
   }
   return data_error(fmt::format("the pre_tokenizer {} is not understood", type));
 }
 
 }  // namespace
-
-Result<std::vector<ChangeText>> normalizer_of(const Json& json) {
-  std::vector<ChangeText> changes;
-  WM_TRY(add_change(json, changes));
-  return changes;
-}
 
 Result<PieceCutter> cutter_of(const Json& json) {
   PieceCutter cutter;

@@ -1,6 +1,6 @@
 // How many tokens a text has, by the tokenizer of the model itself and without Python: Hugging Face's tokenizer.json
-// with byte pairs (GPT-2, Llama 3, Qwen, Gemma, ...), and SentencePiece's models. What a server says of its tokens is
-// held against it.
+// (byte pairs as of GPT-2, Llama 3, Qwen; Unigram as of T5, XLM-RoBERTa; WordPiece as of BERT), and SentencePiece's
+// models. What a server says of its tokens is held against it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Tokenizer {
   /// Of the text alone: no mark of a beginning or an end. Bytes that are no UTF-8 count as U+FFFD. Data error where an
   /// expression of the tokenizer gives up on the text.
   [[nodiscard]] virtual Result<std::vector<std::uint32_t>> encode(std::string_view text) const = 0;
-  [[nodiscard]] virtual const char* kind() const = 0;  ///< "BPE", "SentencePiece"
+  [[nodiscard]] virtual const char* kind() const = 0;  ///< "BPE", "Unigram", "WordPiece", "SentencePiece"
 
  protected:
   Tokenizer() = default;
