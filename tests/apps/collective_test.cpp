@@ -1,5 +1,6 @@
 // Real ranks over the real MPI, started through mpirun; skipped with the reason where it is not installed.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
@@ -110,8 +111,24 @@ TEST_F(Collective, settings_are_swept_and_the_best_is_named) {
   const auto tuning = json("t.json");
   EXPECT_EQ(testing_support::schema_errors(tuning, "collective_tuning.schema.json"), "");
   EXPECT_EQ(tuning["settings"].size(), 3U) << "the default, and both";
-  const auto tune = two_ranks("all_reduce", {"--tune"});
-  EXPECT_EQ(tune.exit_code, 2) << "NCCL's variables mean nothing to MPI";
+}
+
+TEST_F(Collective, is_tuned_by_what_open_mpi_has) {
+  const auto output = two_ranks("gather", {"--tune", "--rounds", "1", "--json", path("t.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto tuning = json("t.json");
+  EXPECT_EQ(testing_support::schema_errors(tuning, "collective_tuning.schema.json"), "");
+  std::string settings;
+  for (const auto& setting : tuning["settings"]) settings += setting["setting"].get<std::string>() + "\n";
+  EXPECT_THAT(settings, ::testing::StartsWith("default\n"));
+  EXPECT_THAT(settings, ::testing::HasSubstr("coll_tuned_gather_algorithm=binomial")) << "each version has it";
+  ASSERT_FALSE(tuning["sizes"].empty());
+  for (const auto& size : tuning["sizes"]) EXPECT_GE(size["gain"], 1.0) << "the best is at least the default";
+  const auto nothing = run_process(
+      {"env", "PATH=/nonexistent", kExecutable, "collective", "gather", "--ranks", "2", "--tune", "--no-store"},
+      {.deadline_s = 60});
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_EQ(nothing->exit_code, 5) << nothing->err;
 }
 
 TEST_F(Collective, ranks_end_when_who_started_them_is_killed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "collectives/mpi/mpi_settings.h"
 #include "collectives/results/nccl_table.h"
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
@@ -173,6 +174,44 @@ TEST(Tune, goes_through_the_variables_that_matter_one_by_one) {
        {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_NTHREADS=", "NCCL_MAX_NCHANNELS=", "NCCL_SOCKET_IFNAME=eth0,ib0"}) {
     EXPECT_NE(all.find(name), std::string::npos) << all;
   }
+}
+
+std::string settings_text(const std::vector<Settings>& settings) {
+  std::string text;
+  for (const auto& setting : settings) text += to_text(setting) + "\n";
+  return text;
+}
+
+TEST(Tune, takes_from_open_mpi_what_its_version_has) {
+  // As ompi_info 4.1.4 says it, cut down.
+  const std::string told =
+      "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:value:ignore\n"
+      "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:help:Which allreduce algorithm is used: 0 ignore, 4 ring\n"
+      "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:enumerator:value:0:ignore\n"
+      "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:enumerator:value:3:recursive_doubling\n"
+      "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:enumerator:value:4:ring\n"
+      "mca:coll:tuned:param:coll_tuned_bcast_algorithm:enumerator:value:1:basic_linear\n"
+      "mca:btl:vader:param:btl_vader_single_copy_mechanism:value:cma\n"
+      "mca:btl:vader:param:btl_vader_single_copy_mechanism:enumerator:value:1:cma\n"
+      "mca:btl:vader:param:btl_vader_single_copy_mechanism:enumerator:value:3:none\n"
+      "mca:btl:vader:param:btl_vader_eager_limit:value:4096\n"
+      "mca:btl:tcp:param:btl_tcp_links:value:1\n"
+      "mca:btl:tcp:param:btl_tcp_if_include:value:\n";
+  EXPECT_EQ(settings_text(open_mpi_settings(Collective::all_reduce, told, false, {"eth0", "ib0"})),
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=recursive_doubling\n"
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=ring\n"
+            "OMPI_MCA_btl_vader_single_copy_mechanism=none\n"
+            "OMPI_MCA_btl_vader_eager_limit=16384\n"
+            "OMPI_MCA_btl_vader_eager_limit=65536\n");
+  EXPECT_EQ(settings_text(open_mpi_settings(Collective::sendrecv, told, true, {"eth0", "ib0"})),
+            "OMPI_MCA_btl_vader_single_copy_mechanism=none\n"
+            "OMPI_MCA_btl_vader_eager_limit=16384\n"
+            "OMPI_MCA_btl_vader_eager_limit=65536\n"
+            "OMPI_MCA_btl_tcp_links=2\n"
+            "OMPI_MCA_btl_tcp_links=4\n"
+            "OMPI_MCA_btl_tcp_if_include=eth0\n"
+            "OMPI_MCA_btl_tcp_if_include=ib0\n");
+  EXPECT_TRUE(open_mpi_settings(Collective::all_reduce, "", true, {"eth0"}).empty());
 }
 
 TEST(Tune, calls_a_gain_certain_only_where_rounds_agree) {

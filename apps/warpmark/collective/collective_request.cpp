@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "collectives/mpi/mpi_settings.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"
@@ -45,7 +46,8 @@ constexpr OptionSpec kCollectiveOptions[] = {
     {"--baseline", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
     {"--tolerance", "RATIO", "allowed below the baseline (default 5%)"},
     {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree", true},
-    {"--tune", "", "sweep NCCL_ALGO, NCCL_PROTO, NCCL_NTHREADS, NCCL_MAX_NCHANNELS, NCCL_SOCKET_IFNAME one by one"},
+    {"--tune", "",
+     "try NCCL's algorithms, protocols, threads, channels and interfaces, or Open MPI's parameters, one by one"},
     {"--nvls", "", "let NCCL use NVLink's in-switch reductions, which are off unless asked for"},
     {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
@@ -160,6 +162,22 @@ std::vector<std::string> network_interfaces() {
   return names;
 }
 
+/// The default, and one variable at a time: all combinations of all would take hours.
+Result<std::vector<collectives::Settings>> tuned_settings(const ParsedOptions& options, const collectives::Plan& plan) {
+  std::vector<collectives::Settings> settings{{}};
+  if (plan.engine == "nccl") {
+    for (const auto& variable : collectives::tuned_variables(network_interfaces())) {
+      WM_ASSIGN(const auto some, collectives::combinations({variable}));
+      settings.insert(settings.end(), some.begin() + 1, some.end());
+    }
+    return settings;
+  }
+  WM_ASSIGN(const std::string parameters, collectives::open_mpi_parameters());
+  const auto all = collectives::open_mpi_settings(plan.kind, parameters, options.has("--hosts"), network_interfaces());
+  settings.insert(settings.end(), all.begin(), all.end());
+  return settings;
+}
+
 Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
   const auto sweeps = options.all("--sweep");
   if (!sweeps.empty() && options.has("--tune")) return usage_error("give --sweep or --tune, not both");
@@ -167,15 +185,7 @@ Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
     WM_ASSIGN(request.settings, collectives::combinations(sweeps));
   }
   if (options.has("--tune")) {
-    if (request.plan.engine != "nccl") {
-      return usage_error("--tune goes through NCCL's variables", "with MPI, name its own: --sweep OMPI_MCA_...=A,B");
-    }
-    // One variable at a time: all combinations of all would take hours.
-    request.settings.push_back({});
-    for (const auto& variable : collectives::tuned_variables(network_interfaces())) {
-      WM_ASSIGN(const auto some, collectives::combinations({variable}));
-      request.settings.insert(request.settings.end(), some.begin() + 1, some.end());
-    }
+    WM_ASSIGN(request.settings, tuned_settings(options, request.plan));
   }
   WM_ASSIGN(const auto rounds, count_of(options, "--rounds", request.settings.empty() ? 1 : 3, 1, 1000));
   request.rounds = static_cast<int>(rounds);
