@@ -6,8 +6,10 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "device/cpu/backend.h"
 #include "device/cpu/conditions.h"
+#include "device/cpu/host_energy.h"
 #include "device/cpu/timer.h"
 #include "device/reading_cost.h"
 #include "support/fake_device.h"
@@ -159,10 +161,54 @@ TEST(CpuConditions, have_the_agreed_sensors_and_units) {
   std::vector<std::pair<std::string, std::string>> found;
   for (const auto& sensor : conditions->sensors) found.emplace_back(sensor.id, sensor.unit);
   const std::vector<std::pair<std::string, std::string>> agreed{
-      {"steal_time", "s"},     {"busy_time", "s"},        {"process_time", "s"},     {"involuntary_switches", "1"},
-      {"major_faults", "1"},   {"load_average", "1"},     {"core_clock", "Hz"},      {"governor_clock", "Hz"},
-      {"temperature", "degC"}, {"memory_available", "B"}, {"pressure_cpu", "ratio"}, {"pressure_cpu_time", "s"}};
+      {"steal_time", "s"},       {"busy_time", "s"},      {"process_time", "s"},     {"involuntary_switches", "1"},
+      {"major_faults", "1"},     {"load_average", "1"},   {"core_clock", "Hz"},      {"governor_clock", "Hz"},
+      {"energy", "J"},           {"temperature", "degC"}, {"memory_available", "B"}, {"pressure_cpu", "ratio"},
+      {"pressure_cpu_time", "s"}};
   EXPECT_EQ(found, agreed);
+}
+
+TEST(HostEnergy, reads_packages_and_their_wrap) {
+  const test::FakeTree tree;
+  const auto& root = tree.root();
+  const auto write_package = [&](const std::string& name, const std::string& kind, const std::string& energy) {
+    std::filesystem::create_directories(root / name);
+    EXPECT_TRUE(write_file(root / name / "name", kind + "\n").ok());
+    EXPECT_TRUE(write_file(root / name / "energy_uj", energy + "\n").ok());
+    EXPECT_TRUE(write_file(root / name / "max_energy_range_uj", "1000000\n").ok());
+  };
+  write_package("intel-rapl:0", "package-0", "900000");
+  write_package("intel-rapl:0:0", "core", "5");
+  const HostEnergy energy(root);
+  ASSERT_TRUE(energy.available());
+  const auto before = energy.read();
+  write_package("intel-rapl:0", "package-0", "100000");
+  const auto after = energy.read();
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(before->microjoules.size(), 1U);
+  EXPECT_NEAR(energy.joules(*before, *after), 0.2, 1e-9);
+  EXPECT_FALSE(HostEnergy(root / "nothing").available());
+}
+
+TEST(CpuConditions, hold_the_energy_of_all_packages_where_it_may_be_read) {
+  const test::FakeTree tree;
+  EXPECT_EQ(by_id(read_cpu_conditions(tree.root()))["energy"].value, std::nullopt);
+  const auto write_zone = [&](const std::string& name, const std::string& kind, const std::string& microjoules) {
+    const auto folder = tree.root() / "sys/class/powercap" / name;
+    std::filesystem::create_directories(folder);
+    ASSERT_TRUE(write_file(folder / "name", kind + "\n").ok());
+    ASSERT_TRUE(write_file(folder / "energy_uj", microjoules + "\n").ok());
+    ASSERT_TRUE(write_file(folder / "max_energy_range_uj", "262143328850\n").ok());
+  };
+  write_zone("intel-rapl:0", "package-0", "1500000");
+  write_zone("intel-rapl:0:0", "core", "900000");
+  write_zone("intel-rapl:1", "package-1", "250000000000");
+  write_zone("intel-rapl:2", "psys", "77000000");
+  const auto energy = by_id(read_cpu_conditions(tree.root()))["energy"].value;
+  ASSERT_TRUE(energy.has_value());
+  EXPECT_NEAR(*energy, 250'001.5, 1e-6) << "packages, and neither their parts nor the whole platform";
+  write_zone("intel-rapl:1", "package-1", "");
+  EXPECT_EQ(by_id(read_cpu_conditions(tree.root()))["energy"].value, std::nullopt) << "not the sum of the others";
 }
 
 TEST(CpuConditions, count_this_process_as_it_works) {

@@ -3,12 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "base/files.h"
 #include "base/json.h"
-#include "support/fake_tree.h"
-#include "validate/commands/host_energy.h"
 
 namespace warpmark::validate {
 namespace {
@@ -123,28 +119,6 @@ TEST(Scaling, order_has_every_number_once_a_round) {
     std::sort(round.begin(), round.end());
     EXPECT_EQ(round, (std::vector<int>{1, 2, 4}));
   }
-}
-
-TEST(HostEnergy, reads_packages_and_their_wrap) {
-  const test::FakeTree tree;
-  const auto& root = tree.root();
-  const auto write_package = [&](const std::string& name, const std::string& kind, const std::string& energy) {
-    std::filesystem::create_directories(root / name);
-    EXPECT_TRUE(write_file(root / name / "name", kind + "\n").ok());
-    EXPECT_TRUE(write_file(root / name / "energy_uj", energy + "\n").ok());
-    EXPECT_TRUE(write_file(root / name / "max_energy_range_uj", "1000000\n").ok());
-  };
-  write_package("intel-rapl:0", "package-0", "900000");
-  write_package("intel-rapl:0:0", "core", "5");
-  const HostEnergy energy(root);
-  ASSERT_TRUE(energy.available());
-  const auto before = energy.read();
-  write_package("intel-rapl:0", "package-0", "100000");
-  const auto after = energy.read();
-  ASSERT_TRUE(before && after);
-  EXPECT_EQ(before->microjoules.size(), 1U);
-  EXPECT_NEAR(energy.joules(*before, *after), 0.2, 1e-9);
-  EXPECT_FALSE(HostEnergy(root / "nothing").available());
 }
 
 }  // namespace

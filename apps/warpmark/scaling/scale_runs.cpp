@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "device/cpu/host_energy.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/gpu_energy.h"
-#include "validate/commands/host_energy.h"
 
 namespace warpmark::apps {
 namespace {
@@ -63,9 +63,9 @@ class Meter {
   bool gpus_;
   std::size_t counted_ = 0;
   validate::GpuEnergy gpu_;
-  validate::HostEnergy host_;
+  device::HostEnergy host_;
   std::optional<double> gpu_before_;
-  std::optional<validate::HostEnergy::Reading> host_before_;
+  std::optional<device::HostEnergy::Reading> host_before_;
 };
 
 std::string last_line(const std::string& text) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "device/cpu/host_energy.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
 #include "device/cpu/thread_waits.h"
@@ -77,6 +78,7 @@ Conditions read_cpu_conditions(const fs::path& root) {
       {"load_average", "1", parse_load_average(first_line(root / "proc/loadavg"))},
       {"core_clock", "Hz", measure_core_clock()},
       {"governor_clock", "Hz", read_governor_clock(root)},
+      {"energy", "J", HostEnergy(root / "sys/class/powercap").counted_joules()},
       {"temperature", "degC", read_cpu_temperature(root)},
       {"memory_available", "B",
        memory.total_bytes > 0 ? std::optional(static_cast<double>(memory.available_bytes)) : std::nullopt},

@@ -11,10 +11,10 @@ namespace warpmark::device {
 
 /// Sensors: "steal_time" s and "busy_time" s (of all CPUs, since boot), "process_time" s (CPU time of this process, all
 /// threads), "involuntary_switches" "1", "major_faults" "1" (of this process), "load_average" "1", "core_clock" Hz (see
-/// measure_core_clock), "governor_clock" Hz (what the kernel last asked for), "temperature" degC (of the package),
-/// "memory_available" B, "pressure_cpu" ratio (tasks waiting for a CPU, 10 s average), "pressure_cpu_time" s (time
-/// since boot in which some task waited for one). And what its threads waited. Takes about 0.2 ms, and 10 us for each
-/// thread.
+/// measure_core_clock), "governor_clock" Hz (what the kernel last asked for), "energy" J (RAPL's counters of all
+/// packages, which wrap; none where they may not be read), "temperature" degC (of the package), "memory_available" B,
+/// "pressure_cpu" ratio (tasks waiting for a CPU, 10 s average), "pressure_cpu_time" s (time since boot in which some
+/// task waited for one). And what its threads waited. Takes about 0.2 ms, and 10 us for each thread.
 [[nodiscard]] Conditions read_cpu_conditions(const std::filesystem::path& root);
 
 /// The clock that the calling core runs at now, measured: a chain of instructions, each waiting for the one before,

@@ -8,13 +8,15 @@
 #include <optional>
 #include <vector>
 
-namespace warpmark::validate {
+namespace warpmark::device {
 
 class HostEnergy {
  public:
-  /// Finds the packages below `root`; none, and none that can be read, are fine.
+  /// Finds the packages below `root`; none is fine, and one that cannot be read is as none.
   explicit HostEnergy(const std::filesystem::path& root = "/sys/class/powercap");
   [[nodiscard]] bool available() const { return !packages_.empty(); }
+  /// What the counters of all packages show now, in joules; less than before where one has wrapped since.
+  [[nodiscard]] std::optional<double> counted_joules() const;
 
   struct Reading {
     std::vector<std::uint64_t> microjoules;  ///< by package
@@ -31,4 +33,4 @@ class HostEnergy {
   std::vector<Package> packages_;
 };
 
-}  // namespace warpmark::validate
+}  // namespace warpmark::device

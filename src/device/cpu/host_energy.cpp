@@ -1,4 +1,4 @@
-#include "validate/commands/host_energy.h"
+#include "device/cpu/host_energy.h"
 
 #include <system_error>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace warpmark::validate {
+namespace warpmark::device {
 namespace {
 
 std::optional<std::uint64_t> number_in(const std::filesystem::path& path) {
@@ -25,7 +25,11 @@ HostEnergy::HostEnergy(const std::filesystem::path& root) {
     if (split(name, ':').size() != 2 || !first_line(entry->path() / "name").starts_with("package")) continue;
     const auto counter = entry->path() / "energy_uj";
     const auto range = number_in(entry->path() / "max_energy_range_uj");
-    if (number_in(counter) && range) packages_.push_back({counter, *range});
+    if (!number_in(counter) || !range) {  // a sum without one would be taken for the whole
+      packages_.clear();
+      return;
+    }
+    packages_.push_back({counter, *range});
   }
 }
 
@@ -40,6 +44,14 @@ std::optional<HostEnergy::Reading> HostEnergy::read() const {
   return reading;
 }
 
+std::optional<double> HostEnergy::counted_joules() const {
+  const auto now = read();
+  if (!now) return std::nullopt;
+  double sum = 0;
+  for (const auto microjoules : now->microjoules) sum += static_cast<double>(microjoules) * 1e-6;
+  return sum;
+}
+
 double HostEnergy::joules(const Reading& before, const Reading& after) const {
   double sum = 0;
   for (std::size_t i = 0; i < packages_.size() && i < before.microjoules.size() && i < after.microjoules.size(); ++i) {
@@ -49,4 +61,4 @@ double HostEnergy::joules(const Reading& before, const Reading& after) const {
   return sum * 1e-6;
 }
 
-}  // namespace warpmark::validate
+}  // namespace warpmark::device
