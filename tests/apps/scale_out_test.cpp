@@ -3,6 +3,7 @@
 
 #include "analyze/step_shares.h"
 #include "apps/cli_fixture.h"
+#include "apps/three_hosts.h"
 #include "base/text.h"
 #include "profile/read_session.h"
 #include "support/schema_check.h"
@@ -200,10 +201,14 @@ TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
     (void)run_process({"sh", "-c", clean});
     GTEST_SKIP() << "network namespaces are not allowed here: " << (made.ok() ? made->err : "");
   }
-  // Some kernels have no netem: then two hosts without delay and loss stand in.
+  // Some kernels have no netem: then a link that carries 50 Mbit/s and drops what its short queue does not hold.
   const auto impaired =
       run_process({"sh", "-c", "ip netns exec " + a + " tc qdisc add dev va" + id + " root netem delay 20ms loss 10%"});
   const bool has_netem = impaired.ok() && impaired->exit_code == 0;
+  const auto limited = run_process(
+      {"sh", "-c",
+       "ip netns exec " + a + " tc qdisc replace dev va" + id + " root tbf rate 50mbit burst 32kb limit 48kb"});
+  const bool has_rate = !has_netem && limited.ok() && limited->exit_code == 0;
   const std::string server = "ip netns exec " + b + " " + in_quotes(kExecutable) +
                              " net server --bind 10.99.0.2 --once --token t > /dev/null & sleep 1; ";
   const std::string client = "ip netns exec " + a + " " + in_quotes(kExecutable) +
@@ -218,10 +223,42 @@ TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
   EXPECT_EQ(result["interface"]["mtu"], 1500);
   EXPECT_EQ(result["interface"]["name"], "va" + id);
   EXPECT_EQ(result["throughput"][0]["peer"], "10.99.0.2");
+  if (has_rate) {
+    EXPECT_LT(result["throughput"][0]["rate"].get<double>(), 60e6 / 8);
+    EXPECT_GT(result["throughput"][0]["retransmits"].get<int>(), 0);
+  }
   if (!has_netem) return;
   EXPECT_GE(result["latency"][0]["median"].get<double>(), 0.0199);
   EXPECT_LT(result["udp"]["returned"].get<int>(), 200);
   EXPECT_GT(result["throughput"][0]["retransmits"].get<int>(), 0);
+}
+
+TEST_F(Cli, net_measures_all_pairs_of_three_hosts_and_names_the_one_whose_link_is_slow) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root makes network namespaces";
+  if (!run_process({"mpirun", "--version"}).ok()) GTEST_SKIP() << "mpirun is not installed";
+  if (!std::filesystem::exists(std::string(WARPMARK_BINARY_DIR) + "/libwarpmark_mpi.so")) {
+    GTEST_SKIP() << "built without MPI";
+  }
+  const ThreeHosts hosts(path("."));
+  if (!hosts.allowed) GTEST_SKIP() << "network namespaces are not allowed here: " << hosts.why;
+  if (!hosts.limit(3, "200mbit")) GTEST_SKIP() << "this kernel limits no rate";
+  write("all", hosts.host(1) + " slots=1\n" + hosts.host(2) + " slots=1\n" + hosts.host(3) + " slots=1\n");
+  const auto output = run_process(
+      {"sh", "-c",
+       hosts.on_first("OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=" + hosts.agent() + " " + in_quotes(kExecutable) +
+                      " net --hosts " + path("all") + " --json " + path("pairs.json"))},
+      {.deadline_s = 150});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 1) << output->err << output->out;
+  const auto pairs = json("pairs.json");
+  EXPECT_EQ(testing_support::schema_errors(pairs, "net_pairs.schema.json"), "");
+  EXPECT_EQ(pairs["hosts"], Json({hosts.host(1), hosts.host(2), hosts.host(3)}));
+  ASSERT_EQ(pairs["pairs"].size(), 3U);
+  // On a busy machine another may be late; by its rate only this one is slow.
+  int slow = 0;
+  for (const auto& host : pairs["slow"]) slow += host["bandwidth"] < 0.8 * host["usual"].get<double>() ? 1 : 0;
+  EXPECT_EQ(slow, 1) << pairs;
+  EXPECT_NE(output->out.find(hosts.host(3) + " (rank 2) is slow: "), std::string::npos) << output->out;
 }
 
 TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {

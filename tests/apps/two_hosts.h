@@ -59,12 +59,6 @@ class TwoHosts {
     words.insert(words.end(), command.begin(), command.end());
     return run_process(words, {.deadline_s = 100, .own_group = true});
   }
-  /// The link carries no more than this from the second host on, such as "100mbit".
-  [[nodiscard]] bool limit(const std::string& rate) const {
-    const auto set = run_process({"ip", "netns", "exec", b(), "tc", "qdisc", "replace", "dev", "vb" + id_, "root",
-                                  "tbf", "rate", rate, "burst", "256kb", "latency", "50ms"});
-    return set.ok() && set->exit_code == 0;
-  }
 
  private:
   [[nodiscard]] std::string a() const { return "wmha" + id_; }

@@ -132,23 +132,32 @@ TEST(Interfaces, are_read_and_compared) {
   EXPECT_DOUBLE_EQ(traffic_between(after, before, 2)[0].received, 0) << "a counter that began anew";
 }
 
-Pairs four_hosts(int slow) {
-  Pairs pairs{{"a", "b", "c", "d"}, {}};
-  for (int a = 0; a < 4; ++a) {
-    for (int b = a + 1; b < 4; ++b) {
-      const bool is_slow = a == slow || b == slow;
-      pairs.results.push_back({a, b, 2e-6, is_slow ? 5e9 : 10e9});
+Pairs pairs_of_hosts(int hosts, int slow, int late = -1) {
+  Pairs pairs{{}, {}};
+  for (int a = 0; a < hosts; ++a) {
+    pairs.hosts.push_back(std::string(1, static_cast<char>('a' + a)));
+    for (int b = a + 1; b < hosts; ++b) {
+      const bool is_slow = a == slow || b == slow, is_late = a == late || b == late;
+      pairs.results.push_back({a, b, is_late ? 9e-6 : 2e-6, is_slow ? 5e9 : 10e9});
     }
   }
   return pairs;
 }
 
 TEST(SlowHosts, are_those_whose_pairs_are_all_slow) {
-  EXPECT_TRUE(slow_hosts(four_hosts(-1)).empty());
-  const auto slow = slow_hosts(four_hosts(2));
-  ASSERT_EQ(slow.size(), 1U);
-  EXPECT_EQ(slow[0].rank, 2);
-  const auto again = pairs_from_json(to_json(four_hosts(2)));
+  // From three hosts on, whose healthy ones have half of their pairs with the slow one.
+  for (int hosts = 3; hosts <= 6; ++hosts) {
+    EXPECT_TRUE(slow_hosts(pairs_of_hosts(hosts, -1)).empty());
+    for (int bad = 0; bad < hosts; ++bad) {
+      for (const auto& pairs : {pairs_of_hosts(hosts, bad), pairs_of_hosts(hosts, -1, bad)}) {
+        const auto slow = slow_hosts(pairs);
+        ASSERT_EQ(slow.size(), 1U) << hosts << " hosts";
+        EXPECT_EQ(slow[0].rank, bad);
+      }
+    }
+  }
+  EXPECT_TRUE(slow_hosts(pairs_of_hosts(2, 1)).empty()) << "of two, neither can be told from the other";
+  const auto again = pairs_from_json(to_json(pairs_of_hosts(4, 2)));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->results.size(), 6U);
   EXPECT_FALSE(pairs_from_json(Json{{"hosts", 3}}).ok());

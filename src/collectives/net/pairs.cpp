@@ -39,6 +39,12 @@ Result<std::vector<double>> ping(const MpiModule& module, int other, bool first,
   return seconds;
 }
 
+/// The middle one, of two the better: of three hosts, each of the two healthy ones has one pair with the slow one.
+double middle_of_own(std::vector<double> values, bool more_is_better) {
+  std::sort(values.begin(), values.end());
+  return values[more_is_better ? values.size() / 2 : (values.size() - 1) / 2];
+}
+
 }  // namespace
 
 Result<Pairs> measure_pairs() {
@@ -75,7 +81,7 @@ std::vector<SlowHost> slow_hosts(const Pairs& pairs) {
       (is_own ? own : others).push_back(pair.bandwidth);
       (is_own ? own_latency : other_latency).push_back(pair.latency_s);
     }
-    const SlowHost host{rank, stats::median(own), stats::median(others), stats::median(own_latency),
+    const SlowHost host{rank, middle_of_own(own, true), stats::median(others), middle_of_own(own_latency, false),
                         stats::median(other_latency)};
     if (host.bandwidth < 0.8 * host.usual || host.latency_s > 2 * host.usual_latency_s) slow.push_back(host);
   }

@@ -28,7 +28,7 @@ struct Pairs {
 
 struct SlowHost {
   int rank = 0;
-  double bandwidth = 0;  ///< median over its pairs, B/s
+  double bandwidth = 0;  ///< of the middle one of its pairs, of two the better, B/s
   double usual = 0;      ///< median over pairs without it
   double latency_s = 0;
   double usual_latency_s = 0;
