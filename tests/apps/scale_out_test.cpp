@@ -11,11 +11,10 @@
 namespace warpmark::apps {
 namespace {
 
-ProfileSession two_recorded_ranks(const std::string& name) {
+ProfileSession two_recorded_ranks(const std::string& name, const std::string& ending) {
   std::vector<std::filesystem::path> files;
-  for (const char* rank : {"0", "1"}) {
-    files.push_back(std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/" + name + ".rank" + rank +
-                    ".pt.trace.json.zst");
+  for (const char* rank : {".rank0", ".rank1"}) {
+    files.push_back(std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/" + name + rank + ending);
   }
   auto session = profile::read_session(files);
   EXPECT_TRUE(session.ok()) << session.error().what;
@@ -23,7 +22,7 @@ ProfileSession two_recorded_ranks(const std::string& name) {
 }
 
 TEST(RecordedStepShares, of_a_recorded_job_of_small_batches_are_communication) {
-  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_wide_mlp_small_batch"));
+  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_wide_mlp_small_batch", ".pt.trace.json.zst"));
   ASSERT_TRUE(shares.ok()) << shares.error().what;
   EXPECT_EQ(shares->ranks, 2);
   EXPECT_GT(shares->communication_s, 0.3 * shares->step_s);
@@ -31,7 +30,7 @@ TEST(RecordedStepShares, of_a_recorded_job_of_small_batches_are_communication) {
 }
 
 TEST(RecordedStepShares, of_recorded_ranks_with_uneven_batches_are_imbalance) {
-  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_llama_uneven_lengths"));
+  const auto shares = analyze::step_shares(two_recorded_ranks("ddp_llama_uneven_lengths", ".wmrec"));
   ASSERT_TRUE(shares.ok()) << shares.error().what;
   EXPECT_GT(shares->imbalance_s, 0.15 * shares->step_s);
   EXPECT_GT(shares->imbalance_s, 2 * shares->communication_s);
@@ -91,7 +90,7 @@ TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
       "scale",  "--gpus",       "1,2",          "--rounds",      "2", "--warmup", "0", "--no-store", "--no-energy",
       "--json", path("s.json"), "--throughput", "rate ([0-9.]+)"};
   const std::vector<std::string> command{"--", "sh", "-c", "case {gpus} in 1) echo rate 100;; 2) echo rate 90;; esac"};
-  auto profiled = with(words, {"--profiled", "1=" + traces + "wide_mlp_healthy.pt.trace.json.gz", "--profiled",
+  auto profiled = with(words, {"--profiled", "1=" + traces + "wide_mlp_healthy.pt.trace.json.zst", "--profiled",
                                "2=" + traces + "ddp_wide_mlp_small_batch.rank0.pt.trace.json.zst", "--profiled",
                                "2=" + traces + "ddp_wide_mlp_small_batch.rank1.pt.trace.json.zst"});
   const auto output = warpmark(with(profiled, command));

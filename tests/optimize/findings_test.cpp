@@ -34,7 +34,7 @@ const Knob& knob(const std::string& id) {
 }
 
 TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
-  const auto gains = gains_of(analysis_of("gpt2_eager_infer.pt.trace.json.zst"));
+  const auto gains = gains_of(analysis_of("gpt2_eager_infer.wmrec"));
   const auto compile = replayed_gain(knob("compile"), gains);
   ASSERT_TRUE(compile);
   EXPECT_GT(compile->high, 1.2);
