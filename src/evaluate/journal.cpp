@@ -1,13 +1,9 @@
 #include "evaluate/journal.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
+#include <utility>
 
-#include <cerrno>
-#include <cstring>
-
-#include "base/files.h"
+#include "base/json.h"
+#include "base/lines/lines.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -59,33 +55,17 @@ Result<std::pair<std::string, Reply>> reply_from(const Json& json, const std::st
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::filesystem::path& path) {
-  std::unique_ptr<Journal> journal(new Journal);
-  journal->name_ = path.string();
-  std::error_code none;
-  std::size_t whole = 0;
-  if (std::filesystem::exists(path, none)) {
-    WM_ASSIGN(const std::string text, read_file(path, kMostJournalBytes));
-    for (std::size_t line = 1;; ++line) {
-      const auto end = text.find('\n', whole);
-      if (end == std::string::npos) break;  // nothing, or a line that was cut off
-      const std::string where = fmt::format("{} line {}", path.string(), line);
-      WM_ASSIGN(const Json json, parse_json(std::string_view(text).substr(whole, end - whole), where));
-      WM_ASSIGN(auto reply, reply_from(json, where));
-      journal->replies_.insert_or_assign(reply.first, std::move(reply.second));
-      whole = end + 1;
-    }
-  }
-  journal->descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (journal->descriptor_ < 0 || ::ftruncate(journal->descriptor_, static_cast<off_t>(whole)) != 0 ||
-      ::lseek(journal->descriptor_, 0, SEEK_END) < 0) {
-    return environment_error("cannot write " + path.string() + ": " + std::strerror(errno),
-                             "name a folder that you can write with --run-dir");
-  }
+  auto file = LineFile::open(path);
+  if (!file.ok()) return environment_error(file.error().what, "name a folder that you can write with --run-dir");
+  std::unique_ptr<Journal> journal(new Journal(std::move(*file)));
+  WM_ASSIGN(const std::string text, journal->file_.read(kMostJournalBytes));
+  WM_TRY(each_filled_line(text, path.string(), [&](std::string_view line, const std::string& place) -> Status {
+    WM_ASSIGN(const Json json, parse_json(line, place));
+    WM_ASSIGN(auto reply, reply_from(json, place));
+    journal->replies_.insert_or_assign(reply.first, std::move(reply.second));
+    return {};
+  }));
   return journal;
-}
-
-Journal::~Journal() {
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 const Reply* Journal::find(const std::string& hash) const {
@@ -95,20 +75,12 @@ const Reply* Journal::find(const std::string& hash) const {
 }
 
 Status Journal::append(const std::string& hash, const Reply& reply) {
-  const std::string line = dump_json(reply_json(hash, reply), -1) + "\n";
+  const std::string line = dump_json(reply_json(hash, reply), -1);
   const std::lock_guard lock(mutex_);
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return environment_error(
-          "cannot write " + name_ + ": " + std::strerror(errno),
-          "free some disk space; what was answered before is kept, and the run goes on from there");
-    }
-    rest.remove_prefix(static_cast<std::size_t>(written));
+  if (const auto written = file_.append(line); !written.ok()) {
+    return environment_error(written.error().what,
+                             "free some disk space; what was answered before is kept, and the run goes on from there");
   }
-  if (::fdatasync(descriptor_) != 0) return environment_error("cannot write " + name_ + ": " + std::strerror(errno));
   replies_.insert_or_assign(hash, reply);
   return {};
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/lines/line_file.h"
 #include "base/result.h"
 #include "evaluate/models/model.h"
 
@@ -18,9 +19,6 @@ class Journal {
   /// Reads what is there; a last line that was cut off by a crash is dropped. Data error for other damage, environment
   /// error if the file cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open(const std::filesystem::path& path);
-  ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
 
   /// Any thread.
   [[nodiscard]] const Reply* find(const std::string& hash) const;
@@ -29,11 +27,10 @@ class Journal {
   [[nodiscard]] std::size_t size() const;
 
  private:
-  Journal() = default;
+  explicit Journal(LineFile file) : file_(std::move(file)) {}
   mutable std::mutex mutex_;
   std::map<std::string, Reply> replies_;  ///< a map: addresses stay
-  int descriptor_ = -1;
-  std::string name_;
+  LineFile file_;
 };
 
 }  // namespace warpmark::evaluate

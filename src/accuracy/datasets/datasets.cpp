@@ -8,6 +8,7 @@
 #include "accuracy/choice/numbers.h"
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"
+#include "base/lines/lines.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {
@@ -90,16 +91,12 @@ Dataset mmlu(std::string_view bytes, const std::string& path) {
 template <typename Use>
 Dataset json_lines(std::string_view bytes, const std::string& path, Use use) {
   std::vector<Record> records;
-  for (std::size_t line = 1; !bytes.empty(); ++line) {
-    const auto end = std::min(bytes.find('\n'), bytes.size());
-    const std::string_view text = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    if (trim(text).empty()) continue;
-    const std::string where = fmt::format("{} line {}", path, line);
-    WM_ASSIGN(Json object, parse_json(text, where));
+  WM_TRY(each_filled_line(bytes, path, [&](std::string_view line, const std::string& where) -> Status {
+    WM_ASSIGN(Json object, parse_json(line, where));
     WM_ASSIGN(auto record, use(std::move(object), where, records.size()));
     records.push_back(std::move(record));
-  }
+    return {};
+  }));
   return records;
 }
 
@@ -128,9 +125,7 @@ Dataset gsm8k(std::string_view bytes, const std::string& path) {
 std::vector<std::vector<std::string>> tab_separated(std::string_view bytes) {
   std::vector<std::vector<std::string>> rows;
   while (!bytes.empty()) {
-    const auto end = std::min(bytes.find('\n'), bytes.size());
-    std::string_view line = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    std::string_view line = take_line(bytes);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     std::vector<std::string> fields;

@@ -240,9 +240,8 @@ Result<Measured> measure_calibration(const Examples& examples, const ScoreSettin
   return measured;
 }
 
-/// MultiRC's EM: the share of questions (groups) whose answers are all classified right.
-Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSettings&) {
-  WM_ASSIGN(const auto labels, labels_of(examples));
+/// For each answer the number of its group, from 0 in the order in which groups come.
+Result<std::vector<std::uint32_t>> groups_of(const Examples& examples) {
   std::vector<std::uint32_t> group_of_row;
   std::map<std::string, std::uint32_t> groups;
   WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer&) -> Status {
@@ -250,6 +249,13 @@ Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSet
     group_of_row.push_back(groups.emplace(example.group, static_cast<std::uint32_t>(groups.size())).first->second);
     return {};
   }));
+  return group_of_row;
+}
+
+/// MultiRC's EM: the share of questions (groups) whose answers are all classified right.
+Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSettings&) {
+  WM_ASSIGN(const auto labels, labels_of(examples));
+  WM_ASSIGN(const auto group_of_row, groups_of(examples));
   Measured measured{.examples = examples.size(),
                     .systems = examples.systems.size(),
                     .value = {},
@@ -272,13 +278,7 @@ Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSet
 /// AX-g's gender parity: the share of pairs (groups) whose predictions are equal, right or not.
 Result<Measured> measure_parity(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(const auto labels, labels_of(examples));
-  std::map<std::string, std::uint32_t> groups;
-  std::vector<std::uint32_t> group_of_row;
-  WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer&) -> Status {
-    if (example.group.empty()) return data_error("it has no group", "name the field with --group-field");
-    group_of_row.push_back(groups.emplace(example.group, static_cast<std::uint32_t>(groups.size())).first->second);
-    return {};
-  }));
+  WM_ASSIGN(const auto group_of_row, groups_of(examples));
   Measured measured{.examples = examples.size(),
                     .systems = examples.systems.size(),
                     .value = {},

@@ -8,6 +8,7 @@
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/lines/lines.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {
@@ -79,8 +80,7 @@ using Records = std::vector<Record>;
 Result<Records> text_records(std::string_view bytes) {
   Records records;
   while (!bytes.empty()) {
-    const auto end = std::min(bytes.find('\n'), bytes.size());
-    std::string_view line = bytes.substr(0, end);
+    std::string_view line = take_line(bytes);
     if (line.ends_with('\r')) line.remove_suffix(1);
     Record record{.text = std::string(line), .has_text = true};
     if (!is_utf8(line)) {
@@ -88,7 +88,6 @@ Result<Records> text_records(std::string_view bytes) {
       record.problem = "is no UTF-8";
     }
     records.push_back(std::move(record));
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
   }
   return records;
 }
@@ -96,18 +95,14 @@ Result<Records> text_records(std::string_view bytes) {
 Result<Records> json_lines_records(std::string_view bytes, const std::string& path, Side side,
                                    const FieldNames& names) {
   Records records;
-  for (std::size_t line = 1; !bytes.empty(); ++line) {
-    const auto end = std::min(bytes.find('\n'), bytes.size());
-    const std::string_view text = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    if (trim(text).empty()) continue;
-    const std::string where = fmt::format("{} line {}", path, line);
-    const bool damaged = side == Side::output && !is_utf8(text);
-    WM_ASSIGN(Json object, parse_json(damaged ? cleaned_utf8(text) : std::string(text), where));
+  WM_TRY(each_filled_line(bytes, path, [&](std::string_view line, const std::string& where) -> Status {
+    const bool damaged = side == Side::output && !is_utf8(line);
+    WM_ASSIGN(Json object, parse_json(damaged ? cleaned_utf8(line) : std::string(line), where));
     WM_ASSIGN(auto record, record_of(std::move(object), where, side, names));
     if (damaged && record.problem.empty()) record.problem = "is no UTF-8";
     records.push_back(std::move(record));
-  }
+    return {};
+  }));
   return records;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "accuracy/text/porter.h"
+#include "base/lines/lines.h"
 
 namespace warpmark::accuracy {
 namespace {
@@ -155,9 +156,8 @@ std::vector<std::string> Rouge::words(std::string_view text) const {
 std::vector<Rouge::Items> Rouge::sentences(std::string_view text) {
   std::vector<Items> result;
   while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    if (end > 0) result.push_back(items(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = take_line(text);
+    if (!line.empty()) result.push_back(items(line));
   }
   return result;
 }

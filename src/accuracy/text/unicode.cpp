@@ -44,6 +44,20 @@ Decoded decode_at(std::string_view text, std::size_t at) {
   return {code_point, length, true};
 }
 
+/// Bytes to pass over: all of a white space, of another character one or more.
+struct Character {
+  std::size_t bytes = 1;
+  bool is_space = false;
+};
+
+Character character_at(std::string_view utf8, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(utf8[at]);
+  if (!kMayBeSpace[byte]) return {};
+  if (byte < 0xC2) return {1, true};
+  const Decoded next = decode_at(utf8, at);
+  return {next.bytes, next.valid && is_space(next.code_point)};
+}
+
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -175,23 +189,12 @@ std::vector<std::string_view> words_of(std::string_view utf8) {
     if (end > begin) words.push_back(utf8.substr(begin, end - begin));
   };
   for (std::size_t at = 0; at < utf8.size();) {
-    const auto byte = static_cast<unsigned char>(utf8[at]);
-    if (!kMayBeSpace[byte]) {
-      ++at;
-      continue;
-    }
-    std::size_t length = 1;
-    bool space = is_ascii_space(byte);
-    if (byte >= 0xC2) {
-      const Decoded next = decode_at(utf8, at);
-      length = next.bytes;
-      space = next.valid && is_space(next.code_point);
-    }
-    if (space) {
+    const Character next = character_at(utf8, at);
+    if (next.is_space) {
       end_word(at);
-      begin = at + length;
+      begin = at + next.bytes;
     }
-    at += length;
+    at += next.bytes;
   }
   end_word(utf8.size());
   return words;
@@ -218,24 +221,15 @@ std::string single_spaced(std::string_view utf8) {
   char* out = text.data();
   bool apart = false;  // white space since the last word
   for (std::size_t at = 0; at < utf8.size();) {
-    const auto byte = static_cast<unsigned char>(utf8[at]);
-    std::size_t length = 1;
-    if (kMayBeSpace[byte]) {
-      bool space = is_ascii_space(byte);
-      if (byte >= 0xC2) {
-        const Decoded next = decode_at(utf8, at);
-        length = next.bytes;
-        space = next.valid && is_space(next.code_point);
-      }
-      if (space) {
-        apart = out != text.data();
-        at += length;
-        continue;
-      }
+    const Character next = character_at(utf8, at);
+    if (next.is_space) {
+      apart = out != text.data();
+      at += next.bytes;
+      continue;
     }
     out += apart ? 1 : 0;
     apart = false;
-    for (; length > 0; --length) *out++ = utf8[at++];
+    for (std::size_t left = next.bytes; left > 0; --left) *out++ = utf8[at++];
   }
   text.resize(static_cast<std::size_t>(out - text.data()));
   return text;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/lines/lines.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {
@@ -41,9 +42,7 @@ template <typename Line>
 Status each_database_line(const std::filesystem::path& path, Line use) {
   WM_ASSIGN(const std::string text, read_file(path, kMostDatabaseBytes));
   for (std::string_view rest = text; !rest.empty();) {
-    const auto end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view line = take_line(rest);
     if (line.empty() || line.front() == ' ') continue;
     const auto fields = split(line, ' ');
     WM_TRY(use(fields));

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/lines/lines.h"
+
 namespace warpmark::exchange {
 namespace {
 
@@ -57,9 +59,7 @@ Result<std::vector<MlLogEvent>> read_mllog(const std::string& name, std::string_
   std::int64_t number = 0;
   while (!text.empty()) {
     ++number;
-    const auto end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string_view line = take_line(text);
     const auto token = line.rfind(kToken);
     if (token == std::string_view::npos) continue;
     WM_ASSIGN(auto event, event_of(line.substr(token + kToken.size()), fmt::format("{} line {}", name, number)));

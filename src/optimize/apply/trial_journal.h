@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/lines/line_file.h"
 #include "base/result.h"
 
 namespace warpmark::optimize {
@@ -17,9 +18,6 @@ class TrialJournal {
   /// Opens or creates. One of another request is started anew, as is any with `fresh`. Environment error if another
   /// process holds it or it cannot be written; data error if a complete line cannot be read.
   [[nodiscard]] static Result<TrialJournal> open(const std::string& path, const std::string& request, bool fresh);
-  TrialJournal(TrialJournal&& other) noexcept;
-  TrialJournal& operator=(TrialJournal&&) = delete;
-  ~TrialJournal();
 
   /// What the next run of an earlier start said, if it was asked the same; else what follows is forgotten.
   [[nodiscard]] Result<std::optional<Json>> recall(const std::string& question);
@@ -34,16 +32,13 @@ class TrialJournal {
     Json answer;
     std::size_t end = 0;  ///< offset behind it in the file
   };
-  TrialJournal(std::string path, int file) : path_(std::move(path)), file_(file) {}
-  Status read(const std::string& request, bool fresh);
-  Status write_line(const Json& line);
+  explicit TrialJournal(LineFile file) : file_(std::move(file)) {}
+  Status read(const std::string& request);
 
-  std::string path_;
-  int file_;
+  LineFile file_;
   std::vector<Line> lines_;
   std::size_t next_ = 0;
   std::size_t header_end_ = 0;
-  std::size_t size_ = 0;  ///< of the file
 };
 
 }  // namespace warpmark::optimize

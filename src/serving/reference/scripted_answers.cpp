@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/lines/lines.h"
 #include "base/text.h"
 
 namespace warpmark::serving {
@@ -289,16 +290,12 @@ ScriptedReply embedding_reply(std::vector<ScriptedAnswer>& answers, const Json& 
 
 Result<std::vector<ScriptedAnswer>> parse_scripted_answers(std::string_view json_lines, std::string_view file) {
   std::vector<ScriptedAnswer> answers;
-  for (std::size_t line = 1; !json_lines.empty(); ++line) {
-    const auto end = std::min(json_lines.find('\n'), json_lines.size());
-    const std::string_view text = trim(json_lines.substr(0, end));
-    json_lines.remove_prefix(std::min(end + 1, json_lines.size()));
-    if (text.empty()) continue;
-    const std::string where = fmt::format("{} line {}", file, line);
-    WM_ASSIGN(const Json rule, parse_json(text, where));
+  WM_TRY(each_filled_line(json_lines, file, [&](std::string_view line, const std::string& where) -> Status {
+    WM_ASSIGN(const Json rule, parse_json(line, where));
     WM_ASSIGN(auto answer, RuleReader(rule, where).read());
     answers.push_back(std::move(answer));
-  }
+    return {};
+  }));
   if (answers.empty()) return data_error(std::string(file) + " has no rules");
   return answers;
 }

@@ -1,28 +1,20 @@
 #include "validate/compare/journal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "base/lines/lines.h"
 #include "model/json/json.h"
 
 namespace warpmark::validate {
 namespace {
 
 constexpr const char* kSchema = "warpmark.compare-journal/1";
-
-Error file_error(const std::string& what, const std::string& path) {
-  return environment_error(fmt::format("cannot {} the journal {}: {}", what, path, std::strerror(errno)));
-}
 
 /// Empty if the line has no such text.
 std::string text_of(const Json& line, const char* key) {
@@ -45,53 +37,35 @@ Result<AbSample> sample_of(const Json& line) {
 }  // namespace
 
 Result<Journal> Journal::open(const std::string& path, const std::string& request, const std::string& id, bool fresh) {
-  std::error_code failure;
-  const auto folder = std::filesystem::absolute(path).parent_path();
-  std::filesystem::create_directories(folder, failure);
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
-  if (file < 0) return file_error("open", path);
-  Journal journal(path, file);
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+  WM_TRY(make_folder(std::filesystem::absolute(path).parent_path()));
+  WM_ASSIGN(auto file, LineFile::open(path));
+  Journal journal(std::move(file));
+  if (!journal.file_.hold()) {
     return environment_error("another process runs this comparison: it holds " + path,
                              "wait for it to end, or change --seed to run a second one");
   }
-  WM_TRY(journal.read(request, fresh));
+  if (!fresh) WM_TRY(journal.read(request));
   if (journal.id_.empty()) {
     journal.samples_.clear();
     journal.pieces_.clear();
     journal.count_ = 0;
-    if (::ftruncate(file, 0) != 0) return file_error("empty", path);
+    WM_TRY(journal.file_.shorten(0));
     journal.id_ = id;
-    WM_TRY(journal.write_line(dump_json(Json{{"schema", kSchema}, {"id", id}, {"request", request}}, -1)));
+    WM_TRY(journal.file_.append(dump_json(Json{{"schema", kSchema}, {"id", id}, {"request", request}}, -1)));
   }
   return journal;
 }
 
-Journal::Journal(Journal&& other) noexcept
-    : path_(std::move(other.path_)),
-      file_(std::exchange(other.file_, -1)),
-      id_(std::move(other.id_)),
-      samples_(std::move(other.samples_)),
-      count_(other.count_),
-      pieces_(std::move(other.pieces_)) {}
-
-Journal::~Journal() {
-  if (file_ >= 0) ::close(file_);
-}
-
 /// Leaves id_ empty where the journal must be started anew.
-Status Journal::read(const std::string& request, bool fresh) {
-  if (fresh) return {};
-  WM_ASSIGN(const auto text, read_file(path_));
-  const auto whole = text.rfind('\n');
-  const std::size_t size = whole == std::string::npos ? 0 : whole + 1;
-  if (size < text.size() && ::ftruncate(file_, static_cast<off_t>(size)) != 0) return file_error("shorten", path_);
+Status Journal::read(const std::string& request) {
+  WM_ASSIGN(const auto text, file_.read());
   std::int64_t number = 0;
   std::string id;
-  for (const auto& line : split(std::string_view(text).substr(0, size), '\n')) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto line = take_line(rest);
     ++number;
     if (line.empty()) continue;
-    const std::string place = fmt::format("{} line {}", path_, number);
+    const std::string place = fmt::format("{} line {}", file_.path().string(), number);
     WM_ASSIGN(const auto json, parse_json(line, place));
     if (number == 1) {
       if (text_of(json, "schema") != kSchema || text_of(json, "request") != request) return {};
@@ -113,35 +87,22 @@ Status Journal::read(const std::string& request, bool fresh) {
 }
 
 Status Journal::append(const AbSample& sample) {
-  WM_TRY(write_line(dump_json(Json{{"arm", sample.slot.arm},
-                                   {"round", sample.slot.round},
-                                   {"ends_round", sample.slot.ends_round},
-                                   {"run", to_json(sample.run)}},
-                              -1)));
+  WM_TRY(file_.append(dump_json(Json{{"arm", sample.slot.arm},
+                                     {"round", sample.slot.round},
+                                     {"ends_round", sample.slot.ends_round},
+                                     {"run", to_json(sample.run)}},
+                                -1)));
   ++count_;
   return {};
 }
 
 Status Journal::end_piece() {
   if (count_ == (pieces_.empty() ? 0 : pieces_.back())) return {};
-  WM_TRY(write_line(dump_json(Json{{"piece", count_}}, -1)));
+  WM_TRY(file_.append(dump_json(Json{{"piece", count_}}, -1)));
   pieces_.push_back(count_);
   return {};
 }
 
-Status Journal::complete() { return write_line(R"({"complete":true})"); }
-
-Status Journal::write_line(const std::string& line) {
-  const std::string bytes = line + "\n";
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t wrote = ::write(file_, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return file_error("write", path_);
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (::fdatasync(file_) != 0) return file_error("sync", path_);
-  return {};
-}
+Status Journal::complete() { return file_.append(R"({"complete":true})"); }
 
 }  // namespace warpmark::validate

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lines/line_file.h"
 #include "base/result.h"
 #include "validate/compare/compare_run.h"
 
@@ -18,9 +19,6 @@ class Journal {
   /// written; data error if a complete line cannot be read.
   [[nodiscard]] static Result<Journal> open(const std::string& path, const std::string& request, const std::string& id,
                                             bool fresh);
-  Journal(Journal&& other) noexcept;
-  Journal& operator=(Journal&&) = delete;
-  ~Journal();
 
   [[nodiscard]] const std::string& id() const { return id_; }  ///< of the comparison, that of the first start
   /// Samples found at opening, in order; empties the list.
@@ -34,12 +32,10 @@ class Journal {
   [[nodiscard]] Status complete();
 
  private:
-  Journal(std::string path, int file) : path_(std::move(path)), file_(file) {}
-  Status read(const std::string& request, bool fresh);
-  Status write_line(const std::string& line);
+  explicit Journal(LineFile file) : file_(std::move(file)) {}
+  Status read(const std::string& request);
 
-  std::string path_;
-  int file_;
+  LineFile file_;
   std::string id_;
   std::vector<AbSample> samples_;
   std::size_t count_ = 0;  ///< samples in the file
