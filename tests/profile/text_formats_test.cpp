@@ -1,6 +1,7 @@
 // Nsight Compute's CSV, the tables of nvidia-smi and dcgmi, and nccl-tests. The texts are shortened from real output.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "profile/readers/ncu/ncu_values.h"
@@ -45,6 +46,17 @@ TEST(NcuRaw, reads_values_units_and_ordinals) {
   EXPECT_EQ(session->kernels[1].metrics.size(), 1U);
   ASSERT_EQ(session->quality.size(), 1U);
   EXPECT_EQ(session->quality[0].id, "truncated");
+}
+
+TEST(NcuRaw, tells_of_a_line_that_is_too_long) {
+  const auto session = read_text(std::string(kRaw) + "\n" + std::string(17 << 20, 'x') + "\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_EQ(session->kernels.size(), 2U);
+  const auto& quality = session->quality;
+  const auto found =
+      std::find_if(quality.begin(), quality.end(), [](const auto& one) { return one.id == "long_line"; });
+  ASSERT_NE(found, quality.end());
+  EXPECT_EQ(found->count, 1);
 }
 
 TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {

@@ -113,8 +113,7 @@ class DcgmTable {
 
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   DcgmTable table(session);
-  WM_TRY(for_each_line(source, [&table](std::string_view line) { table.add(line); }));
-  if (!source.damage().empty()) count_issue(session.quality, source.damage_id(), source.damage());
+  WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   if (table.finish()) return {};
   return data_error("the table of dcgmi dmon has no row of a GPU", "let it run for a few seconds");
 }

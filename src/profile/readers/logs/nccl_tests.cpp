@@ -116,9 +116,8 @@ class NcclTable {
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   NcclTable table(session);
   const std::size_t before = session.collectives.size();
-  WM_TRY(for_each_line(source, [&table](std::string_view line) { table.add(line); }));
+  WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   table.finish(session);
-  if (!source.damage().empty()) count_issue(session.quality, source.damage_id(), source.damage());
   if (session.collectives.size() > before) return {};
   return data_error("the output of nccl-tests has no row of results", "did the test run to its first size?");
 }

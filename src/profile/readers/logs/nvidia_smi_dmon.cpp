@@ -154,8 +154,7 @@ class DmonTable {
 
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   DmonTable table(session);
-  WM_TRY(for_each_line(source, [&table](std::string_view line) { table.add(line); }));
-  if (!source.damage().empty()) count_issue(session.quality, source.damage_id(), source.damage());
+  WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   if (table.finish()) return {};
   return data_error("the table of nvidia-smi dmon has no rows", "let it run for a few seconds");
 }

@@ -163,7 +163,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   }
   if (!record.empty())
     count_issue(session.quality, "truncated", "the file ends within a row, which was left out", record);
-  if (!source.damage().empty()) count_issue(session.quality, source.damage_id(), source.damage());
+  count_line_issues(source, lines, session.quality);
   if (session.kernels.size() > kernels_before) return {};
   return data_error("no kernel is in the table of Nsight Compute",
                     "did the program launch one, and match the filters?");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profile/timeline_builder.h"
+
 namespace warpmark::profile {
 namespace {
 
@@ -46,6 +48,13 @@ Result<bool> LineReader::next(std::string_view& line) {
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   return true;
+}
+
+void count_line_issues(const ByteSource& source, const LineReader& lines, std::vector<DataQualityIssue>& quality) {
+  if (lines.cut_lines() > 0) {
+    count_issue(quality, "long_line", "lines above 16 MB: each was read as several", {}, lines.cut_lines());
+  }
+  if (!source.damage().empty()) count_issue(quality, source.damage_id(), source.damage());
 }
 
 std::vector<std::string> csv_fields(std::string_view record) {

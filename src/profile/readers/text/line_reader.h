@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/profile/timeline.h"
 #include "profile/source.h"
 
 namespace warpmark::profile {
@@ -26,15 +27,20 @@ class LineReader {
   std::int64_t cut_lines_ = 0;
 };
 
-/// Calls add(line) for every line of the source.
+/// What the source and its lines had that could not be read as it stands there.
+void count_line_issues(const ByteSource& source, const LineReader& lines, std::vector<DataQualityIssue>& quality);
+
+/// Calls add(line) for every line of the source, then counts their issues.
 template <typename Add>
-[[nodiscard]] Status for_each_line(ByteSource& source, Add add) {
+[[nodiscard]] Status for_each_line(ByteSource& source, std::vector<DataQualityIssue>& quality, Add add) {
   LineReader lines(source);
   for (std::string_view line;;) {
     WM_ASSIGN(const bool more, lines.next(line));
-    if (!more) return {};
+    if (!more) break;
     add(line);
   }
+  count_line_issues(source, lines, quality);
+  return {};
 }
 
 /// Fields of a CSV record, the first 32768 of them. A field whose quote is not closed takes the rest.
