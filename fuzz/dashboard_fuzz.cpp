@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "store/memory_store.h"
+#include "support/memory_store.h"
 #include "watch/dashboard/dashboard.h"
 
 namespace {

@@ -8,12 +8,6 @@ bool ProgramFacts::on_gpu() const {
   return std::any_of(report.modules.begin(), report.modules.end(), [](const auto& m) { return m.device == "cuda"; });
 }
 
-std::int64_t ProgramFacts::largest_module() const {
-  std::int64_t most = 0;
-  for (const auto& module : report.modules) most = std::max(most, module.parameters);
-  return most;
-}
-
 PhaseShares phases_of(const workers::ProgramReport& report) {
   const auto& steps = report.steps;
   std::size_t first = 1;

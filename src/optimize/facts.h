@@ -36,7 +36,6 @@ struct ProgramFacts {
 
   [[nodiscard]] bool on_gpu() const;
   [[nodiscard]] bool trains() const { return !report.optimizers.empty(); }
-  [[nodiscard]] std::int64_t largest_module() const;  ///< parameters
 };
 
 /// The steps of the window, or all but the first where there was none.

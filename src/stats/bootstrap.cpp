@@ -28,7 +28,8 @@ struct Influence {
   double cubes = 0;
 };
 
-Influence jackknife(std::span<const double> samples, const Statistic& statistic) {
+template <typename Statistic>
+Influence jackknife(std::span<const double> samples, Statistic statistic) {
   const auto n = static_cast<double>(samples.size());
   std::vector<double> values, rest(samples.begin() + 1, samples.end());
   for (std::size_t left_out = 0; left_out < samples.size(); ++left_out) {
@@ -69,17 +70,6 @@ BcaLevels bca_levels(double bias, double acceleration, double confidence) {
   };
   const double z = normal_quantile((1 + confidence) / 2);
   return {level(-z), level(z)};
-}
-
-Estimate bca(std::span<const double> samples, const Statistic& statistic, const BootstrapOptions& options) {
-  WM_CHECK(samples.size() >= 2 && options.resamples >= 100);
-  Random random(options.seed);
-  std::vector<double> drawn, resampled;
-  for (std::int64_t i = 0; i < options.resamples; ++i) {
-    resample(samples, random, drawn);
-    resampled.push_back(statistic(drawn));
-  }
-  return finish(statistic(samples), std::move(resampled), jackknife(samples, statistic), options.confidence);
 }
 
 Estimate bca_median_ratio(std::span<const double> first, std::span<const double> second,

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "model/metric.h"
@@ -22,14 +21,8 @@ struct Estimate {
   Interval interval;
 };
 
-/// Of the samples as a whole; must accept any resample of at least one value.
-using Statistic = std::function<double(std::span<const double>)>;
-
-/// At least two samples. Where all resamples give the same value the interval is that value.
-[[nodiscard]] Estimate bca(std::span<const double> samples, const Statistic& statistic,
-                           const BootstrapOptions& options = {});
-
-/// median(second) / median(first), both resampled on their own. At least two samples above 0 a side.
+/// median(second) / median(first), both resampled on their own. At least two samples above 0 a side. Where all
+/// resamples give the same value the interval is that value.
 [[nodiscard]] Estimate bca_median_ratio(std::span<const double> first, std::span<const double> second,
                                         const BootstrapOptions& options = {});
 

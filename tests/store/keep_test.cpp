@@ -8,8 +8,8 @@
 #include "in_child.h"
 #include "sample_data.h"
 #include "store/keep.h"
-#include "store/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/memory_store.h"
 
 namespace warpmark::store {
 namespace {

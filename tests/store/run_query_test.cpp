@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "sample_data.h"
-#include "store/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/memory_store.h"
 
 namespace warpmark::store {
 namespace {

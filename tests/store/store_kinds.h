@@ -8,9 +8,9 @@
 
 #include "postgres_server.h"
 #include "sample_data.h"
-#include "store/memory_store.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/memory_store.h"
 
 namespace warpmark::store {
 

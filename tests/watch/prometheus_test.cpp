@@ -16,7 +16,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "http/client.h"
-#include "store/memory_store.h"
+#include "support/memory_store.h"
 #include "watch/exporter/exporter.h"
 
 namespace warpmark::watch {

@@ -165,10 +165,4 @@ std::string_view mmlu_category(std::string_view subject) {
   return {};
 }
 
-std::vector<std::string> mmlu_subjects() {
-  std::vector<std::string> names;
-  for (const auto& subject : kMmluSubjects) names.emplace_back(subject.name);
-  return names;
-}
-
 }  // namespace warpmark::accuracy

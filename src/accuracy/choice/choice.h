@@ -24,6 +24,5 @@ enum class LengthNorm { none, characters, bytes };
 /// "STEM", "humanities", "social sciences" or "other" for one of MMLU's 57 subjects, with underscores or spaces; empty
 /// for others. Anatomy is STEM as in the harness; the paper's list has it under other.
 [[nodiscard]] std::string_view mmlu_category(std::string_view subject);
-[[nodiscard]] std::vector<std::string> mmlu_subjects();
 
 }  // namespace warpmark::accuracy

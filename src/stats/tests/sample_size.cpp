@@ -9,13 +9,6 @@
 
 namespace warpmark::stats {
 
-std::int64_t samples_per_arm(double cv, double effect, const PowerOptions& options) {
-  WM_CHECK(cv >= 0 && effect > 0);
-  const double z = normal_quantile(1 - options.alpha / 2) + normal_quantile(options.power);
-  const double ratio = z * cv / effect;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(2 * ratio * ratio)));
-}
-
 double paired_power(std::int64_t n, double stdev, double effect, double alpha) {
   WM_CHECK(n >= 2 && effect > 0);
   if (stdev <= 0) return 1;

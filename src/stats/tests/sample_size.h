@@ -10,10 +10,6 @@ struct PowerOptions {
   double power = 0.9;   ///< chance of finding a difference that is there
 };
 
-/// Samples in each of two arms by the normal formula 2 (z_{1-alpha/2} + z_power)^2 (cv / effect)^2, rounded up. `cv`
-/// and `effect` are ratios of the mean. Good from about 10 on; small results are too small by one or two.
-[[nodiscard]] std::int64_t samples_per_arm(double cv, double effect, const PowerOptions& options = {});
-
 /// The fewest pairs with which the paired t test finds a mean difference `effect` in differences of this standard
 /// deviation: exact for normal differences, by the noncentral t distribution. `most` if more are needed.
 [[nodiscard]] std::int64_t pairs_needed(double stdev, double effect, std::int64_t most,

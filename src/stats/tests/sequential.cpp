@@ -75,18 +75,4 @@ double sequential_half_width(std::int64_t n, double stdev, const SequentialOptio
   return width_factor(n, options) * stdev;
 }
 
-std::int64_t sequential_samples(double stdev, double half_width, std::int64_t most, const SequentialOptions& options) {
-  std::int64_t low = 2, high = std::max<std::int64_t>(2, most);
-  if (sequential_half_width(high, stdev, options) > half_width) return most;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (sequential_half_width(middle, stdev, options) <= half_width) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
-
 }  // namespace warpmark::stats

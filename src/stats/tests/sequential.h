@@ -46,8 +46,4 @@ struct SequentialTest {
 /// Half width of the interval after n samples with this standard deviation; infinite while there is none.
 [[nodiscard]] double sequential_half_width(std::int64_t n, double stdev, const SequentialOptions& options = {});
 
-/// The fewest samples whose interval has at most this half width; `most` if that is not enough.
-[[nodiscard]] std::int64_t sequential_samples(double stdev, double half_width, std::int64_t most,
-                                              const SequentialOptions& options = {});
-
 }  // namespace warpmark::stats

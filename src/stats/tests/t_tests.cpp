@@ -51,14 +51,6 @@ TTest welch_t(std::span<const double> first, std::span<const double> second, dou
   return finish(b.mean - a.mean, std::sqrt(sum), degrees, confidence);
 }
 
-TTest pooled_t(std::span<const double> first, std::span<const double> second, double confidence) {
-  WM_CHECK(!first.empty() && !second.empty() && first.size() + second.size() >= 3);
-  const Moments a = moments_of(first), b = moments_of(second);
-  const double degrees = a.n + b.n - 2;
-  const double variance = (a.squares + b.squares) / degrees;
-  return finish(b.mean - a.mean, std::sqrt(variance * (1 / a.n + 1 / b.n)), degrees, confidence);
-}
-
 double equivalence_p(const TTest& test, double low, double high) {
   WM_CHECK(low < high);
   if (!(test.standard_error > 0)) return low < test.estimate && test.estimate < high ? 0 : 1;

@@ -1,4 +1,4 @@
-// Student's t in its forms: one sample and pairs, Welch's two samples (Biometrika 34, 1947), pooled two samples; and
+// Student's t in its forms: one sample and pairs, Welch's two samples (Biometrika 34, 1947); and
 // equivalence by two one-sided tests (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Ratios are tested by giving
 // logarithms.
 #pragma once
@@ -26,9 +26,6 @@ struct TTest {
 
 /// mean(second) - mean(first) without assuming equal variances; at least two values each.
 [[nodiscard]] TTest welch_t(std::span<const double> first, std::span<const double> second, double confidence = 0.95);
-
-/// The same, assuming equal variances; at least three values together, one a side.
-[[nodiscard]] TTest pooled_t(std::span<const double> first, std::span<const double> second, double confidence = 0.95);
 
 /// p of the claim low < true value < high: the larger of the two one-sided p. At most alpha exactly where the
 /// interval of confidence 1 - 2 alpha lies inside (low, high).

@@ -1,4 +1,4 @@
-// A Store that forgets everything when it ends: for tests, and for runs that are told to keep nothing.
+// A Store that forgets everything when it ends: what the stores that keep things are held against, and without a file.
 #pragma once
 
 #include <memory>

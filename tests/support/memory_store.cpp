@@ -1,4 +1,4 @@
-#include "store/memory_store.h"
+#include "support/memory_store.h"
 
 #include <algorithm>
 #include <cmath>
