@@ -91,6 +91,20 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
       2, "no endpoint");
 }
 
+TEST_F(LoadCli, writes_what_it_can_where_a_disk_is_full) {
+  if (!std::filesystem::is_character_file("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  start();
+  std::filesystem::create_symlink("/dev/full", path("full.json"));
+  const auto output = warpmark(run({"--num-concurrency", "1,2", "--max-requests-per-run", "10", "--json",
+                                    path("full.json"), "--requests-csv", path("requests.csv")}));
+  EXPECT_EQ(output.exit_code, 5) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("full.json: No space left on device"));
+  const auto rows = read_file(path("requests.csv"));
+  ASSERT_TRUE(rows.ok()) << "the other file was written";
+  EXPECT_GE(split(*rows, '\n').size(), 11U);
+  EXPECT_EQ(warpmark({"report", "last"}).exit_code, 0) << "and what was measured is stored";
+}
+
 TEST_F(LoadCli, keeps_the_key_out_of_everything) {
   serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};
   script.key = "sk-very-secret";

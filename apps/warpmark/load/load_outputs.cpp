@@ -102,6 +102,26 @@ Status write_csv(const LoadOutputs& outputs) {
   return write_file(file, serving::requests_csv(outputs.report));
 }
 
+Status write_report_json(const LoadOutputs& outputs) {
+  const std::string file = outputs.options.get("--json");
+  return file.empty() ? Status() : write_file(file, dump_json(to_json(outputs.report)) + "\n");
+}
+
+Status write_vllm_json(const LoadOutputs& outputs) {
+  const std::string file = outputs.options.get("--vllm-json");
+  if (file.empty() || outputs.report.scenarios.empty()) return {};
+  return write_file(file, dump_json(serving::vllm_json(outputs.report, outputs.report.scenarios.back())) + "\n");
+}
+
+Status write_experiment_folder(const LoadOutputs& outputs) {
+  if (outputs.folder.empty()) return {};
+  WM_TRY(make_named_folder(outputs.folder));
+  for (const auto& [name, json] : serving::genai_files(outputs.report)) {
+    WM_TRY(write_file(outputs.folder + "/" + name, dump_json(json) + "\n"));
+  }
+  return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
+}
+
 using TargetLabels = std::vector<std::pair<std::string, std::string>>;
 
 TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& request) {
@@ -194,30 +214,25 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
 }
 
 Status write_load_outputs(const LoadOutputs& outputs) {
-  const auto& options = outputs.options;
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(to_json(outputs.report)) + "\n"));
-  WM_TRY(write_csv(outputs));
-  if (options.has("--vllm-json") && !outputs.report.scenarios.empty()) {
-    const Json json = serving::vllm_json(outputs.report, outputs.report.scenarios.back());
-    WM_TRY(write_file(options.get("--vllm-json"), dump_json(json) + "\n"));
+  // Where one cannot be written, the others are all the same.
+  Status all;
+  for (const auto write : {write_report_json, write_csv, write_vllm_json, write_experiment_folder}) {
+    if (const Status written = write(outputs); all.ok() && !written.ok()) all = written;
   }
-  if (outputs.folder.empty()) return {};
-  WM_TRY(make_named_folder(outputs.folder));
-  for (const auto& [name, json] : serving::genai_files(outputs.report)) {
-    WM_TRY(write_file(outputs.folder + "/" + name, dump_json(json) + "\n"));
-  }
-  return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
+  return all;
 }
 
 Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
   outputs.context.out << scenario_text(outputs.context, result) << std::flush;
   outputs.report.scenarios.push_back(std::move(result));
   const auto index = static_cast<std::int64_t>(outputs.report.scenarios.size()) - 1;
+  Status stored;
   if (outputs.store != nullptr) {
     const Run run = serving::run_of(outputs.report, outputs.report.scenarios.back(), index);
-    WM_TRY(outputs.store->append_run(outputs.session.id, run));
+    stored = outputs.store->append_run(outputs.session.id, run);
   }
-  return write_load_outputs(outputs);
+  const Status written = write_load_outputs(outputs);
+  return stored.ok() ? written : stored;
 }
 
 namespace {
