@@ -46,8 +46,8 @@ const Prefix& decimal_prefix(double magnitude) {
 
 /// Units that take a prefix directly ("GB/s"); others are set apart from it ("1.2 M launches/s").
 bool takes_prefix(std::string_view unit) {
-  constexpr std::array<std::string_view, 13> kUnits{"s", "B", "B/s", "FLOP/s",   "FLOP",   "Hz",   "J",
-                                                    "W", "V", "A",   "FLOP/s/W", "FLOP/J", "bit/s"};
+  constexpr std::array<std::string_view, 14> kUnits{"s", "B", "B/s", "FLOP/s",   "FLOP",   "Hz",    "J",
+                                                    "W", "V", "A",   "FLOP/s/W", "FLOP/J", "bit/s", "B/s/W"};
   return std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
 }
 

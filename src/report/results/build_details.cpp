@@ -118,6 +118,15 @@ std::string ceiling_text(const Session& session, const Run& run, const std::stri
   return text;
 }
 
+/// Work of a launch for its energy: operations, or bytes where there are none.
+std::string per_watt(const Run& run) {
+  const auto* energy = metric_of(run, "energy");
+  if (energy == nullptr || !(energy->summary.median > 0)) return {};
+  const double joules = energy->summary.median;
+  if (run.cost.flops > 0) return format_si(run.cost.flops / joules, "FLOP/s/W");
+  return run.cost.bytes > 0 ? format_si(run.cost.bytes / joules, "B/s/W") : std::string();
+}
+
 Table achieved_table(const Session& session, const Runs& runs, const RunLabels& labels) {
   Table table{{{"achieved"},
                {"compute", Align::right},
@@ -129,6 +138,8 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
               {}};
   const auto further = further_metrics(runs);
   for (const auto& id : further) table.columns.push_back({id, Align::right, 4});
+  const bool has_energy = std::find(further.begin(), further.end(), "energy") != further.end();
+  if (has_energy) table.columns.push_back({"per watt", Align::right, 5});
   for (const Run* run : runs) {
     if (!shows_speed(*run)) continue;
     const Roof roof = run->roof.value_or(Roof{});
@@ -148,6 +159,7 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
       const auto* metric = metric_of(*run, id);
       row.push_back({metric != nullptr ? format_quantity(metric->summary.median, metric->unit) : std::string()});
     }
+    if (has_energy) row.push_back({per_watt(*run)});
     table.rows.push_back(std::move(row));
   }
   return table;
