@@ -41,10 +41,10 @@ class Unigram final : public Subwords {
   void add_unknown(std::string_view characters, std::vector<std::uint32_t>& ids) const;
   [[nodiscard]] std::optional<std::uint32_t> id_of(std::string_view word) const;
 
-  std::vector<Word> words_;                  ///< sorted by their bytes, each once
-  std::array<std::size_t, 257> first_{};     ///< where those with this first byte begin
-  std::vector<double> scores_;               ///< by id
-  std::array<std::uint32_t, 256> byte_ids_;  ///< of "<0x0A>", where unknown characters are written so
+  std::vector<Word> words_;                    ///< sorted by their bytes, each once
+  std::array<std::size_t, 257> first_{};       ///< where those with this first byte begin
+  std::vector<double> scores_;                 ///< by id
+  std::array<std::uint32_t, 256> byte_ids_{};  ///< of "<0x0A>", where unknown characters are written so
   std::uint32_t unknown_ = 0;
   double unknown_score_ = 0;
 };
