@@ -1,7 +1,3 @@
-#include "accuracy/scoring/scores.h"
-
-#include <gtest/gtest.h>
-
 #include "accuracy/choice/choice.h"
 #include "accuracy/datasets/datasets.h"
 #include "accuracy/embeddings/similarity.h"
@@ -9,40 +5,12 @@
 #include "accuracy/ratings/agreement.h"
 #include "accuracy/ratings/correlation.h"
 #include "accuracy/ratings/pairwise.h"
+#include "accuracy/scored.h"
 #include "accuracy/significance/comparison.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {
 namespace {
-
-Examples examples_from(const std::string& references, const std::vector<std::string>& outputs,
-                       const FieldNames& names = {}) {
-  std::vector<SystemRecords> systems;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    auto records = parse_records(outputs[i], "out.jsonl", Side::output, names);
-    EXPECT_TRUE(records.ok()) << records.error().what;
-    systems.push_back({"s" + std::to_string(i), "out.jsonl", *records});
-  }
-  auto gold = parse_records(references, "ref.jsonl", Side::reference, names);
-  EXPECT_TRUE(gold.ok()) << gold.error().what;
-  auto joined = join_examples({*gold}, std::move(systems), names);
-  EXPECT_TRUE(joined.ok()) << joined.error().what;
-  return joined.ok() ? *joined : Examples{};
-}
-
-double scored(const std::string& metric, const Examples& examples, const ScoreSettings& settings = {}) {
-  const auto named = metrics_named({metric}, settings);
-  EXPECT_TRUE(named.ok()) << named.error().what;
-  const auto measured = measure(named->front(), examples);
-  EXPECT_TRUE(measured.ok()) << metric << ": " << measured.error().what;
-  return measured.ok() ? value_of(*measured, 0) : -1;
-}
-
-std::string said_of(const std::string& metric, const Examples& examples) {
-  const auto named = metrics_named({metric}, {});
-  const auto measured = measure(named->front(), examples);
-  return measured.ok() ? "" : measured.error().what;
-}
 
 TEST(Examples, are_joined_by_id_and_keep_what_is_missing) {
   const auto examples =

@@ -241,7 +241,7 @@ Result<Measured> measure_calibration(const Examples& examples, const ScoreSettin
 }
 
 /// For each answer the number of its group, from 0 in the order in which groups come.
-Result<std::vector<std::uint32_t>> groups_of(const Examples& examples) {
+Result<std::vector<std::uint32_t>> numbers_of_groups(const Examples& examples) {
   std::vector<std::uint32_t> group_of_row;
   std::map<std::string, std::uint32_t> groups;
   WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer&) -> Status {
@@ -255,7 +255,7 @@ Result<std::vector<std::uint32_t>> groups_of(const Examples& examples) {
 /// MultiRC's EM: the share of questions (groups) whose answers are all classified right.
 Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(const auto labels, labels_of(examples));
-  WM_ASSIGN(const auto group_of_row, groups_of(examples));
+  WM_ASSIGN(const auto group_of_row, numbers_of_groups(examples));
   Measured measured{.examples = examples.size(),
                     .systems = examples.systems.size(),
                     .value = {},
@@ -278,7 +278,7 @@ Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSet
 /// AX-g's gender parity: the share of pairs (groups) whose predictions are equal, right or not.
 Result<Measured> measure_parity(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(const auto labels, labels_of(examples));
-  WM_ASSIGN(const auto group_of_row, groups_of(examples));
+  WM_ASSIGN(const auto group_of_row, numbers_of_groups(examples));
   Measured measured{.examples = examples.size(),
                     .systems = examples.systems.size(),
                     .value = {},
