@@ -10,7 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto json = warpmark::parse_json(text, "input");
   if (!json) return 0;
-  (void)warpmark::machine_from_json(*json);
   (void)warpmark::run_from_json(*json);
   const auto session = warpmark::session_from_json(*json);
   if (!session) return 0;

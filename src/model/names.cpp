@@ -64,6 +64,5 @@ std::optional<Outcome> outcome_from(std::string_view text) { return find_value(k
 std::optional<ErrorKind> error_kind_from(std::string_view text) { return find_value(kFault, text); }
 std::optional<Mode> mode_from(std::string_view text) { return find_value(kMode, text); }
 std::optional<Bound> bound_from(std::string_view text) { return find_value(kBound, text); }
-std::optional<HealthState> health_state_from(std::string_view text) { return find_value(kHealth, text); }
 
 }  // namespace warpmark

@@ -24,6 +24,5 @@ namespace warpmark {
 [[nodiscard]] std::optional<ErrorKind> error_kind_from(std::string_view text);
 [[nodiscard]] std::optional<Mode> mode_from(std::string_view text);
 [[nodiscard]] std::optional<Bound> bound_from(std::string_view text);
-[[nodiscard]] std::optional<HealthState> health_state_from(std::string_view text);
 
 }  // namespace warpmark

@@ -1,6 +1,5 @@
-// Store: every session and run ever measured on this account, appended and never rewritten. An edge with three
-// implementations: SQLite (sqlite/sqlite_store.h), PostgreSQL for teams (postgres/postgres_store.h), and memory
-// (memory_store.h) for tests and for runs that keep nothing.
+// Store: every session and run ever measured on this account, appended and never rewritten. An edge with two
+// implementations: SQLite (sqlite/sqlite_store.h), and PostgreSQL for teams (postgres/postgres_store.h).
 //
 // The cases of a session are measured in rounds. After each round its partial Run is appended, so that a killed program
 // loses at most the round in progress; when a case has all its rounds, its merged Run is appended and stands for them.

@@ -33,8 +33,6 @@ inline constexpr const char* kDoctorSchema = "warpmark.doctor/1";
 [[nodiscard]] Json doctor_json(const Machine& machine, std::span<const HealthCheck> checks);
 
 /// Data error naming the missing or mistyped key by its path: "runs[3].metrics[0].unit is missing".
-[[nodiscard]] Result<Machine> machine_from_json(const Json& json);
-[[nodiscard]] Result<Build> build_from_json(const Json& json);
 [[nodiscard]] Result<Ceiling> ceiling_from_json(const Json& json);
 [[nodiscard]] Result<Run> run_from_json(const Json& json);
 [[nodiscard]] Result<Session> session_from_json(const Json& json);

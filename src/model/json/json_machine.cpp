@@ -111,7 +111,4 @@ void read_build(JsonFields& fields, Build& build) {
   fields.maybe("features", build.features);
 }
 
-Result<Machine> machine_from_json(const Json& json) { return read_document<Machine>(json, read_machine); }
-Result<Build> build_from_json(const Json& json) { return read_document<Build>(json, read_build); }
-
 }  // namespace warpmark
