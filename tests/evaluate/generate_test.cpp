@@ -8,9 +8,9 @@
 
 #include "accuracy/columns.h"
 #include "base/json.h"
+#include "base/pictures/jpeg.h"
 #include "base/text.h"
 #include "evaluate/generate/array_data.h"
-#include "base/pictures/jpeg.h"
 #include "evaluate/generate/text_data.h"
 
 namespace warpmark::evaluate {

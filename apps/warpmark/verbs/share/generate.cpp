@@ -9,10 +9,10 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "base/pictures/jpeg.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evaluate/generate/array_data.h"
-#include "base/pictures/jpeg.h"
 #include "evaluate/generate/text_data.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
