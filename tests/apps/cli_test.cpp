@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
+#include "base/text.h"
 
 namespace warpmark::apps {
 namespace {
@@ -67,6 +68,20 @@ TEST_F(Cli, lists_every_kind_that_its_help_names) {
     EXPECT_THAT(warpmark({"list", "--help"}).out, HasSubstr(kind));
   }
   EXPECT_THAT(warpmark({"list", "rules", "--ids"}).out, HasSubstr("launch_overhead\n"));
+}
+
+TEST_F(Cli, lists_as_tables_with_a_row_for_each_id) {
+  for (const char* kind : {"workloads", "suites", "devices", "metrics", "reporters", "rules", "readers", "writers",
+                           "criteria", "datasheets", "facts", "verbs"}) {
+    const auto table = warpmark({"list", kind}), ids = warpmark({"list", kind, "--ids"});
+    EXPECT_EQ(table.exit_code, 0) << kind << table.err;
+    for (const auto& id : split(ids.out, '\n')) EXPECT_THAT(table.out, HasSubstr(id)) << kind;
+  }
+  EXPECT_THAT(warpmark({"list", "devices"}).out, HasSubstr("available"));
+  EXPECT_THAT(warpmark({"list", "datasheets"}).out, HasSubstr("NVIDIA H100"));
+  const auto none = warpmark({"list", "nothing"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("there is no list of 'nothing'"));
 }
 
 TEST_F(Cli, writes_no_colour_into_a_pipe) { EXPECT_THAT(warpmark({"list"}).out, Not(HasSubstr("\x1b["))); }

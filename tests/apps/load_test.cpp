@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "apps/load_cli_fixture.h"
 #include "base/clock.h"
 
@@ -240,11 +242,25 @@ TEST_F(LoadCli, judges_a_run_by_the_rules_of_mlperf) {
 
 TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   start();
-  const auto measured = warpmark(
-      run({"--num-concurrency", "1,2", "--max-requests-per-run", "30", "--no-store", "--experiment-folder-name",
-           path("e"), "--gpu-hour-price", "2", "--server-gpu-count", "4", "--requests-csv", path("q.csv")}));
+  const auto measured =
+      warpmark(run({"--num-concurrency", "1,2", "--max-requests-per-run", "30", "--no-store",
+                    "--experiment-folder-name", path("e"), "--gpu-hour-price", "2", "--server-gpu-count", "4",
+                    "--requests-csv", path("q.csv"), "--vllm-json", path("v.json")}));
   EXPECT_THAT(measured.exit_code, ::testing::AnyOf(0, 5)) << measured.err;
   EXPECT_THAT(measured.out, HasSubstr("per million output tokens"));
+  const auto rows = *read_file(path("q.csv"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 2 * 30) << "a title, and a row for each request";
+  const Json last = json("v.json");
+  EXPECT_EQ(last["max_concurrency"], 2);
+  EXPECT_EQ(last["num_prompts"], 30);
+  EXPECT_EQ(last["completed"].get<int>() + last["failed"].get<int>(), 30);
+  for (const char* list : {"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "errors"}) {
+    EXPECT_EQ(last[list].size(), 30U) << list;
+  }
+  std::int64_t words = 0;
+  for (const auto& one : last["output_lens"]) words += one.get<std::int64_t>();
+  EXPECT_EQ(last["total_output_tokens"], words);
+  EXPECT_GE(last["mean_e2el_ms"].get<double>(), last["mean_ttft_ms"].get<double>());
   EXPECT_EQ(warpmark({"load", "excel", "--experiment-folder", path("e"), "--excel-name", path("b.xlsx")}).exit_code, 0);
   EXPECT_EQ(read_file(path("b.xlsx"))->substr(0, 2), "PK");
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e")}).exit_code, 0);

@@ -74,6 +74,32 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(applied.exit_code, 0) << applied.err;
   EXPECT_EQ(applied.out, plain->out);
+  const auto proven = optimize({"--prove", path("gains/plan.yaml"), "--json", path("proven.json")}, program);
+  EXPECT_EQ(proven.exit_code, 0) << proven.out << proven.err;
+  EXPECT_TRUE(json("proven.json")["plan"].contains("loader.workers")) << proven.err;
+  EXPECT_GT(json("proven.json")["measured_speedup"]["ratio"].get<double>(), 1.1);
+}
+
+TEST_F(Optimize, tells_what_could_be_changed_and_why_not_the_rest) {
+  WM_NEEDS_TORCH();
+  const auto output =
+      optimize({"--list-knobs", "--json", path("knobs.json")}, training({"--samples", "64", "--delay-ms", "40"}));
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("Worth trying here"));
+  EXPECT_THAT(output.out, HasSubstr("the loader has no workers"));
+  const Json found = json("knobs.json");
+  EXPECT_EQ(found["schema"], "warpmark.knobs/1");
+  const auto& knobs = found["knobs"];
+  const auto knob = [&](const char* id) {
+    const auto one = std::find_if(knobs.begin(), knobs.end(), [&](const Json& each) { return each["id"] == id; });
+    return one == knobs.end() ? Json() : *one;
+  };
+  const Json workers = knob("loader.workers"), persistent = knob("loader.persistent_workers");
+  ASSERT_FALSE(workers["values"].empty());
+  // Waiting is most of a step, and the first look says so.
+  EXPECT_GT(workers["values"][0]["high"].get<double>(), 1.1);
+  EXPECT_TRUE(persistent["values"].empty());
+  EXPECT_EQ(persistent["why_not"], "the loader has no workers");
 }
 
 TEST_F(Optimize, runs_that_start_at_once_prove_the_same) {
