@@ -20,7 +20,7 @@ const UserKnob* own_knob(const Program& program, const std::string& name) {
 /// Before the program's words; of several launchers the one that is set last stands first.
 void put_launcher(workers::HookedCommand& command, const Knob& knob, const std::string& value) {
   std::vector<std::string> words;
-  for (auto word : split(knob.launcher, ' ')) words.push_back(word == "{}" ? value : std::move(word));
+  for (auto& word : split(knob.launcher, ' ')) words.push_back(word == "{}" ? value : std::move(word));
   command.words.insert(command.words.begin(), words.begin(), words.end());
   command.plan.knobs.emplace_back(knob.id, value);
 }
