@@ -11,11 +11,12 @@
 #include "stats/distributions.h"
 #include "stats/random.h"
 #include "stats/tests/rank_tests.h"
+#include "support/sanitized.h"
 
 namespace warpmark::stats::sequential_paired_cases {
 namespace {
 
-constexpr int kSequences = 300;
+const int kSequences = testing_support::trials(300);
 constexpr std::size_t kMost = 60;
 
 double unit(std::uint64_t seed, std::uint64_t i) {

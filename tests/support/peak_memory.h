@@ -9,13 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 
-// Sanitizers keep freed memory and shadow all of it.
-extern "C" void __asan_init() __attribute__((weak));
-extern "C" void __tsan_init() __attribute__((weak));
+#include "support/sanitized.h"
 
 namespace warpmark::testing_support {
 
-inline bool memory_can_be_measured() { return &__asan_init == nullptr && &__tsan_init == nullptr; }
+/// Sanitizers keep freed memory and shadow all of it.
+inline bool memory_can_be_measured() { return !sanitized(); }
 
 /// Resident bytes of a child that does the work and ends; -1 if the work returns false.
 template <typename Work>

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 
+#include "support/sanitized.h"
 #include "validate/fake_experiment.h"
 #include "validate/guard/bisect_run.h"
 #include "validate/noise_models.h"
@@ -140,9 +141,11 @@ Count count_over_seeds(Noise noise, double cv, double ratio, int seeds) {
 }
 
 TEST(Bisect, finds_three_percent_among_sixty_commits_in_twelve_builds_under_every_noise) {
+  const int kSeeds = testing_support::trials(40);
   for (const Noise noise : kNoises) {
-    const Count count = count_over_seeds(noise, 0.02, 1.03, 40);
-    EXPECT_GE(count.right, 38) << name_of(noise) << ": " << count.wrong << " wrong, " << count.runs << " runs";
+    const Count count = count_over_seeds(noise, 0.02, 1.03, kSeeds);
+    EXPECT_GE(count.right, 0.95 * kSeeds)
+        << name_of(noise) << ": " << count.wrong << " wrong, " << count.runs << " runs";
     EXPECT_LE(count.most_builds, 12) << name_of(noise);
   }
 }

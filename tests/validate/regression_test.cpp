@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "support/sanitized.h"
 #include "validate/history_simulation.h"
 #include "validate/noise_models.h"
 
@@ -189,7 +190,7 @@ TEST(HistorySimulation, calls_unchanged_programs_worse_in_at_most_five_per_cent)
                                      .history = history,
                                      .metrics = metrics,
                                      .check = {.threshold = 0.001},
-                                     .trials = 300};
+                                     .trials = testing_support::trials(300)};
         EXPECT_LE(simulate_history(what).worse, 0.05 + margin_of(0.05, what.trials))
             << name_of(noise) << ", " << history << " sessions, " << metrics << " metrics";
       }
@@ -201,7 +202,7 @@ TEST(HistorySimulation, finds_what_it_should_with_the_sessions_it_asks_for) {
   for (const Noise noise : kNoises) {
     const auto needed = sessions_asked_for(noise, 0.02);
     ASSERT_TRUE(needed) << name_of(noise);
-    HistorySimulation what{.noise = noise, .cv = 0.02, .fresh = *needed, .trials = 300};
+    HistorySimulation what{.noise = noise, .cv = 0.02, .fresh = *needed, .trials = testing_support::trials(300)};
     what.history = std::max<std::int64_t>(60, 2 * history_needed(*needed));
     what.check.most_history = what.history;
     EXPECT_GE(simulate_history(what).same, 0.9 - margin_of(0.9, what.trials)) << name_of(noise);

@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/sanitized.h"
+
 namespace warpmark::validate {
 namespace {
 
-constexpr int kComparisons = 400;
+const int kComparisons = testing_support::trials(400);
 double margin(double share) { return 3 * std::sqrt(share * (1 - share) / kComparisons); }
 
 TEST(VerdictSimulation, equal_arms_are_seldom_called_different) {
@@ -71,23 +73,25 @@ TEST(VerdictSimulation, an_effect_that_matters_is_found_in_the_rounds_asked_for)
 TEST(VerdictSimulation, what_an_inconclusive_comparison_asks_for_decides) {
   constexpr double kEffect = 0.02;
   for (const Noise noise : kNoises) {
+    double asked = 0;
     for (const std::int64_t rounds : {10, 25}) {
       SimulationOptions options{
-          .noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = kComparisons / 2};
+          .noise = noise, .cv = 0.02, .effect = kEffect, .rounds = rounds, .trials = testing_support::trials(200)};
       const double allowed = 3 * std::sqrt(0.9 * 0.1 / options.trials);
       const auto equal = simulate_asking(options);
       EXPECT_GE(equal.same, 0.9 - allowed) << name_of(noise) << " after " << rounds << " rounds";
-      EXPECT_GT(equal.asked, 0) << name_of(noise);
+      asked += equal.asked;
       options.true_ratio = 1 + kEffect;
       const auto slower = simulate_asking(options);
       EXPECT_GE(slower.worse, 0.9 - allowed) << name_of(noise) << " after " << rounds << " rounds";
     }
+    EXPECT_GT(asked, 0) << name_of(noise);
   }
 }
 
 TEST(VerdictSimulation, many_metrics_cost_rounds_and_no_false_alarms) {
   const SimulationOptions one{
-      .cv = 0.02, .true_ratio = 1.02, .effect = 0.02, .rounds = 100, .trials = kComparisons / 4};
+      .cv = 0.02, .true_ratio = 1.02, .effect = 0.02, .rounds = 100, .trials = testing_support::trials(100)};
   auto ten = one;
   ten.metrics = 10;
   const auto alone = simulate(one), among = simulate(ten);
