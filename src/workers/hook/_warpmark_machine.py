@@ -24,8 +24,12 @@ def read(path):
 
 
 def node_cpus():
+    """Of each node; none where a container hides them."""
     folders = glob.glob("/sys/devices/system/node/node[0-9]*")
-    return [read(f + "/cpulist") for f in sorted(folders, key=lambda f: int(f.rsplit("node", 1)[1]))]
+    try:
+        return [read(f + "/cpulist") for f in sorted(folders, key=lambda f: int(f.rsplit("node", 1)[1]))]
+    except OSError:
+        return []
 
 
 def gpu_node():
