@@ -64,10 +64,11 @@ std::string file_stamp(const std::string& location) {
 
 Result<std::filesystem::path> folder_beside(const std::string& location, const EnvironmentLookup& environment) {
   if (!is_postgres(location)) return std::filesystem::absolute(location).parent_path();
-  WM_ASSIGN(const auto path, default_store_path([&](const char* name) {
-              return std::string_view(name) == "WARPMARK_DB" ? nullptr : environment(name);
-            }));
-  return path.parent_path();
+  const auto path = default_store_path(
+      [&](const char* name) { return std::string_view(name) == "WARPMARK_DB" ? nullptr : environment(name); });
+  if (path.ok()) return path->parent_path();
+  return environment_error("there is no place for what is kept beside the database: HOME is not set",
+                           "set HOME or XDG_DATA_HOME");
 }
 
 std::string hide_password(std::string_view text) {

@@ -18,7 +18,7 @@ namespace warpmark::store {
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location);
 
 /// The folder for what is kept beside a store (journals): the file's own; for a database elsewhere the folder that the
-/// default file is in. Environment error as default_store_path.
+/// default file is in. Environment error where there is none.
 [[nodiscard]] Result<std::filesystem::path> folder_beside(const std::string& location,
                                                           const EnvironmentLookup& environment);
 

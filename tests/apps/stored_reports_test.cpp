@@ -133,6 +133,7 @@ TEST_F(StoredReports, do_not_change_a_verdict_where_they_cannot_be_kept) {
 TEST_F(StoredReports, are_kept_in_postgres_too) {
   if (store::postgres_server().folder.empty()) GTEST_SKIP() << store::postgres_server().why;
   setenv("WARPMARK_DB", store::new_postgres_database().c_str(), 1);
+  setenv("XDG_DATA_HOME", path("data").c_str(), 1);  // for journals; not every machine has a HOME
   write_matrix_file();
   EXPECT_EQ(warpmark({"matrix", path("m.yaml"), "--json", path("m.json")}).exit_code, 0);
   EXPECT_EQ(expect_kept("matrix", "m.json").title, "sizes");
@@ -140,6 +141,7 @@ TEST_F(StoredReports, are_kept_in_postgres_too) {
   for (int day = 1; day <= 12; ++day) store_session(*served, {.day = day, .time = quiet_time(day)});
   EXPECT_THAT(warpmark({"check", "--run", "2026-0012", "--json", path("c.json")}).exit_code, AnyOf(0, 3));
   EXPECT_EQ(expect_kept("check", "c.json").session, "2026-0012");
+  unsetenv("XDG_DATA_HOME");
 }
 
 }  // namespace

@@ -41,7 +41,11 @@ class TwoHosts {
     std::filesystem::permissions(agent_path(), std::filesystem::perms::owner_all, ignored);
     (void)write_file(hosts(), "10.97.0.1 slots=1\n10.97.0.2 slots=1\n");
   }
-  ~TwoHosts() { (void)run_process({"sh", "-c", "ip netns del " + a() + "; ip netns del " + b()}, {.deadline_s = 30}); }
+  ~TwoHosts() {
+    (void)run_process({"sh", "-c", "ip netns del " + a() + "; ip netns del " + b()}, {.deadline_s = 30});
+    std::error_code ignored;
+    std::filesystem::remove(agent_path(), ignored);
+  }
   TwoHosts(const TwoHosts&) = delete;
   TwoHosts& operator=(const TwoHosts&) = delete;
 
@@ -63,7 +67,8 @@ class TwoHosts {
  private:
   [[nodiscard]] std::string a() const { return "wmha" + id_; }
   [[nodiscard]] std::string b() const { return "wmhb" + id_; }
-  [[nodiscard]] std::string agent_path() const { return (folder_ / "agent").string(); }
+  /// mpirun takes a space in it for the end of it; that of temporary files may have one.
+  [[nodiscard]] std::string agent_path() const { return "/tmp/" + a() + ".agent"; }
 
   std::filesystem::path folder_;
   std::string id_;

@@ -604,7 +604,9 @@ class Trouble(unittest.TestCase):
         self.assertIn("warpmark.sessions/1", ask("api/sessions", served))
 
     def test_beyond_loopback_it_needs_a_token_and_tls(self):
-        refused = lambda *options: subprocess.run([WARPMARK, "dashboard", "--host", "0.0.0.0", "--port", "0", *options], capture_output=True, text=True, timeout=60)
+        database = os.path.join(self.folder, "refused.db")
+        command = [WARPMARK, "dashboard", "--host", "0.0.0.0", "--port", "0", "--db", database]
+        refused = lambda *options: subprocess.run([*command, *options], capture_output=True, text=True, timeout=60)
         self.assertIn("without a token", refused().stderr)
         token = os.path.join(self.folder, "token")
         with open(token, "w", encoding="ascii") as file:

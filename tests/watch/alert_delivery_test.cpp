@@ -79,7 +79,7 @@ TEST_F(Delivering, a_command_does_not_see_the_secrets_of_other_sinks) {
   setenv("WARPMARK_TEST_SECRET", "hush", 1);
   options_.hidden = {"WARPMARK_TEST_SECRET"};
   const auto out = (folder_ / "out").string();
-  EXPECT_TRUE(send(CommandSink{{"sh", "-c", "echo \"[$WARPMARK_TEST_SECRET]\" > " + out}}).delivered);
+  EXPECT_TRUE(send(CommandSink{{"sh", "-c", "echo \"[$WARPMARK_TEST_SECRET]\" > '" + out + "'"}}).delivered);
   unsetenv("WARPMARK_TEST_SECRET");
   EXPECT_EQ(*read_file(out), "[]\n");
 }
