@@ -30,10 +30,11 @@ install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/warpmark)
 install(DIRECTORY docs/ DESTINATION share/doc/warpmark/docs)
 install(DIRECTORY suites acceptance datasheets examples monitoring DESTINATION share/warpmark OPTIONAL)
 
-# The completions and manual pages are printed by the tool that was just built.
+# The completions and manual pages are printed by the tool that was just built; for another processor, under its emulator.
 install(CODE "
+  set(warpmark $<TARGET_PROPERTY:warpmark,CROSSCOMPILING_EMULATOR> \"$<TARGET_FILE:warpmark>\")
   function(printed_by_warpmark destination)
-    execute_process(COMMAND \"$<TARGET_FILE:warpmark>\" \${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+    execute_process(COMMAND \${warpmark} \${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
     if(NOT code EQUAL 0 OR text STREQUAL \"\")
       message(FATAL_ERROR \"'warpmark \${ARGN}' printed nothing or failed\")
     endif()
@@ -43,7 +44,7 @@ install(CODE "
   printed_by_warpmark(zsh/site-functions/_warpmark completion zsh)
   printed_by_warpmark(fish/vendor_completions.d/warpmark.fish completion fish)
   printed_by_warpmark(man/man1/warpmark.1 help --man)
-  execute_process(COMMAND \"$<TARGET_FILE:warpmark>\" list verbs --ids OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
+  execute_process(COMMAND \${warpmark} list verbs --ids OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
   string(STRIP \"\${verbs}\" verbs)
   string(REPLACE \"\\n\" \";\" verbs \"\${verbs}\")
   foreach(verb IN LISTS verbs)

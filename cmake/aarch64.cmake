@@ -10,3 +10,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static)
+# Open MPI's compiler wrappers are programs of the other processor.
+set(MPI_SKIP_COMPILER_WRAPPER TRUE)
+set(MPI_C_LIB_NAMES mpi)
+set(MPI_mpi_LIBRARY /usr/lib/aarch64-linux-gnu/openmpi/lib/libmpi.so)
+set(MPI_C_HEADER_DIR /usr/lib/aarch64-linux-gnu/openmpi/include)

@@ -1,6 +1,6 @@
 # For `cpack --config`: one Debian package of a folder that is laid out already. make_deb.sh sets the variables: the package's
-# name, the folder, the version, and what dpkg-shlibdeps says that it depends on.
-foreach(name PACKAGE ROOT VERSION DEPENDS)
+# name, the folder, the version, what dpkg-shlibdeps says that it depends on, and Debian's name of the processor.
+foreach(name PACKAGE ROOT VERSION DEPENDS ARCHITECTURE)
   set(${name} "$ENV{${name}}")
 endforeach()
 set(CPACK_GENERATOR DEB)
@@ -16,6 +16,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /)
 set(CPACK_SET_DESTDIR OFF)
 set(CPACK_STRIP_FILES OFF)  # they are
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${ARCHITECTURE})
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "${DEPENDS}")

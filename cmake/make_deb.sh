@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make_deb.sh DIST_FOLDER VERSION OUT: the relocatable build of ./dev dist as Debian packages, by CPack.
+# make_deb.sh DIST_FOLDER VERSION OUT PROCESSOR: the relocatable build of ./dev dist as Debian packages, by CPack.
 #
 # warpmark brings its libraries, as the tarball does, so that one package serves Debian 12 and all that is younger: it asks for the
 # C and C++ library alone (by dpkg-shlibdeps). It lies in /usr/lib/warpmark, with the command in /usr/bin, manual pages and
@@ -10,12 +10,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 main() {
   local dist=$1 version=$2 out=$3 work
+  kArchitecture=$(dpkg-architecture --host-type "$4-linux-gnu" --query DEB_HOST_ARCH)
   work=$(mktemp -d)
   # shellcheck disable=SC2064  # the folder of now
   trap "rm -rf '$work'" EXIT
   lay_out_product "$dist" "$work/warpmark"
   lay_out_mpi "$dist" "$work/warpmark-mpi"
-  rm -f "$out"/*.deb
+  rm -f "$out"/*"_$kArchitecture.deb"
   pack "$work" "$version" "$out" warpmark
   if [[ -d $work/warpmark-mpi ]]; then pack "$work" "$version" "$out" warpmark-mpi; fi
 }
@@ -74,8 +75,8 @@ dependencies() {
   mkdir -p "$work/debian" "$root/DEBIAN"  # where dpkg-shlibdeps looks for the root of a package
   printf 'Source: warpmark\n\nPackage: warpmark\nArchitecture: any\n' >"$work/debian/control"
   mapfile -t files < <(find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \))
-  (cd "$work" && dpkg-shlibdeps -O --ignore-missing-info "-l$work/warpmark/usr/lib/warpmark/lib" "${excluded[@]}" \
-    "${files[@]}" 2>"$work/shlibdeps.log") >"$work/shlibdeps" || {
+  (cd "$work" && DEB_HOST_ARCH=$kArchitecture dpkg-shlibdeps -O --ignore-missing-info \
+    "-l$work/warpmark/usr/lib/warpmark/lib" "${excluded[@]}" "${files[@]}" 2>"$work/shlibdeps.log") >"$work/shlibdeps" || {
     cat "$work/shlibdeps.log" >&2
     return 1
   }
@@ -85,7 +86,7 @@ dependencies() {
 
 pack() {
   local work=$1 version=$2 out=$3 name=$4
-  DEPENDS=$(dependencies "$work" "$work/$name") PACKAGE=$name ROOT=$work/$name VERSION=$version \
+  DEPENDS=$(dependencies "$work" "$work/$name") PACKAGE=$name ROOT=$work/$name VERSION=$version ARCHITECTURE=$kArchitecture \
     cpack --config cmake/cpack_deb.cmake -B "$work/made" >"$work/cpack.log" 2>&1 || {
     cat "$work/cpack.log" >&2
     return 1

@@ -15,24 +15,22 @@ readonly kNewestGlibc=2.34
 readonly kNewestGlibcxx=3.4.29
 readonly kNewestCxxabi=1.3.13
 readonly kNewestGcc=11.0
-kProcessor=$(uname -m)
-readonly kProcessor
 readonly kLargestBytes=$((60 * 1024 * 1024))
 # Part of every system: the loader and glibc, and libstdc++, of which a newer plug-in needs the system's newer one.
 readonly kFromTheSystem='^(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so'
 
 main() {
   if [[ $1 == --check-symbols ]]; then
-    kBuild=$2
+    take_build "$2"
     check_built_symbols
     return
   fi
   if [[ $1 == --wheel ]]; then
-    kBuild=$2
+    take_build "$2"
     make_wheel_only "$3"
     return
   fi
-  kBuild=$1
+  take_build "$1"
   local version name root
   version=$(version_of_build)
   name=warpmark-$version-linux-$kProcessor
@@ -44,15 +42,34 @@ main() {
   find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) | check_symbol_versions
   check_it_runs "$root"
   pack "$name"
-  rm -f dist/*.whl
+  rm -f dist/*"_$kProcessor.whl"
   say "$(python3 -B cmake/make_wheel.py "$root" "$version" dist)"
   if command -v dpkg-shlibdeps >/dev/null; then
-    cmake/make_deb.sh "$PWD/$root" "$version" "$PWD/dist"
+    cmake/make_deb.sh "$PWD/$root" "$version" "$PWD/dist" "$kProcessor"
     say "$(echo dist/*.deb)"
   else
     say "no Debian packages: dpkg-shlibdeps of dpkg-dev is not installed"
   fi
 }
+
+# The tools that the build was made with, which are others where it was cross-compiled; what it made then runs under qemu-user.
+take_build() {
+  kBuild=$1
+  kStrip=$(cached CMAKE_STRIP)
+  kObjdump=$(cached CMAKE_OBJDUMP)
+  kProcessor=$(LC_ALL=C "$kObjdump" --file-headers "$kBuild/warpmark" | sed -n 's/^architecture: \([^,]*\).*/\1/p')
+  case $kProcessor in
+    i386:x86-64) kProcessor=x86_64 ;;
+  esac
+  kRunner=()
+  kLister=(ldd)
+  if [[ $kProcessor != "$(uname -m)" ]]; then
+    kRunner=("qemu-$kProcessor-static")
+    kLister=("${kRunner[@]}" "/lib/ld-linux-$kProcessor.so.1" --list)
+  fi
+}
+
+cached() { sed -n "s/^$1:FILEPATH=//p" "$kBuild/CMakeCache.txt"; }
 
 version_of_build() { sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$kBuild/CMakeCache.txt"; }
 
@@ -70,7 +87,7 @@ make_wheel_only() {
 # the cluster's own.
 needed_libraries() {
   find "$1/bin/warpmark" "$1/lib/warpmark" -type f \( -name warpmark -o -name '*.so' \) ! -name libwarpmark_mpi.so \
-    -exec ldd {} + 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
+    -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
 }
 
 # bundle_libraries ROOT [LIST]
@@ -78,7 +95,7 @@ bundle_libraries() {
   local root=$1 list=${2:-$kBuild/bundled.txt} library file
   while read -r library file; do
     if [[ ! $library =~ $kFromTheSystem && ! -e $root/lib/$library ]]; then
-      install -D --mode=644 --strip --strip-program=strip "$file" "$root/lib/$library"
+      install -D --mode=644 --strip --strip-program="$kStrip" "$file" "$root/lib/$library"
       printf '%s %s\n' "$library" "$(readlink -f "$file")"
     fi
   done < <(needed_libraries "$root") >"$list"
@@ -117,11 +134,11 @@ check_symbol_versions() {
 
 no_newer_than() {
   local family=$1 limit=$2 file=$3 newest
-  newest=$(objdump --dynamic-syms "$file" | { grep -F '*UND*' || true; } |
+  newest=$("$kObjdump" --dynamic-syms "$file" | { grep -F '*UND*' || true; } |
     { grep -oP "\b${family}_\K[0-9.]+" || true; } | sort --version-sort --unique | tail -n 1)
   if [[ -n $newest && $(printf '%s\n' "$newest" "$limit" | sort --version-sort | tail -n 1) != "$limit" ]]; then
     fail "$(basename "$file") asks for ${family}_$newest, newer than $limit (make it on Debian 12):
-$(objdump --dynamic-syms "$file" | grep -F "${family}_$newest")"
+$("$kObjdump" --dynamic-syms "$file" | grep -F "${family}_$newest")"
   fi
 }
 
@@ -132,7 +149,7 @@ check_built_symbols() {
     printf '%s\n' "$kBuild/warpmark"
     for module in "$kBuild"/libwarpmark_*.so; do if [[ -e $module ]]; then printf '%s\n' "$module"; fi; done
     find "$kBuild" -maxdepth 1 \( -name warpmark -o -name 'libwarpmark_*.so' \) ! -name libwarpmark_mpi.so \
-      -exec ldd {} + 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
+      -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
       grep -vP "$kFromTheSystem" | awk '{print $2}' | sort -u
   } | check_symbol_versions
 }
@@ -142,9 +159,9 @@ check_it_runs() {
   local moved foreign
   moved=$(mktemp -d)
   cp -a "$1/." "$moved/"
-  foreign=$(env -i ldd "$moved/bin/warpmark" | awk '$2 == "=>" {print $1, $3}' | grep -v " $moved/" |
+  foreign=$(env -i "${kLister[@]}" "$moved/bin/warpmark" | awk '$2 == "=>" {print $1, $3}' | grep -v " $moved/" |
     grep -vP "$kFromTheSystem" || true)
-  env -i --chdir=/ HOME="$moved" "$moved/bin/warpmark" --version
+  env -i --chdir=/ HOME="$moved" "${kRunner[@]}" "$moved/bin/warpmark" --version
   rm -rf "$moved"
   if [[ -n $foreign ]]; then fail "not taken from the distribution: $foreign"; fi
 }

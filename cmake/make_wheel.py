@@ -10,6 +10,7 @@ import hashlib
 import io
 import pathlib
 import platform
+import struct
 import sys
 import zipfile
 
@@ -37,10 +38,17 @@ Description-Content-Type: text/markdown
 {(ROOT / "docs/python.md").read_text(encoding="utf-8")}"""
 
 
+def processor_of(program):
+    """By the machine that its ELF header names: not that of this one, where it was cross-compiled."""
+    with open(program, "rb") as file:
+        (machine,) = struct.unpack_from("<H", file.read(20), 18)
+    return {62: "x86_64", 183: "aarch64"}.get(machine, platform.machine())
+
+
 class Wheel:
-    def __init__(self, version, out, level):
+    def __init__(self, version, processor, out, level):
         self.info = f"warpmark-{version}.dist-info"
-        self.tag = f"py3-none-manylinux_{GLIBC}_{platform.machine()}"
+        self.tag = f"py3-none-manylinux_{GLIBC}_{processor}"
         self.path = out / f"warpmark-{version}-{self.tag}.whl"
         self.zip = zipfile.ZipFile(self.path, "w", zipfile.ZIP_DEFLATED, compresslevel=level)
         self.record = []
@@ -71,7 +79,7 @@ class Wheel:
 
 def main():
     dist, version, out = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
-    wheel = Wheel(version, out, int(sys.argv[4]) if len(sys.argv) > 4 else 9)
+    wheel = Wheel(version, processor_of(dist / "bin/warpmark"), out, int(sys.argv[4]) if len(sys.argv) > 4 else 9)
     wheel.add_folder(ROOT / "python/warpmark", "warpmark/")
     wheel.add_folder(dist, "warpmark/_program/", LEFT_OUT)
     wheel.add(f"{wheel.info}/METADATA", metadata(version).encode())

@@ -8,8 +8,8 @@
 #          ./dev dist
 # dist     runs the TARBALL, or the one that `source` made in bookworm, in a second root
 # deb      installs the PACKAGE, or the one that `source` made in bookworm, in a root of its own, runs it, and removes it again
-# aarch64  compiles for 64-bit Arm with Debian's cross compiler, and runs the tests of what computes without a device
-#          under qemu-user
+# aarch64  compiles for 64-bit Arm with Debian's cross compiler, makes the tarball, the wheel and the packages of it, and runs
+#          the tests of what computes without a device under qemu-user
 # Without any, all but aarch64 are done that the suite has. SUITE is bookworm (Debian 12, default), trixie (Debian 13) or
 # noble (Ubuntu 24.04, for dist and deb; its root needs the package ubuntu-keyring). With --plain-user
 # root only installs the packages; all else is done by a user whose folder has a space in its name. The roots are kept
@@ -159,13 +159,17 @@ prove_aarch64() {
   inside "$rooms/aarch64" 'dpkg --add-architecture arm64 && apt-get -qq update
     export DEBIAN_FRONTEND=noninteractive
     apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 crossbuild-essential-arm64 qemu-user-static \
-      cmake ninja-build git python3 >/tmp/apt.log
-    sed -n "s/^\(build\|test\)  *\(lib[^ ]*\|nlohmann[^ ]*\).*/\2:arm64/p" /warpmark/packages.txt | grep -v valijson |
+      cmake ninja-build git python3 esbuild libjs-chart.js zstd dpkg-dev >/tmp/apt.log
+    # Not PyTorch, which no test here needs and which brings hundreds of packages.
+    sed -n "s/^\(build\|test\)  *\(lib[^ ]*\|nlohmann[^ ]*\).*/\2:arm64/p" /warpmark/packages.txt |
+      grep -v -e valijson -e libjs -e libtorch |
       xargs apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 libgomp1:arm64 >>/tmp/apt.log
     # Headers alone, but what its package depends on is wanted for one architecture at a time.
     cd /tmp && apt-get -qq download libvalijson-dev && dpkg -x libvalijson-dev_*.deb /'
   say "64-bit Arm: build"
   inside "$rooms/aarch64" 'cd /warpmark && time cmake --preset aarch64 >/tmp/configure.log && time cmake --build build/aarch64'
+  say "64-bit Arm: ./dev dist aarch64"
+  inside "$rooms/aarch64" 'cd /warpmark && time ./dev dist aarch64'
   say "64-bit Arm: tests"
   inside "$rooms/aarch64" "cd /warpmark && time ctest --test-dir build/aarch64 --output-on-failure --parallel $(nproc) \
     -R '^(base|model|stats|profile|analyze|validate|report|accuracy)\\.'"
