@@ -17,7 +17,6 @@
 namespace warpmark::apps {
 namespace {
 
-using serving::LoadReport;
 using serving::ScenarioResult;
 
 bool has_objective(const ScenarioResult& result, const char* verdict) {
