@@ -56,7 +56,9 @@ std::string file_stamp(const std::string& location) {
       continue;
     }
     const timespec& written = file.st_mtim;  // not st_ctim: whoever opens the log to read it changes that
-    if (wall_clock_s() - (double(written.tv_sec) + double(written.tv_nsec) / 1e9) < kSettled_s) return {};
+    if (wall_clock_s() - (static_cast<double>(written.tv_sec) + static_cast<double>(written.tv_nsec) * 1e-9) <
+        kSettled_s)
+      return {};
     stamp += fmt::format("{} {} {}.{};", file.st_ino, file.st_size, written.tv_sec, written.tv_nsec);
   }
   return stamp;
