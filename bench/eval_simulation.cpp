@@ -22,7 +22,7 @@ using accuracy::Groups;
 using accuracy::ResampleOptions;
 using stats::Random;
 
-constexpr std::int64_t kResamples = 400;
+constexpr std::int64_t kResamples = 1000;
 
 double unit_draw(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 

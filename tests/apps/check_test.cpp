@@ -322,6 +322,15 @@ class CheckSuspects : public CheckVerb {
     EXPECT_TRUE(output.ok());
     return output.ok() ? *output : ProcessOutput{};
   }
+  /// Once more where the machine's clock or load had just changed, which check rightly mistrusts.
+  ProcessOutput trusted_check(std::vector<std::string> options) {
+    constexpr int kTries = 4, kNoValidMeasurement = 5;
+    std::vector<std::string> words{"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0"};
+    words.insert(words.end(), options.begin(), options.end());
+    auto output = in_repository(words);
+    for (int i = 1; i < kTries && output.exit_code == kNoValidMeasurement; ++i) output = in_repository(words);
+    return output;
+  }
   void sh(const std::string& script) {
     const auto output =
         run_process({"sh", "-c", "cd " + in_quotes(path("repo")) + " && " + script}, {.deadline_s = 60});
@@ -350,8 +359,7 @@ class CheckSuspects : public CheckVerb {
 };
 
 TEST_F(CheckSuspects, names_the_commits_since_the_last_good_session) {
-  const auto output = in_repository({"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0", "--json",
-                                     path("check.json"), "--format", "github"});
+  const auto output = trusted_check({"--json", path("check.json"), "--format", "github"});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   const Json result = json("check.json");
   EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
@@ -364,8 +372,7 @@ TEST_F(CheckSuspects, names_the_commits_since_the_last_good_session) {
 }
 
 TEST_F(CheckSuspects, goes_on_to_the_one_that_did_it) {
-  const auto output = in_repository({"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0",
-                                     "--bisect", "--json", path("check.json")});
+  const auto output = trusted_check({"--bisect", "--json", path("check.json")});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   const Json suspects = json("check.json")["suspects"];
   EXPECT_EQ(testing_support::schema_errors(json("check.json"), "check.schema.json"), "");
