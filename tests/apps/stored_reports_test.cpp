@@ -63,7 +63,7 @@ TEST_F(StoredReports, of_scaling) {
   EXPECT_EQ(output.exit_code, 0) << output.err;
   const auto entry = expect_kept("scaling", "s.json");
   EXPECT_THAT(entry.title, HasSubstr("sleep 0.0"));
-  EXPECT_EQ(entry.session, json("s.json")["id"]);
+  EXPECT_EQ(entry.session, json("s.json")["id"].get<std::string>());
 }
 
 TEST_F(StoredReports, of_a_load_test) {
@@ -76,7 +76,7 @@ TEST_F(StoredReports, of_a_load_test) {
   EXPECT_THAT(output.exit_code, AnyOf(0, 5)) << output.err;
   const auto entry = expect_kept("load", "load.json");
   EXPECT_THAT(entry.title, HasSubstr("reference at http://127.0.0.1:"));
-  EXPECT_EQ(entry.session, json("load.json")["id"]);
+  EXPECT_EQ(entry.session, json("load.json")["id"].get<std::string>());
 }
 
 TEST_F(StoredReports, of_a_journey) {
