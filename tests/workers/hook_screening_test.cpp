@@ -69,7 +69,7 @@ class HookScreening : public Hooked {
 
 TEST_F(HookScreening, each_knob_is_in_force_in_its_blocks_and_alone) {
   WM_NEEDS_TORCH();
-  const std::map<std::string, std::pair<std::string, std::string>> shown{
+  std::map<std::string, std::pair<std::string, std::string>> shown{
       {"threads=2", {"process.threads", "2"}},
       {"last=1", {"channels_last", "on"}},
       {"narrow=1", {"precision.autocast", "bf16"}},
@@ -83,7 +83,13 @@ TEST_F(HookScreening, each_knob_is_in_force_in_its_blocks_and_alone) {
   EXPECT_TRUE(report.faults.empty()) << report.faults.front();
   EXPECT_EQ(report.ended, "window");
   EXPECT_EQ(report.switched_last, -1);
-  EXPECT_EQ(report.blocks.size(), 3 * (2 + shown.size()));
+  std::vector<std::int64_t> arms{0, 1, 2, 3, 4, 5, 6};
+  if (!report.torch.starts_with("1.")) {  // since PyTorch 2 zero_grad drops gradients unless told otherwise
+    EXPECT_EQ(said(hooked, "optimizer.set_to_none"), "this torch does it by itself");
+    shown.erase("dropped=1");
+    arms.erase(arms.begin() + 2);  // the first of the switches, by their names
+  }
+  EXPECT_EQ(report.blocks.size(), 3 * arms.size());
   std::set<std::vector<std::int64_t>> orders;
   for (int round = 0; round < 3; ++round) {
     std::vector<std::int64_t> order;
@@ -95,7 +101,7 @@ TEST_F(HookScreening, each_knob_is_in_force_in_its_blocks_and_alone) {
     }
     orders.insert(order);
     std::sort(order.begin(), order.end());
-    EXPECT_EQ(order, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(order, arms);
   }
   EXPECT_GT(orders.size(), 1U) << "rounds are in random order";
   for (const auto& [word, knob] : shown) EXPECT_EQ(said(hooked, knob.first), "") << knob.first;
