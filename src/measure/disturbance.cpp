@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "device/nvml/nvml.h"
+
 namespace warpmark::measure {
 namespace {
 
@@ -43,7 +45,6 @@ constexpr double kBusyGpu = 0.05;
 // under matrix work: recorded, but the result stands, as the cap is part of the machine.
 constexpr std::array<std::string_view, 4> kFaultReasons{"hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown",
                                                         "hw_power_brake_slowdown"};
-constexpr std::array<std::string_view, 1> kCapReasons{"sw_power_cap"};
 
 std::optional<double> value_of(const device::Conditions& conditions, std::string_view id) {
   for (const auto& sensor : conditions.sensors) {
@@ -129,7 +130,7 @@ void judge_waiting(const DisturbanceInput& input, std::vector<Disturbance>& foun
 void judge_clock(const DisturbanceInput& input, std::string_view id, std::string_view name,
                  std::vector<Disturbance>& found) {
   // At its power cap a GPU moves its clock all the time; that is recorded as the cap, not as a disturbance.
-  const bool capped = std::any_of(found.begin(), found.end(), [](const auto& item) { return item.id == "power_cap"; });
+  const bool capped = std::any_of(found.begin(), found.end(), [](const auto& item) { return item.id == kPowerCapId; });
   const auto before = value_of(input.before, id);
   const auto after = value_of(input.after, id);
   if (!before || !after || *before <= 0) return;
@@ -153,7 +154,7 @@ void judge_gpu(const DisturbanceInput& input, std::vector<Disturbance>& found) {
   reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
   for (const auto& reason : reasons) {
     if (contains(kFaultReasons, reason)) found.push_back({"throttle", "the GPU was throttled: " + reason, true});
-    if (contains(kCapReasons, reason)) found.push_back({"power_cap", "the GPU ran at its power cap", false});
+    if (reason == device::nvml::kPowerCapReason) found.push_back({kPowerCapId, "the GPU ran at its power cap", false});
   }
   if (const auto errors = increase(input.before, input.after, "ecc_uncorrected"); errors && *errors > 0) {
     found.push_back({"ecc", fmt::format("{:.0f} uncorrectable memory errors appeared", *errors), true});

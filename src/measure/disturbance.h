@@ -11,6 +11,9 @@
 
 namespace warpmark::measure {
 
+/// Of the Disturbance that a GPU ran at its power cap. The cap is part of the machine: it is noted, and spoils nothing.
+inline constexpr const char* kPowerCapId = "power_cap";
+
 /// The host's counters some moments ago: what others do in a round of milliseconds is told by a longer time that ends
 /// with it, as the kernel counts in ticks of 10 ms. Of one process.
 class HostHistory {

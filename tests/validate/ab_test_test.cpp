@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "measure/disturbance.h"
 #include "model/beside.h"
 #include "stats/random.h"
 #include "stats/summary.h"
@@ -198,14 +199,14 @@ TEST(EnvironmentGuard, finds_differences_in_clocks_and_throttling) {
 TEST(EnvironmentGuard, takes_the_power_cap_for_a_part_of_the_machine) {
   const auto fast = with_reading("cuda:0.sm_clock", 1.98e9, 1e5);
   auto dense = with_reading("cuda:0.sm_clock", 1.7e9, 1e5);
-  for (auto& run : dense) run.disturbances.push_back({kPowerCapId, "cuda:0 ran at its power cap", false});
+  for (auto& run : dense) run.disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false});
   EXPECT_TRUE(compare_environments(fast, dense).empty()) << "denser work reaches the cap";
   EXPECT_TRUE(compare_environments(dense, fast).empty());
   for (auto& run : dense) run.disturbances.front().cause = "cuda:1 ran at its power cap";
   EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "not of the GPU whose clock differs";
   for (std::size_t i = 0; i < dense.size(); ++i) {
     dense[i].disturbances.clear();
-    if (i < 2) dense[i].disturbances.push_back({kPowerCapId, "cuda:0 ran at its power cap", false});
+    if (i < 2) dense[i].disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false});
   }
   EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "the cap explains two of ten runs only";
 }

@@ -32,29 +32,28 @@ template <typename Use>
 }
 
 /// `width` numbers for each answer, row by row: what `count(example, answer, numbers)` writes into the span. Many
-/// answers are shared among threads, and `make()` gives each thread a `count` of its own.
-template <typename Make>
-[[nodiscard]] std::vector<double> numbers_of_answers(const Examples& examples, std::size_t width, Make make) {
+/// answers are shared among threads, each of which has a copy of `count`, with what that keeps.
+template <typename Count>
+[[nodiscard]] std::vector<double> numbers_of_answers(const Examples& examples, std::size_t width, const Count& count) {
   const std::size_t rows = examples.systems.size() * examples.size();
   std::vector<double> numbers(rows * width);
   share_rows(rows, [&](std::size_t first, std::size_t last) {
-    auto count = make();
+    Count own = count;
     for (std::size_t row = first; row < last; ++row) {
       const std::size_t system = row / examples.size(), i = row % examples.size();
-      count(examples.examples[i], examples.answer(system, i), std::span(numbers).subspan(row * width, width));
+      own(examples.examples[i], examples.answer(system, i), std::span(numbers).subspan(row * width, width));
     }
   });
   return numbers;
 }
 
-/// The mean of `score(example, answer)`, 0 where there is no answer; `make()` gives each thread a `score`.
-template <typename Make>
-[[nodiscard]] Measured mean_of_answers(const Examples& examples, Make make) {
-  auto each = numbers_of_answers(examples, 1, [&make] {
-    return [score = make()](const Example& example, const Answer& answer, std::span<double> number) mutable {
-      number[0] = answer.problem.empty() ? static_cast<double>(score(example, answer)) : 0.0;
-    };
-  });
+/// The mean of `score(example, answer)`, 0 where there is no answer; each thread has a copy of `score`.
+template <typename Score>
+[[nodiscard]] Measured mean_of_answers(const Examples& examples, Score score) {
+  auto each = numbers_of_answers(
+      examples, 1, [score](const Example& example, const Answer& answer, std::span<double> number) mutable {
+        number[0] = answer.problem.empty() ? static_cast<double>(score(example, answer)) : 0.0;
+      });
   return mean_metric(examples.size(), examples.systems.size(), std::move(each));
 }
 

@@ -16,31 +16,33 @@ namespace {
 constexpr const char* kGroupNames[] = {"group", "cluster", "passage_id", "context_id"};
 constexpr const char* kSubjectNames[] = {"subject", "skill", "category", "task"};
 
-std::string named_field(const Json& fields, const std::string& named, std::span<const char* const> usual) {
-  if (!fields.is_object()) return {};
-  if (!named.empty()) return fields.contains(named) ? field_text(fields[named]) : "";
+/// The field of this name, or without one the first of the usual ones that is `usable`; nullptr where there is none.
+const Json* chosen_field(const Json& fields, const std::string& named, std::span<const char* const> usual,
+                         bool (*usable)(const Json& value)) {
+  if (!fields.is_object()) return nullptr;
+  if (!named.empty()) return fields.contains(named) ? &fields[named] : nullptr;
   for (const char* name : usual) {
-    if (fields.contains(name) && !fields[name].is_structured()) return field_text(fields[name]);
+    if (fields.contains(name) && usable(fields[name])) return &fields[name];
   }
-  return {};
+  return nullptr;
 }
 
-/// The texts of the first field that the record has: of a list all, each once.
+std::string group_in(const Json& fields, const std::string& named) {
+  const Json* field =
+      chosen_field(fields, named, kGroupNames, [](const Json& value) { return !value.is_structured(); });
+  return field == nullptr ? std::string() : field_text(*field);
+}
+
+/// Of a list all texts, each once.
 std::vector<std::string> subjects_in(const Json& fields, const std::string& named) {
-  if (!fields.is_object()) return {};
-  const auto texts_of = [](const Json& value) {
-    std::vector<std::string> texts;
-    for (const auto& one : value.is_array() ? value : Json::array({value})) {
-      const auto text = field_text(one);
-      if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
-    }
-    return texts;
-  };
-  if (!named.empty()) return fields.contains(named) ? texts_of(fields[named]) : std::vector<std::string>();
-  for (const char* name : kSubjectNames) {
-    if (fields.contains(name) && !fields[name].is_object()) return texts_of(fields[name]);
+  const Json* field = chosen_field(fields, named, kSubjectNames, [](const Json& value) { return !value.is_object(); });
+  if (field == nullptr) return {};
+  std::vector<std::string> texts;
+  for (const auto& one : field->is_array() ? *field : Json::array({*field})) {
+    const auto text = field_text(one);
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
-  return {};
+  return texts;
 }
 
 /// All references a record holds: a list, SQuAD's {"text": [...]}, or the one text.
@@ -120,7 +122,7 @@ Result<std::vector<Example>> examples_of(std::vector<Record> records, const Fiel
     Record& record = records[i];
     if (!record.problem.empty()) return data_error(fmt::format("reference {} {}", i + 1, record.problem));
     Example example{.id = record.id, .references = references_in(record, names)};
-    example.group = named_field(record.fields, names.group, kGroupNames);
+    example.group = group_in(record.fields, names.group);
     example.subjects = subjects_in(record.fields, names.subject);
     example.fields = std::move(record.fields);
     example.embedding = std::move(record.embedding);

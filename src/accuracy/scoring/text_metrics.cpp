@@ -59,12 +59,11 @@ BleuStatistics bleu_statistics(std::span<const double> sums) {
 Result<Measured> measure_bleu(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   WM_ASSIGN(const auto options, bleu_options_of(settings));
-  auto numbers = numbers_of_answers(examples, kBleuWidth, [&options] {
-    return
-        [counter = BleuCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
-          put_bleu(counter.count(answer.text, example.references), row);
-        };
-  });
+  auto numbers = numbers_of_answers(
+      examples, kBleuWidth,
+      [counter = BleuCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
+        put_bleu(counter.count(answer.text, example.references), row);
+      });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
       [options](std::span<const double> sums) { return bleu_of(bleu_statistics(sums), options).score; }, false);
@@ -76,11 +75,10 @@ Result<Measured> measure_sentence_bleu(const Examples& examples, const ScoreSett
   WM_TRY(check_references(examples));
   WM_ASSIGN(auto options, bleu_options_of(settings));
   options.effective_order = true;  // without it any sentence of three words has none
-  auto measured = mean_of_answers(examples, [&options] {
-    return [&options, counter = BleuCounter(options)](const Example& example, const Answer& answer) mutable {
-      return bleu_of(counter.count(answer.text, example.references), options).score;
-    };
-  });
+  auto measured = mean_of_answers(
+      examples, [&options, counter = BleuCounter(options)](const Example& example, const Answer& answer) mutable {
+        return bleu_of(counter.count(answer.text, example.references), options).score;
+      });
   measured.signature = "mean of sentences|" + bleu_signature(options, reference_count(examples));
   return measured;
 }
@@ -89,15 +87,15 @@ Result<Measured> chrf_measured(const Examples& examples, const ScoreSettings& se
   WM_TRY(check_references(examples));
   const ChrfOptions options{.words = words, .lowercase = settings.lowercase};
   const std::size_t orders = options.characters + words;
-  auto numbers = numbers_of_answers(examples, 3 * orders, [&] {
-    return [counter = ChrfCounter(options), orders](const Example& example, const Answer& answer,
-                                                    std::span<double> row) mutable {
-      const auto statistics = counter.count(answer.text, example.references);
-      for (std::size_t n = 0; n < orders; ++n) {
-        for (std::size_t k = 0; k < 3; ++k) row[3 * n + k] = static_cast<double>(statistics.orders[n][k]);
-      }
-    };
-  });
+  auto numbers = numbers_of_answers(examples, 3 * orders,
+                                    [counter = ChrfCounter(options), orders](
+                                        const Example& example, const Answer& answer, std::span<double> row) mutable {
+                                      const auto statistics = counter.count(answer.text, example.references);
+                                      for (std::size_t n = 0; n < orders; ++n) {
+                                        for (std::size_t k = 0; k < 3; ++k)
+                                          row[3 * n + k] = static_cast<double>(statistics.orders[n][k]);
+                                      }
+                                    });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
       [options, orders](std::span<const double> sums) {
@@ -125,14 +123,13 @@ Result<Measured> measure_chrf_words(const Examples& examples, const ScoreSetting
 Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   const TercomOptions& options = settings.ter;
-  auto numbers = numbers_of_answers(examples, 2, [&options] {
-    return
-        [counter = TerCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
-          const auto statistics = counter.count(answer.text, example.references);
-          row[0] = statistics.edits;
-          row[1] = statistics.reference_length;
-        };
-  });
+  auto numbers = numbers_of_answers(
+      examples, 2,
+      [counter = TerCounter(options)](const Example& example, const Answer& answer, std::span<double> row) mutable {
+        const auto statistics = counter.count(answer.text, example.references);
+        row[0] = statistics.edits;
+        row[1] = statistics.reference_length;
+      });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
       [](std::span<const double> sums) {
@@ -146,11 +143,9 @@ Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& sett
 template <RougeKind kKind, std::size_t kN>
 Result<Measured> measure_rouge(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
-  auto measured = mean_of_answers(examples, [&settings] {
-    return [rouge = Rouge({.kind = kKind, .n = kN, .stem = settings.stem})](const Example& example,
-                                                                            const Answer& answer) mutable {
-      return rouge.best_score(example.references, answer.text).f;
-    };
+  auto measured = mean_of_answers(examples, [rouge = Rouge({.kind = kKind, .n = kN, .stem = settings.stem})](
+                                                const Example& example, const Answer& answer) mutable {
+    return rouge.best_score(example.references, answer.text).f;
   });
   measured.signature = fmt::format("f-measure|stem:{}|as:rouge-score", settings.stem ? "yes" : "no");
   return measured;
@@ -159,10 +154,8 @@ Result<Measured> measure_rouge(const Examples& examples, const ScoreSettings& se
 Result<Measured> measure_meteor(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   const MeteorOptions options{.wordnet = settings.wordnet};
-  auto measured = mean_of_answers(examples, [&options] {
-    return [&options](const Example& example, const Answer& answer) {
-      return meteor(example.references, answer.text, options);
-    };
+  auto measured = mean_of_answers(examples, [&options](const Example& example, const Answer& answer) {
+    return meteor(example.references, answer.text, options);
   });
   measured.signature = fmt::format("alpha:0.9|beta:3|gamma:0.5|tok:none|synonyms:{}|as:nltk",
                                    settings.wordnet == nullptr ? "no" : settings.wordnet_version);
@@ -171,10 +164,8 @@ Result<Measured> measure_meteor(const Examples& examples, const ScoreSettings& s
 
 template <double AnswerScore::*kMember>
 Result<Measured> measure_squad(const Examples& examples, const ScoreSettings&) {
-  auto measured = mean_of_answers(examples, [] {
-    return [](const Example& example, const Answer& answer) {
-      return squad_score(example.references, answer.text).*kMember;
-    };
+  auto measured = mean_of_answers(examples, [](const Example& example, const Answer& answer) {
+    return squad_score(example.references, answer.text).*kMember;
   });
   measured.signature = "normalize:squad|max over gold";
   return measured;
@@ -183,13 +174,12 @@ Result<Measured> measure_squad(const Examples& examples, const ScoreSettings&) {
 template <EditCounts (*kCount)(std::span<const std::string>, std::string_view)>
 Result<Measured> error_rate(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  auto numbers = numbers_of_answers(examples, 2, [] {
-    return [](const Example& example, const Answer& answer, std::span<double> row) {
-      const auto counts = kCount(example.references, answer.text);
-      row[0] = static_cast<double>(counts.edits);
-      row[1] = static_cast<double>(counts.reference_length);
-    };
-  });
+  auto numbers =
+      numbers_of_answers(examples, 2, [](const Example& example, const Answer& answer, std::span<double> row) {
+        const auto counts = kCount(example.references, answer.text);
+        row[0] = static_cast<double>(counts.edits);
+        row[1] = static_cast<double>(counts.reference_length);
+      });
   auto measured = sum_metric(
       examples.size(), examples.systems.size(), std::move(numbers),
       [](std::span<const double> sums) { return sums[1] > 0   ? sums[0] / sums[1]
@@ -201,10 +191,8 @@ Result<Measured> error_rate(const Examples& examples, const ScoreSettings&) {
 
 Result<Measured> measure_edit_distance(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  auto each = numbers_of_answers(examples, 1, [] {
-    return [](const Example& example, const Answer& answer, std::span<double> row) {
-      row[0] = static_cast<double>(character_edits(example.references, answer.text).edits);
-    };
+  auto each = numbers_of_answers(examples, 1, [](const Example& example, const Answer& answer, std::span<double> row) {
+    row[0] = static_cast<double>(character_edits(example.references, answer.text).edits);
   });
   auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
   measured.is_share = false;
@@ -217,11 +205,9 @@ using Extract = std::string (*)(std::string_view);
 template <Extract kExtract>
 Result<Measured> measure_gsm8k(const Examples& examples, const ScoreSettings&) {
   WM_TRY(check_references(examples));
-  auto measured = mean_of_answers(examples, [] {
-    return [](const Example& example, const Answer& answer) {
-      const std::string found = kExtract(answer.text);
-      return found != kInvalidAnswer && gsm8k_normalized(found) == gsm8k_normalized(example.references.front());
-    };
+  auto measured = mean_of_answers(examples, [](const Example& example, const Answer& answer) {
+    const std::string found = kExtract(answer.text);
+    return found != kInvalidAnswer && gsm8k_normalized(found) == gsm8k_normalized(example.references.front());
   });
   measured.signature = kExtract == gsm8k_strict ? "extract:strict|compare:text" : "extract:flexible|compare:text";
   return measured;
@@ -229,15 +215,13 @@ Result<Measured> measure_gsm8k(const Examples& examples, const ScoreSettings&) {
 
 Result<Measured> measure_numeric(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
-  auto measured = mean_of_answers(examples, [&settings] {
-    return [&settings](const Example& example, const Answer& answer) {
-      std::string found = gsm8k_strict(answer.text);
-      if (found == kInvalidAnswer) found = gsm8k_flexible(answer.text);
-      const auto whole = value_of_number(answer.text);
-      const auto ours = whole ? whole : value_of_number(found);
-      const auto theirs = value_of_number(gsm8k_normalized(example.references.front()));
-      return ours && theirs && std::fabs(*ours - *theirs) <= settings.tolerance * std::max(1.0, std::fabs(*theirs));
-    };
+  auto measured = mean_of_answers(examples, [&settings](const Example& example, const Answer& answer) {
+    std::string found = gsm8k_strict(answer.text);
+    if (found == kInvalidAnswer) found = gsm8k_flexible(answer.text);
+    const auto whole = value_of_number(answer.text);
+    const auto ours = whole ? whole : value_of_number(found);
+    const auto theirs = value_of_number(gsm8k_normalized(example.references.front()));
+    return ours && theirs && std::fabs(*ours - *theirs) <= settings.tolerance * std::max(1.0, std::fabs(*theirs));
   });
   measured.signature = fmt::format("extract:strict, else flexible|compare:numbers|tolerance:{:g}", settings.tolerance);
   return measured;

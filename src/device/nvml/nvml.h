@@ -24,6 +24,9 @@ namespace warpmark::device::nvml {
 /// Environment error if NVML is unavailable or knows no such GPU.
 [[nodiscard]] Result<Conditions> conditions_of(const std::string& uuid);
 
+/// The clock event reason of a GPU at its power cap: the normal state under dense work.
+inline constexpr const char* kPowerCapReason = "sw_power_cap";
+
 /// False for the reasons that say why the clock is where the owner or the load put it (idle, application clocks,
 /// display clocks, sync boost); true for those that hold it down: power, heat, hardware, and any unknown one.
 [[nodiscard]] bool clock_event_reason_slows(const std::string& reason);

@@ -19,7 +19,7 @@ struct ClockEventReason {
 constexpr std::array<ClockEventReason, 9> kClockEventReasons{{
     {0x001, "gpu_idle", false},
     {0x002, "applications_clocks_setting", false},
-    {0x004, "sw_power_cap", true},
+    {0x004, kPowerCapReason, true},
     {0x008, "hw_slowdown", true},
     {0x010, "sync_boost", false},
     {0x020, "sw_thermal_slowdown", true},

@@ -3,21 +3,11 @@
 #include <iterator>
 #include <utility>
 
+#include "stats/random.h"
+
 namespace warpmark::serving {
-namespace {
-
-/// Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators (OOPSLA 2014): its mixing of 64 bits.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-  x = (x ^ x >> 27) * 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
-
-}  // namespace
-
 bool KeptRecords::keeps(std::size_t number) const {
-  return (mixed(number) & (static_cast<std::uint64_t>(one_in_) - 1)) == 0;
+  return (stats::random_bits(number, 0) & (static_cast<std::uint64_t>(one_in_) - 1)) == 0;
 }
 
 void KeptRecords::drop_gaps(RequestRecord& record) {

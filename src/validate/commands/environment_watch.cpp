@@ -7,6 +7,7 @@
 
 #include "device/cpu/conditions.h"
 #include "device/nvml/nvml.h"
+#include "measure/disturbance.h"
 
 namespace warpmark::validate {
 namespace {
@@ -74,8 +75,8 @@ Environment EnvironmentWatch::after(double elapsed_s, double cpu_s) {
     }
     for (const auto& reason : conditions->throttle_reasons) {
       if (!device::nvml::clock_event_reason_slows(reason)) continue;
-      if (reason == kPowerCapReason) {
-        environment.disturbances.push_back({kPowerCapId, name + " ran at its power cap", false});
+      if (reason == device::nvml::kPowerCapReason) {
+        environment.disturbances.push_back({measure::kPowerCapId, name + " ran at its power cap", false});
       } else {
         environment.disturbances.push_back({"throttle", name + " was slowed down: " + reason, false});
       }

@@ -11,10 +11,6 @@
 
 namespace warpmark::validate {
 
-/// A GPU at its power cap: the normal state under dense work, and part of the machine. NVML's name of it, and ours.
-inline constexpr const char* kPowerCapReason = "sw_power_cap";
-inline constexpr const char* kPowerCapId = "power_cap";
-
 class EnvironmentWatch {
  public:
   /// Finds the GPUs; none and no driver are fine.

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "measure/disturbance.h"
 #include "stats/moments.h"
 #include "stats/summary.h"
 #include "stats/tests/rank_tests.h"
-#include "validate/commands/environment_watch.h"
 
 namespace warpmark::validate {
 namespace {
@@ -44,8 +44,9 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
 bool capped(std::span<const Environment> runs, const std::string& clock_id) {
   const auto gpu = clock_id.substr(0, clock_id.find('.')) + " ";
   const auto at_cap = [&](const Environment& run) {
-    return std::any_of(run.disturbances.begin(), run.disturbances.end(),
-                       [&](const auto& item) { return item.id == kPowerCapId && item.cause.starts_with(gpu); });
+    return std::any_of(run.disturbances.begin(), run.disturbances.end(), [&](const auto& item) {
+      return item.id == measure::kPowerCapId && item.cause.starts_with(gpu);
+    });
   };
   return static_cast<double>(std::count_if(runs.begin(), runs.end(), at_cap)) >
          kThrottleDifference * static_cast<double>(runs.size());
