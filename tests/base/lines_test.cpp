@@ -1,6 +1,8 @@
 #include "base/lines/lines.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -81,6 +83,22 @@ TEST_F(LineFileTest, keeps_what_was_appended_and_drops_a_line_that_was_cut_off) 
   EXPECT_EQ(*text, "one\ntwo\n");
   EXPECT_TRUE(file.append("three").ok());
   EXPECT_EQ(*read_file(path()), "one\ntwo\nthree\n");
+}
+
+TEST_F(LineFileTest, keeps_nothing_of_a_line_that_the_disk_did_not_take_whole) {
+  auto file = open();
+  EXPECT_TRUE(file.append("one").ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto on_limit = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{8, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto status = file.append("longer than that");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, on_limit);
+  EXPECT_FALSE(status.ok());
+  EXPECT_TRUE(file.append("two").ok());
+  EXPECT_EQ(*file.read(), "one\ntwo\n");
 }
 
 TEST_F(LineFileTest, forgets_what_follows) {

@@ -47,10 +47,16 @@ Result<std::string> LineFile::read(std::int64_t cap_bytes) {
 
 Status LineFile::append(std::string_view line) {
   const std::string bytes = std::string(line) + "\n";
+  const auto end = ::lseek(file_, 0, SEEK_END);
   for (std::string_view rest = bytes; !rest.empty();) {
     const ssize_t written = ::write(file_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return line_file_error("write", path_);
+    if (written < 0) {
+      const Error failure = line_file_error("write", path_);
+      // What the disk took of the line would stand before the next one.
+      [[maybe_unused]] const int ignored = end < 0 ? -1 : ::ftruncate(file_, end);
+      return failure;
+    }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   if (::fdatasync(file_) != 0) return line_file_error("sync", path_);
