@@ -10,8 +10,8 @@
 # deb      installs the PACKAGE, or the one that `source` made in bookworm, in a root of its own, runs it, and removes it again
 # aarch64  compiles for 64-bit Arm with Debian's cross compiler, makes the tarball, the wheel and the packages of it, and runs
 #          the tests of what computes without a device under qemu-user
-# Without any, all but aarch64 are done that the suite has. SUITE is bookworm (Debian 12, default), trixie (Debian 13) or
-# noble (Ubuntu 24.04, for dist and deb; its root needs the package ubuntu-keyring). With --plain-user
+# Without any, all but aarch64 are done. SUITE is bookworm (Debian 12, default), trixie (Debian 13), jammy (Ubuntu 22.04) or noble
+# (Ubuntu 24.04); roots of Ubuntu need the package ubuntu-keyring. With --plain-user
 # root only installs the packages; all else is done by a user whose folder has a space in its name. The roots are kept
 # under WARPMARK_CLEAN_ROOM (/var/tmp/warpmark-clean-room).
 set -euo pipefail
@@ -53,14 +53,13 @@ main() {
     shift
   done
   case $suite in
-    bookworm | trixie | noble) ;;
-    *) fail "--suite is bookworm, trixie or noble, not '$suite'" ;;
+    bookworm | trixie | jammy | noble) ;;
+    *) fail "--suite is bookworm, trixie, jammy or noble, not '$suite'" ;;
   esac
   rooms=${WARPMARK_CLEAN_ROOM:-/var/tmp/warpmark-clean-room}/$suite
   make_pristine_root
   if [[ ${#steps[@]} -eq 0 ]]; then
-    if [[ $suite != noble ]]; then steps=(source); fi
-    steps+=(dist deb)
+    steps=(source dist deb)
   fi
   local step
   for step in "${steps[@]}"; do "prove_$step"; done
@@ -183,7 +182,7 @@ make_pristine_root() {
   mkdir -p "$rooms"
   local options=() setting
   while read -r setting; do options+=("--aptopt=$setting"); done < <(cat /etc/apt/apt.conf.d/* | grep '^Acquire::Check' || true)
-  if [[ $suite == noble ]]; then
+  if is_ubuntu; then
     options+=(--include=apt "--components=main,universe")
     if [[ -f $kUbuntuKeys ]]; then options+=("--keyring=$kUbuntuKeys"); fi
   fi
@@ -192,10 +191,12 @@ make_pristine_root() {
   mv "$rooms/pristine.tar.part" "$rooms/pristine.tar"
 }
 
+is_ubuntu() { [[ $suite == jammy || $suite == noble ]]; }
+
 # Where this machine's own packages come from.
 mirror() {
   local own
-  if [[ $suite == noble ]]; then
+  if is_ubuntu; then
     printf '%s\n' "${WARPMARK_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}"
     return
   fi

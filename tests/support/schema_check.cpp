@@ -1,6 +1,10 @@
 // The one file that parses valijson, which takes the compiler longer than most tests do.
 #include "support/schema_check.h"
 
+#include <gtest/gtest.h>
+
+#if __has_include(<valijson/validator.hpp>)  // Ubuntu 22.04 has no such package
+
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -34,3 +38,16 @@ std::string schema_errors(const Json& json, const std::string& name) {
 }
 
 }  // namespace warpmark::testing_support
+
+#else
+
+namespace warpmark::testing_support {
+
+std::string schema_errors(const Json& /*json*/, const std::string& /*name*/) {
+  [] { GTEST_SKIP() << "libvalijson-dev is missing: the form of JSON is not checked"; }();
+  return {};
+}
+
+}  // namespace warpmark::testing_support
+
+#endif

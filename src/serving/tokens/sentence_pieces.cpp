@@ -10,7 +10,7 @@ namespace {
 class SentencePieces final : public Tokenizer {
  public:
   [[nodiscard]] Status load(std::string_view bytes, const std::string& name) {
-    const auto loaded = processor_.LoadFromSerializedProto(bytes);
+    const auto loaded = processor_.LoadFromSerializedProto({bytes.data(), bytes.size()});  // before 0.1.97 its own string_view
     if (loaded.ok()) return {};
     return data_error(name + " is neither a tokenizer.json nor a model of SentencePiece: " + loaded.ToString());
   }

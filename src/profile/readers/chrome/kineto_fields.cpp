@@ -13,10 +13,10 @@ namespace {
 
 enum class Key : std::uint8_t { none, phase, category, name, ts, dur, id, process, thread };
 
-constexpr KeyTable kKeys(std::array{KeyEntry<Key>{"ph", Key::phase}, KeyEntry<Key>{"cat", Key::category},
+constexpr KeyTable kKeys{std::array{KeyEntry<Key>{"ph", Key::phase}, KeyEntry<Key>{"cat", Key::category},
                                     KeyEntry<Key>{"name", Key::name}, KeyEntry<Key>{"ts", Key::ts},
                                     KeyEntry<Key>{"dur", Key::dur}, KeyEntry<Key>{"id", Key::id},
-                                    KeyEntry<Key>{"pid", Key::process}, KeyEntry<Key>{"tid", Key::thread}});
+                                    KeyEntry<Key>{"pid", Key::process}, KeyEntry<Key>{"tid", Key::thread}}};
 
 enum class Kind : std::uint8_t { none, integer, text, count, number, percent, triple };
 
@@ -44,41 +44,41 @@ constexpr Arg triple(std::string_view key, std::uint32_t (LaunchShape::*member)[
   return {key, {.kind = Kind::triple, .triple = member}};
 }
 
-constexpr KeyTable kArguments(std::array{
-    integer("External id", &EventArgs::external_id),
-    integer("external id", &EventArgs::external_id),
-    integer("correlation", &EventArgs::correlation),
-    integer("device", &EventArgs::device),
-    integer("stream", &EventArgs::stream),
-    integer("bytes", &EventArgs::bytes),
-    integer("Bytes", &EventArgs::bytes),
-    integer("wait_on_stream", &EventArgs::wait_stream),
-    integer("Device Type", &EventArgs::device_type),
-    integer("Device Id", &EventArgs::device_id),
-    integer("Total Allocated", &EventArgs::total_allocated),
-    integer("Total Reserved", &EventArgs::total_reserved),
-    integer("In msg nelems", &EventArgs::in_elements),
-    integer("Out msg nelems", &EventArgs::out_elements),
-    integer("Group size", &EventArgs::group_size),
-    integer("Seq", &EventArgs::sequence),
-    integer("seq", &EventArgs::sequence),
-    text("Collective name", &EventArgs::collective),
-    text("dtype", &EventArgs::data_type),
-    text("Process Group Name", &EventArgs::group),
-    text("Input Dims", &EventArgs::input_dims),
-    text("Input dims", &EventArgs::input_dims),
-    text("cuda_sync_kind", &EventArgs::sync_kind),
-    text("name", &EventArgs::name),
-    text("track kind", &EventArgs::track_kind),
-    integer("value", &EventArgs::value),
-    integer("detail", &EventArgs::detail),
-    count("registers per thread", &LaunchShape::registers_per_thread),
-    count("shared memory", &LaunchShape::shared_bytes),
-    count("graph id", &LaunchShape::graph_id),
-    Arg{"blocks per SM", {.kind = Kind::number, .number = &LaunchShape::blocks_per_sm}},
-    Arg{"est. achieved occupancy %", {.kind = Kind::percent, .number = &LaunchShape::occupancy}},
-    triple("grid", &LaunchShape::grid),
-    triple("block", &LaunchShape::block)});
+constexpr KeyTable kArguments{
+    std::array{integer("External id", &EventArgs::external_id),
+               integer("external id", &EventArgs::external_id),
+               integer("correlation", &EventArgs::correlation),
+               integer("device", &EventArgs::device),
+               integer("stream", &EventArgs::stream),
+               integer("bytes", &EventArgs::bytes),
+               integer("Bytes", &EventArgs::bytes),
+               integer("wait_on_stream", &EventArgs::wait_stream),
+               integer("Device Type", &EventArgs::device_type),
+               integer("Device Id", &EventArgs::device_id),
+               integer("Total Allocated", &EventArgs::total_allocated),
+               integer("Total Reserved", &EventArgs::total_reserved),
+               integer("In msg nelems", &EventArgs::in_elements),
+               integer("Out msg nelems", &EventArgs::out_elements),
+               integer("Group size", &EventArgs::group_size),
+               integer("Seq", &EventArgs::sequence),
+               integer("seq", &EventArgs::sequence),
+               text("Collective name", &EventArgs::collective),
+               text("dtype", &EventArgs::data_type),
+               text("Process Group Name", &EventArgs::group),
+               text("Input Dims", &EventArgs::input_dims),
+               text("Input dims", &EventArgs::input_dims),
+               text("cuda_sync_kind", &EventArgs::sync_kind),
+               text("name", &EventArgs::name),
+               text("track kind", &EventArgs::track_kind),
+               integer("value", &EventArgs::value),
+               integer("detail", &EventArgs::detail),
+               count("registers per thread", &LaunchShape::registers_per_thread),
+               count("shared memory", &LaunchShape::shared_bytes),
+               count("graph id", &LaunchShape::graph_id),
+               Arg{"blocks per SM", {.kind = Kind::number, .number = &LaunchShape::blocks_per_sm}},
+               Arg{"est. achieved occupancy %", {.kind = Kind::percent, .number = &LaunchShape::occupancy}},
+               triple("grid", &LaunchShape::grid),
+               triple("block", &LaunchShape::block)}};
 
 /// Short plain numbers, which nearly all are, without a library call.
 std::optional<std::int64_t> integer_of(std::string_view digits) {

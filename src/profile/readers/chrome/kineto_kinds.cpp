@@ -18,7 +18,7 @@ struct Category {
 using Entry = KeyEntry<Category>;
 constexpr Entry entry(std::string_view name, EventKind kind) { return {name, {true, kind}}; }
 
-constexpr KeyTable kCategories(std::array{entry("cpu_op", EventKind::op),
+constexpr KeyTable kCategories{std::array{entry("cpu_op", EventKind::op),
                                           entry("Operator", EventKind::op),
                                           entry("user_annotation", EventKind::annotation),
                                           entry("collective_comm", EventKind::annotation),
@@ -47,7 +47,7 @@ constexpr KeyTable kCategories(std::array{entry("cpu_op", EventKind::op),
                                           entry("cuda_graph", EventKind::graph),
                                           entry("allocation", EventKind::allocation),
                                           entry("mark", EventKind::mark),
-                                          entry("mtia_ccp_events", EventKind::kernel)});
+                                          entry("mtia_ccp_events", EventKind::kernel)}};
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 

@@ -10,10 +10,10 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr KeyTable kFirstKeys(std::array{
+constexpr KeyTable kFirstKeys{std::array{
     KeyEntry<bool>{"ph", true}, KeyEntry<bool>{"name", true}, KeyEntry<bool>{"cat", true}, KeyEntry<bool>{"ts", true},
     KeyEntry<bool>{"pid", true}, KeyEntry<bool>{"tid", true}, KeyEntry<bool>{"args", true}, KeyEntry<bool>{"id", true},
-    KeyEntry<bool>{"dur", true}, KeyEntry<bool>{"s", true}, KeyEntry<bool>{"bp", true}});
+    KeyEntry<bool>{"dur", true}, KeyEntry<bool>{"s", true}, KeyEntry<bool>{"bp", true}}};
 constexpr std::size_t kLongestKey = 64;
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }

@@ -27,15 +27,15 @@ enum class XlaKey : std::uint8_t {
 };
 using XlaKeyEntry = KeyEntry<XlaKey>;
 
-constexpr KeyTable kXlaKeys(std::array{
-    XlaKeyEntry{"kernel_details", XlaKey::kernel}, XlaKeyEntry{"memcpy_details", XlaKey::memcpy},
-    XlaKeyEntry{"Memset_details", XlaKey::memset}, XlaKeyEntry{"memset_details", XlaKey::memset},
-    XlaKeyEntry{"memalloc_details", XlaKey::alloc}, XlaKeyEntry{"MemFree_details", XlaKey::free},
-    XlaKeyEntry{"MemoryResidency_details", XlaKey::residency}, XlaKeyEntry{"step_num", XlaKey::step},
-    XlaKeyEntry{"correlation_id", XlaKey::correlation}, XlaKeyEntry{"cuda_graph_id", XlaKey::graph},
-    XlaKeyEntry{"_src", XlaKey::framework}, XlaKeyEntry{"long_name", XlaKey::framework},
-    XlaKeyEntry{"tf_op", XlaKey::framework}, XlaKeyEntry{"hlo_op", XlaKey::framework},
-    XlaKeyEntry{"hlo_module", XlaKey::framework}});
+constexpr KeyTable kXlaKeys{
+    std::array{XlaKeyEntry{"kernel_details", XlaKey::kernel}, XlaKeyEntry{"memcpy_details", XlaKey::memcpy},
+               XlaKeyEntry{"Memset_details", XlaKey::memset}, XlaKeyEntry{"memset_details", XlaKey::memset},
+               XlaKeyEntry{"memalloc_details", XlaKey::alloc}, XlaKeyEntry{"MemFree_details", XlaKey::free},
+               XlaKeyEntry{"MemoryResidency_details", XlaKey::residency}, XlaKeyEntry{"step_num", XlaKey::step},
+               XlaKeyEntry{"correlation_id", XlaKey::correlation}, XlaKeyEntry{"cuda_graph_id", XlaKey::graph},
+               XlaKeyEntry{"_src", XlaKey::framework}, XlaKeyEntry{"long_name", XlaKey::framework},
+               XlaKeyEntry{"tf_op", XlaKey::framework}, XlaKeyEntry{"hlo_op", XlaKey::framework},
+               XlaKeyEntry{"hlo_module", XlaKey::framework}}};
 
 /// From behind the opening quote to the closing one, or to the end.
 std::size_t quote_end(std::string_view text, std::size_t at) {

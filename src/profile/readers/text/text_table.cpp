@@ -78,7 +78,7 @@ std::vector<std::shared_ptr<char[]>> TextTable::clear() {
 std::string_view TextTable::keep(std::string_view text) {
   if (text.size() > chunk_left_) {
     chunk_left_ = std::max(kChunkBytes, text.size());
-    chunks_.push_back(std::make_shared<char[]>(chunk_left_));
+    chunks_.emplace_back(std::make_unique<char[]>(chunk_left_));  // GCC 11 makes no shared array in one piece
     chunk_at_ = chunks_.back().get();
     memory_ += chunk_left_;
   }
