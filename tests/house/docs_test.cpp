@@ -96,6 +96,17 @@ TEST(SourceLinesNamed, are_found) {
   EXPECT_TRUE(source_lines_named({"a.md", "suite.yaml:3: unknown key"}).empty());
 }
 
+TEST(Documents, are_found_in_the_index_of_their_folder) {
+  const std::string index = file_at("docs/README.md").text;
+  for (const auto& document : documents()) {
+    const std::filesystem::path path(document.path);
+    const bool page = path.parent_path() == "docs" || path.parent_path() == "docs/guides";
+    if (!page || path.filename() == "README.md") continue;
+    const std::string link = "(" + path.lexically_relative("docs").generic_string() + ")";
+    EXPECT_NE(index.find(link), std::string::npos) << document.path << " is not in docs/README.md";
+  }
+}
+
 TEST(Documents, have_links_that_resolve) {
   for (const auto& document : documents()) {
     for (const auto& link : broken_links(document)) ADD_FAILURE() << "broken link in " << link;
