@@ -3,12 +3,13 @@
 # `warpmark profile`, and asks the first finding for its first line. "own" says that it is in the program's own file; the
 # line itself, which is printed, is to be judged against the flaw. Then what recording costs with and without stacks.
 #
-#   bench/gpu_where.sh WARPMARK [OUT]        takes at most 7 minutes
+#   bench/gpu_where.sh WARPMARK [OUT] [RECORDED_S] [LIMIT_S]        records 1 second of each, for at most 400 s together
 set -u
 cd "$(dirname "$0")/.." || exit 1
-warpmark=$(readlink -f "${1:?usage: bench/gpu_where.sh WARPMARK [OUT]}")
+warpmark=$(readlink -f "${1:?usage: bench/gpu_where.sh WARPMARK [OUT] [RECORDED_S] [LIMIT_S]}")
 out=$(mkdir -p "${2:-/tmp/warpmark-where}" && readlink -f "${2:-/tmp/warpmark-where}")
-end=$((SECONDS + 400))
+recorded=${3:-1}
+end=$((SECONDS + ${4:-400}))
 
 programs=$(python3 - <<'PY'
 import json
@@ -24,7 +25,8 @@ PY
 
 while read -r cause name file; do
   [ $SECONDS -ge $end ] && { echo "$name: no time left" >&2; continue; }
-  timeout 60 "$warpmark" profile --duration 1s --out "$out/$name.wmrec" -- python3 corpus/run.py "$name" flawed 6 \
+  timeout 60 "$warpmark" profile --duration "${recorded}s" --out "$out/$name.wmrec" -- \
+    python3 corpus/run.py "$name" flawed $((recorded + 5)) \
     >"$out/$name.log" 2>&1
   "$warpmark" analyze "$out/$name.wmrec" --source corpus --json "$out/$name.json" >/dev/null 2>>"$out/$name.log"
   python3 - "$cause" "$name" "$file" "$out/$name.json" <<'PY'
