@@ -5,6 +5,8 @@
 #include "apps/cli_fixture.h"
 #include "apps/three_hosts.h"
 #include "base/text.h"
+#include "collectives/calls/operation.h"
+#include "collectives/results/row.h"
 #include "profile/read_session.h"
 #include "support/schema_check.h"
 
@@ -280,6 +282,45 @@ TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
   const auto bad = warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--sweep", path("bad.json")});
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
+}
+
+/// What `warpmark collective all_reduce --json` writes: 10 us and 100 GB/s with two ranks, 20 us and 50 GB/s with four.
+std::string sweep_of(int ranks) {
+  Json rows = Json::array();
+  const double alpha_s = ranks == 2 ? 10e-6 : 20e-6, bytes_per_s = ranks == 2 ? 100e9 : 50e9;
+  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
+    collectives::Row row{collectives::Collective::all_reduce,
+                         collectives::DataType::f32,
+                         collectives::ReduceOp::sum,
+                         -1,
+                         ranks,
+                         {},
+                         {},
+                         {}};
+    row.counts = collectives::counts_of(row.kind, bytes, row.type, ranks);
+    collectives::Placement place;
+    place.time_s = alpha_s + static_cast<double>(bytes) / bytes_per_s;
+    place.samples_s.assign(5, place.time_s);
+    row.out_of_place = place;
+    rows.push_back(collectives::to_json(row));
+  }
+  return Json{{"schema", "warpmark.collective/1"}, {"rows", rows}}.dump();
+}
+
+TEST_F(Cli, plan_takes_for_each_number_of_gpus_the_sweep_of_as_many_ranks) {
+  write("two.json", sweep_of(2));
+  write("four.json", sweep_of(4));
+  const auto planned =
+      warpmark({"plan", "--step-time", "30ms", "--gradients", "4294967296", "--overlap", "50%", "--to", "2,4",
+                "--sweep", path("two.json"), "--sweep", path("four.json"), "--json", path("plan.json")});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const auto steps = json("plan.json")["steps"];
+  EXPECT_NEAR(steps[0]["communication"].get<double>(), 44.7e-3, 1e-3);
+  EXPECT_NEAR(steps[1]["communication"].get<double>(), 89.3e-3, 2e-3);
+  const auto twice = warpmark(
+      {"plan", "--step-time", "30ms", "--gradients", "1MB", "--sweep", path("two.json"), "--sweep", path("two.json")});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_NE(twice.err.find("two sweeps of 2 ranks"), std::string::npos) << twice.err;
 }
 
 }  // namespace

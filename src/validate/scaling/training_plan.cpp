@@ -175,11 +175,15 @@ std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& c
   return plans;
 }
 
-DataParallelStep data_parallel_step(const DataParallelJob& job, double all_reduce_s, double bucket_s) {
+double message_bytes(const DataParallelJob& job) { return std::min(job.bucket_bytes, job.gradient_bytes); }
+
+DataParallelStep data_parallel_step(const DataParallelJob& job, double message_s) {
   DataParallelStep step;
-  step.communication_s = all_reduce_s;
-  const double hidden_s = job.overlap * job.backward_share * job.step_s;
-  step.exposed_s = std::max(all_reduce_s - hidden_s, std::min(all_reduce_s, bucket_s));
+  const double messages = message_bytes(job) > 0 ? job.gradient_bytes / message_bytes(job) : 0;
+  step.communication_s = messages * message_s;
+  const double hidden_s = std::min(step.communication_s, job.overlap * job.backward_share * job.step_s);
+  step.exposed_s =
+      std::max(step.communication_s - hidden_s + job.contention * hidden_s, std::min(step.communication_s, message_s));
   step.step_s = job.step_s + step.exposed_s;
   step.efficiency = step.step_s > 0 ? job.step_s / step.step_s : 0;
   return step;

@@ -112,13 +112,16 @@ struct PlannedLayout {
 /// All layouts of the cluster's GPUs that divide evenly, those that fit first, the fastest of them first.
 [[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster);
 
-/// Data parallelism foretold from one GPU: what it measured, and gradients exchanged behind the backward pass.
+/// Data parallelism foretold from one GPU: what it measured, and gradients exchanged behind the backward pass, bucket
+/// by bucket (Li et al., "PyTorch Distributed", VLDB 2020). While both run, NCCL's kernels take multiprocessors and
+/// memory bandwidth from those of the network; by how much was measured (docs/results/node-h200x4-2026-11-26.md).
 struct DataParallelJob {
   double step_s = 0;  ///< of one GPU
   double gradient_bytes = 0;
-  double bucket_bytes = 25e6;       ///< of which the last cannot be hidden
+  double bucket_bytes = 25e6;       ///< mean; the last cannot be hidden, and a tensor is never split
   double backward_share = 2.0 / 3;  ///< of the step
   double overlap = 0.7;
+  double contention = 0.6;  ///< share of the hidden time by which computing becomes slower
 };
 struct DataParallelStep {
   double step_s = 0;
@@ -126,7 +129,9 @@ struct DataParallelStep {
   double exposed_s = 0;
   double efficiency = 0;
 };
-/// `all_reduce_s` and `bucket_s`: seconds of all gradients and of one bucket.
-[[nodiscard]] DataParallelStep data_parallel_step(const DataParallelJob& job, double all_reduce_s, double bucket_s);
+/// What is exchanged at once: a bucket, or all gradients where they are less.
+[[nodiscard]] double message_bytes(const DataParallelJob& job);
+/// `message_s`: seconds of an all_reduce of message_bytes.
+[[nodiscard]] DataParallelStep data_parallel_step(const DataParallelJob& job, double message_s);
 
 }  // namespace warpmark::validate

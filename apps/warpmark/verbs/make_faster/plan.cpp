@@ -46,8 +46,11 @@ constexpr OptionSpec kPlanOptions[] = {
     {"--compression", "KIND", "of gradients: none, half (16 bits, default), powersgd:RANK", false,
      "none half powersgd:4"},
     {"--overlap", "RATIO", "share of the backward pass behind which gradients travel (default 70%)"},
+    {"--contention", "RATIO", "share of the exchange behind the backward pass that slows computing (default 60%)"},
+    {"--bucket", "BYTES", "with --step-time: gradients exchanged at once, in the mean (default 25MB)"},
     {"--between", "RATE", "network of a node for each GPU (default 50GB/s)"},
-    {"--sweep", "FILE", "a sweep of `warpmark collective --json`: links as measured", false, "<files>"},
+    {"--sweep", "FILE", "a sweep of `warpmark collective --json`: links as measured; several, of different ranks", true,
+     "<files>"},
     {"--top", "N", "layouts shown (default 10)"},
     {"--step-time", "TIME", "instead of a model: the step of one GPU, measured"},
     {"--gradients", "BYTES", "with it: bytes of gradients a step"},
@@ -68,9 +71,7 @@ Result<double> number_option(const ParsedOptions& options, const char* name, dou
   return value;
 }
 
-Result<std::optional<MeasuredLink>> read_sweep(const ParsedOptions& options) {
-  if (!options.has("--sweep")) return std::optional<MeasuredLink>();
-  const std::string file = options.get("--sweep");
+Result<MeasuredLink> read_sweep(const std::string& file) {
   WM_ASSIGN(const auto text, read_file(file));
   WM_ASSIGN(const auto json, parse_json(text, file));
   if (!json.is_object() || json.value("schema", "") != "warpmark.collective/1" || !json["rows"].is_array()) {
@@ -83,7 +84,26 @@ Result<std::optional<MeasuredLink>> read_sweep(const ParsedOptions& options) {
   }
   if (link.rows.empty()) return data_error(file + " has no sizes");
   WM_ASSIGN(link.fit, coll::fit_link(link.rows));
-  return std::optional<MeasuredLink>(std::move(link));
+  return link;
+}
+
+/// By their number of ranks.
+Result<std::map<int, MeasuredLink>> read_sweeps(const ParsedOptions& options) {
+  std::map<int, MeasuredLink> links;
+  for (const auto& file : options.all("--sweep")) {
+    WM_ASSIGN(auto link, read_sweep(file));
+    const int ranks = link.rows.front().ranks;
+    if (links.contains(ranks))
+      return usage_error(fmt::format("two sweeps of {} ranks", ranks), "leave one of them out");
+    links.emplace(ranks, std::move(link));
+  }
+  return links;
+}
+
+/// The one that knows most of more ranks than it has: that of the most.
+std::optional<MeasuredLink> widest(const std::map<int, MeasuredLink>& links) {
+  if (links.empty()) return std::nullopt;
+  return links.rbegin()->second;
 }
 
 Result<double> price_of(const ParsedOptions& options, const std::string& gpu) {
@@ -156,7 +176,8 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id,
 
 Result<int> plan_model(Context& context, const ParsedOptions& options, const std::string& format) {
   WM_ASSIGN(const auto job, job_of(options));
-  WM_ASSIGN(const auto measured, read_sweep(options));
+  WM_ASSIGN(const auto links, read_sweeps(options));
+  const auto measured = widest(links);
   WM_ASSIGN(const auto top, count_of(options, "--top", 10, 1, 10'000));
   std::vector<PlannedLayout> plans;
   auto ids = options.all("--gpu");
@@ -202,13 +223,20 @@ Result<std::map<int, double>> measured_steps(const ParsedOptions& options) {
 }
 
 Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, const std::string& format) {
-  WM_ASSIGN(const auto measured, read_sweep(options));
+  WM_ASSIGN(const auto links, read_sweeps(options));
+  const auto measured = widest(links);
   if (!measured) return usage_error("--sweep is needed: how long an all_reduce takes", "see --help");
   validate::DataParallelJob job;
   WM_ASSIGN(job.step_s, parse_duration_s(options.get("--step-time")));
   if (!options.has("--gradients")) return usage_error("--gradients is needed: bytes exchanged a step");
   WM_ASSIGN(const auto bytes, parse_bytes(options.get("--gradients")));
   job.gradient_bytes = static_cast<double>(bytes);
+  if (options.has("--bucket")) {
+    WM_ASSIGN(const auto bucket, parse_bytes(options.get("--bucket")));
+    if (bucket <= 0) return usage_error("--bucket must be above 0");
+    job.bucket_bytes = static_cast<double>(bucket);
+  }
+  WM_ASSIGN(job.contention, ratio_of(options, "--contention", job.contention));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
   WM_ASSIGN(const auto held_back, measured_steps(options));
   std::vector<Foretold> foretold;
@@ -217,11 +245,13 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
     if (!gpus.ok() || *gpus < 2 || *gpus > 1'000'000) return usage_error("--to is a list of numbers above 1");
     const int n = static_cast<int>(*gpus);
     const auto seconds = [&](double size) {
+      if (const auto own = links.find(n); own != links.end()) {
+        return coll::measured_cost(own->second.rows, own->second.fit, size);
+      }
       const auto& fit = measured->fit;
-      if (n == measured->rows.front().ranks) return coll::measured_cost(measured->rows, fit, size);
       return coll::cost(coll::Collective::all_reduce, fit.algorithm, size, n, fit.link);
     };
-    Foretold item{n, validate::data_parallel_step(job, seconds(job.gradient_bytes), seconds(job.bucket_bytes)), {}};
+    Foretold item{n, validate::data_parallel_step(job, seconds(validate::message_bytes(job))), {}};
     if (held_back.contains(n)) item.measured_s = held_back.at(n);
     foretold.push_back(item);
   }
