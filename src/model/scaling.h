@@ -56,6 +56,7 @@ struct ScalingPoint {
   std::string grade;               ///< "excellent", "good", "moderate", "poor"
   std::string usual;               ///< how it stands to the usual band of so many GPUs; empty for other numbers
   std::optional<double> peak_memory_bytes;  ///< largest resident set of any process, median over runs
+  std::optional<double> gpu_memory_bytes;   ///< peak of the GPU that was filled most, median over runs
   std::optional<Ranged> energy_per_work_j;  ///< of what counts: GPUs, or processors
   std::optional<double> work_per_joule;
   std::vector<std::pair<std::string, double>> parts;  ///< named times the command tells, medians

@@ -9,6 +9,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "device/cpu/host_energy.h"
+#include "measure/gpu_watch.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/gpu_energy.h"
 
@@ -84,12 +85,16 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
     environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
   }
   meter.begin(workers);
+  std::optional<measure::GpuWatch> gpus;
+  if (!request.ranks) gpus.emplace();
+  if (gpus) gpus->begin();
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
                                                    .environment = environment,
                                                    .own_group = true,
                                                    .interrupted = &interrupted,
                                                    .grace_s = 3}));
   const auto joules = meter.end();
+  const auto used = gpus ? gpus->end(output.wall_s) : measure::GpuUse();
   if (output.exit_code != 0) {
     const std::string said = last_line(output.err.empty() ? output.out : output.err);
     return data_error(fmt::format("exit code {}{}", output.exit_code, said.empty() ? "" : ": " + said),
@@ -98,6 +103,7 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
   validate::ScalingRun run{.workers = workers, .seconds = output.wall_s};
   run.work = request.mode == "weak" ? request.work * workers : request.work;
   run.peak_memory_bytes = static_cast<double>(output.peak_memory_bytes);
+  run.gpu_memory_bytes = used.peak_memory;
   run.joules = joules;
   if (request.throughput) {
     WM_ASSIGN(const double value, validate::read_metric(*request.throughput, output, ""));

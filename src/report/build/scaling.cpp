@@ -23,15 +23,11 @@ Tone tone_of_grade(const std::string& grade) {
 
 Table points_table(const Scaling& scaling) {
   Table table;
-  table.columns = {{scaling.worker + "s", Align::right},
-                   {scaling.unit + "/s", Align::right},
-                   {"speed-up", Align::right},
-                   {"efficiency", Align::right},
-                   {"95 % interval", Align::right},
-                   {"grade"},
-                   {"usual band", Align::left, 2},
-                   {"memory", Align::right, 3},
-                   {"J/" + scaling.unit, Align::right, 1}};
+  table.columns = {{scaling.worker + "s", Align::right}, {scaling.unit + "/s", Align::right},
+                   {"speed-up", Align::right},           {"efficiency", Align::right},
+                   {"95 % interval", Align::right},      {"grade"},
+                   {"usual band", Align::left, 2},       {"GPU memory", Align::right, 1},
+                   {"host memory", Align::right, 3},     {"J/" + scaling.unit, Align::right, 1}};
   for (const auto& point : scaling.points) {
     if (point.throughput.empty()) {
       table.rows.push_back({{std::to_string(point.workers)},
@@ -40,6 +36,7 @@ Table points_table(const Scaling& scaling) {
                             {"-"},
                             {"-"},
                             {"failed: " + point.reason, Tone::bad},
+                            {""},
                             {""},
                             {""},
                             {""}});
@@ -54,6 +51,7 @@ Table points_table(const Scaling& scaling) {
          {interval ? fmt::format("{} .. {}", format_percent(interval->low), format_percent(interval->high)) : "-"},
          {point.grade, tone_of_grade(point.grade)},
          {point.usual},
+         {point.gpu_memory_bytes ? format_bytes(*point.gpu_memory_bytes) : "-"},
          {point.peak_memory_bytes ? format_bytes(*point.peak_memory_bytes) : "-"},
          {point.energy_per_work_j ? format_si(point.energy_per_work_j->value, "J") : "-"}});
   }

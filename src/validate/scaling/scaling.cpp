@@ -80,14 +80,16 @@ void add_energy(const std::vector<const ScalingRun*>& runs, ScalingPoint& point)
 
 ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
   ScalingPoint point{.workers = workers};
-  std::vector<double> memory;
+  std::vector<double> memory, gpu_memory;
   for (const auto* run : runs) {
     point.throughput.push_back(throughput_of(*run));
     point.seconds.push_back(run->seconds);
     memory.push_back(run->peak_memory_bytes);
+    if (run->gpu_memory_bytes) gpu_memory.push_back(*run->gpu_memory_bytes);
   }
   point.median = stats::median(point.throughput);
   if (stats::median(memory) > 0) point.peak_memory_bytes = stats::median(memory);
+  if (!gpu_memory.empty()) point.gpu_memory_bytes = stats::median(gpu_memory);
   point.parts = medians_of_parts(runs);
   add_energy(runs, point);
   return point;

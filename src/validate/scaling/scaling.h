@@ -19,6 +19,7 @@ struct ScalingRun {
   double work = 1;                   ///< units done in it
   std::optional<double> throughput;  ///< as the command tells it; else work / seconds
   double peak_memory_bytes = 0;
+  std::optional<double> gpu_memory_bytes;  ///< peak, of the GPU that was filled most
   std::optional<double> joules;
   std::vector<std::pair<std::string, double>> parts;  ///< "loading", "communication", "step": s; "utilization": ratio
 };
