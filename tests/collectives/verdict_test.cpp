@@ -7,6 +7,7 @@
 #include "collectives/results/nccl_table.h"
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
+#include "collectives/results/usual_reach.h"
 #include "collectives/start/launch.h"
 #include "collectives/start/sweep.h"
 
@@ -45,6 +46,21 @@ TEST(Judge, large_sizes_by_the_fabric_and_small_ones_not_at_all) {
   ASSERT_EQ(bad.causes.size(), 4U);
   EXPECT_NE(bad.causes[0].find("NCCL_DEBUG is not set"), std::string::npos);
   EXPECT_NE(bad.causes[2].find("NCCL_IB_DISABLE=1"), std::string::npos);
+}
+
+TEST(Judge, what_nvlinks_of_a_healthy_machine_reach_is_as_expected_and_a_tenth_less_is_not) {
+  const Expectation links{.fabric = 400e9, .source = "18 NVLinks", .usual = true};
+  EXPECT_TRUE(
+      judge(sweep_of({row_of(64 << 20, 313e9), row_of(1 << 30, 355e9), row_of(4LL << 30, 363e9)}), links, {}).passed);
+  EXPECT_FALSE(judge(sweep_of({row_of(1 << 30, 320e9)}), links, {}).passed);
+}
+
+TEST(UsualReach, grows_with_size_and_lies_between_the_measured_ones) {
+  EXPECT_DOUBLE_EQ(usual_reach(Collective::all_reduce, 2, 1 << 30), 0.821);
+  EXPECT_DOUBLE_EQ(usual_reach(Collective::all_reduce, 8, 4LL << 30), 0.908);
+  EXPECT_DOUBLE_EQ(usual_reach(Collective::all_reduce, 4, 64LL << 30), 0.908);
+  EXPECT_DOUBLE_EQ(usual_reach(Collective::alltoall, 2, 1 << 10), 0.609);
+  EXPECT_NEAR(usual_reach(Collective::all_gather, 2, 128 << 20), (0.536 + 0.613) / 2, 1e-9);
 }
 
 TEST(Judge, by_a_baseline_size_by_size) {

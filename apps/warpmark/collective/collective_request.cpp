@@ -35,7 +35,7 @@ constexpr OptionSpec kCollectiveOptions[] = {
     {"-r", "RANK", "root of broadcast, reduce, gather and scatter (default 0)"},
     {"-c", "0|1", "check what was received (default 1)"},
     {"-a", "0..3", "time of rank 0, mean (1, default), least or largest over ranks"},
-    {"-G", "0|1", "replay the calls as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)"},
+    {"-G", "N", "replay the calls N times as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)"},
     {"-T", "SECONDS", "longest without progress, then all ranks are ended (default 60)"},
     {"--place", "WHICH", "out, in, or both (default)", false, "out in both"},
     {"--preset", "NAME", "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB)", false,
@@ -129,7 +129,7 @@ Status read_calls(const ParsedOptions& options, collectives::Plan& plan) {
   plan.root = static_cast<int>(root);
   plan.check = check == 1;
   plan.average = static_cast<collectives::RankAverage>(average);
-  plan.graph = graph > 0;
+  plan.graph = static_cast<int>(graph);
   if (options.has("-T")) {
     WM_ASSIGN(plan.timeout_s, parse_duration_s(options.get("-T")));
     if (!(plan.timeout_s > 0)) return usage_error("-T must be above 0");
@@ -198,11 +198,10 @@ void expect_of_topology(CollectiveRequest& request) {
   const auto gpus = device::nvml::gpu_list();
   if (!gpus.ok() || gpus->empty()) return;
   const auto& gpu = gpus->front();
-  const int ranks = request.launch.ranks * (request.plan.gpus > 0 ? request.plan.gpus : static_cast<int>(gpus->size()));
   request.expectation.fabric =
       collectives::nvlink_fabric(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0));
-  request.expectation.reach = collectives::usual_reach(request.plan.kind, ranks);
-  request.expectation.source = fmt::format("{} NVLinks", gpu.nvlinks_active.value_or(0));
+  request.expectation.usual = true;
+  request.expectation.source = fmt::format("what {} NVLinks usually reach", gpu.nvlinks_active.value_or(0));
 }
 
 Status read_expectation(const ParsedOptions& options, CollectiveRequest& request) {
@@ -211,7 +210,7 @@ Status read_expectation(const ParsedOptions& options, CollectiveRequest& request
     WM_ASSIGN(request.expectation.fabric, parse_quantity(options.get("--fabric"), "B/s"));
     if (!(request.expectation.fabric > 0)) return usage_error("--fabric must be above 0");
     request.expectation.source = "given";
-    request.expectation.reach = 1;
+    request.expectation.usual = false;
   }
   WM_ASSIGN(request.expectation.share, ratio_of(options, "--expect", request.expectation.share));
   WM_ASSIGN(request.expectation.tolerance, ratio_of(options, "--tolerance", request.expectation.tolerance));
@@ -237,6 +236,9 @@ Result<CollectiveRequest> collective_request_of(const Context& context, const Pa
   WM_TRY(read_expectation(options, request));
   if (options.has("--plant")) {
     WM_ASSIGN(request.plan.plant, collectives::parse_plant(options.get("--plant")));
+    if (request.plan.plant.fault == collectives::Fault::unequal && request.launch.ranks == 1) {
+      return usage_error("ranks of one process are called with one size", "plant it with --ranks, a process each");
+    }
   }
   if (options.has("--launcher")) request.launch.launcher = options.get("--launcher");
   request.launch.hosts = options.get("--hosts");
@@ -246,7 +248,8 @@ Result<CollectiveRequest> collective_request_of(const Context& context, const Pa
   if (!options.has("--nvls") && request.plan.engine == "nccl")
     request.launch.environment.emplace_back("NCCL_NVLS_ENABLE", "0");
   // Graphs of several GPUs in one process did not end with NCCL 2.28.9, which registers captured buffers by itself.
-  if (request.plan.graph && request.plan.engine == "nccl" && context.environment("NCCL_GRAPH_REGISTER") == nullptr) {
+  if (request.plan.graph > 0 && request.plan.engine == "nccl" &&
+      context.environment("NCCL_GRAPH_REGISTER") == nullptr) {
     request.launch.environment.emplace_back("NCCL_GRAPH_REGISTER", "0");
   }
   WM_ASSIGN(request.format, format_of(options));

@@ -24,7 +24,7 @@ struct Call {
   int root = 0;
   Counts counts;
   bool in_place = false;  ///< all data stands in the receive side
-  bool graph = false;     ///< the whole loop is one CUDA graph
+  int graph = 0;          ///< the whole loop is one CUDA graph, replayed so often; 0: no graph
 };
 
 /// Buffers of successive iterations: set s of both sides begins at s * stride_bytes.
@@ -42,8 +42,9 @@ struct LoopRequest {
 
 /// One iteration of one rank.
 struct Stamp {
-  std::int64_t begin_ns = 0;  ///< when the host made the call, monotonic_ns of this host
-  double seconds = 0;         ///< since the iteration before ended, or since the loop began
+  /// When the rank began: monotonic_ns of this host, or against the end of the call (Engine::begins_before_end).
+  std::int64_t begin_ns = 0;
+  double seconds = 0;  ///< of the call, or since the iteration before ended
 };
 
 struct RankLoop {
@@ -81,6 +82,9 @@ class Engine {
   /// "Pid 545 on node1 device 0 [0000:00:06] NVIDIA H200", for the head of the table.
   [[nodiscard]] virtual std::string describe(int local) const = 0;
   [[nodiscard]] virtual bool times_each_for_free() const = 0;
+  /// Where calls are queued and clocks of ranks are not of one kind: what makes ranks wait for each other ends for all
+  /// at once, so the rank whose call took the least began last. Stamp::begin_ns is minus the call's own time then.
+  [[nodiscard]] virtual bool begins_before_end() const { return false; }
 
   /// Both sides of every local rank. Environment error naming the sizes.
   virtual Status allocate(std::size_t bytes_a_side) = 0;

@@ -93,7 +93,7 @@ Result<Plan> plan_from_json(const Json& json) {
     plan.iterations = json.at("iterations").get<int>();
     plan.warmups = json.at("warmups").get<int>();
     plan.check = json.at("check").get<bool>();
-    plan.graph = json.at("graph").get<bool>();
+    plan.graph = json.at("graph").get<int>();
     plan.out_of_place = json.at("out_of_place").get<bool>();
     plan.in_place = json.at("in_place").get<bool>();
     plan.average = static_cast<RankAverage>(std::clamp(json.at("average").get<int>(), 0, 3));

@@ -36,7 +36,7 @@ struct Plan {
   int iterations = 20;
   int warmups = 1;
   bool check = true;
-  bool graph = false;
+  int graph = 0;  ///< replays of the calls as one CUDA graph; 0: none
   bool out_of_place = true;
   bool in_place = true;
   RankAverage average = RankAverage::mean;

@@ -28,6 +28,9 @@ Result<NcclApi> load() {
   api.last_error = reinterpret_cast<const char* (*)(NcclCommunicator)>(library->find("ncclGetLastError"));
   api.allocate = reinterpret_cast<int (*)(void**, std::size_t)>(library->find("ncclMemAlloc"));
   api.release = reinterpret_cast<int (*)(void*)>(library->find("ncclMemFree"));
+  api.all_to_all = reinterpret_cast<decltype(api.all_to_all)>(library->find("ncclAlltoAll"));
+  api.gather = reinterpret_cast<decltype(api.gather)>(library->find("ncclGather"));
+  api.scatter = reinterpret_cast<decltype(api.scatter)>(library->find("ncclScatter"));
   if (api.allocate == nullptr || api.release == nullptr) api.allocate = nullptr, api.release = nullptr;
   return api;
 }

@@ -39,6 +39,10 @@ struct NcclApi {
   int (*allocate)(void**, std::size_t) = nullptr;
   int (*release)(void*) = nullptr;
   int (*receive)(void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
+  /// Since NCCL 2.28; before that these are sends and receives. May be null.
+  int (*all_to_all)(const void*, void*, std::size_t, int, NcclCommunicator, cudaStream_t) = nullptr;
+  int (*gather)(const void*, void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
+  int (*scatter)(const void*, void*, std::size_t, int, int, NcclCommunicator, cudaStream_t) = nullptr;
 };
 
 /// Environment error where NCCL is missing, with where it was looked for.

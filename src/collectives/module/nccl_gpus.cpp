@@ -124,12 +124,35 @@ Status RankGpu::enqueue(const Call& call, std::size_t set_offset, int rank, int 
     case Collective::scatter:
     case Collective::sendrecv: break;
   }
+  if (has_own_call(call.kind) && !call.in_place) return own_call(call, send, receive);
   WM_TRY(nccl_status(api_, api_.group_start(), "ncclGroupStart"));
   WM_TRY(many_to_many(call, send, receive, rank, ranks));
   return nccl_status(api_, api_.group_end(), "ncclGroupEnd");
 }
 
-/// What NCCL has no call for, of sends and receives, as nccl-tests makes them.
+bool RankGpu::has_own_call(Collective kind) const {
+  switch (kind) {
+    case Collective::alltoall: return api_.all_to_all != nullptr;
+    case Collective::gather: return api_.gather != nullptr;
+    case Collective::scatter: return api_.scatter != nullptr;
+    default: return false;
+  }
+}
+
+Status RankGpu::own_call(const Call& call, const std::byte* send, std::byte* receive) {
+  const auto count = static_cast<std::size_t>(call.counts.parameter);
+  const int type = nccl_type(call.type);
+  if (call.kind == Collective::alltoall) {
+    return nccl_status(api_, api_.all_to_all(send, receive, count, type, communicator_, stream()), "ncclAlltoAll");
+  }
+  if (call.kind == Collective::gather) {
+    return nccl_status(api_, api_.gather(send, receive, count, type, call.root, communicator_, stream()), "ncclGather");
+  }
+  return nccl_status(api_, api_.scatter(send, receive, count, type, call.root, communicator_, stream()), "ncclScatter");
+}
+
+/// Of sends and receives, as nccl-tests makes what its NCCL has no call for; in place, where those calls promise
+/// nothing.
 Status RankGpu::many_to_many(const Call& call, const std::byte* send, std::byte* receive, int rank, int ranks) {
   const auto count = static_cast<std::size_t>(call.counts.parameter);
   const std::size_t part = count * size_of(call.type);

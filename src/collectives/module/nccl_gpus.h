@@ -39,6 +39,9 @@ class RankGpu {
 
  private:
   void release();
+  /// NCCL's own call for it, where this NCCL has one.
+  [[nodiscard]] bool has_own_call(Collective kind) const;
+  Status own_call(const Call& call, const std::byte* send, std::byte* receive);
   Status many_to_many(const Call& call, const std::byte* send, std::byte* receive, int rank, int ranks);
 
   const NcclApi& api_;

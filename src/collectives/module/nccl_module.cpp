@@ -1,12 +1,13 @@
 // The NCCL engine: the GPUs of one process, each a rank; processes find one another over the bootstrap. Loops are timed
-// as nccl-tests does: the host's clock around all calls and the wait for the last; each iteration by events, in a pass
-// of its own, as events between small calls cost what these do.
+// as nccl-tests does: the host's clock around all calls and the wait for the last; each call by events before and
+// behind it, in a pass of its own, as events between small calls cost what these do.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "base/clock.h"
@@ -52,6 +53,7 @@ class NcclEngine final : public Engine {
   [[nodiscard]] int first_rank() const override { return bootstrap_.process() * local_ranks(); }
   [[nodiscard]] int local_ranks() const override { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] bool times_each_for_free() const override { return false; }
+  [[nodiscard]] bool begins_before_end() const override { return true; }
   [[nodiscard]] std::string describe(int local) const override { return gpu(local).describe(); }
   [[nodiscard]] std::int64_t in_place_result(const Call& call, int rank) const override {
     const bool own_part = call.kind == Collective::scatter || call.kind == Collective::reduce_scatter;
@@ -106,9 +108,9 @@ class NcclEngine final : public Engine {
   Result<std::vector<RankLoop>> run(const Call& call, const SetLayout& layout, const LoopRequest& request) override {
     WM_TRY(wait_all());  // what fills the buffers is not timed
     WM_TRY(bootstrap_.barrier());
-    return request.each ? run_each(call, layout, request)
-           : call.graph ? run_graph(call, layout, request)
-                        : run_loop(call, layout, request);
+    return request.each     ? run_each(call, layout, request)
+           : call.graph > 0 ? run_graph(call, layout, request)
+                            : run_loop(call, layout, request);
   }
 
   Result<double> copy_rate(std::size_t) override { return 0.0; }  // no limit of links between GPUs; `links` tells
@@ -134,12 +136,18 @@ class NcclEngine final : public Engine {
     return {};
   }
 
-  /// Iteration i on all GPUs of this process.
-  Status enqueue(const Call& call, const SetLayout& layout, const LoopRequest& request, int i) {
+  /// Iteration i on all GPUs of this process. `begun`, if given, is called for each when its rank comes to the call:
+  /// those that a planted fault keeps from it come last.
+  Status enqueue(const Call& call, const SetLayout& layout, const LoopRequest& request, int i,
+                 const std::function<Status(int local)>& begun = nullptr) {
     const auto set = static_cast<std::size_t>((request.first + i) % layout.sets) * layout.stride_bytes;
-    for (std::size_t local = 0; local < request.delay_s.size(); ++local) {
-      if (request.delay_s[local] > 0)
-        std::this_thread::sleep_for(std::chrono::duration<double>(request.delay_s[local]));
+    for (const bool late : {false, true}) {
+      for (int local = 0; local < local_ranks(); ++local) {
+        const double delay_s = request.delay_s.empty() ? 0 : request.delay_s[static_cast<std::size_t>(local)];
+        if ((delay_s > 0) != late) continue;
+        if (late) std::this_thread::sleep_for(std::chrono::duration<double>(delay_s));
+        if (begun) WM_TRY(begun(local));
+      }
     }
     const bool several = local_ranks() > 1;
     if (several) WM_TRY(nccl_status(api_, api_.group_start(), "ncclGroupStart"));
@@ -154,13 +162,13 @@ class NcclEngine final : public Engine {
     const std::int64_t begin = monotonic_ns();
     for (int i = 0; i < request.iterations; ++i) WM_TRY(enqueue(call, layout, request, i));
     WM_TRY(wait_all());
-    return whole_loops(begin, request.iterations);
+    return whole_loops(begin, request.iterations, 1);
   }
 
-  /// The time of the loop; iterations have none of their own, but count.
-  std::vector<RankLoop> whole_loops(std::int64_t begin_ns, int iterations) {
+  /// The time of one loop of so many; iterations have none of their own, but count.
+  std::vector<RankLoop> whole_loops(std::int64_t begin_ns, int iterations, int loops) {
     RankLoop loop;
-    loop.seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+    loop.seconds = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9 / loops;
     loop.each.assign(static_cast<std::size_t>(iterations), {begin_ns, loop.seconds / iterations});
     return std::vector<RankLoop>(gpus_.size(), loop);
   }
@@ -191,46 +199,44 @@ class NcclEngine final : public Engine {
     WM_TRY(wait_all());
     WM_TRY(bootstrap_.barrier());
     const std::int64_t begin = monotonic_ns();
-    for (std::size_t i = 0; i < gpus_.size(); ++i) {
-      WM_CUDA(cudaSetDevice(gpus_[i]->device()));
-      WM_CUDA(cudaGraphLaunch(executables[i].handle, gpus_[i]->stream()));
+    for (int replay = 0; replay < call.graph; ++replay) {
+      for (std::size_t i = 0; i < gpus_.size(); ++i) {
+        WM_CUDA(cudaSetDevice(gpus_[i]->device()));
+        WM_CUDA(cudaGraphLaunch(executables[i].handle, gpus_[i]->stream()));
+      }
     }
     WM_TRY(wait_all());
-    return whole_loops(begin, request.iterations);
+    return whole_loops(begin, request.iterations, call.graph);
   }
 
   Result<std::vector<RankLoop>> run_each(const Call& call, const SetLayout& layout, const LoopRequest& request) {
     const auto n = static_cast<std::size_t>(request.iterations);
-    std::vector<std::vector<device::Event>> events(gpus_.size());
+    std::vector<std::vector<device::Event>> events(gpus_.size());  // of each call the one before it and the one behind
     for (std::size_t local = 0; local < gpus_.size(); ++local) {
       WM_CUDA(cudaSetDevice(gpus_[local]->device()));
-      events[local] = std::vector<device::Event>(n + 1);
+      events[local] = std::vector<device::Event>(2 * n);
       for (auto& event : events[local]) WM_TRY(event.create(cudaEventDefault));
     }
-    std::vector<RankLoop> loops(gpus_.size());
-    for (auto& loop : loops) loop.each.resize(n);
-    const auto record = [&](std::size_t i) -> Status {
-      for (std::size_t local = 0; local < gpus_.size(); ++local) {
-        WM_CUDA(cudaSetDevice(gpus_[local]->device()));
-        WM_CUDA(cudaEventRecord(events[local][i].get(), gpus_[local]->stream()));
-      }
-      return {};
+    const auto record = [&](std::size_t local, std::size_t event) -> Status {
+      WM_CUDA(cudaSetDevice(gpus_[local]->device()));
+      return cuda_status(cudaEventRecord(events[local][event].get(), gpus_[local]->stream()), "cudaEventRecord");
     };
     const std::int64_t begin = monotonic_ns();
-    WM_TRY(record(0));
     for (std::size_t i = 0; i < n; ++i) {
-      for (auto& loop : loops) loop.each[i].begin_ns = monotonic_ns();
-      WM_TRY(enqueue(call, layout, request, static_cast<int>(i)));
-      WM_TRY(record(i + 1));
+      WM_TRY(enqueue(call, layout, request, static_cast<int>(i),
+                     [&](int local) { return record(static_cast<std::size_t>(local), 2 * i); }));
+      for (std::size_t local = 0; local < gpus_.size(); ++local) WM_TRY(record(local, 2 * i + 1));
     }
     WM_TRY(wait_all());
+    std::vector<RankLoop> loops(gpus_.size());
     for (std::size_t local = 0; local < gpus_.size(); ++local) {
       WM_CUDA(cudaSetDevice(gpus_[local]->device()));
       loops[local].seconds = static_cast<double>(monotonic_ns() - begin) * 1e-9;
       for (std::size_t i = 0; i < n; ++i) {
         float milliseconds = 0;
-        WM_CUDA(cudaEventElapsedTime(&milliseconds, events[local][i].get(), events[local][i + 1].get()));
-        loops[local].each[i].seconds = static_cast<double>(milliseconds) * 1e-3;
+        WM_CUDA(cudaEventElapsedTime(&milliseconds, events[local][2 * i].get(), events[local][2 * i + 1].get()));
+        loops[local].each.push_back({-static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6),
+                                     static_cast<double>(milliseconds) * 1e-3});
       }
     }
     return loops;

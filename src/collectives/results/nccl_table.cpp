@@ -30,7 +30,7 @@ std::string nccl_table_head(const Plan& plan, const Head& head) {
       plan.sizes.size() > 1
           ? fmt::format("{:g}", static_cast<double>(plan.sizes[1]) / static_cast<double>(plan.sizes[0]))
           : "1",
-      plan.warmups, plan.iterations, plan.check ? 1 : 0, plan.graph ? 1 : 0);
+      plan.warmups, plan.iterations, plan.check ? 1 : 0, plan.graph);
   for (std::size_t rank = 0; rank < head.ranks.size(); ++rank) {
     text += fmt::format("#  Rank {:2} Group  0 {}\n", rank, head.ranks[rank]);
   }

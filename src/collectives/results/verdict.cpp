@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "collectives/results/usual_reach.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -29,9 +30,11 @@ Judged judge_one(const Row& row, const Placement& place, bool in_place, const Ex
     judged.expected = known->second * (1 - expectation.tolerance);
     judged.reason = fmt::format("baseline {}", format_si(known->second, "B/s"));
   } else if (expectation.fabric > 0 && row.counts.bytes >= expectation.large_bytes && row.ranks > 1) {
-    judged.expected = expectation.fabric * expectation.reach * expectation.share;
-    judged.reason = fmt::format("{} of {} ({})", format_percent(expectation.share),
-                                format_si(expectation.fabric * expectation.reach, "B/s"), expectation.source);
+    const double reached =
+        expectation.fabric * (expectation.usual ? usual_reach(row.kind, row.ranks, row.counts.bytes) : 1);
+    judged.expected = reached * expectation.share;
+    judged.reason =
+        fmt::format("{} of {} ({})", format_percent(expectation.share), format_si(reached, "B/s"), expectation.source);
   } else {
     return judged;
   }
@@ -155,23 +158,6 @@ double nvlink_fabric(int nvlink_version, int links) {
   if (nvlink_version < 1 || nvlink_version > 7) return 0;
   const double rate = nvlink_version == 7 ? 50e9 : nvlink_version == 1 ? 20e9 : 25e9;
   return rate * links * 8 / 9;
-}
-
-double usual_reach(Collective kind, int ranks) {
-  // nccl-tests 2.19.6 with NCCL 2.28 on two H200 with 18 links: 329, 271, 272, 332 and 361 GB/s at 1 GiB, of 400.
-  if (ranks != 2) return 1;
-  switch (kind) {
-    case Collective::all_reduce: return 0.82;
-    case Collective::all_gather:
-    case Collective::reduce_scatter: return 0.68;
-    case Collective::alltoall: return 0.83;
-    case Collective::sendrecv: return 0.90;
-    case Collective::broadcast:
-    case Collective::reduce:
-    case Collective::gather:
-    case Collective::scatter: return 0.68;
-  }
-  return 1;
 }
 
 }  // namespace warpmark::collectives

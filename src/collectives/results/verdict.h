@@ -15,7 +15,7 @@ namespace warpmark::collectives {
 struct Expectation {
   double fabric = 0;    ///< B/s that the link between ranks carries in use; 0: unknown
   std::string source;   ///< "given", "NVLink 4, 18 links", ...
-  double reach = 1;     ///< share of it that this collective usually reaches
+  bool usual = false;   ///< of it only usual_reach is expected, as a collective does not fill its links
   double share = 0.92;  ///< of that, which large sizes must reach
   std::int64_t large_bytes = 64 << 20;
   /// Bus bandwidth of an earlier sweep by size and placement (in place is true), B/s.
@@ -61,7 +61,5 @@ struct Judgement {
 /// What an NVLink of this generation carries in use a second and direction, all links of a GPU together: 8/9 of its
 /// signalling rate, which is what the largest copies reach. 0 for what is not known.
 [[nodiscard]] double nvlink_fabric(int nvlink_version, int links);
-/// Share of that fabric which a healthy machine reaches with NCCL and so many ranks; 1 where it is not known.
-[[nodiscard]] double usual_reach(Collective kind, int ranks);
 
 }  // namespace warpmark::collectives
