@@ -10,7 +10,8 @@ namespace {
 class SentencePieces final : public Tokenizer {
  public:
   [[nodiscard]] Status load(std::string_view bytes, const std::string& name) {
-    const auto loaded = processor_.LoadFromSerializedProto({bytes.data(), bytes.size()});  // before 0.1.97 its own string_view
+    // Before 0.1.97 it takes a string_view of its own.
+    const auto loaded = processor_.LoadFromSerializedProto({bytes.data(), bytes.size()});
     if (loaded.ok()) return {};
     return data_error(name + " is neither a tokenizer.json nor a model of SentencePiece: " + loaded.ToString());
   }
