@@ -151,8 +151,7 @@ class NcclEngine final : public Engine {
     }
     const bool several = local_ranks() > 1;
     if (several) WM_TRY(nccl_status(api_, api_.group_start(), "ncclGroupStart"));
-    for (int local = 0; local < local_ranks(); ++local) {
-      WM_CUDA(cudaSetDevice(gpu(local).device()));
+    for (int local = 0; local < local_ranks(); ++local) {  // no device need be set: NCCL knows that of a communicator
       WM_TRY(gpu(local).enqueue(call, set, first_rank() + local, ranks()));
     }
     return several ? nccl_status(api_, api_.group_end(), "ncclGroupEnd") : Status();

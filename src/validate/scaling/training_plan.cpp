@@ -56,6 +56,12 @@ bool better(const PlannedLayout& a, const PlannedLayout& b) {
   return a.memory.gpu() < b.memory.gpu();
 }
 
+/// What an exchange adds to a step of which `behind_s` can go on meanwhile: what is not hidden, and what hiding costs.
+double added_s(double exchange_s, double behind_s, double contention) {
+  const double hidden_s = std::min(exchange_s, behind_s);
+  return exchange_s - hidden_s + contention * hidden_s;
+}
+
 }  // namespace
 
 double parameters_of(const TransformerShape& shape) {
@@ -136,9 +142,9 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
   plan.bubble_s = plan.compute_s * waiting / (1 - waiting);
   const double own = parameters / (layout.tensor * layout.pipeline);
   const double gradients = data_parallel_s(job, cluster, layout, own);
-  const double hidden_s = job.overlap * plan.compute_s * 2 / 3;
-  plan.communication_s =
-      std::max(0.0, gradients - hidden_s) + tensor_parallel_s(job, cluster, layout) + pipeline_s(job, cluster, layout);
+  const double behind_s = job.overlap * plan.compute_s * 2 / 3;
+  plan.communication_s = added_s(gradients, behind_s, job.contention) + tensor_parallel_s(job, cluster, layout) +
+                         pipeline_s(job, cluster, layout);
   // Offloaded state: gradients go to the host and parameters come back, 2 bytes each.
   if (layout.offload) plan.communication_s += 4 * own / (layout.zero >= 1 ? layout.data : 1) / cluster.host_link;
   plan.step_s = plan.compute_s + plan.bubble_s + plan.communication_s;
@@ -181,9 +187,9 @@ DataParallelStep data_parallel_step(const DataParallelJob& job, double message_s
   DataParallelStep step;
   const double messages = message_bytes(job) > 0 ? job.gradient_bytes / message_bytes(job) : 0;
   step.communication_s = messages * message_s;
-  const double hidden_s = std::min(step.communication_s, job.overlap * job.backward_share * job.step_s);
+  const double behind_s = job.overlap * job.backward_share * job.step_s;
   step.exposed_s =
-      std::max(step.communication_s - hidden_s + job.contention * hidden_s, std::min(step.communication_s, message_s));
+      std::max(added_s(step.communication_s, behind_s, job.contention), std::min(step.communication_s, message_s));
   step.step_s = job.step_s + step.exposed_s;
   step.efficiency = step.step_s > 0 ? job.step_s / step.step_s : 0;
   return step;

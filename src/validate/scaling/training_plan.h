@@ -90,7 +90,8 @@ struct TrainingJob {
   double tokens = 0;  ///< of the whole training
   Compression compression = Compression::half;
   int power_sgd_rank = 4;
-  double overlap = 0.7;  ///< share of the backward pass behind which gradients travel
+  double overlap = 0.7;     ///< share of the backward pass behind which gradients travel
+  double contention = 0.6;  ///< of DataParallelJob
 };
 
 struct PlannedLayout {

@@ -127,6 +127,7 @@ Result<TrainingJob> job_of(const ParsedOptions& options) {
   WM_ASSIGN(job.batch, number_option(options, "--batch", 0, true));
   WM_ASSIGN(job.tokens, number_option(options, "--tokens", 1e9));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
+  WM_ASSIGN(job.contention, ratio_of(options, "--contention", job.contention));
   const std::string compression = options.get("--compression", "half");
   if (compression == "none") {
     job.compression = validate::Compression::none;
