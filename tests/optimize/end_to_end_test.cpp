@@ -112,6 +112,8 @@ TEST_F(Optimize, runs_that_start_at_once_prove_the_same) {
   EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
   EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
   EXPECT_THAT(output.err, testing::AnyOf(HasSubstr("runs of a test start at once"), HasSubstr("one after another")));
+  const auto together = output.err.find("start at once"), baseline = output.err.find("baseline: ");
+  EXPECT_TRUE(together == std::string::npos || together < baseline) << "baselines start at once, too\n" << output.err;
   const auto copied = optimize({"--start-ahead", "2", "--copy"}, program);
   EXPECT_EQ(copied.exit_code, 2) << copied.err;
 }

@@ -50,6 +50,7 @@ struct Baselines {
 Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options) {
   Baselines baselines;
   auto& run = look.run;
+  if (run.time_of != TimeOf::run) runs.expect({kBaselines, {Settings{}, run}});
   for (std::int64_t i = 0; i < kBaselines; ++i) {
     WM_ASSIGN(auto one, runs.run({}, run));
     if (i == 0 && run.time_of == TimeOf::sample && one.report.window && one.report.window->samples == 0) {
@@ -84,7 +85,8 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
   state.seconds_per_step = time_s;
   if (report.window) {
     state.steps = report.window->steps;
-    state.start_s = report.window->before_s;
+    // By the first look, which waited for no other run.
+    if (look.facts.report.window) state.start_s = look.facts.report.window->before_s;
     state.seconds_per_step = report.window->seconds / static_cast<double>(report.window->steps);
   }
   if (run.time_of == TimeOf::sample) state.samples_per_s = 1 / time_s;
@@ -141,10 +143,13 @@ Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey 
 }
 
 /// Where asked for; as many as the machine has room for.
-void start_ahead(ProgramRuns& runs, const ProgramRun& baseline, const OptimizeOptions& options, Journey& journey) {
+void start_ahead(ProgramRuns& runs, const FirstLook& look, const OptimizeOptions& options, Journey& journey) {
   if (options.start_ahead < 2) return;
   const auto available = static_cast<double>(device::read_memory("/").available_bytes);
-  const int most = most_together(baseline, static_cast<int>(options.start_ahead), available,
+  ProgramRun like;
+  like.report = look.facts.report;
+  like.host_bytes = look.host_bytes;
+  const int most = most_together(like, static_cast<int>(options.start_ahead), available,
                                  static_cast<int>(device::usable_cpus().size()));
   runs.start_together(most);
   std::string text = "runs start one after another: several ranks, no steps, too few processors or too little memory";
@@ -207,6 +212,7 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
     say(options, look.note);
     journey.decisions.push_back(look.note);
   }
+  start_ahead(runs, look, options, journey);
   auto baselines = measure_baselines(runs, look, options);
   if (!baselines.ok()) return stopped_or(baselines.error(), runs, std::move(journey));
   journey.baseline = baselines->state;
@@ -218,7 +224,6 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
                            format_seconds(stats::median(std::vector<double>{
                                baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),
                            journey.unit, format_percent(journey.baseline.spread)));
-  start_ahead(runs, baselines->runs.front(), options, journey);
   tell_budget(runs, options, journey);
   const auto found = record_original(runs, look, options, journey);
   if (!found.ok()) return stopped_or(found.error(), runs, std::move(journey));
@@ -255,6 +260,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
                    .seed = static_cast<std::int64_t>(options.seed)};
   WM_ASSIGN(const auto run, runs.run({}, look.run));
   look.facts = facts_of(run.report);
+  look.host_bytes = run.host_bytes;
   const auto steps = run.report.steps.size();
   const bool ran = run.failure.empty() || (run.failure.starts_with("the program made") && run.heard);
   if (!ran && run.heard)

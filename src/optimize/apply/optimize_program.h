@@ -34,6 +34,7 @@ struct OptimizeOptions {
 struct FirstLook {
   ProgramFacts facts;
   RunOptions run;               ///< for what follows: how many steps, what times are of
+  double host_bytes = 0;        ///< largest resident set of its processes
   std::int64_t most_steps = 0;  ///< that a window can have: the program ends then; 0: not known
   std::string note;             ///< why only the time of the whole run can be measured; else empty
 };
