@@ -35,6 +35,8 @@ namespace warpmark::analyze {
   RULE(kTailEffectRule)          \
   RULE(kIdleMultiprocessorsRule) \
   RULE(kIdleTensorCoresRule)     \
+  RULE(kMemoryBusyRule)          \
+  RULE(kDoublePrecisionRule)     \
   RULE(kThermalThrottleRule)     \
   RULE(kPowerThrottleRule)       \
   RULE(kPcieSaturatedRule)

@@ -295,6 +295,36 @@ TEST(CounterRules, tell_of_tensor_cores_that_idle_beside_matrix_work) {
   EXPECT_GT(severity(recorded, "idle_tensor_cores"), 0.1);
 }
 
+TEST(CounterRules, tell_of_memory_that_is_as_busy_as_it_can_be) {
+  ProfileSession session;
+  session.counters = {series("dram_active", {0.75, 0.75, 0.0, 0.75}), series("graphics_active", {1, 1, 0, 1})};
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "memory_busy");
+  EXPECT_EQ(analysis.findings.front().kind, "memory_bandwidth");
+  EXPECT_NE(analysis.findings.front().title.find("busy in 75 %"), std::string::npos) << analysis.findings.front().title;
+  session.counters[0] = series("dram_active", {0.5, 0.5, 0.0, 0.5});
+  EXPECT_EQ(severity(session, "memory_busy"), 0) << "the sample without work counts for nothing, and 0.5 is not much";
+  session.counters[0] = series("dram_active", {0.75, 0.75});
+  EXPECT_EQ(severity(session, "memory_busy"), 0) << "two samples tell nothing";
+}
+
+TEST(CounterRules, say_little_of_busy_memory_beside_a_timeline) {
+  ProfileSession session = busy_session(0, 0, 0);
+  session.ranks[0].counters = {series("dram_active", std::vector<double>(10, 0.8)),
+                               series("gpu_utilization", std::vector<double>(10, 1.0))};
+  EXPECT_NEAR(severity(session, "memory_busy"), 0.2, 1e-9);
+}
+
+TEST(CounterRules, note_double_precision) {
+  ProfileSession session;
+  session.counters = {series("fp64_active", {0.4, 0.5, 0.4, 0.5}), series("fp32_active", {0.1, 0.1, 0.1, 0.1}),
+                      series("gpu_utilization", {1, 1, 1, 1})};
+  EXPECT_NEAR(severity(session, "double_precision"), 0.3, 1e-9);
+  session.counters[0] = series("fp64_active", {0.01, 0.0, 0.02, 0.01});
+  EXPECT_EQ(severity(session, "double_precision"), 0) << "an index or a mean now and then";
+}
+
 TEST(CounterRules, tell_limits_from_the_times_that_dcgm_counts) {
   ProfileSession session;
   session.counters = {series("power_violation_time", {1.0, 1.1, 1.15, 1.2}),

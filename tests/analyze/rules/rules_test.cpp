@@ -383,7 +383,7 @@ TEST(Rules, catalog_is_complete_and_ids_are_unique) {
                        "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "foldable_norm",
                        "data_parallel", "idle_multiprocessors", "idle_tensor_cores", "occupancy", "warp_divergence",
                        "uncoalesced_access", "sm_efficiency", "memory_bound_kernel", "tail_effect", "thermal_throttle",
-                       "power_throttle", "pcie_saturated"));
+                       "power_throttle", "pcie_saturated", "memory_busy", "double_precision"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
 }
 

@@ -1,0 +1,56 @@
+// From sampled counters: the GPU's memory is about as busy as it can be. NVIDIA's DCGM documentation, "Profiling
+// Metrics", DRAM Active: a cycle in which memory sends or receives counts, and in practice about 0.8 is the most.
+// Counters do not say which kernels move the bytes; where a timeline does, its rules stand before this note.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/cures/counters.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kMost = 0.8;        // of the memory's cycles, in practice
+constexpr double kBusy = 0.6;        // three quarters of that
+constexpr double kMostAlone = 0.65;  // severity: a warning, as nobody knows what the program is
+constexpr double kMostBeside = 0.2;  // of a timeline, whose rules know more
+
+std::vector<Finding> apply(const Evidence& evidence) {
+  const CounterSeries* busiest = nullptr;
+  InUse most;
+  for (const CounterSeries* series : series_of(evidence, "dram_active")) {
+    if (!is_used(evidence, *series)) continue;
+    const auto used = in_use(evidence, *series);
+    if (!used || used->mean < kBusy || used->mean <= most.mean) continue;
+    busiest = series;
+    most = *used;
+  }
+  if (busiest == nullptr) return {};
+  const bool alone = !evidence.has_timeline();
+  const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
+  const double share = std::min(1.0, most.mean / kMost);
+  Finding finding = make_finding(kMemoryBusyRule, share * step, step,
+                                 fmt::format("The memory of GPU {} is busy in {:.0f} % of the time in which it is used",
+                                             busiest->device, most.mean * 100));
+  finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
+  finding.lost_ns = 0;  // bytes that have to be moved are no loss: no counter tells which need not
+  finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", most.mean),
+                      share_fact("dram_active_most", "Of which about the most is (DCGM)", kMost)};
+  if (alone) {
+    finding.recommendations.push_back({AdviceKind::measure, "See which kernels move the bytes, and how often they do.",
+                                       "warpmark profile -- <command>"});
+  }
+  finding.recommendations.push_back(
+      {AdviceKind::code, "Move each byte once: fuse what works on the same arrays, and keep them in 16 bits.", ""});
+  finding.gain = shaped(1.0, 1 / (1 - share / 2), "half of the bytes, if they need not be moved");
+  return {finding};
+}
+
+}  // namespace
+
+constinit const Rule kMemoryBusyRule = {
+    "memory_busy", "memory_bandwidth", "Is the GPU's memory as busy as it can be?", Need::counters, apply, nullptr, {}};
+
+}  // namespace warpmark::analyze
