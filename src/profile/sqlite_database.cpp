@@ -19,7 +19,8 @@ Error wrong_length(std::string_view doing) {
 
 Error sqlite_error(sqlite3* database, std::string_view doing) {
   const bool has_limit = sqlite3_hard_heap_limit64(-1) > 0;  // there is one while a file that is not trusted is open
-  if (has_limit && (sqlite3_errcode(database) & 0xFF) == SQLITE_NOMEM) return wrong_length(doing);
+  const int code = sqlite3_errcode(database) & 0xFF;         // which of the two depends on the version
+  if (has_limit && (code == SQLITE_NOMEM || code == SQLITE_TOOBIG)) return wrong_length(doing);
   return data_error("SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database));
 }
 

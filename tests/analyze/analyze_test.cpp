@@ -89,6 +89,7 @@ TEST(Analysis, writes_what_its_schema_says) {
 }
 
 TEST(Analysis, schema_refuses_what_is_wrong) {
+  WM_NEEDS_SCHEMAS();
   Json json = to_json(analyze(session_of(training(10))));
   json["findings"][0]["severity"] = 2.0;
   EXPECT_NE(schema_errors(json, "analysis.schema.json"), "");

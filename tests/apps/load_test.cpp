@@ -179,8 +179,7 @@ TEST_F(LoadCli, keeps_what_was_measured_at_ctrl_c) {
     std::vector<char*> arguments{const_cast<char*>(kExecutable.c_str())};
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    freopen("/dev/null", "w", stdout);
-    freopen("/dev/null", "w", stderr);
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr) _exit(98);
     execv(kExecutable.c_str(), arguments.data());
     _exit(99);
   }

@@ -120,6 +120,7 @@ TEST(SessionJson, fits_its_schema) {
 }
 
 TEST(SessionJson, schema_refuses_what_is_wrong) {
+  WM_NEEDS_SCHEMAS();
   const Json good = to_json(full_session());
   Json json = good;
   json["runs"][0]["metrics"][0].erase("unit");
@@ -241,6 +242,7 @@ TEST(DoctorJson, fits_its_schema) {
   EXPECT_EQ(schema_errors(json, "doctor.schema.json"), "");
   EXPECT_EQ(json["checks"][0]["state"], "warning");
   EXPECT_FALSE(json["checks"][1].contains("fix"));
+  WM_NEEDS_SCHEMAS();
   Json wrong = json;
   wrong["checks"][0]["state"] = "meh";
   EXPECT_NE(schema_errors(wrong, "doctor.schema.json"), "");

@@ -7,14 +7,18 @@
 
 namespace warpmark::testing_support {
 
-/// Empty if there is none; a test says so and is skipped. Looked for and not imported, which would take as long as most
-/// of these tests.
+/// Empty if there is none of 1.13 or newer (Ubuntu 22.04 has 1.8); a test says so and is skipped. Looked for and not
+/// imported, which would take as long as most of these tests.
 inline const std::string& python_with_torch() {
+  constexpr const char* kLook =
+      "import importlib.util, os, runpy, sys\n"
+      "found = importlib.util.find_spec('torch')\n"
+      "if found is None: sys.exit(1)\n"
+      "version = runpy.run_path(os.path.join(os.path.dirname(found.origin), 'version.py'))['__version__']\n"
+      "sys.exit([int(n) for n in version.split('.')[:2]] < [1, 13])\n";
   static const std::string found = [] {
     for (const char* candidate : {"python3", "/usr/bin/python3"}) {
-      const auto tried = run_process(
-          {candidate, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"},
-          {.deadline_s = 120});
+      const auto tried = run_process({candidate, "-c", kLook}, {.deadline_s = 120});
       if (tried.ok() && tried->exit_code == 0) return std::string(candidate);
     }
     return std::string();
@@ -26,4 +30,4 @@ inline const std::string& python_with_torch() {
 
 #define WM_NEEDS_TORCH()                                      \
   if (warpmark::testing_support::python_with_torch().empty()) \
-  GTEST_SKIP() << "no python3 here imports torch (apt-get install python3-torch)"
+  GTEST_SKIP() << "no python3 here has torch 1.13 or newer (Debian: python3-torch)"

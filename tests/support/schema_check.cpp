@@ -37,6 +37,8 @@ std::string schema_errors(const Json& json, const std::string& name) {
   return errors;
 }
 
+bool schemas_are_checked() { return true; }
+
 }  // namespace warpmark::testing_support
 
 #else
@@ -47,6 +49,8 @@ std::string schema_errors(const Json& /*json*/, const std::string& /*name*/) {
   [] { GTEST_SKIP() << "libvalijson-dev is missing: the form of JSON is not checked"; }();
   return {};
 }
+
+bool schemas_are_checked() { return false; }
 
 }  // namespace warpmark::testing_support
 

@@ -127,6 +127,7 @@ TEST(AlertRuleFiles, that_are_wrong_are_refused_with_file_and_line) {
 }
 
 TEST(AlertRuleFiles, that_the_schema_refuses_are_refused_here_too) {
+  WM_NEEDS_SCHEMAS();
   for (const char* text :
        {"rules: []", "rules: [{name: A, live: m}]", "rules: [{name: A, above: 3}]",
         "rules: [{name: A, live: m, change: worse}]", "rules: [{name: A, check: m, verdict: [slow]}]",

@@ -69,6 +69,15 @@ TEST_F(HookTest, a_program_without_torch_is_left_alone) {
   EXPECT_EQ(main_of(hooked).torch, "");
 }
 
+TEST_F(HookTest, a_torch_that_is_too_old_is_left_alone_and_told) {
+  ASSERT_TRUE(make_folder(folder_ / "torch").ok());
+  ASSERT_TRUE(write_file(folder_ / "torch/__init__.py", "__version__ = '1.8.0a0'\n").ok());
+  const auto hooked = run({"python3", script("import torch\nprint(sorted(vars(torch))[-1])\n")});
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  ASSERT_EQ(main_of(hooked).faults.size(), 1u);
+  EXPECT_EQ(main_of(hooked).faults[0], "torch: TooOld: torch 1.8.0a0 is older than 1.13");
+}
+
 TEST_F(HookTest, hands_over_to_the_users_own_sitecustomize) {
   const auto own = folder_ / "own";
   ASSERT_TRUE(make_folder(own).ok());

@@ -221,23 +221,34 @@ TEST_F(FakeModel, without_torch_is_unsupported_and_told_what_to_install) {
   EXPECT_THAT(run.hint, HasSubstr("python3-torch"));
 }
 
-/// Packages that look like torch, of two versions.
+/// A package that looks like torch, of this version.
+void make_torch(const std::filesystem::path& folder, const std::string& version) {
+  const auto package = folder / "torch";
+  ASSERT_TRUE(make_folder(package).ok());
+  ASSERT_TRUE(write_file(package / "version.py", "").ok());
+  ASSERT_TRUE(write_file(package / "__init__.py",
+                         "class version: cuda = None\n__version__ = '" + version + "'\nget_num_threads = lambda: 1\n")
+                  .ok());
+}
+
+TEST_F(FakeModel, with_a_torch_that_is_too_old_is_unsupported_and_names_both_versions) {
+  make_torch(folder_ / "old", "1.8.0a0+cu");
+  const auto run = measure(
+      {{"python", program("#!/bin/sh\nPYTHONPATH='" + (folder_ / "old").string() + "' exec python3 \"$@\"\n")}});
+  EXPECT_EQ(run.outcome, Outcome::unsupported) << run.reason;
+  EXPECT_THAT(run.reason, HasSubstr("torch 1.8.0a0+cu is older than 1.13"));
+  EXPECT_THAT(run.hint, HasSubstr("--set python="));
+}
+
 TEST_F(FakeModel, with_two_torches_on_the_path_names_both) {
-  for (const char* version : {"1", "2"}) {
-    const auto package = folder_ / version / "torch";
-    ASSERT_TRUE(make_folder(package).ok());
-    ASSERT_TRUE(write_file(package / "version.py", "").ok());
-    ASSERT_TRUE(write_file(package / "__init__.py", "class version: cuda = None\n__version__ = '" +
-                                                        std::string(version) + "'\nget_num_threads = lambda: 1\n")
-                    .ok());
-  }
+  for (const char* version : {"1", "2"}) make_torch(folder_ / version, version + std::string(".99"));
   const auto python = program("#!/bin/sh\nPYTHONPATH='" + (folder_ / "1").string() + ":" + (folder_ / "2").string() +
                               "' exec python3 \"$@\"\n");
   auto workers = ModelWorkers::start({.words = {python}, .device = "cpu"});
   ASSERT_TRUE(workers.ok());
   const auto hello = (*workers)->ask({{"ask", "hello"}}, 100);
   ASSERT_TRUE(hello.ok()) << hello.error().what;
-  EXPECT_EQ((*hello)["torch"], "1");
+  EXPECT_EQ((*hello)["torch"], "1.99");
   EXPECT_THAT((*hello)["places"].dump(), HasSubstr("/1/torch"));
   EXPECT_THAT((*hello)["places"].dump(), HasSubstr("/2/torch"));
 }

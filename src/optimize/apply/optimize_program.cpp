@@ -97,6 +97,15 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
   return baselines;
 }
 
+/// What the hook says of a torch that it does not know; else empty.
+std::string too_old(const workers::ProgramReport& report) {
+  constexpr std::string_view kWhere = "torch: TooOld: ";
+  for (const auto& fault : report.faults) {
+    if (fault.starts_with(kWhere)) return fault.substr(kWhere.size());
+  }
+  return {};
+}
+
 /// The knobs, but those of torch where only whole runs can be timed.
 SearchOptions search_options(const FirstLook& look, const OptimizeOptions& options) {
   auto proposing = options.proposals;
@@ -280,6 +289,8 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
     look.note =
         "no Python process of the program loaded the hook (python -I or -E, a frozen program, or no Python at all): "
         "whole runs are timed, and only your own knobs can be tried";
+  } else if (const auto old = too_old(run.report); !old.empty()) {
+    look.note = old + ": whole runs are timed, and only your own knobs can be tried";
   } else if (run.report.torch.empty()) {
     look.note = "the program does not import torch: whole runs are timed, and only your own knobs can be tried";
   } else {

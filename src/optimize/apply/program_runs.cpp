@@ -256,7 +256,7 @@ Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& que
     const auto found =
         std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& one) { return one.first == question; });
     if (found == ahead_.end()) return std::nullopt;
-    auto answer = std::move(found->second);
+    std::optional<Json> answer(std::in_place, std::move(found->second));
     ahead_.erase(found);
     return answer;
   };

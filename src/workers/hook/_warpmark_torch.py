@@ -19,9 +19,17 @@ import _warpmark_machine as machine
 import _warpmark_reads as reads
 import _warpmark_screening as screening
 import _warpmark_steps as steps
+import _warpmark_versions as versions
+
+
+class TooOld(Exception):
+    """What the hook patches is not there yet, or works otherwise: nothing is."""
 
 
 def begin(torch, plan, report, watcher):
+    why = versions.too_old(torch)
+    if why:
+        return report.fault("torch", TooOld(why))
     recorder = steps.Recorder(torch, plan, report)
     hook = Hook(torch, plan, report, recorder, watcher)
     hook.install()

@@ -59,6 +59,11 @@ class Worker:
                 "%s cannot import torch: %s" % (sys.executable, problem),
                 "install PyTorch for it (Debian: python3-torch), or name another: --set python=/path/to/python3",
             )
+        import _warpmark_versions
+
+        why = _warpmark_versions.too_old(torch)
+        if why:
+            return refusal("unsupported", why, "name a newer one: --set python=/path/to/python3")
         return {
             "protocol": PROTOCOL,
             "python": sys.version.split()[0],

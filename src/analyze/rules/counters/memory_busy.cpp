@@ -37,7 +37,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
   finding.lost_ns = 0;  // bytes that have to be moved are no loss: no counter tells which need not
   finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", most.mean),
-                      share_fact("dram_active_most", "Of which about the most is (DCGM)", kMost)};
+                      share_fact("dram_active_most", "As busy as memory gets, about (DCGM)", kMost)};
   if (alone) {
     finding.recommendations.push_back({AdviceKind::measure, "See which kernels move the bytes, and how often they do.",
                                        "warpmark profile -- <command>"});
