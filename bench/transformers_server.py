@@ -46,6 +46,7 @@ def network(device, layers, hidden):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a letter waits 40 ms for the acknowledgement of the one before
     model, device, turn = None, "cpu", threading.Lock()
 
     def log_message(self, *_):
