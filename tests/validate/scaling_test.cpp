@@ -42,6 +42,25 @@ TEST(Scaling, of_a_program_with_a_serial_part_is_graded_and_fitted) {
   EXPECT_NEAR(scaling.forecasts[5].speed_up.value, 19.6, 8);
 }
 
+TEST(Scaling, a_law_that_does_not_describe_what_was_measured_foretells_nothing) {
+  Scaling scaling;
+  scaling.mode = "weak";
+  scaling.worker = "GPU";
+  std::vector<ScalingRun> runs;  // a training on one, two and four GPUs: what is lost is lost with two already
+  for (int round = 0; round < 3; ++round) {
+    for (const auto& [workers, rate] : {std::pair{1, 432.4}, {2, 828.1}, {4, 1639.0}}) {
+      runs.push_back(
+          {.workers = workers, .round = round, .seconds = 1, .throughput = rate * (1 + 0.003 * (round - 1))});
+    }
+  }
+  judge_scaling(runs, scaling);
+  ASSERT_EQ(scaling.fits.size(), 2U);
+  EXPECT_EQ(scaling.fits[0].reason, "");
+  EXPECT_NE(scaling.fits[1].reason.find("does not describe what was measured"), std::string::npos);
+  EXPECT_NE(scaling.fits[1].reason.find("with 4 GPUs"), std::string::npos) << scaling.fits[1].reason;
+  for (const auto& told : scaling.forecasts) EXPECT_EQ(told.law, "Gustafson");
+}
+
 TEST(Scaling, with_two_numbers_says_which_law_lacks_points) {
   Scaling scaling;
   scaling.mode = "weak";

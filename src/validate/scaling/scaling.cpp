@@ -95,6 +95,23 @@ ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
   return point;
 }
 
+/// Where the fit needs a parameter below 0, which no law has: how far the law with 0 in its place is from a
+/// measurement. One parameter at 0 is more than linear speed-up and says so; of two, the other made up for it.
+std::string misfit(const stats::ScalingFit& fit, const std::vector<stats::ScalingSample>& samples,
+                   const std::string& worker) {
+  constexpr double kMost = 0.03;
+  if (fit.parameters.size() < 2 || *std::ranges::min_element(fit.parameters) >= 0) return {};
+  double most = 0, workers = 0;
+  for (const auto& sample : samples) {
+    const double told = fit.single * stats::speed_up(fit.law, fit.parameters, sample.workers);
+    const double off = std::abs(told / sample.throughput - 1);
+    if (off > most) most = off, workers = sample.workers;
+  }
+  if (most <= std::max(kMost, 3 * fit.residual)) return {};
+  return fmt::format("does not describe what was measured: {} off with {:.0f} {}s", format_percent(most), workers,
+                     worker);
+}
+
 void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
   std::vector<stats::ScalingSample> samples;
   for (const auto& run : runs) {
@@ -106,11 +123,13 @@ void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
     const auto fit = stats::fit_scaling(law, samples);
     ScalingLawFit told{.law = stats::name_of(law), .parameters = {}, .residual = fit.residual, .reason = fit.reason};
     const char* const names[] = {law == stats::ScalingLaw::usl ? "contention" : "serial fraction", "exchange"};
-    for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
+    if (fit.ok()) told.reason = misfit(fit, samples, scaling.worker);
+    for (std::size_t i = 0; told.reason.empty() && i < fit.parameters.size(); ++i) {
       told.parameters.emplace_back(names[i], Ranged{std::max(fit.parameters[i], 0.0), fit.intervals[i]});
     }
+    const bool describes = told.reason.empty();
     scaling.fits.push_back(std::move(told));
-    if (!fit.ok()) continue;
+    if (!describes) continue;
     if (law == stats::ScalingLaw::usl) scaling.peak_workers = stats::usl_peak(fit);
     for (const int workers : {32, 64, 128, 256, 512, 1024}) {
       const auto next = stats::forecast(fit, workers);
