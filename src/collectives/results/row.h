@@ -54,6 +54,7 @@ struct Sweep {
   std::optional<Head> head;
   std::vector<Row> rows;
   bool complete = false;
+  int round = 0;  ///< where several settings are measured in turn
 };
 
 /// A rank that made no progress for as long as it may.

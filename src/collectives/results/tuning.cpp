@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/text.h"
 #include "stats/moments.h"
@@ -10,9 +11,12 @@
 namespace warpmark::collectives {
 namespace {
 
+/// By the round and, of several reductions, which: a round that failed leaves those after it in their places.
+using Times = std::map<std::pair<int, ReduceOp>, double>;
+
 /// Seconds of one size in each round; the shorter placement's, as the buffers are the user's choice.
-std::vector<double> times_of(const Measured& measured, std::int64_t bytes) {
-  std::vector<double> times;
+Times times_of(const Measured& measured, std::int64_t bytes) {
+  Times times;
   for (const auto& sweep : measured.rounds) {
     for (const auto& row : sweep.rows) {
       if (row.counts.bytes != bytes) continue;
@@ -20,30 +24,38 @@ std::vector<double> times_of(const Measured& measured, std::int64_t bytes) {
       for (const auto* place : {&row.out_of_place, &row.in_place}) {
         if (*place && (*place)->time_s > 0 && (best == 0 || (*place)->time_s < best)) best = (*place)->time_s;
       }
-      if (best > 0) times.push_back(best);
+      if (best > 0) times[{sweep.round, row.op}] = best;
     }
   }
   return times;
 }
 
+double mean_of(const Times& times) {
+  std::vector<double> values;
+  for (const auto& [round, seconds] : times) values.push_back(seconds);
+  return stats::geometric_mean(values).value_or(0);
+}
+
 TunedSize tune_size(const std::vector<Measured>& measured, std::int64_t bytes) {
   TunedSize tuned{.bytes = bytes};
   const auto baseline = times_of(measured.front(), bytes);
-  tuned.default_s = stats::geometric_mean(baseline).value_or(0);
+  tuned.default_s = mean_of(baseline);
   tuned.best_s = tuned.default_s;
-  std::vector<double> fastest = baseline;
+  Times fastest = baseline;
   for (std::size_t i = 1; i < measured.size(); ++i) {
     auto times = times_of(measured[i], bytes);
-    const double mean = stats::geometric_mean(times).value_or(0);
+    const double mean = mean_of(times);
     if (times.empty() || mean >= tuned.best_s) continue;
     tuned.best = i, tuned.best_s = mean, fastest = std::move(times);
   }
   if (tuned.best == 0) return tuned;
   tuned.gain = tuned.default_s / tuned.best_s;
-  const std::size_t pairs = std::min(baseline.size(), fastest.size());
-  if (pairs < 2) return tuned;
   std::vector<double> logs;
-  for (std::size_t i = 0; i < pairs; ++i) logs.push_back(std::log(baseline[i] / fastest[i]));
+  for (const auto& [round, seconds] : fastest) {
+    if (const auto beside = baseline.find(round); beside != baseline.end())
+      logs.push_back(std::log(beside->second / seconds));
+  }
+  if (logs.size() < 2) return tuned;
   // The best of many looks better than it is: Bonferroni's correction for the number of settings.
   const double confidence = 1 - 0.05 / static_cast<double>(measured.size() - 1);
   const auto test = stats::one_sample_t(logs, confidence);

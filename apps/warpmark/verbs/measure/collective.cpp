@@ -142,6 +142,7 @@ Result<int> compare_settings(Context& context, const ParsedOptions& options, con
         context.err << fmt::format("\r\x1b[Kround {}: {}", round + 1, coll::to_text(one.settings)) << std::flush;
       auto outcome = sweeps.run(one.settings, false);
       if (outcome.fault) one.fault = outcome.fault->what;
+      outcome.sweep.round = round;
       if (outcome.sweep.complete) one.rounds.push_back(std::move(outcome.sweep));
       if (round == 0 && outcome.fault && one.settings.empty()) return *outcome.fault;
     }
