@@ -139,6 +139,8 @@ def main():
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     gpus = len(subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True).stdout.splitlines())
+    if gpus < 2:
+        sys.exit("two GPUs are needed, %d found" % gpus)
     cards, end = Cards(gpus), time.monotonic() + asked.limit
     jobs = [(name, variant, ranks) for name, variant in PROGRAMS for ranks in (2, 1)]
     with concurrent.futures.ThreadPoolExecutor(gpus) as pool:

@@ -120,16 +120,17 @@ def main():
     todo, rows, lock = queue.Queue(), [], threading.Lock()
     for program in asked.programs:
         todo.put(program)
-    share = max(1, os.cpu_count() // lanes)
+    cpus = sorted(os.sched_getaffinity(0))
+    share = max(1, len(cpus) // lanes)
 
     def lane(number):
-        cpus = "%d-%d" % (number * share, (number + 1) * share - 1)
+        own = ",".join(map(str, cpus[number * share : (number + 1) * share] or cpus))
         while end - time.monotonic() > HAND_S + 90:
             try:
                 program = todo.get_nowait()
             except queue.Empty:
                 return
-            row = search(program, number, asked, cpus, end)
+            row = search(program, number, asked, own, end)
             with lock:
                 rows.append(row)
                 with (asked.out / "searches.jsonl").open("a") as file:

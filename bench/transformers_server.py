@@ -69,9 +69,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         ids = torch.tensor([prompt], device=self.device)
 
         def run():
-            with self.turn, torch.inference_mode():
-                self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=asked, min_new_tokens=asked,
-                                    do_sample=False, streamer=streamer)
+            try:
+                with self.turn, torch.inference_mode():
+                    self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=asked, min_new_tokens=asked,
+                                        do_sample=False, streamer=streamer)
+            finally:
+                streamer.end()  # also after a fault, which would leave the client waiting
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()

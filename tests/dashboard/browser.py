@@ -18,6 +18,8 @@ def why_not():
         return "python3-selenium is not installed"
     if not CHROMIUM or not DRIVER:
         return "chromium or chromedriver is not installed"
+    if subprocess.run([DRIVER, "--version"], capture_output=True, check=False).returncode != 0:
+        return "chromedriver does not start (Ubuntu's packages ask for snap)"
     return ""
 
 

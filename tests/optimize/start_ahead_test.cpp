@@ -46,16 +46,19 @@ class NeverWaits : public ::testing::Test {
                     .ok());
   }
   void TearDown() override { fs::remove_all(folder_); }
+  ProgramRuns program_runs(TrialJournal& journal) const {
+    return ProgramRuns(
+        {.words = {"sh", "program.sh"}, .directory = folder_.string(), .environment = {}, .user_knobs = {}},
+        {.hook = folder_ / "hook", .scratch = folder_ / "scratch", .original = {}}, journal, nullptr, 0,
+        {.list = [] { return std::vector<std::string>(); }, .activity = {}, .energy_j = {}});
+  }
   fs::path folder_;
 };
 
 TEST_F(NeverWaits, runs_of_a_program_that_does_not_wait_are_taken_one_by_one) {
   auto journal = TrialJournal::open((folder_ / "journal.jsonl").string(), "request", false);
   ASSERT_TRUE(journal.ok()) << journal.error().what;
-  measure::GpuProbe gpus{.list = [] { return std::vector<std::string>(); }, .activity = {}, .energy_j = {}};
-  ProgramRuns runs({.words = {"sh", "program.sh"}, .directory = folder_.string(), .environment = {}, .user_knobs = {}},
-                   {.hook = folder_ / "hook", .scratch = folder_ / "scratch", .original = {}}, *journal, nullptr, 0,
-                   gpus);
+  ProgramRuns runs = program_runs(*journal);
   const RunOptions options{.time_of = TimeOf::sample};
   runs.start_together(2);
   runs.expect({{{}, options}, {{}, options}, {{}, options}, {{}, options}});
@@ -66,6 +69,32 @@ TEST_F(NeverWaits, runs_of_a_program_that_does_not_wait_are_taken_one_by_one) {
   }
   EXPECT_EQ(read_file(folder_ / "started").value(), "xxxx") << "two that started together and do not count, and two";
   EXPECT_EQ(runs.count(), 2);
+}
+
+TEST_F(NeverWaits, what_fails_beside_others_and_not_by_itself_is_run_by_itself) {
+  ASSERT_TRUE(write_file(folder_ / "program.sh",
+                         "printf x >> started\n[ $(wc -c < started) -gt 2 ] || { sleep 0.3; exit 1; }\n"
+                         "cp report.txt \"$WARPMARK_HOOK_REPORT/41-0.jsonl\"\n")
+                  .ok());
+  auto journal = TrialJournal::open((folder_ / "journal.jsonl").string(), "request", false);
+  ASSERT_TRUE(journal.ok()) << journal.error().what;
+  ProgramRuns runs = program_runs(*journal);
+  const RunOptions options{.time_of = TimeOf::sample};
+  runs.start_together(2);
+  runs.expect({{{}, options}, {{}, options}});
+  const auto run = runs.run({}, options);
+  ASSERT_TRUE(run.ok()) << run.error().what;
+  EXPECT_EQ(run->failure, "") << "an address in use, say";
+  EXPECT_EQ(read_file(folder_ / "started").value(), "xxx");
+}
+
+TEST_F(NeverWaits, a_knob_of_which_the_hook_says_nothing_was_not_in_force) {
+  auto journal = TrialJournal::open((folder_ / "journal.jsonl").string(), "request", false);
+  ASSERT_TRUE(journal.ok()) << journal.error().what;
+  ProgramRuns runs = program_runs(*journal);
+  const auto run = runs.run({{"checkpoint.blocks", "on"}}, {.time_of = TimeOf::sample});
+  ASSERT_TRUE(run.ok()) << run.error().what;
+  EXPECT_EQ(run->failure, "checkpoint.blocks was not in force: the hook said nothing of it");
 }
 
 }  // namespace

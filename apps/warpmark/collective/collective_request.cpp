@@ -229,14 +229,15 @@ Result<CollectiveRequest> collective_request_of(const Context& context, const Pa
   }
   CollectiveRequest request;
   WM_ASSIGN(request.plan.kind, collectives::parse_collective(words[0]));
-  WM_TRY(choose_engine(options, collectives::placed_by(context.environment), request));
+  const auto placed = collectives::placed_by(context.environment);  // by the user's own mpirun or srun
+  WM_TRY(choose_engine(options, placed, request));
   WM_TRY(read_calls(options, request.plan));
   WM_TRY(read_sizes(options, request.plan));
   WM_TRY(read_settings(options, request));
   WM_TRY(read_expectation(options, request));
   if (options.has("--plant")) {
     WM_ASSIGN(request.plan.plant, collectives::parse_plant(options.get("--plant")));
-    if (request.plan.plant.fault == collectives::Fault::unequal && request.launch.ranks == 1) {
+    if (request.plan.plant.fault == collectives::Fault::unequal && request.launch.ranks == 1 && !placed) {
       return usage_error("ranks of one process are called with one size", "plant it with --ranks, a process each");
     }
   }

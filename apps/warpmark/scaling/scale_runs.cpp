@@ -84,10 +84,10 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
     environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // the first ones are then those of NVML, too
     environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
   }
-  meter.begin(workers);
   std::optional<measure::GpuWatch> gpus;
   if (!request.ranks) gpus.emplace();
   if (gpus) gpus->begin();
+  meter.begin(workers);
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
                                                    .environment = environment,
                                                    .own_group = true,

@@ -221,6 +221,17 @@ std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& serie
   return mean_with_work(within_steps(series, of), busy);
 }
 
+std::optional<Busiest> busiest_of(const Evidence& evidence, std::string_view id, double least) {
+  std::optional<Busiest> busiest;
+  for (const CounterSeries* series : series_of(evidence, id)) {
+    if (!is_used(evidence, *series)) continue;
+    const auto used = in_use(evidence, *series);
+    if (!used || used->mean < least || (busiest && used->mean <= busiest->mean)) continue;
+    busiest = Busiest{series->device, used->mean};
+  }
+  return busiest;
+}
+
 std::optional<double> mean_of(const CounterSeries& series) {
   double sum = 0;
   double count = 0;

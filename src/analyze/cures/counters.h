@@ -28,6 +28,12 @@ struct InUse {
   std::optional<double> busy;  ///< share of time in which the GPU has work, over the same samples
 };
 [[nodiscard]] std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& series);
+/// The GPU whose counter is highest while it is used, of those that reach `least`.
+struct Busiest {
+  int device = -1;
+  double mean = 0;
+};
+[[nodiscard]] std::optional<Busiest> busiest_of(const Evidence& evidence, std::string_view id, double least);
 /// Mean of the values whose sample of `reasons` (the same samples) has one of these bits; absent if the two series were
 /// not sampled together, or never with a bit.
 [[nodiscard]] std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons,

@@ -24,7 +24,7 @@ struct CollectivesModule {
   Result<Links> (*links)(const LinkOptions& options);
 };
 [[nodiscard]] Result<const CollectivesModule*> collectives_module();
-inline constexpr int kCollectivesModuleAbi = 2;
+inline constexpr int kCollectivesModuleAbi = 3;
 extern "C" const CollectivesModule* warpmark_collectives_module();
 inline constexpr const char* kCollectivesModuleSymbol = "warpmark_collectives_module";
 

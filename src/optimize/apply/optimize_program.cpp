@@ -85,14 +85,15 @@ Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const Op
   state.seconds_per_step = time_s;
   if (report.window) {
     state.steps = report.window->steps;
-    // By the first look, which waited for no other run.
-    if (look.facts.report.window) state.start_s = look.facts.report.window->before_s;
+    state.start_s = report.window->before_s;
     state.seconds_per_step = report.window->seconds / static_cast<double>(report.window->steps);
   }
   if (run.time_of == TimeOf::sample) state.samples_per_s = 1 / time_s;
   if (!memory.empty()) state.memory_bytes = stats::median(memory);
-  if (!busy.empty()) state.gpu_utilization = stats::median(busy);
-  if (!energy.empty()) state.joules_per_step = stats::median(energy);
+  // Of runs that waited for their turn a small program had its GPU before it was looked at; the first look saw it
+  // begin.
+  state.gpu_utilization = busy.empty() ? look.gpu_utilization : stats::median(busy);
+  state.joules_per_step = energy.empty() ? look.joules_per_step : stats::median(energy);
   state.phases = phases_of(look.facts);
   return baselines;
 }
@@ -270,6 +271,8 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   WM_ASSIGN(const auto run, runs.run({}, look.run));
   look.facts = facts_of(run.report);
   look.host_bytes = run.host_bytes;
+  look.gpu_utilization = run.gpu_utilization;
+  look.joules_per_step = run.joules_per_step;
   const auto steps = run.report.steps.size();
   const bool ran = run.failure.empty() || (run.failure.starts_with("the program made") && run.heard);
   if (!ran && run.heard)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -33,8 +34,9 @@ struct OptimizeOptions {
 /// A first look alone, for --list-knobs.
 struct FirstLook {
   ProgramFacts facts;
-  RunOptions run;               ///< for what follows: how many steps, what times are of
-  double host_bytes = 0;        ///< largest resident set of its processes
+  RunOptions run;         ///< for what follows: how many steps, what times are of
+  double host_bytes = 0;  ///< largest resident set of its processes
+  std::optional<double> gpu_utilization, joules_per_step;
   std::int64_t most_steps = 0;  ///< that a window can have: the program ends then; 0: not known
   std::string note;             ///< why only the time of the whole run can be measured; else empty
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
+#include "optimize/apply/not_counted.h"
 #include "optimize/apply/program_copy.h"
 #include "optimize/apply/recorded_run.h"
 #include "stats/sampled_metric.h"
@@ -27,7 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
-constexpr double kMemoryLeft = 0.10;        // of the GPU must stay free: sizes vary after the few steps that were seen
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
 
 constexpr const char* kGuardVariable = "WARPMARK_SEARCH";  // of no two searches the same
@@ -67,25 +68,6 @@ Result<double> time_of(const std::vector<const workers::ProgramReport*>& main, c
   if (options.time_of == TimeOf::step) return slowest_s;
   if (samples <= 0) return data_error("does not tell its samples");
   return slowest_s / samples;
-}
-
-/// A knob that was not in force the whole time, in words; empty if all were.
-std::string not_in_force(const Settings& settings, const std::vector<const workers::ProgramReport*>& main) {
-  if (settings.empty()) return {};
-  for (const auto* report : main) {
-    for (const auto& knob : report->knobs) {
-      if (!knob.in_force) return fmt::format("{} was not in force: {}", knob.id, knob.said);
-    }
-  }
-  return {};
-}
-
-std::string too_little_memory_left(const workers::ProgramReport& report) {
-  if (report.total_bytes == 0) return {};
-  const auto total = static_cast<double>(report.total_bytes);
-  if (static_cast<double>(report.reserved_bytes) <= (1 - kMemoryLeft) * total) return {};
-  return fmt::format("leaves less than {:.0f} % of the GPU's memory: {} of {} are reserved", kMemoryLeft * 100,
-                     format_bytes(static_cast<double>(report.reserved_bytes)), format_bytes(total));
 }
 
 /// Load of others cannot be told from workers that the program did not wait for; the rest of the readings can.
@@ -300,8 +282,16 @@ Status ProgramRuns::execute_together(const std::vector<Expected>& batch) {
     // Steps that do not wait for their turn were taken beside those of others.
     if (!one.waited && one.run->ending == workers::Ending::exited && one.run->output.exit_code == 0) together_ = 1;
   }
+  // Nor does the original fail by itself: what it met beside the others (a port, a file, too little memory) tells
+  // nothing.
+  const bool failed_beside_others =
+      std::ranges::any_of(std::views::iota(std::size_t{0}, batch.size()), [&](std::size_t i) {
+        const auto& ended = *runs[i].run;
+        return batch[i].settings.empty() && ended.ending == workers::Ending::exited && ended.output.exit_code != 0;
+      });
+  if (failed_beside_others) together_ = 1;
   if (together_ == 1) return {};
-  share_s_ = std::max(share_s_, share_s);
+  share_s_ = share_s;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     // What the budget cut is forgotten; what ended before counts.
     if (left_s() <= 0 && runs[i].run->ending == workers::Ending::timed_out) continue;
@@ -378,8 +368,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
   }
   result.failure = failure_of(json.value("exit_code", 0), json.value("err", ""));
   if (!result.failure.empty() || screening) return result;
-  result.failure = not_in_force(settings, main);
-  if (result.failure.empty() && !settings.empty()) result.failure = too_little_memory_left(result.report);
+  result.failure = why_not_counted(settings, main);
   const auto time_s = time_of(main, options, result.wall_s);
   if (!time_s.ok()) {
     if (result.failure.empty()) result.failure = "the program " + time_s.error().what;

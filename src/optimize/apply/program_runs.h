@@ -121,7 +121,7 @@ class ProgramRuns {
   int together_ = 1;
   std::deque<Expected> expected_;
   std::vector<std::pair<std::string, Json>> ahead_;  ///< answers of runs that were not asked for yet
-  double share_s_ = 0;                               ///< the longest share of runs that started together
+  double share_s_ = 0;                               ///< share of each of the runs that started together last
   std::string started_;                              ///< when the run that is measured began
   double budget_s_;
   double began_s_;            ///< monotonic clock

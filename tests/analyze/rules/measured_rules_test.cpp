@@ -323,6 +323,11 @@ TEST(CounterRules, note_double_precision) {
   EXPECT_NEAR(severity(session, "double_precision"), 0.3, 1e-9);
   session.counters[0] = series("fp64_active", {0.01, 0.0, 0.02, 0.01});
   EXPECT_EQ(severity(session, "double_precision"), 0) << "an index or a mean now and then";
+  session.counters = {series("fp64_active", {0.06, 0.06, 0.06}), series("fp64_active", {0.9, 0.9, 0.9})};
+  session.counters[1].device = 1;
+  const Analysis two = analyze(session);
+  ASSERT_FALSE(two.findings.empty());
+  EXPECT_NE(two.findings.front().title.find("GPU 1 are busy in 90 %"), std::string::npos) << two.findings.front().title;
 }
 
 TEST(CounterRules, tell_limits_from_the_times_that_dcgm_counts) {

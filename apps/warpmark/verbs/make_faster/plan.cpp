@@ -71,6 +71,14 @@ Result<double> number_option(const ParsedOptions& options, const char* name, dou
   return value;
 }
 
+/// None and all of it are possible, too.
+Result<double> contention_of(const ParsedOptions& options, double otherwise) {
+  if (!options.has("--contention")) return otherwise;
+  WM_ASSIGN(const double value, parse_ratio(options.get("--contention")));
+  if (!(value >= 0 && value <= 1)) return usage_error("--contention must be from 0 to 1");
+  return value;
+}
+
 Result<MeasuredLink> read_sweep(const std::string& file) {
   WM_ASSIGN(const auto text, read_file(file));
   WM_ASSIGN(const auto json, parse_json(text, file));
@@ -83,6 +91,10 @@ Result<MeasuredLink> read_sweep(const std::string& file) {
     link.rows.push_back(std::move(row));
   }
   if (link.rows.empty()) return data_error(file + " has no sizes");
+  if (link.rows.front().kind != coll::Collective::all_reduce) {
+    return data_error(file + " is a sweep of " + coll::info_of(link.rows.front().kind).id,
+                      "gradients are exchanged by all_reduce: sweep that");
+  }
   WM_ASSIGN(link.fit, coll::fit_link(link.rows));
   return link;
 }
@@ -127,7 +139,7 @@ Result<TrainingJob> job_of(const ParsedOptions& options) {
   WM_ASSIGN(job.batch, number_option(options, "--batch", 0, true));
   WM_ASSIGN(job.tokens, number_option(options, "--tokens", 1e9));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
-  WM_ASSIGN(job.contention, ratio_of(options, "--contention", job.contention));
+  WM_ASSIGN(job.contention, contention_of(options, job.contention));
   const std::string compression = options.get("--compression", "half");
   if (compression == "none") {
     job.compression = validate::Compression::none;
@@ -237,7 +249,7 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
     if (bucket <= 0) return usage_error("--bucket must be above 0");
     job.bucket_bytes = static_cast<double>(bucket);
   }
-  WM_ASSIGN(job.contention, ratio_of(options, "--contention", job.contention));
+  WM_ASSIGN(job.contention, contention_of(options, job.contention));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
   WM_ASSIGN(const auto held_back, measured_steps(options));
   std::vector<Foretold> foretold;

@@ -12,37 +12,36 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kWorks = 0.05;  // of the units' time
+constexpr double kWorks = 0.05;         // of the units' time
+constexpr double kLeastSeverity = 0.1;  // a note
 constexpr double kMostSeverity = 0.3;
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  for (const CounterSeries* series : series_of(evidence, "fp64_active")) {
-    if (!is_used(evidence, *series)) continue;
-    const auto used = in_use(evidence, *series);
-    if (!used || used->mean < kWorks) continue;
-    const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-    Finding finding =
-        make_finding(kDoublePrecisionRule, used->mean * step, step,
-                     fmt::format("The units of double precision of GPU {} are busy in {:.0f} % of the time",
-                                 series->device, used->mean * 100));
-    finding.severity = std::min(std::max(finding.severity, 0.1), kMostSeverity);
-    finding.lost_ns = 0;
-    finding.evidence = {share_fact("fp64_active", "Units of double precision are busy", used->mean)};
-    if (const CounterSeries* singles = series_of(evidence, "fp32_active", series->device)) {
-      if (const auto beside = in_use(evidence, *singles)) {
-        finding.evidence.push_back(share_fact("fp32_active", "Those of single precision", beside->mean));
-      }
+  const auto busiest = busiest_of(evidence, "fp64_active", kWorks);
+  if (!busiest) return {};
+  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  Finding finding = make_finding(kDoublePrecisionRule, busiest->mean * step, step,
+                                 fmt::format("The units of double precision of GPU {} are busy in {:.0f} % of the time",
+                                             busiest->device, busiest->mean * 100));
+  finding.severity = std::min(std::max(finding.severity, kLeastSeverity), kMostSeverity);
+  finding.lost_ns = 0;
+  finding.evidence = {share_fact("fp64_active", "Units of double precision are busy", busiest->mean)};
+  if (const CounterSeries* singles = series_of(evidence, "fp32_active", busiest->device)) {
+    if (const auto beside = in_use(evidence, *singles)) {
+      finding.evidence.push_back(share_fact("fp32_active", "Those of single precision", beside->mean));
     }
-    finding.recommendations = {
-        {AdviceKind::code, "If nothing needs 64 bits, look for a float64 that crept in: an array of NumPy, a constant.",
-         ""},
-        {AdviceKind::measure, "See which kernels compute in double precision.", "warpmark profile -- <command>"}};
-    if (evidence.has_timeline()) finding.recommendations.pop_back();
-    finding.gain =
-        shaped(1.0, 1 / std::max(1 - used->mean / 2, 0.1), "half of that time, if single precision is enough");
-    return {finding};
   }
-  return {};
+  finding.recommendations = {{AdviceKind::code,
+                              "If nothing needs 64 bits, look for a float64 that crept in: an array of NumPy, a "
+                              "constant.",
+                              ""}};
+  if (!evidence.has_timeline()) {
+    finding.recommendations.push_back(
+        {AdviceKind::measure, "See which kernels compute in double precision.", "warpmark profile -- <command>"});
+  }
+  finding.gain =
+      shaped(1.0, 1 / std::max(1 - busiest->mean / 2, 0.1), "half of that time, if single precision is enough");
+  return {finding};
 }
 
 }  // namespace

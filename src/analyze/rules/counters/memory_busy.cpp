@@ -18,25 +18,17 @@ constexpr double kMostAlone = 0.65;  // severity: a warning, as nobody knows wha
 constexpr double kMostBeside = 0.2;  // of a timeline, whose rules know more
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const CounterSeries* busiest = nullptr;
-  InUse most;
-  for (const CounterSeries* series : series_of(evidence, "dram_active")) {
-    if (!is_used(evidence, *series)) continue;
-    const auto used = in_use(evidence, *series);
-    if (!used || used->mean < kBusy || used->mean <= most.mean) continue;
-    busiest = series;
-    most = *used;
-  }
-  if (busiest == nullptr) return {};
+  const auto busiest = busiest_of(evidence, "dram_active", kBusy);
+  if (!busiest) return {};
   const bool alone = !evidence.has_timeline();
   const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
-  const double share = std::min(1.0, most.mean / kMost);
+  const double share = std::min(1.0, busiest->mean / kMost);
   Finding finding = make_finding(kMemoryBusyRule, share * step, step,
                                  fmt::format("The memory of GPU {} is busy in {:.0f} % of the time in which it is used",
-                                             busiest->device, most.mean * 100));
+                                             busiest->device, busiest->mean * 100));
   finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
   finding.lost_ns = 0;  // bytes that have to be moved are no loss: no counter tells which need not
-  finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", most.mean),
+  finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", busiest->mean),
                       share_fact("dram_active_most", "As busy as memory gets, about (DCGM)", kMost)};
   if (alone) {
     finding.recommendations.push_back({AdviceKind::measure, "See which kernels move the bytes, and how often they do.",
