@@ -11,8 +11,6 @@ seconds, so that a window of steady steps fits. --slow plants a rank that comput
 import argparse
 import os
 import pathlib
-import socket
-import subprocess
 import sys
 import time
 
@@ -25,29 +23,6 @@ MODELS = {  # network, sizes, samples a rank
     "bert-large": ("bert", BERT_LARGE, 32),
     "gpt2-medium": ("gpt2", GPT2_MEDIUM, 8),
 }
-
-
-def start_ranks(ranks):
-    """One process a rank; the first that fails ends the others."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    shared = dict(os.environ, WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="4")
-    running = [
-        subprocess.Popen([sys.executable, *sys.argv], env=dict(shared, RANK=str(r), LOCAL_RANK=str(r))) for r in range(ranks)
-    ]
-    try:
-        while True:
-            codes = [one.poll() for one in running]
-            failed = next((code for code in codes if code), 0)
-            if failed or None not in codes:
-                return failed
-            time.sleep(0.05)
-    finally:
-        for one in running:
-            if one.poll() is None:
-                one.kill()
-            one.wait()
 
 
 def train(asked):
@@ -116,9 +91,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.5)
     parser.add_argument("--slow", metavar="RANK:PASSES")
     asked = parser.parse_args()
-    if "RANK" not in os.environ:
-        sys.exit(start_ranks(asked.ranks))
-    train(asked)
+    if "RANK" in os.environ:
+        return train(asked)
+    sys.path.insert(0, str(SOURCES.parents[2] / "corpus"))
+    import run
+
+    os.environ.setdefault("OMP_NUM_THREADS", "4")
+    sys.exit(run.run_ranks(asked.ranks, [sys.executable, *sys.argv]))
 
 
 if __name__ == "__main__":
