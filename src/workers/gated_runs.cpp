@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <deque>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -20,9 +19,12 @@ constexpr auto kLook = std::chrono::milliseconds(2);
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
-class Gated {
+}  // namespace
+
+/// The process, and the thread that waits for it.
+class GatedRuns::One {
  public:
-  Gated(HookedCommand command, const fs::path& hook, const fs::path& folder) : folder_(folder) {
+  One(HookedCommand command, const fs::path& hook, const fs::path& folder) : folder_(folder) {
     command.plan.gate = gate().string();
     command.deadline_s = 365 * 86400.0;  // whoever leads the turns ends it
     command.interrupted = &stop_;
@@ -32,12 +34,12 @@ class Gated {
       ended_.store(true);
     });
   }
-  ~Gated() {
+  ~One() {
     stop();
     if (thread_.joinable()) thread_.join();
   }
-  Gated(Gated&&) = delete;
-  Gated& operator=(Gated&&) = delete;
+  One(One&&) = delete;
+  One& operator=(One&&) = delete;
 
   [[nodiscard]] bool ended() const { return ended_.load(); }
   [[nodiscard]] bool waits() const {
@@ -78,46 +80,46 @@ class Gated {
   std::thread thread_;
 };
 
-/// Until all wait or have ended; what has done neither by the deadline is killed in its turn.
-void await_all(const std::deque<Gated>& all, const GatedOptions& options) {
-  const double until_s = seconds_now() + std::min(options.deadline_s, options.all_s);
-  const auto stands = [](const Gated& one) { return one.ended() || one.waits(); };
-  while (!std::all_of(all.begin(), all.end(), stands) && seconds_now() < until_s &&
-         !(options.interrupted != nullptr && options.interrupted->load())) {
+GatedRuns::GatedRuns(std::vector<HookedCommand> commands, const fs::path& hook, fs::path scratch,
+                     const std::atomic<bool>* interrupted)
+    : scratch_(std::move(scratch)), interrupted_(interrupted), began_s_(seconds_now()) {
+  std::error_code ignored;
+  fs::remove_all(scratch_, ignored);
+  for (auto& command : commands) {
+    all_.push_back(std::make_unique<One>(std::move(command), hook, scratch_ / std::to_string(all_.size())));
+  }
+}
+
+GatedRuns::~GatedRuns() {
+  for (const auto& one : all_) one->stop();
+  all_.clear();
+  std::error_code ignored;
+  fs::remove_all(scratch_, ignored);
+}
+
+void GatedRuns::await_all(double most_s) {
+  const double until_s = seconds_now() + most_s;
+  const auto stands = [](const auto& one) { return one->ended() || one->waits(); };
+  while (!std::all_of(all_.begin(), all_.end(), stands) && seconds_now() < until_s &&
+         !(interrupted_ != nullptr && interrupted_->load())) {
     std::this_thread::sleep_for(kLook);
   }
 }
 
-}  // namespace
+bool GatedRuns::ended(std::size_t i) const { return all_[i]->ended(); }
 
-std::vector<GatedRun> run_gated(std::vector<HookedCommand> commands, const fs::path& hook, const fs::path& scratch,
-                                const GatedOptions& options) {
-  const double began_s = seconds_now();
-  std::error_code ignored;
-  fs::remove_all(scratch, ignored);
-  std::deque<Gated> all;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    all.emplace_back(std::move(commands[i]), hook, scratch / std::to_string(i));
-  }
-  await_all(all, options);
-  std::vector<GatedRun> runs;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Gated& one = all[i];
-    const bool has_turn = one.waits() && !one.ended();
-    const double turn_s = has_turn ? seconds_now() : began_s;
-    if (options.before_turn) options.before_turn(i);
-    const Status gone = has_turn ? one.go() : Status();
-    if (!gone.ok()) one.stop();
-    const double gone_s = seconds_now() - began_s;
-    one.await_end(std::min(has_turn ? options.deadline_s : options.deadline_s - gone_s, options.all_s - gone_s),
-                  options.interrupted);
-    runs.push_back(one.take(options.deadline_s, seconds_now() - turn_s));
-    if (!gone.ok()) runs.back().run = gone.error();
-    if (options.after_turn) options.after_turn(i, runs.back());
-  }
-  all.clear();
-  fs::remove_all(scratch, ignored);
-  return runs;
+std::size_t GatedRuns::size() const { return all_.size(); }
+
+GatedRun GatedRuns::turn(std::size_t i, double deadline_s) {
+  One& one = *all_[i];
+  const bool has_turn = one.waits() && !one.ended();
+  const double turn_s = has_turn ? seconds_now() : began_s_;
+  const Status gone = has_turn ? one.go() : Status();
+  if (!gone.ok()) one.stop();
+  one.await_end(has_turn ? deadline_s : 0, interrupted_);
+  GatedRun run = one.take(deadline_s, seconds_now() - turn_s);
+  if (!gone.ok()) run.run = gone.error();
+  return run;
 }
 
 }  // namespace warpmark::workers

@@ -1,12 +1,11 @@
-// Runs of hooked programs that start at once and take their steps one after another: what they load and build before
-// their first step happens side by side, and each has the machine to itself from then on.
+// Runs of hooked programs that start at once and take their steps one after another: what they load and build, and the
+// first steps of their warm-up, happen side by side, and each has the machine to itself from then on.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
-#include <functional>
-#include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
@@ -16,23 +15,37 @@ namespace warpmark::workers {
 
 struct GatedRun {
   Result<HookedRun> run;    ///< as of run_hooked(); a run that was cut by a deadline is Ending::timed_out
-  bool waited = false;      ///< it came to its first step; else it ended before, or never takes one
+  bool waited = false;      ///< it came to its gate; else it ended before, or never comes there
   double cpu_before_s = 0;  ///< CPU time until then
   double turn_s = 0;        ///< from its turn, or the start of all, until it had ended
 };
 
-struct GatedOptions {
-  double deadline_s = 600;  ///< for what comes before the first steps, and for each turn ...
-  double all_s = std::numeric_limits<double>::infinity();  ///< ... and for all of them together
-  const std::atomic<bool>* interrupted = nullptr;
-  std::function<void(std::size_t)> before_turn{};  ///< on the calling thread, as is the next
-  std::function<void(std::size_t, const GatedRun&)> after_turn{};
-};
+/// Of one thread. What did not have its turn is ended with this object.
+class GatedRuns {
+ public:
+  /// Starts all, each with a scratch folder of its own within `scratch`, which is made anew and removed at the end. The
+  /// gate, deadline and `interrupted` of the commands are set here; they have no deadline before their turn.
+  GatedRuns(std::vector<HookedCommand> commands, const std::filesystem::path& hook, std::filesystem::path scratch,
+            const std::atomic<bool>* interrupted = nullptr);
+  ~GatedRuns();
+  GatedRuns(GatedRuns&&) = delete;
+  GatedRuns& operator=(GatedRuns&&) = delete;
 
-/// Starts all, each with a scratch folder of its own within `scratch`, which is made anew and removed. When each waits
-/// before its first step or has ended, they go on in this order, the next when one has ended. Their plans' `gate`,
-/// deadline and `interrupted` are set here. Returns when all have ended; one for each command.
-[[nodiscard]] std::vector<GatedRun> run_gated(std::vector<HookedCommand> commands, const std::filesystem::path& hook,
-                                              const std::filesystem::path& scratch, const GatedOptions& options);
+  /// Until each waits at its gate or has ended, but no longer than this.
+  void await_all(double most_s);
+  /// Whether the run ended before its turn.
+  [[nodiscard]] bool ended(std::size_t i) const;
+  /// Its steps: it goes on and is waited for, but no longer than `deadline_s`; then it is killed, as is one that has not
+  /// come to its gate. Once for each.
+  [[nodiscard]] GatedRun turn(std::size_t i, double deadline_s);
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  class One;
+  std::filesystem::path scratch_;
+  const std::atomic<bool>* interrupted_;
+  double began_s_;
+  std::vector<std::unique_ptr<One>> all_;
+};
 
 }  // namespace warpmark::workers

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "base/text.h"
 #include "workers/hooked_fixture.h"
 
@@ -29,7 +32,8 @@ class Gated : public Hooked {
         "        return self.end(x)\n"
         "model = Net()\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-        "batches = torch.utils.data.DataLoader(torch.ones(48, 4), batch_size=4)\n"
+        "batches = [torch.ones(4, 4)] * 12\n"
+        "if 'loader' in os.environ: batches = torch.utils.data.DataLoader(torch.ones(48, 4), batch_size=4)\n"
         "for batch in batches:\n"
         "    model(batch).sum().backward()\n"
         "    optimizer.step()\n");
@@ -38,10 +42,14 @@ class Gated : public Hooked {
             .directory = folder_.string(),
             .plan = {.warmup_steps = 2, .window_steps = 6}};
   }
-  std::vector<GatedRun> run(const std::vector<std::string>& names, GatedOptions options) {
+  std::unique_ptr<GatedRuns> start(const std::vector<std::string>& names, bool loader = true,
+                                   const std::atomic<bool>* interrupted = nullptr) {
     std::vector<HookedCommand> commands;
-    for (const auto& name : names) commands.push_back(named(name));
-    return run_gated(std::move(commands), folder_ / "hook", folder_ / "scratch", options);
+    for (const auto& name : names) {
+      commands.push_back(named(name));
+      if (loader) commands.back().environment.emplace_back("loader", "1");
+    }
+    return std::make_unique<GatedRuns>(std::move(commands), folder_ / "hook", folder_ / "scratch", interrupted);
   }
   /// Whose steps were taken, each once for as long as they follow each other.
   std::vector<std::string> turns() {
@@ -53,15 +61,12 @@ class Gated : public Hooked {
   }
 };
 
-TEST_F(Gated, take_their_steps_one_after_another_in_order) {
+TEST_F(Gated, take_their_steps_one_after_another_as_they_are_told) {
   WM_NEEDS_TORCH();
-  std::vector<std::size_t> begun, ended;
-  const auto runs =
-      run({"late", "a", "b"}, {.deadline_s = 200,
-                               .before_turn = [&](std::size_t i) { begun.push_back(i); },
-                               .after_turn = [&](std::size_t i, const GatedRun&) { ended.push_back(i); }});
-  ASSERT_EQ(runs.size(), 3U);
-  for (const auto& one : runs) {
+  auto runs = start({"late", "a", "b"});
+  runs->await_all(200);
+  for (const std::size_t i : {0U, 2U, 1U}) {
+    const auto one = runs->turn(i, 200);
     ASSERT_TRUE(one.run.ok()) << one.run.error().what;
     EXPECT_TRUE(one.waited);
     EXPECT_GT(one.cpu_before_s, 0);
@@ -72,38 +77,71 @@ TEST_F(Gated, take_their_steps_one_after_another_in_order) {
     EXPECT_EQ(report.window->steps, 6);
     EXPECT_LT(report.window->before_s, one.run->output.wall_s);
   }
-  EXPECT_EQ(turns(), (std::vector<std::string>{"late", "a", "b"}));
-  EXPECT_EQ(begun, (std::vector<std::size_t>{0, 1, 2}));
-  EXPECT_EQ(ended, begun);
+  EXPECT_EQ(turns(), (std::vector<std::string>{"late", "b", "a"})) << "a loader reads ahead, so none warms up before";
+  runs.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "scratch"));
+}
+
+TEST_F(Gated, take_half_of_their_warm_up_side_by_side) {
+  WM_NEEDS_TORCH();
+  auto runs = start({"a", "b"}, false);
+  runs->await_all(200);
+  const auto before = split(read_file(folder_ / "steps").value(), '\n');
+  EXPECT_EQ(std::ranges::count(before, "a"), 1) << "of two";
+  EXPECT_EQ(std::ranges::count(before, "b"), 1);
+  const auto first = runs->turn(0, 200), second = runs->turn(1, 200);
+  ASSERT_TRUE(first.run.ok() && second.run.ok());
+  EXPECT_EQ(main_of(*first.run).window->steps, 6);
+  EXPECT_EQ(main_of(*second.run).window->steps, 6);
+  const auto all = split(read_file(folder_ / "steps").value(), '\n');
+  std::vector<std::string> after(all.begin() + 2, all.end());
+  EXPECT_TRUE(std::ranges::is_sorted(after.begin(), std::ranges::find(after, ""))) << "a's steps, then b's";
+}
+
+TEST_F(Gated, what_has_no_turn_is_ended) {
+  WM_NEEDS_TORCH();
+  auto runs = start({"a", "b"});
+  runs->await_all(200);
+  EXPECT_TRUE(runs->turn(0, 200).run.ok());
+  EXPECT_FALSE(runs->ended(1));
+  runs.reset();
+  EXPECT_EQ(turns(), (std::vector<std::string>{"a"}));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "scratch"));
 }
 
 TEST_F(Gated, one_that_fails_before_its_first_step_keeps_no_other_from_it) {
   WM_NEEDS_TORCH();
-  const auto runs = run({"a", "broken", "b"}, {.deadline_s = 200});
-  ASSERT_EQ(runs.size(), 3U);
-  ASSERT_TRUE(runs[1].run.ok());
-  EXPECT_FALSE(runs[1].waited);
-  EXPECT_EQ(runs[1].run->output.exit_code, 3);
+  auto runs = start({"a", "broken", "b"});
+  runs->await_all(200);
+  EXPECT_TRUE(runs->ended(1));
+  EXPECT_TRUE(runs->turn(0, 200).run.ok());
+  const auto broken = runs->turn(1, 200);
+  ASSERT_TRUE(broken.run.ok());
+  EXPECT_FALSE(broken.waited);
+  EXPECT_EQ(broken.run->output.exit_code, 3);
+  EXPECT_TRUE(runs->turn(2, 200).run.ok());
   EXPECT_EQ(turns(), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_F(Gated, one_that_hangs_is_ended_and_the_next_has_its_turn) {
   WM_NEEDS_TORCH();
-  const auto runs = run({"hangs", "a"}, {.deadline_s = 45});
-  ASSERT_EQ(runs.size(), 2U);
-  ASSERT_TRUE(runs[0].run.ok()) << runs[0].run.error().what;
-  EXPECT_EQ(runs[0].run->ending, Ending::timed_out);
-  ASSERT_TRUE(runs[1].run.ok());
-  EXPECT_EQ(runs[1].run->output.exit_code, 0);
+  auto runs = start({"hangs", "a"});
+  runs->await_all(200);
+  const auto hung = runs->turn(0, 3);
+  ASSERT_TRUE(hung.run.ok()) << hung.run.error().what;
+  EXPECT_EQ(hung.run->ending, Ending::timed_out);
+  const auto next = runs->turn(1, 200);
+  ASSERT_TRUE(next.run.ok());
+  EXPECT_EQ(next.run->output.exit_code, 0);
   EXPECT_EQ(turns(), (std::vector<std::string>{"hangs", "a"}));
 }
 
-TEST_F(Gated, end_with_the_time_that_all_have_together) {
+TEST_F(Gated, what_does_not_come_to_its_gate_in_time_is_ended) {
   WM_NEEDS_TORCH();
-  const auto runs = run({"a", "hangs", "b"}, {.deadline_s = 200, .all_s = 0});
-  ASSERT_EQ(runs.size(), 3U);
-  for (const auto& one : runs) {
+  auto runs = start({"a", "hangs", "b"});
+  runs->await_all(0);
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    const auto one = runs->turn(i, 200);
     ASSERT_TRUE(one.run.ok()) << one.run.error().what;
     EXPECT_EQ(one.run->ending, Ending::timed_out);
   }
@@ -113,12 +151,11 @@ TEST_F(Gated, end_with_the_time_that_all_have_together) {
 TEST_F(Gated, an_interruption_ends_all) {
   WM_NEEDS_TORCH();
   std::atomic<bool> interrupted = false;
-  const auto runs = run(
-      {"hangs", "a"},
-      {.deadline_s = 200, .interrupted = &interrupted, .before_turn = [&](std::size_t) { interrupted.store(true); }});
-  ASSERT_EQ(runs.size(), 2U);
-  EXPECT_FALSE(runs[0].run.ok());
-  EXPECT_FALSE(runs[1].run.ok());
+  auto runs = start({"hangs", "a"}, true, &interrupted);
+  runs->await_all(200);
+  interrupted.store(true);
+  EXPECT_FALSE(runs->turn(0, 200).run.ok());
+  EXPECT_FALSE(runs->turn(1, 200).run.ok());
 }
 
 }  // namespace

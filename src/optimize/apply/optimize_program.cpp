@@ -47,10 +47,19 @@ struct Baselines {
   JourneyState state;
 };
 
+bool records(const FirstLook& look, const OptimizeOptions& options) {
+  return look.run.time_of != TimeOf::run && !options.proposals.asked_only;
+}
+
 Result<Baselines> measure_baselines(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options) {
   Baselines baselines;
   auto& run = look.run;
-  if (run.time_of != TimeOf::run) runs.expect({kBaselines, {Settings{}, run}});
+  if (run.time_of != TimeOf::run) {
+    std::vector<std::pair<Settings, RunOptions>> expected(kBaselines, {Settings{}, run});
+    if (records(look, options)) expected.emplace_back(Settings{}, recorded_run(run, false));
+    if (records(look, options) && look.facts.on_gpu()) expected.emplace_back(Settings{}, recorded_run(run, true));
+    runs.expect(std::move(expected));
+  }
   for (std::int64_t i = 0; i < kBaselines; ++i) {
     WM_ASSIGN(auto one, runs.run({}, run));
     if (i == 0 && run.time_of == TimeOf::sample && one.report.window && one.report.window->samples == 0) {
@@ -190,7 +199,7 @@ void tell_budget(const ProgramRuns& runs, const OptimizeOptions& options, Journe
 
 /// What the analysis finds in a few recorded steps; on a GPU once more with stacks, which name lines and slow down.
 Status record_original(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options, Journey& journey) {
-  if (look.run.time_of == TimeOf::run || options.proposals.asked_only) return {};
+  if (!records(look, options)) return {};
   WM_ASSIGN(auto run, runs.run({}, recorded_run(look.run, false)));
   auto text = add_found(run, look.facts);
   if (text.empty()) {
@@ -236,6 +245,7 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
                            journey.unit, format_percent(journey.baseline.spread)));
   tell_budget(runs, options, journey);
   const auto found = record_original(runs, look, options, journey);
+  runs.expect({});
   if (!found.ok()) return stopped_or(found.error(), runs, std::move(journey));
   ProgramTrials trials(runs, trial_options(look, options), std::move(baselines->runs));
   auto searching = search_options(look, options);
@@ -264,7 +274,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   look.run.amortize_steps = options.amortize_steps;
   look.run.time_of = TimeOf::step;
   look.run.plan = {.warmup_steps = 3,
-                   .window_s = std::max(5.0, 2 * options.window_s),
+                   .window_s = std::max(2.0, 2 * options.window_s),
                    .stop = true,
                    .sync_phases = true,
                    .seed = static_cast<std::int64_t>(options.seed)};

@@ -199,13 +199,8 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
     WM_TRY(set_file_values(program_, settings, places_.original));
   }
   WM_ASSIGN(auto command, command_for(settings, options));
-  const auto traces = places_.scratch.string() + ".traces";
-  if (command.plan.profile_steps > 0) {
-    std::error_code ignored;
-    fs::remove_all(traces, ignored);
-    WM_TRY(make_folder(traces));
-    command.plan.profile_folder = traces;
-  }
+  const TraceFolder traces(places_.scratch.string() + ".traces");
+  WM_TRY(traces.prepare(command.plan));
   if (progress) progress(text_of(settings));
   begin_turn();
   const auto outcome = workers::run_hooked(command, places_.hook, places_.scratch);
@@ -216,89 +211,111 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
     WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
   }
-  if (options.plan.profile_steps > 0) {
-    answer["analysis"] = analyze_traces(traces);
-    std::error_code ignored;
-    fs::remove_all(traces, ignored);
-  }
+  traces.add_analysis(answer);
   return answer;
 }
 
+/// Runs that started together. Those whose turn was have no question any more.
+struct ProgramRuns::Batch {
+  std::vector<Expected> runs;
+  std::deque<TraceFolder> traces;
+  std::unique_ptr<workers::GatedRuns> gated;
+  double start_share_s = 0;
+
+  [[nodiscard]] std::size_t find(const std::string& question) const {
+    return static_cast<std::size_t>(std::ranges::find(runs, question, &Expected::question) - runs.begin());
+  }
+};
+
+ProgramRuns::~ProgramRuns() = default;
+
+void ProgramRuns::end_batch() {
+  if (!batch_) return;
+  const auto left = std::ranges::count_if(batch_->runs, [](const Expected& one) { return !one.question.empty(); });
+  spent_s_ += static_cast<double>(left) * batch_->start_share_s;
+  batch_.reset();
+}
+
 void ProgramRuns::expect(std::vector<std::pair<Settings, RunOptions>> runs) {
+  end_batch();
   expected_.clear();
   for (auto& [settings, options] : runs) {
     auto question = question_of(settings, options);
     expected_.push_back({std::move(settings), std::move(options), std::move(question)});
   }
-  ahead_.clear();
 }
 
 Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& question) {
-  const auto take = [&]() -> std::optional<Json> {
-    const auto found =
-        std::find_if(ahead_.begin(), ahead_.end(), [&](const auto& one) { return one.first == question; });
-    if (found == ahead_.end()) return std::nullopt;
-    std::optional<Json> answer(std::in_place, std::move(found->second));
-    ahead_.erase(found);
-    return answer;
-  };
-  if (auto answer = take()) return answer;
-  const auto asked = [&](const Expected& one) { return one.question == question; };
-  // A copy of the folder is of one run, and so are files in which settings stand.
-  if (together_ < 2 || !places_.original.empty() || std::none_of(expected_.begin(), expected_.end(), asked)) {
-    return std::optional<Json>{};
+  if (!batch_ || batch_->find(question) == batch_->runs.size()) {
+    end_batch();
+    // A copy of the folder is of one run, and so are files in which settings stand.
+    const bool asked = std::ranges::find(expected_, question, &Expected::question) != expected_.end();
+    if (together_ < 2 || !places_.original.empty() || !asked) return std::optional<Json>{};
+    WM_TRY(start_batch(question));
+    if (!batch_) return std::optional<Json>{};
   }
-  std::vector<Expected> batch;
-  while (!expected_.empty() && static_cast<int>(batch.size()) < together_) {
-    batch.push_back(std::move(expected_.front()));
-    expected_.pop_front();
-  }
-  if (batch.size() > 1 && std::any_of(batch.begin(), batch.end(), asked)) WM_TRY(execute_together(batch));
-  return take();
+  return take_turn(batch_->find(question));
 }
 
-Status ProgramRuns::execute_together(const std::vector<Expected>& batch) {
+Status ProgramRuns::start_batch(const std::string& question) {
+  auto batch = std::make_unique<Batch>();
+  while (!expected_.empty() && static_cast<int>(batch->runs.size()) < together_) {
+    batch->runs.push_back(std::move(expected_.front()));
+    expected_.pop_front();
+  }
+  const auto size = batch->runs.size();
+  if (size < 2 || batch->find(question) == size) return {};
   std::vector<workers::HookedCommand> commands;
   double deadline_s = 0;
-  for (const auto& one : batch) {
+  for (const auto& one : batch->runs) {
     WM_ASSIGN(auto command, command_for(one.settings, one.options));
+    batch->traces.emplace_back(fmt::format("{}.traces.{}", places_.scratch.string(), commands.size()));
+    WM_TRY(batch->traces.back().prepare(command.plan));
     commands.push_back(std::move(command));
     deadline_s = std::max(deadline_s, one.options.deadline_s);
   }
-  if (progress) progress(fmt::format("{} runs that start together", batch.size()));
-  std::vector<Json> answers(batch.size());
-  workers::GatedOptions gated{.deadline_s = deadline_s, .all_s = left_s(), .interrupted = interrupted_};
-  gated.before_turn = [&](std::size_t) { begin_turn(); };
-  gated.after_turn = [&](std::size_t i, const workers::GatedRun& one) {
-    [[maybe_unused]] const auto whole = gpus_.end(0);
-    if (one.run.ok()) answers[i] = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
-  };
+  if (progress) progress(fmt::format("{} runs that start together", size));
   const double began_s = seconds_now();
-  const auto runs =
-      workers::run_gated(std::move(commands), places_.hook, places_.scratch.string() + ".together", gated);
-  const double share_s = (seconds_now() - began_s) / static_cast<double>(runs.size());
-  for (const auto& one : runs) {
-    if (!one.run.ok()) return one.run.error();
-    // Steps that do not wait for their turn were taken beside those of others.
-    if (!one.waited && one.run->ending == workers::Ending::exited && one.run->output.exit_code == 0) together_ = 1;
-  }
-  // Nor does the original fail by itself: what it met beside the others (a port, a file, too little memory) tells
-  // nothing.
-  const bool failed_beside_others =
-      std::ranges::any_of(std::views::iota(std::size_t{0}, batch.size()), [&](std::size_t i) {
-        const auto& ended = *runs[i].run;
-        return batch[i].settings.empty() && ended.ending == workers::Ending::exited && ended.output.exit_code != 0;
-      });
-  if (failed_beside_others) together_ = 1;
-  if (together_ == 1) return {};
-  share_s_ = share_s;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    // What the budget cut is forgotten; what ended before counts.
-    if (left_s() <= 0 && runs[i].run->ending == workers::Ending::timed_out) continue;
-    answers[i]["cost_s"] = share_s;
-    ahead_.emplace_back(batch[i].question, std::move(answers[i]));
+  batch->gated = std::make_unique<workers::GatedRuns>(std::move(commands), places_.hook,
+                                                      places_.scratch.string() + ".together", interrupted_);
+  batch->gated->await_all(std::min(deadline_s, left_s()));
+  batch->start_share_s = (seconds_now() - began_s) / static_cast<double>(size);
+  batch_ = std::move(batch);
+  // What ended by now did not wait for its turn, or failed: the others are not asked for beside it.
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!batch_->gated->ended(i)) continue;
+    if (batch_->runs[i].settings.empty()) together_ = 1;
+    expected_.clear();
+    end_batch();
+    break;
   }
   return {};
+}
+
+Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
+  auto& expected = batch_->runs[i];
+  if (progress) progress(text_of(expected.settings));
+  expected.question.clear();
+  begin_turn();
+  const auto one = batch_->gated->turn(i, std::min(expected.options.deadline_s, left_s()));
+  [[maybe_unused]] const auto whole = gpus_.end(0);
+  if (!one.run.ok()) return one.run.error();
+  const bool exited = one.run->ending == workers::Ending::exited;
+  // What it met beside the others (a port, a file, too little memory) tells nothing: it runs by itself, and so does
+  // what was expected with it.
+  if (exited && one.run->output.exit_code != 0) {
+    if (expected.settings.empty()) together_ = 1;
+    expected_.clear();
+    end_batch();
+    return std::optional<Json>{};
+  }
+  // What the budget cut is forgotten.
+  if (!exited && left_s() <= 0) return std::optional<Json>{};
+  Json answer = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
+  batch_->traces[i].add_analysis(answer);
+  share_s_ = batch_->start_share_s + one.turn_s;
+  answer["cost_s"] = share_s_;
+  return std::optional<Json>(std::move(answer));
 }
 
 Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& options) {
@@ -316,6 +333,7 @@ Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& 
   out_of_time_ = out_of_time_ || (!answer && left_s() <= 0);
   if (out_of_time_) return environment_error(why_stopped());
   if (!answer) {
+    end_batch();  // it has the machine to itself
     auto within = options;
     within.deadline_s = std::min(options.deadline_s, left_s());
     WM_ASSIGN(answer, execute(settings, within));

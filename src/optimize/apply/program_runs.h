@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,15 +68,18 @@ class ProgramRuns {
   /// `budget_s` is the most time from now on for runs that the journal does not know; 0 is without limit.
   ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
               double budget_s = 0, measure::GpuProbe gpus = measure::nvml_probe());
+  ~ProgramRuns();
+  ProgramRuns(ProgramRuns&&) = delete;
+  ProgramRuns& operator=(ProgramRuns&&) = delete;
 
   /// A failing program is a ProgramRun with its failure. Errors: why_stopped() tells one that ends the search;
   /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
   [[nodiscard]] Result<ProgramRun> run(const Settings& settings, const RunOptions& options);
 
-  /// From now on so many of the runs that are expected start at once, and take their steps one after another.
+  /// From now on so many of the runs that are expected start at once, and take their steps when they are asked for.
   void start_together(int most) { together_ = most; }
-  /// Runs that will be asked for next, each once, in an order as good as the one they will be asked in. What was
-  /// expected before is not any more.
+  /// Runs that will be asked for next, each once, in about this order. What was expected before is not any more: if it
+  /// has started, it is ended.
   void expect(std::vector<std::pair<Settings, RunOptions>> runs);
 
   /// Why there are no further runs: interrupted, or no budget is left for one; empty: nothing stops them.
@@ -105,7 +109,10 @@ class ProgramRuns {
   Result<Json> execute(const Settings& settings, const RunOptions& options);
   /// The answer of a run that was expected: it started with those after it. None where it was not, or cannot.
   Result<std::optional<Json>> execute_expected(const std::string& question);
-  Status execute_together(const std::vector<Expected>& batch);
+  /// Starts the next that are expected, this one among them; none where they do not wait for each other.
+  Status start_batch(const std::string& question);
+  Result<std::optional<Json>> take_turn(std::size_t i);
+  void end_batch();
   /// Every run's first call: from then on whoever it leaves behind is ended with this process.
   [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options);
   void begin_turn();  ///< right before the steps that are measured
@@ -120,8 +127,9 @@ class ProgramRuns {
   std::optional<workers::Guardian> guardian_;  ///< from the first run on
   int together_ = 1;
   std::deque<Expected> expected_;
-  std::vector<std::pair<std::string, Json>> ahead_;  ///< answers of runs that were not asked for yet
-  double share_s_ = 0;                               ///< share of each of the runs that started together last
+  struct Batch;
+  std::unique_ptr<Batch> batch_;  ///< runs that have started and wait
+  double share_s_ = 0;            ///< of a run that started with others: its turn, and its share of the start
   std::string started_;                              ///< when the run that is measured began
   double budget_s_;
   double began_s_;            ///< monotonic clock

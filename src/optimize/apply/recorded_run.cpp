@@ -1,9 +1,11 @@
 #include "optimize/apply/recorded_run.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "analyze/analyze.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
@@ -19,7 +21,28 @@ bool has_gpu_work(const ProfileSession& session) {
   });
 }
 
+void remove_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
 }  // namespace
+
+TraceFolder::TraceFolder(std::filesystem::path folder) : folder_(std::move(folder)) { remove_folder(folder_); }
+
+TraceFolder::~TraceFolder() { remove_folder(folder_); }
+
+Status TraceFolder::prepare(workers::HookPlan& plan) const {
+  if (plan.profile_steps <= 0) return {};
+  WM_TRY(make_folder(folder_));
+  plan.profile_folder = folder_.string();
+  return {};
+}
+
+void TraceFolder::add_analysis(Json& answer) const {
+  std::error_code ignored;
+  if (std::filesystem::exists(folder_, ignored)) answer["analysis"] = analyze_traces(folder_);
+}
 
 Json analyze_traces(const std::filesystem::path& folder) {
   Json json{{"gpu_work", false}, {"findings", Json::array()}, {"found", Json::array()}};

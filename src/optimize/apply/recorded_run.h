@@ -12,6 +12,22 @@ namespace warpmark::optimize {
 /// Of all traces in the folder. A recording that cannot be read says so in "problem": the search goes on without.
 [[nodiscard]] Json analyze_traces(const std::filesystem::path& folder);
 
+/// Where a recorded run leaves its traces; removed with the object.
+class TraceFolder {
+ public:
+  explicit TraceFolder(std::filesystem::path folder);
+  ~TraceFolder();
+  TraceFolder(TraceFolder&&) = delete;
+  TraceFolder& operator=(TraceFolder&&) = delete;
+  /// Makes it and names it in the plan, where that records. Environment error if it cannot be made.
+  [[nodiscard]] Status prepare(workers::HookPlan& plan) const;
+  /// As "analysis", where something was to be recorded.
+  void add_analysis(Json& answer) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
 /// What analyze_traces wrote, into the run.
 void put_findings(const Json& json, ProgramRun& run);
 

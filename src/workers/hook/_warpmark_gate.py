@@ -1,4 +1,4 @@
-"""Before its first step a run waits for its turn, where several were started together (plan: "gate").
+"""A run waits for its turn, where several were started together (plan: "gate").
 
 The folder takes `ready`, with the CPU seconds so far, once nothing of the run's is in flight; the run goes on when `go`
 is there, or the folder is not.

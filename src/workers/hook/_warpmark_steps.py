@@ -28,6 +28,7 @@ class Recorder:
         self.sync_phases = bool(plan.get("sync_phases", False))
         self.profile = profile.of(torch, plan, report)
         self.gate = gate.of(plan)
+        self.autotunes = str(plan.get("knobs", {}).get("compile", "")).startswith("max-autotune")
         self.begin_s = clock()
         self.at_finish = []
         self.at_window = None
@@ -89,16 +90,24 @@ class Recorder:
 
     # Called from the points
 
-    def await_turn(self):
-        """Before the first batch, forward or step. Waiting is no part of the start."""
-        gate_here, self.gate = self.gate, None
-        if gate_here is None:
-            return
+    def await_turn(self, reads_ahead=False):
+        """Before the first forward or step, and after each step. Waiting is no part of the start.
+
+        Runs that started together take the first half of their warm-up side by side, in which libraries are loaded and
+        models compiled. Not where that would tell for or against a run: the workers of a loader read ahead while it
+        waits, and kernels that are chosen by their time are chosen with the GPU alone."""
         try:
+            if self.gate is None or self.warms_up_beside_others(reads_ahead):
+                return
+            gate_here, self.gate = self.gate, None
             self.synchronize()
             self.begin_s += gate_here.wait()
         except Exception as problem:
             self.report.fault("gate", problem)
+
+    def warms_up_beside_others(self, reads_ahead):
+        chooses_by_time = self.torch.backends.cudnn.benchmark or self.autotunes
+        return not reads_ahead and not chooses_by_time and self.steps_seen < self.warmup // 2
 
     def waited(self, seconds, batch):
         self.wait += seconds
@@ -191,6 +200,7 @@ class Recorder:
         self.samples = self.backwards = 0
         if not self.bound:
             self.bind()
+        self.await_turn()
         if self.profile is not None and self.profile.step(self.steps_seen - self.warmup):
             self.finish("window")
             if self.stop:

@@ -161,7 +161,7 @@ class Hook:
 
         if recorder.gate is not None:
             self.replace(
-                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(), old(loader))[1]
+                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(True), old(loader))[1]
             )
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
