@@ -175,7 +175,8 @@ class Search {
     if (proposal.until_memory_ends) note_end(step);
     if (kept) keep(proposal, candidate, last, step);
     journey_.steps.push_back(std::move(step));
-    return kept ? look_again(last.facts) : Status();
+    // Nobody looks at what comes next where the rest of the budget is for the proof.
+    return kept && affords_trial() ? look_again(last.facts) : Status();
   }
 
   void note_end(const JourneyStep& step) {

@@ -23,7 +23,7 @@ struct GatedRun {
 /// Of one thread. What did not have its turn is ended with this object.
 class GatedRuns {
  public:
-  /// Starts all, each with a scratch folder of its own within `scratch`, which is made anew and removed at the end. The
+  /// Starts all, each with a scratch folder of its own in `scratch`, which is made anew and removed at the end. The
   /// gate, deadline and `interrupted` of the commands are set here; they have no deadline before their turn.
   GatedRuns(std::vector<HookedCommand> commands, const std::filesystem::path& hook, std::filesystem::path scratch,
             const std::atomic<bool>* interrupted = nullptr);
@@ -35,8 +35,8 @@ class GatedRuns {
   void await_all(double most_s);
   /// Whether the run ended before its turn.
   [[nodiscard]] bool ended(std::size_t i) const;
-  /// Its steps: it goes on and is waited for, but no longer than `deadline_s`; then it is killed, as is one that has not
-  /// come to its gate. Once for each.
+  /// Its steps: it goes on and is waited for, but no longer than `deadline_s`; then it is killed, as is one that did
+  /// not come to its gate. Once for each.
   [[nodiscard]] GatedRun turn(std::size_t i, double deadline_s);
   [[nodiscard]] std::size_t size() const;
 

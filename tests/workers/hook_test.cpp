@@ -238,6 +238,36 @@ TEST_F(HookTest, finds_steps_of_inference_by_the_outermost_call) {
   EXPECT_TRUE(knob(hooked, "precision.inference").in_force) << knob(hooked, "precision.inference").said;
 }
 
+TEST_F(HookTest, weights_of_64_bits_train_in_32_and_those_that_only_infer_are_held_in_16) {
+  WM_NEEDS_TORCH();
+  const auto trains = run_script(
+      "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
+      "model = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 4)).double()\n"
+      "optimizer = torch.optim.Adam(model.parameters())\n"
+      "for i in range(12):\n"
+      "    out = model(torch.ones(5, 8, dtype=torch.float64))\n    loss = out.square().mean()\n"
+      "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
+      "print(out.dtype, model[0].weight.dtype, optimizer.state[model[0].weight]['exp_avg'].dtype)\n",
+      {.knobs = {{"precision.weights", "f32"}}});
+  EXPECT_EQ(trains.output.out, "torch.float64 torch.float32 torch.float32\n") << trains.output.err;
+  EXPECT_TRUE(knob(trains, "precision.weights").in_force) << knob(trains, "precision.weights").said;
+  EXPECT_EQ(main_of(trains).modules.front().dtype, "torch.float32");
+  EXPECT_LT(main_of(trains).losses.back(), main_of(trains).losses.front());
+
+  const std::string infers =
+      "import torch\nfrom torch import nn\n"
+      "model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 4))\n"
+      "with torch.no_grad():\n    for i in range(12): out = model(torch.ones(5, 8))\n"
+      "print(out.dtype, model[0].weight.dtype)\n";
+  const auto half = run_script(infers, {.knobs = {{"precision.weights", "bf16"}}});
+  EXPECT_EQ(half.output.out, "torch.float32 torch.bfloat16\n") << half.output.err;
+  EXPECT_TRUE(knob(half, "precision.weights").in_force);
+  const auto wrong = run_script(infers, {.knobs = {{"precision.weights", "f32"}}});
+  EXPECT_EQ(wrong.output.out, "torch.float32 torch.float32\n");
+  EXPECT_FALSE(knob(wrong, "precision.weights").in_force);
+  EXPECT_EQ(knob(wrong, "precision.weights").said, "the parameters are torch.float32");
+}
+
 TEST_F(HookTest, reports_a_child_that_trains) {
   WM_NEEDS_TORCH();
   for (const char* method : {"spawn", "fork"}) {

@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "analyze/cures/findings.h"
 #include "analyze/names/api_calls.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
 constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
 constexpr std::size_t kEnoughSeen = 8;
+constexpr std::size_t kLookBack = 64;   // events, for the launch before a call
 constexpr std::size_t kWaitsOnly = 10;  // a thread with so many times fewer frames than another
 constexpr double kWorthNaming = 0.05;   // of the finding's time
 constexpr std::size_t kLinesNamed = 3;
@@ -175,7 +178,11 @@ const Cause* cause_of(const std::string& rule) {
 /// Adds up the time of one finding by line.
 class Placing {
  public:
-  Placing(const RankEvidence& rank, const Stacks& stacks) : rank_(rank), timeline_(*rank.timeline), stacks_(stacks) {}
+  Placing(const RankEvidence& rank, const Stacks& stacks) : rank_(rank), timeline_(*rank.timeline), stacks_(stacks) {
+    for (const GpuWork& work : rank.list.works) {
+      if (work.launch != kNoEvent) launched_.emplace(work.launch, timeline_.events.name[work.event]);
+    }
+  }
 
   std::vector<LineShare> of(const Finding& finding) {
     if (const Cause* cause = cause_of(finding.rule)) {
@@ -185,6 +192,9 @@ class Placing {
       if (finding.rule == "cpu_gpu_sync") waits(HostCause::sync);
       if (finding.rule == "memory_allocation") waits(HostCause::allocation);
       works(*cause, finding.rule == "host_transfer");
+      if (!seen_in_calls()) {
+        for (const Blamed& one : blamed_) launch(one.call, one.weight);
+      }
     }
     if (all_ == 0) shown(finding);
     return sorted();
@@ -219,7 +229,9 @@ class Placing {
       if (const EventIndex launch = launch_of(piece.next_work); launch != kNoEvent) {
         add(events.track[launch], piece.start, piece.end, weight);
       }
-    } else if (is_api_call(events.kind[piece.host_event]) || events.kind[piece.host_event] == EventKind::op) {
+    } else if (is_api_call(events.kind[piece.host_event])) {
+      blame(piece.host_event, weight);
+    } else if (events.kind[piece.host_event] == EventKind::op) {
       add(events.track[piece.host_event], events.start[piece.host_event], events.end(piece.host_event), weight);
     } else {
       add(events.track[piece.host_event], piece.start, piece.end, weight);
@@ -227,57 +239,65 @@ class Placing {
   }
 
   void waits(HostCause cause) {
-    const EventColumns& events = timeline_.events;
     for (const BlockingCall& call : rank_.host->blocking_calls()) {
       if (call.cause != cause || call.end < rank_.steps.start() || call.start >= rank_.steps.end()) continue;
       const std::int64_t ns = cause == HostCause::sync ? call.waited_ns : call.end - call.start;
-      if (ns > 0) add(events.track[call.event], call.start, call.end, static_cast<double>(ns));
+      if (ns > 0) blame(call.event, static_cast<double>(ns));
     }
   }
 
   void works(const Cause& cause, bool copies) {
     if (cause.owner == Owner::none && !copies) return;
-    std::vector<std::pair<const GpuWork*, double>> blamed;
     for (std::size_t i = 0; i < rank_.list.works.size(); ++i) {
       const GpuWork& work = rank_.list.works[i];
       const bool wanted = copies ? moves_data(work) : rank_.blame.owner[i] == cause.owner;
       if (!wanted || !rank_.in_steps(work) || work.launch == kNoEvent) continue;
       const double share = copies ? 1 : 1 - static_cast<double>(rank_.blame.share_left[i]);
-      if (share > 0) blamed.emplace_back(&work, static_cast<double>(work.end - work.start) * share);
+      const double weight = static_cast<double>(work.end - work.start) * share;
+      if (weight > 0) blamed_.push_back({work.launch, {timeline_.events.name[work.event], 0}, weight});
     }
-    if (seen_in_calls(blamed)) return;
-    for (const auto& [work, weight] : blamed) launch(work->launch, weight);
   }
 
-  /// A thread launches hundreds of kernels from one sample to the next, so that the nearest sample is mostly of another
-  /// line. Steps repeat: some samples fall into the launches of each kernel, and tell for all of its launches.
-  bool seen_in_calls(const std::vector<std::pair<const GpuWork*, double>>& blamed) {
+  /// A call that waited, or allocated: calls of one name behind the same kernel are the same place of a step.
+  void blame(EventIndex call, double weight) {
+    const EventColumns& events = timeline_.events;
+    NameId behind = 0;
+    std::size_t left = kLookBack;
+    for (EventIndex before = call; before > 0 && left > 0 && behind == 0; --left) {
+      --before;
+      if (events.track[before] != events.track[call]) continue;
+      const auto launched = launched_.find(before);
+      if (launched != launched_.end()) behind = launched->second;
+    }
+    blamed_.push_back({call, {events.name[call], behind}, weight});
+  }
+
+  /// A thread makes hundreds of calls from one sample to the next, so that the nearest sample is mostly of another
+  /// line. Steps repeat: some samples fall into the calls of each place, and tell for all of its calls.
+  bool seen_in_calls() {
     struct Seen {
       double weight = 0;
       std::vector<InFrame> frames;
     };
     const EventColumns& events = timeline_.events;
-    std::map<NameId, Seen> kernels;
+    std::map<Place, Seen> places;
     double all = 0, told = 0;
-    for (const auto& [work, weight] : blamed) {
-      Seen& kernel = kernels[events.name[work->event]];
-      kernel.weight += weight;
-      all += weight;
-      const EventIndex call = work->launch;
-      if (const auto frame = stacks_.seen_at(events.track[call], events.start[call], events.end(call))) {
-        kernel.frames.push_back(*frame);
+    for (const Blamed& one : blamed_) {
+      Seen& place = places[one.place];
+      place.weight += one.weight;
+      all += one.weight;
+      if (const auto frame = stacks_.seen_at(events.track[one.call], events.start[one.call], events.end(one.call))) {
+        place.frames.push_back(*frame);
       }
     }
     std::size_t seen = 0;
-    for (const auto& [name, kernel] : kernels) {
-      seen += kernel.frames.size();
-      if (!kernel.frames.empty()) told += kernel.weight;
+    for (const auto& [name, place] : places) {
+      seen += place.frames.size();
+      if (!place.frames.empty()) told += place.weight;
     }
     if (seen < kEnoughSeen || told < all / 2) return false;
-    for (const auto& [name, kernel] : kernels) {
-      for (const InFrame& frame : kernel.frames) {
-        add(frame, kernel.weight / static_cast<double>(kernel.frames.size()));
-      }
+    for (const auto& [name, place] : places) {
+      for (const InFrame& frame : place.frames) add(frame, place.weight / static_cast<double>(place.frames.size()));
     }
     return true;
   }
@@ -315,9 +335,18 @@ class Placing {
     return lines;
   }
 
+  using Place = std::pair<NameId, NameId>;  // a kernel that is launched; or a call, and the kernel launched before it
+  struct Blamed {
+    EventIndex call;
+    Place place;
+    double weight;  ///< ns
+  };
+
   const RankEvidence& rank_;
   const Timeline& timeline_;
   const Stacks& stacks_;
+  std::unordered_map<EventIndex, NameId> launched_;  ///< by launch, the kernel
+  std::vector<Blamed> blamed_;
   std::map<std::tuple<std::string, std::int64_t, std::string, std::string>, double> lines_;
   double all_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "device/cpu/topology.h"
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
+#include "optimize/apply/recorded_run.h"
 #include "optimize/findings.h"
 #include "optimize/journey_states.h"
 #include "optimize/outcome.h"

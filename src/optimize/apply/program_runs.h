@@ -68,9 +68,6 @@ class ProgramRuns {
   /// `budget_s` is the most time from now on for runs that the journal does not know; 0 is without limit.
   ProgramRuns(Program program, Places places, TrialJournal& journal, const std::atomic<bool>* interrupted,
               double budget_s = 0, measure::GpuProbe gpus = measure::nvml_probe());
-  ~ProgramRuns();
-  ProgramRuns(ProgramRuns&&) = delete;
-  ProgramRuns& operator=(ProgramRuns&&) = delete;
 
   /// A failing program is a ProgramRun with its failure. Errors: why_stopped() tells one that ends the search;
   /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
@@ -104,6 +101,8 @@ class ProgramRuns {
     RunOptions options;
     std::string question;  ///< in the journal
   };
+  /// A run's name in the journal.
+  [[nodiscard]] static std::string question_of(const Settings& settings, const RunOptions& options);
   /// From the journal, else of a run made now, which the journal then has.
   Result<Json> answer_to(const Settings& settings, const RunOptions& options);
   Result<Json> execute(const Settings& settings, const RunOptions& options);
@@ -128,9 +127,9 @@ class ProgramRuns {
   int together_ = 1;
   std::deque<Expected> expected_;
   struct Batch;
-  std::unique_ptr<Batch> batch_;  ///< runs that have started and wait
+  std::shared_ptr<Batch> batch_;  ///< runs that have started and wait; never shared, runs_together.cpp knows the type
   double share_s_ = 0;            ///< of a run that started with others: its turn, and its share of the start
-  std::string started_;                              ///< when the run that is measured began
+  std::string started_;           ///< when the run that is measured began
   double budget_s_;
   double began_s_;            ///< monotonic clock
   double longest_s_ = 0;      ///< of the runs that came to their end

@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "measure/experiment.h"
+#include "optimize/apply/recorded_run.h"
 #include "optimize/screening.h"
 #include "stats/random.h"
 #include "stats/summary.h"
@@ -76,29 +77,6 @@ RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double ste
   return run;
 }
 
-RunOptions recorded_run(RunOptions run, bool stacks) {
-  constexpr std::int64_t kRecorded = 8;
-  run.plan.profile_steps = std::max<std::int64_t>(1, std::min(kRecorded, run.plan.window_steps - 1));
-  run.plan.profile_stacks = stacks;
-  run.plan.window_steps = 0;
-  run.plan.window_s = 0;
-  run.plan.stop = true;
-  return run;
-}
-
-std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
-  facts.analyzed = recorded.gpu_work;
-  facts.found = recorded.found;
-  if (!recorded.gpu_work) return {};
-  if (recorded.findings.empty()) return "the recorded steps show nothing worth mending";
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, recorded.findings.size()); ++i) {
-    const auto& one = recorded.findings[i];
-    text += fmt::format("{}{} ({:.2f} to {:.2f}x without it)", i == 0 ? "" : ", ", one.rule, one.low, one.high);
-  }
-  return "found in recorded steps: " + text;
-}
-
 double log_spread(std::span<const double> times) {
   if (times.size() < 2) return 0;
   std::vector<double> logs;
@@ -111,6 +89,10 @@ double log_spread(std::span<const double> times) {
   for (const double value : logs) squares += (value - mean) * (value - mean);
   return std::sqrt(squares / static_cast<double>(times.size() - 1));
 }
+
+/// Whether `to` compiles and `from` does not: what its first run chose by time, with the GPU alone, the others find in
+/// the compiler's cache.
+bool compiles(const Settings& from, const Settings& to) { return value_of(to, "compile") != value_of(from, "compile"); }
 
 /// One arm as an Experiment: a fresh process for each run. A program that fails is an error, which ends the test.
 class ProgramTrials::Arm final : public measure::Experiment {
@@ -190,8 +172,10 @@ Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramF
   auto phases = options_.run;
   phases.plan.sync_phases = true;
   phases.plan.window_steps = std::min(phases.plan.window_steps, kShort);
+  const auto recorded = recorded_run(options_.run, false);
+  runs_.expect({{settings, phases}, {settings, recorded}});
   for (const bool recording : {false, true}) {
-    const auto run = runs_.run(settings, recording ? recorded_run(options_.run, false) : phases);
+    const auto run = runs_.run(settings, recording ? recorded : phases);
     ++result.runs;
     if (!run.ok()) {
       result.reason = runs_.why_stopped();
@@ -291,6 +275,7 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   result.stopped = !result.reason.empty();
   if (result.stopped) return result;
   const double before_s = runs_.spent_s();
+  if (!compiles(from, to)) expect_rounds(from, to, options_.run, true);
   auto run = runs_.run(to, options_.run);
   result.runs = 1;
   if (!run.ok()) {
@@ -301,7 +286,10 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   }
   result.cost_s = runs_.spent_s() - before_s;
   result.failure = run->failure;
-  if (!result.failure.empty()) return result;
+  if (!result.failure.empty()) {
+    runs_.expect({});
+    return result;
+  }
   judge(*run, numerics, result);
   remember(to, run->time_s);
   const double known_s = known_time_s(from);
@@ -312,18 +300,21 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
     result.reason = fmt::format("one run took {:.3g} times as long", slower);
     result.times_to_s = {run->time_s};
   }
+  if (!result.promising || !result.answers_same) runs_.expect({});
   return result;
 }
 
-void ProgramTrials::expect_rounds(const Settings& from, const Settings& to, const RunOptions& how) {
+void ProgramTrials::expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone) {
   stats::Random random(options_.seed + 104729 * tests_);
   std::vector<std::pair<Settings, RunOptions>> runs;
+  if (first_alone) runs.emplace_back(to, how);
   for (std::int64_t round = 0; round < options_.rounds; ++round) {
     const bool first = random() % 2 == 0;
     runs.emplace_back(first ? from : to, how);
     runs.emplace_back(first ? to : from, how);
   }
   runs_.expect(std::move(runs));
+  expected_ = first_alone ? std::optional(std::pair(from, to)) : std::nullopt;
 }
 
 Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) {
@@ -349,7 +340,9 @@ Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings&
     given_up = hopeless(log_ratios(a.times, b.times), options_.effect);
     return given_up ? Status(data_error(kGivenUp)) : Status();
   };
-  expect_rounds(from, to, how);
+  // What a look at it alone started goes on.
+  if (decide || expected_ != std::pair(from, to)) expect_rounds(from, to, how, false);
+  expected_.reset();
   auto outcome = validate::run_ab({&a, {}, "without"}, {&b, {}, "with"}, test, {}, events);
   runs_.expect({});
   result.runs = runs_.count() - before_runs;

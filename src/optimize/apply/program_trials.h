@@ -1,8 +1,10 @@
 // Trials of the search on the real program: screening runs, and A/B tests by validate::run_ab.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "optimize/answers.h"
@@ -41,7 +43,8 @@ class ProgramTrials final : public Trials {
 
  private:
   class Arm;
-  void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how);
+  /// `first_alone`: one run with the knob goes before the rounds.
+  void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone);
   void judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const;
   [[nodiscard]] double known_time_s(const Settings& settings) const;
   [[nodiscard]] double known_spread(const Settings& settings) const;
@@ -55,6 +58,7 @@ class ProgramTrials final : public Trials {
   double spread_ = 0;  ///< standard deviation of the logarithm of repeated times
   std::vector<std::pair<std::string, std::vector<double>>> times_;
   std::uint64_t tests_ = 0;
+  std::optional<std::pair<Settings, Settings>> expected_;  ///< rounds that were expected with the first look at them
 };
 
 /// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
@@ -66,12 +70,6 @@ class ProgramTrials final : public Trials {
 
 /// A run in which knobs are switched in turns, as `run` but for that, and with time for it; `step_s`: of one step.
 [[nodiscard]] RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s);
-
-/// A run of a few steps under PyTorch's profiler, as `run` but for that.
-[[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);
-
-/// What the recording found, into the facts; a sentence for the log.
-[[nodiscard]] std::string add_found(const ProgramRun& recorded, ProgramFacts& facts);
 
 /// Standard deviation of the logarithms.
 [[nodiscard]] double log_spread(std::span<const double> times);

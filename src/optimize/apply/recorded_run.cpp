@@ -1,5 +1,7 @@
 #include "optimize/apply/recorded_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -82,6 +84,29 @@ Json analyze_traces(const std::filesystem::path& folder) {
                              {"high", finite_number(gain.high)}});
   }
   return json;
+}
+
+RunOptions recorded_run(RunOptions run, bool stacks) {
+  constexpr std::int64_t kRecorded = 8;
+  run.plan.profile_steps = std::max<std::int64_t>(1, std::min(kRecorded, run.plan.window_steps - 1));
+  run.plan.profile_stacks = stacks;
+  run.plan.window_steps = 0;
+  run.plan.window_s = 0;
+  run.plan.stop = true;
+  return run;
+}
+
+std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
+  facts.analyzed = recorded.gpu_work;
+  facts.found = recorded.found;
+  if (!recorded.gpu_work) return {};
+  if (recorded.findings.empty()) return "the recorded steps show nothing worth mending";
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, recorded.findings.size()); ++i) {
+    const auto& one = recorded.findings[i];
+    text += fmt::format("{}{} ({:.2f} to {:.2f}x without it)", i == 0 ? "" : ", ", one.rule, one.low, one.high);
+  }
+  return "found in recorded steps: " + text;
 }
 
 void put_findings(const Json& json, ProgramRun& run) {

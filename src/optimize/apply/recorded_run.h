@@ -1,13 +1,20 @@
-// The traces that a recorded run left, analyzed; and what was found as the journal keeps it.
+// Runs that are recorded: their plan, the traces that they leave, analyzed, and what was found as the journal keeps it.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "optimize/apply/program_runs.h"
 
 namespace warpmark::optimize {
+
+/// A run of a few steps under PyTorch's profiler, as `run` but for that.
+[[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);
+
+/// What the recording found, into the facts; a sentence for the log.
+[[nodiscard]] std::string add_found(const ProgramRun& recorded, ProgramFacts& facts);
 
 /// Of all traces in the folder. A recording that cannot be read says so in "problem": the search goes on without.
 [[nodiscard]] Json analyze_traces(const std::filesystem::path& folder);

@@ -11,6 +11,7 @@ namespace warpmark::optimize {
   X(loader_prefetch_factor)   \
   X(precision_autocast)       \
   X(precision_inference)      \
+  X(precision_weights)        \
   X(tf32)                     \
   X(channels_last)            \
   X(cudnn_benchmark)          \

@@ -7,6 +7,8 @@ it); parameters keep their identity, so an optimizer made before goes on.
 import functools
 import weakref
 
+import _warpmark_weights as weights
+
 
 class ModelKnobs:
     def __init__(self, knobs):
@@ -22,6 +24,7 @@ class ModelKnobs:
         self.autocast = wanted.get("precision.autocast") or None
         self.inference = wanted.get("precision.inference") or None
         self.channels_last = "channels_last" in wanted
+        self.weights = weights.NarrowWeights(knobs, wanted[weights.KNOB]) if weights.KNOB in wanted else None
         if "attention.sdpa" in wanted:
             self.sdpa()
         self.all_attention = wanted.get("attention.backend") == "all"
@@ -39,6 +42,8 @@ class ModelKnobs:
         self.modules.add(module)
         guarded = self.knobs.hook.guarded
         wanted = self.knobs.wanted
+        if self.weights is not None:
+            guarded("weights", self.weights.prepare, None, module)
         if self.channels_last:
             guarded("channels_last", self.to_channels_last, None, module)
         if "checkpoint.blocks" in wanted:
@@ -196,7 +201,9 @@ class ModelKnobs:
         if self.channels_last:
             args, kwargs = self.last(args), {k: self.last(v) for k, v in kwargs.items()}
         run = self.with_all_attention if self.all_attention else self.cast
-        return run(called, args, kwargs, inside)
+        if self.weights is None:
+            return run(called, args, kwargs, inside)
+        return self.weights.around(called, args, kwargs, lambda c, a, k: run(c, a, k, inside))
 
     def cast(self, called, args, kwargs, inside):
         mode = self.autocast
@@ -215,7 +222,8 @@ class ModelKnobs:
         with self.torch.autocast(device, dtype=dtype):
             out = inside(called, *args, **kwargs)
         self.knobs.did(knob)
-        return self.back(out, dtype)
+        # What left the module in the narrow type, in the one that the program's loss expects.
+        return weights.cast(self.torch, out, dtype, self.torch.float32)
 
     def program_casts(self, device):
         enabled = self.torch.is_autocast_enabled
@@ -238,18 +246,3 @@ class ModelKnobs:
         if isinstance(value, self.torch.Tensor) and value.dim() == 4 and value.is_floating_point():
             return value.contiguous(memory_format=self.torch.channels_last)
         return value
-
-    def back(self, out, dtype):
-        """What left the module in the narrow type, in the one that the program's loss expects."""
-        if isinstance(out, self.torch.Tensor):
-            return out.float() if out.dtype == dtype else out
-        if isinstance(out, tuple) and hasattr(out, "_fields"):
-            return type(out)(*[self.back(v, dtype) for v in out])
-        if isinstance(out, (list, tuple)):
-            return type(out)(self.back(v, dtype) for v in out)
-        if isinstance(out, dict):  # also the outputs of transformers, which keep their type
-            for key, value in list(out.items()):
-                changed = self.back(value, dtype)
-                if changed is not value:
-                    out[key] = changed
-        return out

@@ -119,6 +119,33 @@ TEST(SourceLines, of_samples_those_within_a_call_tell_for_all_calls_of_its_kind)
   EXPECT_NE(finding->evidence[0].text.find("train.py:30 load"), std::string::npos) << finding->evidence[0].text;
 }
 
+TEST(SourceLines, of_samples_those_within_a_wait_tell_for_all_waits_behind_the_same_kernel) {
+  TimelineScene scene;
+  const auto stacks = static_cast<std::uint32_t>(scene.timeline().tracks.size());
+  scene.timeline().tracks.push_back({TrackKind::other, 1, 1, -1, "stacks"});
+  std::vector<std::pair<std::int64_t, const char*>> seen;
+  for (int step = 0; step < 48; ++step) {
+    scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
+      seen.emplace_back(scene.now(), "/home/me/train.py:99 forward");
+      scene.idle_host(60'000);
+      for (int i = 0; i < 5; ++i) scene.launch("some_kernel", 50'000);
+      if (step % 4 == 0) seen.emplace_back(scene.now() + 500, "/home/me/train.py:30 token");
+      scene.synchronize();
+      if (step % 4 == 0) seen.emplace_back(scene.now() + 50'000, "/home/me/train.py:99 forward");
+      scene.idle_host(400'000);
+    });
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::int64_t end = i + 1 < seen.size() ? seen[i + 1].first : scene.now();
+    scene.add({EventKind::python, seen[i].first, end - seen[i].first, seen[i].second, stacks});
+  }
+  const Analysis analysis = testing_support::of(scene.build());
+  const Finding* finding = find(analysis, "cpu_gpu_sync");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->evidence[0].id, "source_line");
+  EXPECT_NE(finding->evidence[0].text.find("train.py:30 token"), std::string::npos) << finding->evidence[0].text;
+}
+
 TEST(SourceLines, without_stacks_nothing_is_said) {
   const Analysis analysis = testing_support::of(testing_support::stepped(8, [](TimelineScene& scene) {
     for (int i = 0; i < 5; ++i) scene.launch("some_kernel", 200'000);

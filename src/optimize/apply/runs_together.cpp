@@ -1,0 +1,114 @@
+// The part of ProgramRuns that starts runs together, which then take their turns.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "optimize/apply/program_runs.h"
+#include "optimize/apply/recorded_run.h"
+#include "workers/gated_runs.h"
+
+namespace warpmark::optimize {
+/// Runs that started together. Those whose turn was have no question any more.
+struct ProgramRuns::Batch {
+  std::vector<Expected> runs;
+  std::deque<TraceFolder> traces;
+  std::unique_ptr<workers::GatedRuns> gated;
+  double start_share_s = 0;
+
+  [[nodiscard]] std::size_t find(const std::string& question) const {
+    return static_cast<std::size_t>(std::ranges::find(runs, question, &Expected::question) - runs.begin());
+  }
+};
+
+void ProgramRuns::end_batch() {
+  if (!batch_) return;
+  const auto left = std::ranges::count_if(batch_->runs, [](const Expected& one) { return !one.question.empty(); });
+  spent_s_ += static_cast<double>(left) * batch_->start_share_s;
+  batch_.reset();
+}
+
+void ProgramRuns::expect(std::vector<std::pair<Settings, RunOptions>> runs) {
+  end_batch();
+  expected_.clear();
+  for (auto& [settings, options] : runs) {
+    auto question = question_of(settings, options);
+    expected_.push_back({std::move(settings), std::move(options), std::move(question)});
+  }
+}
+
+Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& question) {
+  if (!batch_ || batch_->find(question) == batch_->runs.size()) {
+    end_batch();
+    // A copy of the folder is of one run, and so are files in which settings stand.
+    const bool asked = std::ranges::find(expected_, question, &Expected::question) != expected_.end();
+    if (together_ < 2 || !places_.original.empty() || !asked) return std::optional<Json>{};
+    WM_TRY(start_batch(question));
+    if (!batch_) return std::optional<Json>{};
+  }
+  return take_turn(batch_->find(question));
+}
+
+Status ProgramRuns::start_batch(const std::string& question) {
+  auto batch = std::make_shared<Batch>();
+  while (!expected_.empty() && static_cast<int>(batch->runs.size()) < together_) {
+    batch->runs.push_back(std::move(expected_.front()));
+    expected_.pop_front();
+  }
+  const auto size = batch->runs.size();
+  if (size < 2 || batch->find(question) == size) return {};
+  std::vector<workers::HookedCommand> commands;
+  double deadline_s = 0;
+  for (const auto& one : batch->runs) {
+    WM_ASSIGN(auto command, command_for(one.settings, one.options));
+    batch->traces.emplace_back(fmt::format("{}.traces.{}", places_.scratch.string(), commands.size()));
+    WM_TRY(batch->traces.back().prepare(command.plan));
+    commands.push_back(std::move(command));
+    deadline_s = std::max(deadline_s, one.options.deadline_s);
+  }
+  if (progress) progress(fmt::format("{} runs that start together", size));
+  const auto began_ns = monotonic_ns();
+  batch->gated = std::make_unique<workers::GatedRuns>(std::move(commands), places_.hook,
+                                                      places_.scratch.string() + ".together", interrupted_);
+  batch->gated->await_all(std::min(deadline_s, left_s()));
+  batch->start_share_s = static_cast<double>(monotonic_ns() - began_ns) * 1e-9 / static_cast<double>(size);
+  batch_ = std::move(batch);
+  // What ended by now did not wait for its turn, or failed: the others are not asked for beside it.
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!batch_->gated->ended(i)) continue;
+    if (batch_->runs[i].settings.empty()) together_ = 1;
+    expected_.clear();
+    end_batch();
+    break;
+  }
+  return {};
+}
+
+Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
+  auto& expected = batch_->runs[i];
+  if (progress) progress(text_of(expected.settings));
+  expected.question.clear();
+  begin_turn();
+  const auto one = batch_->gated->turn(i, std::min(expected.options.deadline_s, left_s()));
+  [[maybe_unused]] const auto whole = gpus_.end(0);
+  if (!one.run.ok()) return one.run.error();
+  const bool exited = one.run->ending == workers::Ending::exited;
+  // What it met beside the others (a port, a file, too little memory) tells nothing: it runs by itself, and so does
+  // what was expected with it.
+  if (exited && one.run->output.exit_code != 0) {
+    if (expected.settings.empty()) together_ = 1;
+    expected_.clear();
+    end_batch();
+    return std::optional<Json>{};
+  }
+  // What the budget cut is forgotten.
+  if (!exited && left_s() <= 0) return std::optional<Json>{};
+  Json answer = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
+  batch_->traces[i].add_analysis(answer);
+  share_s_ = batch_->start_share_s + one.turn_s;
+  answer["cost_s"] = share_s_;
+  return std::optional<Json>(std::move(answer));
+}
+
+}  // namespace warpmark::optimize
