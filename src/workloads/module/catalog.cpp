@@ -18,13 +18,15 @@ extern const CudaImplementation kCudaFusedTexture;
 extern const CudaImplementation kCudaTopKPatches;
 extern const CudaImplementation kCudaOpponentBalance;
 extern const CudaImplementation kCudaEmbedding;
+extern const CudaImplementation kCudaEmbeddingCache;
 
 namespace {
 
 constexpr std::array kImplementations{
-    &kCudaCopy,      &kCudaTriad,  &kCudaRead,      &kCudaWrite,        &kCudaTransfer,    &kCudaLaunch,
-    &kCudaGemm,      &kCudaConv2d, &kCudaAttention, &kCudaFusedTexture, &kCudaTopKPatches, &kCudaOpponentBalance,
-    &kCudaEmbedding,
+    &kCudaCopy,      &kCudaTriad,          &kCudaRead,        &kCudaWrite,
+    &kCudaTransfer,  &kCudaLaunch,         &kCudaGemm,        &kCudaConv2d,
+    &kCudaAttention, &kCudaFusedTexture,   &kCudaTopKPatches, &kCudaOpponentBalance,
+    &kCudaEmbedding, &kCudaEmbeddingCache,
 };
 
 }  // namespace
