@@ -110,6 +110,7 @@ std::vector<std::string> compile_words(const std::string& compiler, const Torch&
     words.push_back("-Wl,-rpath," + fs::path(library).parent_path().string());
   }
   for (const auto& folder : torch.wheels) words.push_back("-Wl,-rpath," + folder);
+  words.emplace_back("-ldl");
   return words;
 }
 

@@ -172,6 +172,10 @@ class Training {
            ", \"said\": " + json_text(std::to_string(as_asked) + " of " + std::to_string(all) + " weights") + "}]";
   }
 
+  void synchronize() const {
+    if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+  }
+
   double digest() const {
     double sum = 0;
     for (const auto& p : model_->parameters()) sum += p.detach().to(torch::kFloat64).sum().item<double>();
@@ -294,9 +298,6 @@ class Training {
       mark(4);
     }
     return total;
-  }
-  void synchronize() const {
-    if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
   }
 
   torch::Device device_;

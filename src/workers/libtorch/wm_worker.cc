@@ -1,5 +1,6 @@
 // The worker of warpmark_worker.py without Python: the same questions and records, LibTorch in its place. What it costs
 // a step less than the other is what Python costs.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -36,6 +37,7 @@ class Worker {
              ", \"end_ns\": " + std::to_string(end) + ", \"records\": " + std::to_string(ring_.count);
     }
     if (what == "check") return "\"error\": " + number_text(training_->reference()) + ", \"differing\": 0";
+    if (what == "record") return record(ask);
     if (what == "state") {
       std::string memory;
       for (const auto& [name, bytes] : training_->memory()) {
@@ -74,6 +76,22 @@ class Worker {
   }
 
  private:
+  /// Starts warpmark's recorder in this process, or ends it when all that was recorded is done.
+  std::string record(const Value& ask) {
+    if (ask.at("on").number != 0) {
+      for (const auto& [name, value] : ask.at("variables").object) setenv(name.c_str(), value.text.c_str(), 1);
+      recorder_ = dlopen(ask.at("library").text.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (recorder_ == nullptr) throw Refused{"unsupported", dlerror(), ""};
+      const auto start = reinterpret_cast<int (*)()>(dlsym(recorder_, "warpmark_recording_start"));
+      if (start == nullptr || start() != 1) throw Refused{"unsupported", "the recorder does not start", ""};
+    } else if (recorder_ != nullptr) {
+      training_->synchronize();
+      if (auto* stop = reinterpret_cast<void (*)()>(dlsym(recorder_, "warpmark_recording_stop"))) stop();
+    }
+    return "\"recorder\": true";
+  }
+
+  void* recorder_ = nullptr;
   Ring ring_;
   std::unique_ptr<Training> training_;
 };
