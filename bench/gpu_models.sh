@@ -49,6 +49,12 @@ lookups() {
     --sweep refresh=0,4,16 --json "$kOut/cache_refresh.json"
 }
 
+# Batches assembled by the processors and copied to the GPU.
+loader() {
+  kept loader 30 "${kRun[@]}" loader --no-ceilings --set form=arrays --set samples=1024 --set batch=64 --sweep workers=0,4,12 \
+    --sweep memory=pageable,pinned --set step=0.02 --json "$kOut/loader.json"
+}
+
 # NAME MODEL WORKER [--set K=V ...]
 model() {
   local name=$1 network=$2 worker=$3
@@ -105,6 +111,13 @@ for file in sorted(out.glob("*_*_*.json")):
         row(file.stem, shown(median(run, "time"), 1e3), shown(median(run, "samples_rate")), shown(median(run, "mfu")),
             shown(median(run, "memory.peak_allocated"), 1e-9), "  " + notes.get("witness", "-"), why(run))
 
+print("\nloader (224 x 224 pictures, batches of 64, copied to the GPU; hidden behind a step of 20 ms)")
+row("case", "samples/s", "ms a batch", "ms of copy", "hidden")
+for run in runs("loader"):
+    p = run["params"]
+    row("%s workers %s" % (p["memory"], p["workers"]), shown(median(run, "samples_rate")), shown(median(run, "batch_time"), 1e3),
+        shown(median(run, "copy_time"), 1e3), shown(median(run, "hidden")), why(run))
+
 print("\nembedding (1 table on the GPU, 26 rows a bag) beside torch.nn.EmbeddingBag")
 row("case", "us", "G lookups/s", "GB/s", "of roof")
 bags = []
@@ -147,4 +160,5 @@ maker=$!
 lookups
 wait "$maker"
 models
+loader
 tables 2>&1 | tee "$kOut/tables.txt"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/gpu.h"
+#include "workloads/feeding/batch_copies.h"
 #include "workloads/feeding/cached_lookups.h"
 
 namespace warpmark::cuda_tests {
@@ -74,6 +75,28 @@ TEST_F(CudaWorkload, embeddings_add_rows_up_in_every_width) {
                                              {"skew", 1.05},
                                              {"dtype", std::string(dtype)}}));
       }
+    }
+  }
+}
+
+TEST_F(CudaWorkload, batches_arrive_whole_from_either_memory) {
+  for (const char* memory : {"pageable", "pinned"}) {
+    const Params params = params_of({{"memory", std::string(memory)}});
+    auto prepared = prepare("loader", params, 1);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+    auto& copies = static_cast<workloads::BatchCopies&>(**prepared);
+    ASSERT_TRUE(copies.allocate(3, 1'000'003).ok());
+    ASSERT_TRUE(copies.poison().ok());
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      for (std::size_t i = 0; i < copies.slot(slot).size(); ++i) copies.slot(slot)[i] = std::byte(i * 31 + slot);
+      EXPECT_GT(copies.check(slot)->value, 0) << "what was never copied passes";
+      ASSERT_TRUE(copies.launch({}, slot).ok());
+    }
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      const auto seconds = copies.wait(slot);
+      ASSERT_TRUE(seconds.ok()) << seconds.error().what;
+      EXPECT_GT(*seconds, 0);
+      EXPECT_EQ(copies.check(slot)->value, 0) << memory;
     }
   }
 }

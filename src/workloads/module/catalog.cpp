@@ -19,6 +19,7 @@ extern const CudaImplementation kCudaTopKPatches;
 extern const CudaImplementation kCudaOpponentBalance;
 extern const CudaImplementation kCudaEmbedding;
 extern const CudaImplementation kCudaEmbeddingCache;
+extern const CudaImplementation kCudaLoader;
 
 namespace {
 
@@ -26,7 +27,7 @@ constexpr std::array kImplementations{
     &kCudaCopy,      &kCudaTriad,          &kCudaRead,        &kCudaWrite,
     &kCudaTransfer,  &kCudaLaunch,         &kCudaGemm,        &kCudaConv2d,
     &kCudaAttention, &kCudaFusedTexture,   &kCudaTopKPatches, &kCudaOpponentBalance,
-    &kCudaEmbedding, &kCudaEmbeddingCache,
+    &kCudaEmbedding, &kCudaEmbeddingCache, &kCudaLoader,
 };
 
 }  // namespace
