@@ -107,7 +107,7 @@ print("\nModels (bf16, base)")
 row("run", "ms a step", "samples/s", "mfu", "GB at peak", "witness")
 for file in sorted(out.glob("*_*_*.json")):
     for run in runs(file.stem):
-        notes = dict(run.get("notes", []) if isinstance(run.get("notes"), list) else run.get("notes", {}).items())
+        notes = {note["name"]: note["text"] for note in run.get("notes", [])}
         row(file.stem, shown(median(run, "time"), 1e3), shown(median(run, "samples_rate")), shown(median(run, "mfu")),
             shown(median(run, "memory.peak_allocated"), 1e-9), "  " + notes.get("witness", "-"), why(run))
 
