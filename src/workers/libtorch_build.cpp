@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr double kProbe_s = 180;    // importing PyTorch from a cold disk
 constexpr double kCompile_s = 600;  // some 25 s on a machine that is free
 
-/// Libraries as they are loaded, wherever a distribution has put them; headers as torch's own extensions find them.
+/// Libraries as they are loaded, wherever a distribution has put them; headers as torch's own extensions find them; and
+/// the folders of CUDA's libraries where they came as wheels, which PyTorch's Python loads before its own.
 constexpr const char* kProbe = R"(
 import json, os, sys
 try:
@@ -38,15 +39,16 @@ names = ("libtorch.so", "libtorch_cpu.so", "libtorch_cuda.so", "libc10.so", "lib
 with open("/proc/self/maps") as maps:
     loaded = set(line.split(None, 5)[5].strip() for line in maps if len(line.split(None, 5)) > 5)
 libraries = sorted(p for p in loaded if any(os.path.basename(p).startswith(n) for n in names))
+wheels = sorted({os.path.dirname(p) for p in loaded if "/nvidia/" in p})
 print(json.dumps({"version": str(torch.__version__), "include": [p for p in include if os.path.isdir(p)],
                   "headers": any(
                       os.path.exists(os.path.join(p, "torch", "torch.h")) for p in include),
-                  "libraries": libraries, "abi": int(torch._C._GLIBCXX_USE_CXX11_ABI)}))
+                  "libraries": libraries, "wheels": wheels, "abi": int(torch._C._GLIBCXX_USE_CXX11_ABI)}))
 )";
 
 struct Torch {
   std::string version;
-  std::vector<std::string> include, libraries;
+  std::vector<std::string> include, libraries, wheels;
   int abi = 1;
 };
 
@@ -63,6 +65,7 @@ Result<Torch> torch_of(const Json& json) {
   torch.version = json.value("version", "");
   torch.include = json.value("include", std::vector<std::string>());
   torch.libraries = json.value("libraries", std::vector<std::string>());
+  torch.wheels = json.value("wheels", std::vector<std::string>());
   torch.abi = json.value("abi", 1);
   if (json.value("headers", false) != true) return cannot("torch " + torch.version + " has no headers");
   if (torch.libraries.empty()) return cannot("torch " + torch.version + " loads no libtorch");
@@ -95,15 +98,19 @@ Result<fs::path> cache_folder() {
   return environment_error("there is no folder for the LibTorch worker: HOME is not set", "set XDG_CACHE_HOME");
 }
 
+/// The path for libraries is of the old kind, which holds for what libraries need, too: cuDNN loads its parts by name.
 std::vector<std::string> compile_words(const std::string& compiler, const Torch& torch) {
   std::vector<std::string> words{compiler, "-std=c++20", "-O2", "-w",
                                  fmt::format("-D_GLIBCXX_USE_CXX11_ABI={}", torch.abi)};
   for (const auto& folder : torch.include) words.insert(words.end(), {"-isystem", folder});
-  words.insert(words.end(), {"wm_worker.cc", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"});
+  words.insert(words.end(),
+               {"wm_worker.cc", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined", "-Wl,--disable-new-dtags"});
   for (const auto& library : torch.libraries) {
     words.push_back(library);
     words.push_back("-Wl,-rpath," + fs::path(library).parent_path().string());
   }
+  for (const auto& folder : torch.wheels) words.push_back("-Wl,-rpath," + folder);
+  words.emplace_back("-ldl");
   return words;
 }
 

@@ -31,7 +31,8 @@ namespace warpmark::workloads {
   item(kStorage)                 \
   item(kLoader)                  \
   item(kCollate)                 \
-  item(kEmbedding)
+  item(kEmbedding)               \
+  item(kEmbeddingCache)
 // clang-format on
 
 #define WARPMARK_DECLARE(name) extern const measure::Workload name;

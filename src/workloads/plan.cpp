@@ -205,6 +205,10 @@ void add_ceiling_cases(std::vector<PlannedCase>& plan, Catalog<Workload> catalog
     if (!has_case(plan, device, "launch", "")) {
       add_limit(limits, catalog, device, "launch", {{"kind", gpu ? "rate" : "fork_join"}});
     }
+    // The one workload that crosses the link and is no copy.
+    if (gpu && has_case(plan, device, "embedding_cache", "") && !has_case(plan, device, "transfer", "")) {
+      add_limit(limits, catalog, device, "transfer", {{"size", "256MiB"}, {"direction", "h2d"}, {"memory", "pinned"}});
+    }
     for (const auto& type : flop_types(plan, device)) {
       if (has_case(plan, device, "gemm", type)) continue;
       const char* edge = gpu ? (type == "f64" || type == "f32" ? "4096" : "8192") : "1024";

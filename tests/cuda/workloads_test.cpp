@@ -1,10 +1,13 @@
 // Every implementation computes what it says, on random inputs, and its check finds what is wrong.
 #include <fmt/format.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "cuda/gpu.h"
+#include "workloads/feeding/batch_copies.h"
+#include "workloads/feeding/cached_lookups.h"
 
 namespace warpmark::cuda_tests {
 namespace {
@@ -71,6 +74,79 @@ TEST_F(CudaWorkload, embeddings_add_rows_up_in_every_width) {
                                              {"lookups", lookups},
                                              {"skew", 1.05},
                                              {"dtype", std::string(dtype)}}));
+      }
+    }
+  }
+}
+
+TEST_F(CudaWorkload, batches_arrive_whole_from_either_memory) {
+  for (const char* memory : {"pageable", "pinned"}) {
+    const Params params = params_of({{"memory", std::string(memory)}});
+    auto prepared = prepare("loader", params, 1);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+    auto& copies = static_cast<workloads::BatchCopies&>(**prepared);
+    ASSERT_TRUE(copies.allocate(3, 1'000'003).ok());
+    ASSERT_TRUE(copies.poison().ok());
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      for (std::size_t i = 0; i < copies.slot(slot).size(); ++i) copies.slot(slot)[i] = std::byte(i * 31 + slot);
+      EXPECT_GT(copies.check(slot)->value, 0) << "what was never copied passes";
+      ASSERT_TRUE(copies.launch({}, slot).ok());
+    }
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      const auto seconds = copies.wait(slot);
+      ASSERT_TRUE(seconds.ok()) << seconds.error().what;
+      EXPECT_GT(*seconds, 0);
+      EXPECT_EQ(copies.check(slot)->value, 0) << memory;
+    }
+  }
+}
+
+Params cached_params(const char* dtype, std::int64_t dim, std::int64_t lookups, double cache) {
+  return params_of({{"tables", std::int64_t{3}},
+                    {"rows", std::int64_t{2000}},
+                    {"dim", dim},
+                    {"bags", std::int64_t{77}},
+                    {"lookups", lookups},
+                    {"batches", std::int64_t{2}},
+                    {"dtype", std::string(dtype)},
+                    {"cache", cache}});
+}
+
+TEST_F(CudaWorkload, cached_lookups_add_up_rows_of_both_memories) {
+  for (const char* dtype : {"f32", "f16"}) {
+    for (const std::int64_t dim : {1LL, 7LL, 8LL, 128LL}) {
+      for (const std::int64_t lookups : {1LL, 5LL}) {
+        const Params params = cached_params(dtype, dim, lookups, 0.1);
+        SCOPED_TRACE(to_text(params));
+        auto prepared = prepare("embedding_cache", params, 1);
+        ASSERT_TRUE(prepared.ok()) << prepared.error().what;
+        auto& cached = static_cast<workloads::CachedLookups&>(**prepared);
+        const auto shape = workloads::cached_shape(params);
+        for (std::size_t batch = 0; batch < 2; ++batch) {
+          std::vector<std::int32_t> numbers(shape.numbers());
+          for (std::size_t i = 0; i < numbers.size(); ++i) {
+            numbers[i] = static_cast<std::int32_t>((i * 7919 + batch * 13) % shape.all_rows());
+          }
+          ASSERT_TRUE(cached.take_batch(numbers).ok());
+        }
+        workloads::RowCache cache(shape.all_rows(), shape.held());
+        std::vector<std::uint32_t> counted(shape.all_rows(), 0);
+        for (std::size_t choice = 0; choice < 3; ++choice) {  // nothing is held, some rows, other rows
+          for (std::size_t batch = 0; batch < 2; ++batch) {
+            ASSERT_TRUE(cached.poison().ok());
+            EXPECT_GT(cached.check(batch)->value, 1e-5) << "poisoned outputs pass";
+            ASSERT_TRUE(cached.launch(device_->stream(), batch).ok());
+            const auto check = cached.check(batch);
+            ASSERT_TRUE(check.ok()) << check.error().what;
+            EXPECT_LE(check->value, check->tolerance) << "choice " << choice;
+            EXPECT_EQ(*cached.hits(batch) > 0, choice > 0);
+          }
+          ASSERT_TRUE(cached.count(choice % 2).ok());
+          const auto taken = cached.take_counts();
+          ASSERT_TRUE(taken.ok()) << taken.error().what;
+          EXPECT_EQ(std::accumulate(taken->begin(), taken->end(), std::size_t{0}), shape.numbers());
+          ASSERT_TRUE(cached.hold(cache.choose(*taken)).ok());
+        }
       }
     }
   }

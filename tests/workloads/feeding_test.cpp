@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/round.h"
+#include "workloads/feeding/loading.h"
 #include "workloads/run_workload.h"
 
 namespace warpmark::workloads {
@@ -85,6 +86,85 @@ TEST(Loader, makes_batches_of_what_the_files_hold) {
       EXPECT_EQ(metric_of_run(run, "hidden")->summary.max, std::string(workers) == "0" ? 0 : 1);
     }
   }
+}
+
+/// Copies that read their slot as late as they may: what is filled too early is seen on the device.
+class LateCopies final : public BatchCopies {
+ public:
+  Status allocate(std::size_t slots, std::size_t bytes) override {
+    host_.assign(slots, std::vector<std::byte>(bytes));
+    device_ = host_;
+    under_way_.assign(slots, false);
+    return {};
+  }
+  std::span<std::byte> slot(std::size_t index) override { return host_[index]; }
+  Status launch(device::Stream /*stream*/, std::size_t slot) override {
+    if (++copies_ == fails_at) return environment_error("the device is gone");
+    under_way_[slot] = true;
+    return {};
+  }
+  Result<double> wait(std::size_t slot) override {
+    EXPECT_TRUE(under_way_[slot]);
+    under_way_[slot] = false;
+    device_[slot] = host_[slot];
+    if (corrupts) device_[slot][3] ^= std::byte{1};
+    return 0.001;
+  }
+  Status poison() override { return {}; }
+  Result<ErrorCheck> check(std::size_t slot) override {
+    double different = 0;
+    for (std::size_t i = 0; i < host_[slot].size(); ++i) different += host_[slot][i] == device_[slot][i] ? 0 : 1;
+    return ErrorCheck{different, 0, "bytes that differ", ""};
+  }
+  int fails_at = 0;
+  bool corrupts = false;
+
+ private:
+  int copies_ = 0;
+  std::vector<std::vector<std::byte>> host_, device_;
+  std::vector<bool> under_way_;
+};
+
+TEST(Loading, copies_each_batch_before_its_slot_is_filled_again) {
+  const SampleShape shape{.form = "binary", .samples = 96, .words = 50};
+  const auto files = SampleFiles::make(shape, "");
+  ASSERT_TRUE(files.ok());
+  for (const std::size_t workers : {0U, 1U, 4U}) {
+    LateCopies copies;
+    Loading loading(**files, shape, {.batch = 4, .workers = workers, .seed = 3}, &copies);
+    ASSERT_TRUE(loading.prepare().ok());
+    double seconds = 0;
+    for (int pass = 0; pass < 3; ++pass) ASSERT_TRUE(loading.pass(seconds).ok());
+    EXPECT_EQ(loading.difference().sum, 0);
+    EXPECT_EQ(*loading.different_on_device(), 0);
+    ASSERT_EQ(loading.copy_seconds().size(), 3U);
+    EXPECT_NEAR(loading.copy_seconds()[2], 24 * 0.001, 1e-12);
+  }
+}
+
+TEST(Loading, tells_of_copies_that_fail_or_are_wrong) {
+  const SampleShape shape{.form = "binary", .samples = 96, .words = 50};
+  const auto files = SampleFiles::make(shape, "");
+  ASSERT_TRUE(files.ok());
+  for (const std::size_t workers : {0U, 3U}) {
+    LateCopies gone, corrupt;
+    gone.fails_at = 7;
+    corrupt.corrupts = true;
+    double seconds = 0;
+    Loading failing(**files, shape, {.batch = 4, .workers = workers, .seed = 3}, &gone);
+    ASSERT_TRUE(failing.prepare().ok());
+    EXPECT_EQ(failing.pass(seconds).error().what, "the device is gone");
+    Loading wrong(**files, shape, {.batch = 4, .workers = workers, .seed = 3}, &corrupt);
+    ASSERT_TRUE(wrong.prepare().ok());
+    ASSERT_TRUE(wrong.pass(seconds).ok());
+    EXPECT_EQ(*wrong.different_on_device(), workers == 0 ? 1 : 6) << "a byte of each slot";
+  }
+}
+
+TEST(Loader, pins_batches_for_a_gpu_only) {
+  const auto support = test::support_on_cpu("loader", {{"memory", "pinned"}});
+  EXPECT_FALSE(support.available);
+  EXPECT_THAT(support.hint, HasSubstr("--device cuda"));
 }
 
 TEST(Loader, refuses_sizes_that_make_no_batches) {

@@ -8,6 +8,7 @@
 #include "support/python_with_torch.h"
 #include "workers/libtorch_build.h"
 #include "workloads/models/model_question.h"
+#include "workloads/models/model_witness.h"
 #include "workloads/models/model_workers.h"
 #include "workloads/run_workload.h"
 
@@ -76,8 +77,32 @@ TEST_P(LibtorchWorker, has_the_losses_of_the_one_in_python) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LibtorchWorker, testing::Values("gpt2", "bert"),
+INSTANTIATE_TEST_SUITE_P(All, LibtorchWorker, testing::Values("gpt2", "bert", "resnet50"),
                          [](const auto& tested) { return std::string(tested.param); });
+
+/// Without CUPTI the recorder says so in its recording: that it was started in the worker's process can be seen all the
+/// same.
+TEST(LibtorchWorkerRecorder, starts_in_its_process) {
+  WM_NEEDS_TORCH();
+  const auto library = std::filesystem::path(WARPMARK_BINARY_DIR) / "libwarpmark_inject.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "the recorder is not built here";
+  const auto worker = libtorch_worker();
+  if (!worker.ok() && worker.error().kind == ErrorKind::unsupported) GTEST_SKIP() << worker.error().what;
+  setenv("WARPMARK_INJECT_LIBRARY", library.c_str(), 1);
+  setenv("WARPMARK_CUPTI", "/no/such/libcupti.so", 1);
+  const auto params = resolve_params(test::workload("gpt2").params, {{"preset", "tiny"}});
+  const auto shape = model_shape("gpt2", *params);
+  for (const auto& words : {std::vector<std::string>{python_with_torch()}, {worker->string(), "worker"}}) {
+    auto workers = ModelWorkers::start({.words = words, .device = "cpu"});
+    ASSERT_TRUE(workers.ok()) << workers.error().what;
+    ASSERT_TRUE((*workers)->prepare(prepare_question("gpt2", *params, *shape, 5), 200).ok());
+    const auto heard = hear_recorder(**workers, {.step_s = 1}, 200);
+    EXPECT_EQ(heard.doubt, "");
+    EXPECT_THAT(heard.note, HasSubstr("CUPTI")) << words.front();
+  }
+  unsetenv("WARPMARK_INJECT_LIBRARY");
+  unsetenv("WARPMARK_CUPTI");
+}
 
 TEST(LibtorchWorkerRound, passes_and_refuses_what_is_pythons) {
   WM_NEEDS_TORCH();
@@ -100,9 +125,12 @@ TEST(LibtorchWorkerRound, passes_and_refuses_what_is_pythons) {
   // How quiet the machine is is not the test's business.
   ASSERT_TRUE(good.outcome == Outcome::passed || good.outcome == Outcome::mistrusted) << good.reason;
   EXPECT_LE(good.error->value, good.error->tolerance);
-  const auto other = run("resnet50", {});
+  const auto last = run("resnet50", {{"channels_last", "yes"}});
+  ASSERT_TRUE(last.outcome == Outcome::passed || last.outcome == Outcome::mistrusted) << last.reason;
+  const auto other = run("vit", {});
   EXPECT_EQ(other.outcome, Outcome::unsupported);
-  EXPECT_THAT(other.reason, HasSubstr("resnet50 is of the Python worker"));
+  EXPECT_THAT(other.reason, HasSubstr("vit is of the Python worker"));
+  EXPECT_THAT(run("gpt2", {{"channels_last", "yes"}}).reason, HasSubstr("the knob channels_last"));
   EXPECT_EQ(run("gpt2", {{"pass", "decode"}}).outcome, Outcome::unsupported);
   EXPECT_THAT(run("gpt2", {{"checkpoint", "yes"}}).reason, HasSubstr("checkpoint.blocks"));
 }

@@ -1,157 +1,21 @@
-// Workers that die, answer nonsense and lie, in a whole round: a program in place of the interpreter speaks the
-// protocol as the real worker does but for one thing.
-#include <fmt/format.h>
+// Workers that die, answer nonsense and lie, in a whole round.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/json.h"
-#include "measure/round.h"
 #include "support/python_with_torch.h"
-#include "workloads/models/model_shape.h"
+#include "workloads/fake_model.h"
 #include "workloads/models/model_workers.h"
-#include "workloads/run_workload.h"
 
 namespace warpmark::workloads {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-constexpr const char* kFake = R"(#!/usr/bin/env python3
-import json, mmap, os, struct, sys, time
-lie = '@LIE@'
-open('@FOLDER@/pid', 'w').write(str(os.getpid()))
-control, memory = (int(fd) for fd in os.environ['WARPMARK_WORKER_FDS'].split(','))
-ring = mmap.mmap(memory, 0)
-clock = lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-losses = iter([5.545] + [5.0 - i * 0.0001 for i in range(100000)])
-
-def note(records):
-    for i, record in enumerate(records):
-        struct.pack_into('<qqqd', ring, 16 + 32 * i, *record)
-    struct.pack_into('<qq', ring, 0, 1, 1 << 60 if lie == 'ring' else len(records))
-
-def run(ask):
-    steps, records = ask['steps'], []
-    begin = clock()
-    for i in range(steps):
-        time.sleep(0.02)
-        records.append((0, i, clock(), 0.0))
-    end = clock()
-    for i in range(steps):
-        records.append((1, i, end, next(losses)))
-    if ask['phases']:
-        part = 0.01 if lie == 'phases' else 0.02
-        records = [r for i in range(steps) for r in ((2, i, end, 0.02), (10, i, end, part))]
-    if lie == 'steps' and not ask['phases']:
-        records = records[1:]
-    if lie == 'fast':
-        end = begin + (end - begin) // 4
-        records = [(k, i, min(t, end), v) for k, i, t, v in records]
-    if lie == 'early':
-        begin -= 10 ** 12
-    if lie == 'backwards':
-        begin, end = end, begin
-    if lie == 'nan':
-        records = [(k, i, t, float('nan') if k == 1 else v) for k, i, t, v in records]
-    if lie == 'dies':
-        print('out of coffee', flush=True)
-        os._exit(9)
-    if lie == 'killed':
-        os.kill(os.getpid(), 9)
-    note(records)
-    return {'begin_ns': begin, 'end_ns': 'soon' if lie == 'word' else end}
-
-def answer(ask):
-    what = ask['ask']
-    if what == 'hello':
-        return {'protocol': 7 if lie == 'protocol' else 1, 'torch': '9', 'cuda': '', 'executable': 'x', 'places': []}
-    if what == 'prepare':
-        if lie == 'memory':
-            return {'refused': 'environment', 'what': 'not enough memory: 3 of 2', 'hint': 'a smaller batch'}
-        return {'parameters': @PARAMETERS@ + (lie == 'parameters'), 'forward_flops': @FLOPS@, 'ignorance': 5.545}
-    if what == 'run':
-        return run(ask)
-    if what == 'check':
-        return {'error': 0.5 if lie == 'wrong' else 1e-7, 'differing': 0}
-    if what == 'state':
-        return {'memory': {'peak': 3 if lie != 'text' else 'much'}, 'knobs': []}
-    return {'shapes': 'none' if lie == 'shapes' else []}
-
-rest = b''
-while True:
-    piece = os.read(control, 65536)
-    if not piece:
-        sys.exit(0)
-    rest += piece
-    while b'\n' in rest:
-        line, rest = rest.split(b'\n', 1)
-        ask = json.loads(line)
-        if lie == 'garbage':
-            print('{"ask": "run", "number": 1}\n' * 100, flush=True)
-        os.write(control, json.dumps(dict(answer(ask), ask=ask['ask'], number=ask['number'])).encode() + b'\n')
-)";
-
-class FakeModel : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "warpmark-fake-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  /// A program at folder_/python.
-  std::string program(std::string text) const {
-    const auto path = folder_ / "python";
-    EXPECT_TRUE(write_file(path, text).ok());
-    EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
-    return path.string();
-  }
-
-  static warpmark::Run measure(Overrides overrides) {
-    const auto* workload = find_in(catalog(), std::string_view("gpt2"));
-    overrides.insert(overrides.begin(), {"preset", "tiny"});
-    const auto params = resolve_params(workload->params, overrides);
-    EXPECT_TRUE(params.ok());
-    const auto device = device::open_device("cpu");
-    measure::RoundOptions options;
-    options.stopping.budget_s = 0.1;
-    options.stopping.max_samples = 6;
-    options.warmup.cap_s = 0.1;
-    return measure::measure_round({workload, "cpu", *params, Mode::hot}, **device, options);
-  }
-
-  warpmark::Run with(const std::string& lie) {
-    const auto shape = model_shape("gpt2", "tiny", 0, 0);
-    std::string text = kFake;
-    const auto put = [&](const std::string& mark, const std::string& value) {
-      for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark))
-        text.replace(at, mark.size(), value);
-    };
-    put("@LIE@", lie);
-    put("@FOLDER@", folder_.string());
-    put("@PARAMETERS@", std::to_string(shape->parameters));
-    put("@FLOPS@", fmt::format("{:.0f}", shape->forward_flops * static_cast<double>(shape->batch)));
-    return measure({{"python", program(text)}});
-  }
-
-  /// Nothing is left of the worker.
-  [[nodiscard]] bool is_gone() const {
-    const auto pid = read_file(folder_ / "pid");
-    if (!pid.ok()) return false;
-    const auto state = first_line("/proc/" + *pid + "/stat");
-    return state.empty() || state.find(") Z ") != std::string::npos;
-  }
-  fs::path folder_;
-};
 
 TEST_F(FakeModel, that_tells_the_truth_passes_and_ends) {
   const auto run = with("nothing");

@@ -114,6 +114,28 @@ TEST(Plan, doubles_a_batch_until_memory_is_used_up) {
   }
 }
 
+TEST(Plan, measures_the_link_where_lookups_cross_it) {
+  static constexpr ParamSpec kSize[] = {{"size", ParamKind::bytes, "1MiB", "bytes"}};
+  const auto named = [](const char* id) {
+    Workload workload = kAdd;
+    workload.id = id;
+    workload.params = kSize;
+    workload.cost = [](const Workload&, const Params&) -> Result<Cost> { return Cost{}; };
+    return workload;
+  };
+  const Workload transfer = named("transfer"), lookups = named("embedding_cache");
+  const Workload* catalog[] = {&transfer, &lookups};
+  auto plan = make_plan(catalog, {entry("embedding_cache")}, devices());
+  ASSERT_TRUE(plan.ok());
+  add_ceiling_cases(*plan, catalog, {devices()[1]});
+  ASSERT_FALSE(plan->empty());
+  EXPECT_EQ(described(*plan).front(), "cuda:0 transfer size=268435456");
+  EXPECT_TRUE(plan->front().for_ceiling);
+  const auto cases_before = plan->size();
+  add_ceiling_cases(*plan, catalog, devices());  // it is there, and a CPU has no link
+  EXPECT_EQ(plan->size(), cases_before);
+}
+
 TEST(Plan, keeps_a_case_that_makes_no_sense_with_its_reason) {
   const auto plan = make_plan(kCatalog, {entry("add", {}, {{"n", {"0", "3", "x"}}})}, {devices()[0]});
   ASSERT_TRUE(plan.ok());

@@ -4,6 +4,7 @@ Descriptors: WARPMARK_WORKER_FDS=SOCKET,MEMORY. Memory: two 64-bit numbers (vers
 step, nanoseconds of CLOCK_MONOTONIC_RAW, and a double. What programs print goes where it always goes, not into the protocol.
 """
 
+import ctypes
 import json
 import mmap
 import os
@@ -120,6 +121,18 @@ class Worker:
 
         return {"shapes": wm_shapes.shapes_of(self.training)}
 
+    def record(self, ask):
+        """Starts warpmark's recorder in this process, or ends it when all that was recorded is done."""
+        if ask["on"]:
+            os.environ.update(ask["variables"])
+            self.recorder = ctypes.CDLL(ask["library"])
+            if self.recorder.warpmark_recording_start() != 1:
+                return refusal("unsupported", "this process is recorded already")
+        else:
+            self.training.synchronize()
+            self.recorder.warpmark_recording_stop()
+        return {}
+
     def state(self, ask):
         return {"digest": self.training.digest(), "memory": self.training.memory(), "knobs": self.training.knob_states()}
 
@@ -130,7 +143,7 @@ def refusal(kind, what, hint=""):
 
 def answer(worker, ask):
     operation = ask.get("ask")
-    if operation not in ("hello", "prepare", "run", "check", "state", "shapes", "until", "serve"):
+    if operation not in ("hello", "prepare", "run", "check", "state", "shapes", "until", "serve", "record"):
         return refusal("internal", "there is no operation %r" % (operation,))
     try:
         return getattr(worker, operation)(ask)

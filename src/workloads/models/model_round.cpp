@@ -16,6 +16,7 @@
 #include "workloads/models/model_rates.h"
 #include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
+#include "workloads/models/model_witness.h"
 #include "workloads/models/model_workers.h"
 
 namespace warpmark::workloads {
@@ -80,7 +81,12 @@ class ModelRound {
     stage("checking against fp64");
     WM_TRY(check());
     WM_TRY(conclude());
-    return run_.outcome == Outcome::failed ? Status() : roof();
+    if (run_.outcome == Outcome::failed) return {};
+    WM_ASSIGN(const auto shapes, traced());
+    witness();
+    workers_.reset();  // in nobody's way from here on
+    mistrust();
+    return shapes ? roof(*shapes) : Status();
   }
 
   Status start() {
@@ -102,20 +108,8 @@ class ModelRound {
     note("torch", fmt::format("{} (CUDA {}) of {}", answered_text(hello, "torch"),
                               answered_text(hello, "cuda").empty() ? "none" : answered_text(hello, "cuda"),
                               answered_text(hello, "executable")));
-    tell_places(hello);
+    if (const auto others = other_torches(hello); !others.empty()) note("other torch on the path", others);
     return {};
-  }
-
-  /// Several versions on the path: the one that was imported counts, and the others are named.
-  void tell_places(const Json& hello) {
-    const auto places = hello.find("places");
-    if (places == hello.end() || !places->is_array() || places->size() < 2) return;
-    std::string others;
-    for (const auto& place : *places) {
-      if (!place.is_string() || place == hello.value("imported", Json())) continue;
-      others += (others.empty() ? "" : ", ") + place.get<std::string>();
-    }
-    note("other torch on the path", others + "; measured was " + answered_text(hello, "imported"));
   }
 
   Status prepare() {
@@ -293,27 +287,42 @@ class ModelRound {
       }
     }
     if (run_.outcome == Outcome::failed) run_.metrics.clear();
-    if (run_.outcome == Outcome::passed && !doubt_.empty()) {
-      run_.outcome = Outcome::mistrusted;
-      run_.reason = doubt_;
-      run_.hint = "measure again on a quiet machine; if it stays, the worker is wrong about its own time";
-    }
     return {};
   }
 
-  /// What this machine does at best for the kernels of the step. The worker has ended by then and is in nobody's way.
-  Status roof() {
-    if (what_.params.text("roof") == "no" || decode_) return {};
+  /// What the recorder saw of some more steps, against what the worker says of them.
+  void witness() {
+    if (device_.info().backend != "cuda") return;
+    stage("recording steps");
+    const Testimony heard = second_witness(*workers_, what_.params, run_.metrics.front().summary.median);
+    doubt(heard.doubt);
+    note("witness", heard.note);
+  }
+
+  void mistrust() {
+    if (run_.outcome != Outcome::passed || doubt_.empty()) return;
+    run_.outcome = Outcome::mistrusted;
+    run_.reason = doubt_;
+    run_.hint = "measure again on a quiet machine; if it stays, the worker is wrong about its own time";
+  }
+
+  /// The shapes of a step's kernels; none where nobody wants a roof, or cannot have one.
+  Result<std::optional<Json>> traced() {
+    if (what_.params.text("roof") == "no" || decode_) return std::optional<Json>();
     if (without_python()) {
       note("roof", "none: a step is traced by worker=python");
-      return {};
+      return std::optional<Json>();
     }
     stage("tracing a step for its roof");
     WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
-    const double ranks = workers_->ranks();
-    workers_.reset();
-    WM_ASSIGN(auto roof, model_roof(answer.value("shapes", Json()), what_.params.text("precision"),
-                                    what_.params.text("roof") == "full", device_, options_));
+    return std::optional<Json>(answer.value("shapes", Json()));
+  }
+
+  /// What this machine does at best for the kernels of the step.
+  Status roof(const Json& shapes) {
+    const auto ranks = static_cast<double>(what_.params.integer("ranks"));
+    WM_ASSIGN(auto roof, model_roof(shapes, what_.params.text("precision"), what_.params.text("roof") == "full",
+                                    device_, options_));
     const double expected = run_.cost.flops / (device_.info().backend == "cuda" ? 1 : ranks);
     if (roof.flops < 0.6 * expected || roof.flops > 1.01 * expected) {
       note("roof", fmt::format("none: the traced shapes have {:.3g} FLOP, the step has {:.3g}", roof.flops, expected));

@@ -39,6 +39,17 @@ Result<double> answered_number(const Json& answer, const char* name) {
   return found->get<double>();
 }
 
+std::string other_torches(const Json& hello) {
+  const auto places = hello.find("places");
+  if (places == hello.end() || !places->is_array() || places->size() < 2) return "";
+  std::string others;
+  for (const auto& place : *places) {
+    if (!place.is_string() || place == hello.value("imported", Json())) continue;
+    others += (others.empty() ? "" : ", ") + place.get<std::string>();
+  }
+  return others + "; measured was " + answered_text(hello, "imported");
+}
+
 std::string answered_text(const Json& answer, const char* name) {
   const auto found = answer.find(name);
   return found != answer.end() && found->is_string() ? found->get<std::string>() : "";

@@ -67,6 +67,8 @@ class ModelWorkers {
 
 /// A number of a worker's answer. Data error without it.
 [[nodiscard]] Result<double> answered_number(const Json& answer, const char* name);
+/// Several versions of torch on the path: the one that was imported counts, and the others are named. Empty for one.
+[[nodiscard]] std::string other_torches(const Json& hello);
 /// A text of it; empty without it.
 [[nodiscard]] std::string answered_text(const Json& answer, const char* name);
 

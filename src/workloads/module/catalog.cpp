@@ -18,13 +18,16 @@ extern const CudaImplementation kCudaFusedTexture;
 extern const CudaImplementation kCudaTopKPatches;
 extern const CudaImplementation kCudaOpponentBalance;
 extern const CudaImplementation kCudaEmbedding;
+extern const CudaImplementation kCudaEmbeddingCache;
+extern const CudaImplementation kCudaLoader;
 
 namespace {
 
 constexpr std::array kImplementations{
-    &kCudaCopy,      &kCudaTriad,  &kCudaRead,      &kCudaWrite,        &kCudaTransfer,    &kCudaLaunch,
-    &kCudaGemm,      &kCudaConv2d, &kCudaAttention, &kCudaFusedTexture, &kCudaTopKPatches, &kCudaOpponentBalance,
-    &kCudaEmbedding,
+    &kCudaCopy,      &kCudaTriad,          &kCudaRead,        &kCudaWrite,
+    &kCudaTransfer,  &kCudaLaunch,         &kCudaGemm,        &kCudaConv2d,
+    &kCudaAttention, &kCudaFusedTexture,   &kCudaTopKPatches, &kCudaOpponentBalance,
+    &kCudaEmbedding, &kCudaEmbeddingCache, &kCudaLoader,
 };
 
 }  // namespace

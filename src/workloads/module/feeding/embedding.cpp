@@ -75,11 +75,11 @@ class EmbeddingOnGpu final : public measure::Prepared {
     WM_TRY(device_.write(*set.numbers, 0, std::as_bytes(std::span(numbers))));
     set.arrays = {.table = set.table.data(),
                   .numbers = static_cast<const std::int64_t*>(set.numbers->data()),
-                  .sums = set.sums.as<float>(),
-                  .bags = signed_of(shape_.bags),
-                  .lookups = static_cast<int>(shape_.lookups),
-                  .dim = static_cast<int>(shape_.dim),
-                  .narrow = shape_.narrow};
+                  .bags = {.sums = set.sums.as<float>(),
+                           .bags = signed_of(shape_.bags),
+                           .lookups = static_cast<int>(shape_.lookups),
+                           .dim = static_cast<int>(shape_.dim),
+                           .narrow = shape_.narrow}};
     return {};
   }
 

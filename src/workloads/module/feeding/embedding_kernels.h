@@ -7,14 +7,19 @@
 
 namespace warpmark::workloads {
 
-struct EmbeddingArrays {
-  const void* table;            ///< rows x dim, f32, or f16 where `narrow`
-  const std::int64_t* numbers;  ///< bags x lookups, each a row of the table
-  float* sums;                  ///< bags x dim
+/// What is added up, wherever the rows are.
+struct BagSums {
+  float* sums;  ///< bags x dim
   std::int64_t bags;
-  int lookups;
+  int lookups;  ///< rows of a bag
   int dim;
-  bool narrow;
+  bool narrow;  ///< rows are f16, else f32
+};
+
+struct EmbeddingArrays {
+  const void* table;            ///< rows x dim
+  const std::int64_t* numbers;  ///< bags x lookups, each a row of the table
+  BagSums bags;
 };
 
 /// sums[b] = sum over i of table[numbers[b, i]].

@@ -1,0 +1,63 @@
+// Lookups in tables that are in the host's memory, with some rows held in memory that is nearer: on a GPU its own, and
+// the rest is read over the link by the kernel itself; on a CPU an array of its own. Which rows are held is decided
+// elsewhere (row_cache.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/workload.h"
+#include "model/params.h"
+#include "workloads/feeding/row_cache.h"
+
+namespace warpmark::workloads {
+
+struct CachedShape {
+  std::size_t tables, rows, dim, bags, lookups, batches;
+  bool narrow;
+  double ratio;
+  [[nodiscard]] std::size_t all_rows() const { return tables * rows; }
+  [[nodiscard]] std::size_t row_bytes() const { return dim * (narrow ? 2 : 4); }
+  [[nodiscard]] std::size_t sums() const { return bags * tables; }               ///< of a batch, `dim` numbers each
+  [[nodiscard]] std::size_t numbers() const { return bags * tables * lookups; }  ///< rows that a batch asks for
+  [[nodiscard]] std::size_t held() const {
+    return ratio >= 1 ? all_rows() : static_cast<std::size_t>(ratio * static_cast<double>(all_rows()));
+  }
+};
+
+[[nodiscard]] inline CachedShape cached_shape(const Params& params) {
+  const auto size = [&](const char* name) { return static_cast<std::size_t>(params.integer(name)); };
+  return {size("tables"),
+          size("rows"),
+          size("dim"),
+          size("bags"),
+          size("lookups"),
+          size("batches"),
+          params.text("dtype") == "f16",
+          params.number("cache")};
+}
+
+/// launch(stream, b) is batch b: sums[bag, table] of its rows. Nothing is held at first. check(b) compares the sums of
+/// the last launch, which was of batch b, with sums in fp64 from the tables themselves.
+class CachedLookups : public measure::Prepared {
+ public:
+  /// The rows that batch b asks for, bag by bag, table by table; row i of table t is t * rows + i. Before launch(b).
+  virtual Status take_batch(std::span<const std::int32_t> numbers) = 0;
+  /// Brings rows in and drives others out, after the launches so far.
+  virtual Status hold(std::span<const RowEntry> entries) = 0;
+  virtual Status hold_nothing() = 0;
+  /// Enqueues counting what batch b asks for.
+  virtual Status count(std::size_t batch) = 0;
+  /// Of each row, how often it was counted since the last call; valid until the next one. Waits for the launches.
+  virtual Result<std::span<const std::uint32_t>> take_counts() = 0;
+  /// Rows of batch b that are held now. Waits.
+  virtual Result<std::uint64_t> hits(std::size_t batch) = 0;
+};
+
+/// In this process's memory, by all processors.
+[[nodiscard]] Result<std::unique_ptr<measure::Prepared>> cached_lookups_on_cpu(const measure::PrepareOptions& options);
+
+}  // namespace warpmark::workloads

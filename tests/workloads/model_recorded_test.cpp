@@ -1,0 +1,63 @@
+// Workers on a GPU of the imagination, whose recordings agree with what they say, or do not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "workloads/fake_model.h"
+
+namespace warpmark::workloads {
+namespace {
+
+using testing::HasSubstr;
+
+std::string note_of(const warpmark::Run& run, const std::string& key) {
+  for (const auto& [name, text] : run.notes) {
+    if (name == key) return text;
+  }
+  return "";
+}
+
+/// Any file: the worker of these tests writes the recording itself.
+class FakeModelOnGpu : public FakeModel {
+ protected:
+  void SetUp() override {
+    FakeModel::SetUp();
+    setenv("WARPMARK_INJECT_LIBRARY", "/proc/self/exe", 1);
+  }
+  void TearDown() override {
+    unsetenv("WARPMARK_INJECT_LIBRARY");
+    FakeModel::TearDown();
+  }
+};
+
+TEST_F(FakeModelOnGpu, agrees_with_the_recorder) {
+  const auto run = on_gpu("nothing");
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_THAT(run.reason, testing::Not(HasSubstr("recorder")));
+  EXPECT_THAT(note_of(run, "witness"), HasSubstr("recorder: 7 steps, 3.0 launches each, kernels for 9 ms"));
+  EXPECT_TRUE(is_gone());
+}
+
+TEST_F(FakeModelOnGpu, that_the_recorder_contradicts_is_mistrusted) {
+  const std::pair<const char*, const char*> lies[] = {{"skips", "no multiple of 7"},
+                                                      {"idle", "no kernel"},
+                                                      {"twice", "at least 14 times"},
+                                                      {"unsynchronized", "the GPU work for"},
+                                                      {"busy", "the kernels of a step take"}};
+  for (const auto& [lie, reason] : lies) {
+    const auto run = on_gpu(lie);
+    EXPECT_EQ(run.outcome, Outcome::mistrusted) << lie;
+    EXPECT_THAT(run.reason, HasSubstr(reason)) << lie;
+    EXPECT_TRUE(is_gone()) << lie;
+  }
+}
+
+TEST_F(FakeModelOnGpu, that_cannot_be_recorded_says_who_its_witness_is) {
+  const auto run = on_gpu("deaf");
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_THAT(note_of(run, "witness"), HasSubstr("alone: no CUPTI"));
+  setenv("WARPMARK_INJECT_LIBRARY", "/no/such/library", 1);
+  EXPECT_THAT(note_of(on_gpu("nothing"), "witness"), HasSubstr("/no/such/library"));
+}
+
+}  // namespace
+}  // namespace warpmark::workloads
