@@ -2,7 +2,7 @@
 """What `warpmark plan` foretells for two GPUs from one and a sweep, beside the step on two: programs of the corpus that train
 with DistributedDataParallel.
 
-    bench/gpu_plan.py WARPMARK SWEEP.json OUT [--seconds 2] [--limit 240]
+    bench/gpu_plan.py WARPMARK SWEEP.json OUT [--seconds 2] [--limit 240] [PROGRAM ...]
 
 SWEEP.json is of `warpmark collective all_reduce -g 2`. Each program runs on one GPU and on two, in fresh processes, with the
 same batch a rank; as many at once as there are GPUs. "flawed" and "cured" are the variants of the corpus: a healthy program has
@@ -134,19 +134,21 @@ def main():
     parser.add_argument("warpmark")
     parser.add_argument("sweep")
     parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("programs", nargs="*", help="default: all")
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--limit", type=float, default=240)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
+    programs = [(name, variant) for name, variant in PROGRAMS if not asked.programs or name in asked.programs]
     asked.out.mkdir(parents=True, exist_ok=True)
     gpus = len(subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True).stdout.splitlines())
     if gpus < 2:
         sys.exit("two GPUs are needed, %d found" % gpus)
     cards, end = Cards(gpus), time.monotonic() + asked.limit
-    jobs = [(name, variant, ranks) for name, variant in PROGRAMS for ranks in (2, 1)]
+    jobs = [(name, variant, ranks) for name, variant in programs for ranks in (2, 1)]
     with concurrent.futures.ThreadPoolExecutor(gpus) as pool:
         found = dict(pool.map(lambda job: measure(cards, job, asked, end), jobs))
     rows = []
-    for name, variant in PROGRAMS:
+    for name, variant in programs:
         one, two = found[name, variant, 1], found[name, variant, 2]
         if one is None or two is None:
             print("%s %s: not measured, see %s" % (name, variant, asked.out))
