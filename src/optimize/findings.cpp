@@ -78,9 +78,9 @@ std::vector<JourneyAdvice> advice_of_findings(const std::vector<JourneyFinding>&
   return advice;
 }
 
-std::optional<Prediction> replayed_gain(const Knob& knob, const std::vector<FoundGain>& found) {
+std::optional<Prediction> replayed_gain(std::string_view answered, const std::vector<FoundGain>& found) {
   std::optional<Prediction> best;
-  for (const auto& token : split(knob.answers, ' ')) {
+  for (const auto& token : split(answered, ' ')) {
     for (const auto& gain : found) {
       if (!answers(token, gain) || (best && gain.high <= best->high)) continue;
       best = Prediction{

@@ -23,6 +23,6 @@ namespace warpmark::optimize {
 
 /// The gain that a finding foretells of the knob: of the advice that it is, else of the finding; the largest where it
 /// answers several. None where nothing was found that it answers.
-[[nodiscard]] std::optional<Prediction> replayed_gain(const Knob& knob, const std::vector<FoundGain>& found);
+[[nodiscard]] std::optional<Prediction> replayed_gain(std::string_view answers, const std::vector<FoundGain>& found);
 
 }  // namespace warpmark::optimize

@@ -29,6 +29,7 @@ enum class Numerics {
 struct Candidate {
   std::string value;
   Prediction predicted;
+  const char* answers = "";  ///< as Knob::answers, where this value answers other findings than the knob's others
 };
 
 /// What a knob offers a program: values, the most promising first, or why there are none.

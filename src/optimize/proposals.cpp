@@ -17,8 +17,8 @@ bool named(const std::vector<std::string>& patterns, std::string_view id) {
 
 /// An analysis that found the knob's bottleneck in a recording knows the gain better than the phases do. A knob need
 /// not remove all of what it answers, so a lower end that only another cure reaches is taken back.
-Prediction sharpened(const Knob& knob, Prediction predicted, const ProgramFacts& facts) {
-  if (auto replayed = replayed_gain(knob, facts.found)) {
+Prediction sharpened(std::string_view answers, Prediction predicted, const ProgramFacts& facts) {
+  if (auto replayed = replayed_gain(answers, facts.found)) {
     replayed->low = std::min(replayed->low, std::max(predicted.low, 1.0));
     return *replayed;
   }
@@ -27,9 +27,13 @@ Prediction sharpened(const Knob& knob, Prediction predicted, const ProgramFacts&
 }
 
 /// What no finding speaks for comes after what one does.
-double risk_of(const Knob& knob, const ProgramFacts& facts) {
+double risk_of(const Knob& knob, std::string_view answers, const ProgramFacts& facts) {
   constexpr double kNoFinding = 3;
-  return facts.analyzed && !replayed_gain(knob, facts.found) ? knob.risk * kNoFinding : knob.risk;
+  return facts.analyzed && !replayed_gain(answers, facts.found) ? knob.risk * kNoFinding : knob.risk;
+}
+
+std::string_view answers_of(const Knob& knob, const Candidate& candidate) {
+  return *candidate.answers != '\0' ? candidate.answers : knob.answers;
 }
 
 Proposal own_proposal(const UserKnob& knob, const std::string& value) {
@@ -53,25 +57,29 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob == nullptr) continue;
     Prediction predicted{.low = 1, .high = 1, .method = "asked for"};
+    std::string_view answers = knob->answers;
     for (const auto& candidate : knob->offer(facts, settings).candidates) {
-      if (candidate.value == setting.value) predicted = sharpened(*knob, candidate.predicted, facts);
+      if (candidate.value != setting.value) continue;
+      answers = answers_of(*knob, candidate);
+      predicted = sharpened(answers, candidate.predicted, facts);
     }
     found.push_back({.setting = setting,
                      .title = knob->title,
                      .numerics = knob->numerics,
                      .predicted = std::move(predicted),
-                     .risk = risk_of(*knob, facts),
+                     .risk = risk_of(*knob, answers, facts),
                      .asked = true});
   }
   if (options.asked_only) return found;
   for (const Knob* knob : knobs()) {
     if (named(options.skip, knob->id) || (!options.only.empty() && !named(options.only, knob->id))) continue;
     for (auto& candidate : knob->offer(facts, settings).candidates) {
+      const auto answers = answers_of(*knob, candidate);
       found.push_back({.setting = {knob->id, std::move(candidate.value)},
                        .title = knob->title,
                        .numerics = knob->numerics,
-                       .predicted = sharpened(*knob, std::move(candidate.predicted), facts),
-                       .risk = risk_of(*knob, facts),
+                       .predicted = sharpened(answers, std::move(candidate.predicted), facts),
+                       .risk = risk_of(*knob, answers, facts),
                        .switchable = knob->switchable});
     }
   }
@@ -103,7 +111,7 @@ std::vector<KnobOffer> offers(const ProgramFacts& facts, const ProposalOptions& 
   for (const Knob* knob : knobs()) {
     rows.push_back({knob->id, knob->title, name_of(knob->numerics), knob->breaks, knob->offer(facts, {})});
     for (auto& candidate : rows.back().offer.candidates) {
-      candidate.predicted = sharpened(*knob, std::move(candidate.predicted), facts);
+      candidate.predicted = sharpened(answers_of(*knob, candidate), std::move(candidate.predicted), facts);
     }
   }
   for (const auto& own : options.own) {

@@ -80,6 +80,7 @@ class Search {
       if (tried_.contains(text_of({proposal.setting}))) continue;
       if (value_of(best_, proposal.setting.knob) == proposal.setting.value) continue;
       if (proposal.until_memory_ends && ended_[proposal.setting.knob] >= kEnded) continue;
+      if (!proposal.asked && far_slower_.contains(proposal.setting.knob)) continue;
       if (!proposal.asked && proposal.predicted.high < 1 + options_.effect) continue;
       found.push_back(std::move(proposal));
     }
@@ -168,6 +169,7 @@ class Search {
       return {};
     }
     judge_trial(last, test.has_value(), step);
+    if (result.times_as_long >= kFarSlower) far_slower_.insert(step.knob);
     if (step.outcome == TrialOutcome::kept && proposal.numerics != Numerics::exact) WM_TRY(evaluate(candidate, step));
     if (stopped_) return {};
     decide(fmt::format("{}={}: {}, {}", step.knob, step.value, name_of(step.outcome), step.reason));
@@ -357,6 +359,8 @@ class Search {
   static constexpr int kEnded = 2;
   std::map<std::string, int> ended_;  ///< of knobs whose values grow: how many in turn gained nothing
   std::set<std::string> tried_;
+  static constexpr double kFarSlower = 1.5;
+  std::set<std::string> far_slower_;  ///< knobs with a value that took so many times as long: no other is tried
   ScreenedSettings screened_;
   bool best_changed_ = true;
   std::optional<SpeedUp> so_far_;

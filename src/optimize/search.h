@@ -46,6 +46,7 @@ struct TrialResult {
   std::string failure;                      ///< why `to` did not run to its end or was not in force; empty: it did
   bool stopped = false;                     ///< interrupted or out of budget: nothing can be said
   bool promising = true;                    ///< of a screening: false discards
+  double times_as_long = 1;                 ///< of a screening: to / from
   Verdict verdict = Verdict::inconclusive;  ///< of an A/B test, on the time
   std::optional<SpeedUp> speedup;           ///< from / to
   std::string reason;

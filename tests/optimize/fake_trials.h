@@ -73,6 +73,7 @@ class FakeTrials final : public Trials {
     TrialResult result = about(to);
     if (result.stopped) return result;
     result.promising = time_of(to) <= time_of(from) * 1.03;
+    result.times_as_long = time_of(to) / time_of(from);
     result.reason = "one run";
     return result;
   }

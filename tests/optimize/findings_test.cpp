@@ -35,16 +35,29 @@ const Knob& knob(const std::string& id) {
 
 TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
   const auto gains = gains_of(analysis_of("gpt2_eager_infer.wmrec"));
-  const auto compile = replayed_gain(knob("compile"), gains);
+  const auto compile = replayed_gain(knob("compile").answers, gains);
   ASSERT_TRUE(compile);
   EXPECT_GT(compile->high, 1.2);
   EXPECT_NE(compile->method.find("replay"), std::string::npos);
-  EXPECT_FALSE(replayed_gain(knob("loader.workers"), gains));
+  EXPECT_FALSE(replayed_gain(knob("loader.workers").answers, gains));
+}
+
+TEST(Findings, only_the_mode_that_makes_a_graph_is_foretold_what_a_graph_gains) {
+  ProgramFacts facts;
+  facts.report.torch = "2.11.0";
+  facts.report.modules = {{.name = "Net", .dtype = "torch.float32", .device = "cuda"}};
+  facts.phases.forward = 0.9;
+  facts.analyzed = true;
+  facts.found = {{"launch_overhead", "cuda_graph", 2, 9}, {"launch_overhead", "compile", 1, 1.5}};
+  for (const auto& proposal : proposals(facts, {}, {.only = {"compile"}})) {
+    EXPECT_EQ(proposal.predicted.high, proposal.setting.value == "reduce-overhead" ? 9 : 1.5) << proposal.setting.value;
+  }
+  EXPECT_EQ(proposals(facts, {}, {.only = {"compile"}}).size(), 3U);
 }
 
 TEST(Findings, cache_that_is_emptied_speaks_for_leaving_that_out) {
   const auto analysis = analysis_of("llama_empties_cache_per_layer.pt.trace.json.zst");
-  const auto gain = replayed_gain(knob("memory.no_empty_cache"), gains_of(analysis));
+  const auto gain = replayed_gain(knob("memory.no_empty_cache").answers, gains_of(analysis));
   ASSERT_TRUE(gain);
   EXPECT_GT(gain->high, 1.1);
   const auto findings = findings_of(analysis);
@@ -79,8 +92,8 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
 
 TEST(Findings, an_advice_of_a_rule_is_no_other_advice) {
   const std::vector<FoundGain> found{{"precision", "", 1.5, 3}, {"precision", "tf32", 1.2, 2}};
-  EXPECT_EQ(replayed_gain(knob("tf32"), found)->high, 2);
-  EXPECT_EQ(replayed_gain(knob("precision.autocast"), found)->high, 3);
+  EXPECT_EQ(replayed_gain(knob("tf32").answers, found)->high, 2);
+  EXPECT_EQ(replayed_gain(knob("precision.autocast").answers, found)->high, 3);
 }
 
 /// Few threads of small kernels are no matter of algorithms of convolutions, though both are kernels' efficiency.
@@ -94,11 +107,11 @@ TEST(Findings, a_knob_answers_its_rules_and_no_others_of_their_kind) {
     }
   }
   const std::vector<FoundGain> found{{"gpu_underused", "", 8, 16}, {"host_transfer", "", 2, 3}};
-  EXPECT_FALSE(replayed_gain(knob("cudnn.benchmark"), found));
-  EXPECT_FALSE(replayed_gain(knob("channels_last"), found));
-  EXPECT_FALSE(replayed_gain(knob("loader.workers"), found));
-  EXPECT_FALSE(replayed_gain(knob("python.gc_freeze"), {{"launch_overhead", "", 2, 3}}));
-  EXPECT_EQ(replayed_gain(knob("loader.pin_memory"), found)->high, 3);
+  EXPECT_FALSE(replayed_gain(knob("cudnn.benchmark").answers, found));
+  EXPECT_FALSE(replayed_gain(knob("channels_last").answers, found));
+  EXPECT_FALSE(replayed_gain(knob("loader.workers").answers, found));
+  EXPECT_FALSE(replayed_gain(knob("python.gc_freeze").answers, {{"launch_overhead", "", 2, 3}}));
+  EXPECT_EQ(replayed_gain(knob("loader.pin_memory").answers, found)->high, 3);
 }
 
 TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {

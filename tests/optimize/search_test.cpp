@@ -252,6 +252,16 @@ TEST_F(SearchTest, what_the_user_names_is_not_screened) {
   EXPECT_GT(step(journey, "a").runs, 0);
 }
 
+TEST_F(SearchTest, of_a_knob_with_a_value_that_is_far_slower_no_other_is_tried) {
+  proposals_ = {proposal("compile", "default", 3), proposal("compile", "autotune", 2.5), proposal("slow", "a", 1.4),
+                proposal("slow", "b", 1.3)};
+  trials_.settings = {{"compile=default", {5.7}}, {"slow=a", {1.2}}};
+  const auto journey = run();
+  ASSERT_EQ(journey.steps.size(), 3U) << "a little slower tells nothing of other values";
+  EXPECT_EQ(journey.steps[0].value, "default");
+  EXPECT_EQ(journey.steps[2].value, "b");
+}
+
 TEST_F(SearchTest, asks_each_setting_once_and_ends) {
   for (int i = 0; i < 100; ++i) proposals_.push_back(proposal("knob" + std::to_string(i), "on", 2));
   const auto journey = run();

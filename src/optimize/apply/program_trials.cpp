@@ -297,6 +297,7 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
     const double slower = run->time_s / known_s;
     const double allowed = std::exp(std::max(kScreenNoise * std::max(spread_, known_spread(from)), kScreenFloor));
     result.promising = slower <= allowed;
+    result.times_as_long = slower;
     result.reason = fmt::format("one run took {:.3g} times as long", slower);
     result.times_to_s = {run->time_s};
   }

@@ -4,6 +4,10 @@
 namespace warpmark::optimize {
 namespace {
 
+constexpr const char* kAnswers =
+    "launch_overhead:cuda_graph launch_overhead:compile memory_bandwidth memory_bound_kernel";
+constexpr const char* kAnswersWithoutGraph = "launch_overhead:compile memory_bandwidth memory_bound_kernel";
+
 Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (!torch_at_least(facts, 2, 2))
     return no_offer("torch " + facts.report.torch + " cannot compile a module in place");
@@ -15,10 +19,10 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
   const auto now = value_of(settings, "compile");
   for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
     if (now == mode || (!now.empty() && std::string_view(mode) == "default")) continue;
-    const double high = std::string_view(mode) == "reduce-overhead" ? 3 : 2;
-    auto predicted = gain_of_share(model_share(facts), 1.05, high, "the model");
+    const bool graph = std::string_view(mode) == "reduce-overhead";
+    auto predicted = gain_of_share(model_share(facts), 1.05, graph ? 3 : 2, "the model");
     if (!now.empty()) predicted.low = 1, predicted.high = 1.2;
-    offer.candidates.push_back({mode, std::move(predicted)});
+    offer.candidates.push_back({mode, std::move(predicted), graph ? kAnswers : kAnswersWithoutGraph});
   }
   return offer;
 }
@@ -36,11 +40,11 @@ JourneyAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe
 extern const Knob compile_knob{
     .id = "compile",
     .title = "torch.compile",
-    .answers = "launch_overhead:cuda_graph launch_overhead:compile memory_bandwidth memory_bound_kernel",
+    .answers = kAnswers,
     .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",
     .undo = "leave model.compile() out",
     .numerics = Numerics::rounding,
-    .risk = 1.5,
+    .risk = 2,  // and its runs are the longest, so that others come first
     .variable = "",
     .offer = offer_compile,
     .source = compile_source,
