@@ -148,7 +148,7 @@ TEST(LoadClient, ends_at_once_where_no_server_is) {
   listening->close();
   auto plan = prepare_load(target_of(url), traffic_of("D(5,5)", 1, 1), {});
   ASSERT_TRUE(plan.ok());
-  const auto outcome = run_load(*plan);
+  const auto outcome = run_load_on(std::move(*plan), 1, {});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().kind, ErrorKind::environment);
   EXPECT_NE(outcome.error().what.find("refused"), std::string::npos) << outcome.error().what;

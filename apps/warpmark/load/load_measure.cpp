@@ -25,6 +25,7 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
                                       serving::LoadPlan& plan, const LoadPlace& place) {
   serving::LiveCounters live;
   std::atomic<bool> enough{false}, ended{false};
+  plan.records_file = place.records_file;
   plan.live = &live;
   plan.enough = &enough;
   const serving::CpuPair cpus = serving::separate_cpus();
@@ -101,6 +102,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   if (!samples.empty()) serving::add_telemetry(samples, result);
   if (request.price_per_hour > 0) serving::add_cost(request.price_per_hour, result);
   if (request.mlperf) result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
+  WM_TRY(result.records.status());
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "serving/client/prepare_load.h"
@@ -15,6 +16,7 @@ namespace warpmark::apps {
 /// Of the loads of a command.
 struct LoadPlace {
   std::int64_t step = 1, steps = 1;
+  std::string records_file;  ///< as LoadPlan
 };
 
 [[nodiscard]] Result<serving::ScenarioResult> measure_load(Context& context, const LoadRequest& request,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <ostream>
 
 #include "base/clock.h"
@@ -57,7 +58,10 @@ Status take_folder(LoadOutputs& outputs) {
   if (!options.has("--experiment-folder-name") && base.empty()) return {};
   const std::string name = options.get("--experiment-folder-name", own_folder_name(outputs.report));
   outputs.folder = base.empty() ? name : (fs::path(base) / name).string();
-  return check_output_folder(outputs.folder);
+  WM_TRY(check_output_folder(outputs.folder));
+  WM_TRY(make_named_folder(outputs.folder));
+  outputs.records_file = outputs.folder + "/unfinished.records";
+  return {};
 }
 
 /// The report of the run that is gone on with, from the experiment folder or from --json.
@@ -95,11 +99,46 @@ Status take_earlier(LoadOutputs& outputs) {
   return {};
 }
 
+Status write_requests(const LoadReport& report, const std::string& file) {
+  const auto temporary = temporary_for(file);
+  std::ofstream out(temporary, std::ios::binary);
+  serving::write_requests_csv(report, [&](std::string_view row) { out << row; });
+  out.close();
+  if (!out) {
+    std::error_code none;
+    fs::remove(temporary, none);
+    return environment_error("cannot write " + file, "is there room on the disk?");
+  }
+  for (const auto& result : report.scenarios) WM_TRY(result.records.status());
+  return put_in_place(temporary, file);
+}
+
 /// Rows of the loads that are done already stay where they are.
 Status write_csv(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--requests-csv");
-  if (file.empty()) return {};
-  return write_file(file, serving::requests_csv(outputs.report));
+  return file.empty() ? Status() : write_requests(outputs.report, file);
+}
+
+/// What was measured before the program was killed has no numbers, as how it ended is not known, but its requests are
+/// there.
+Status rescue_unfinished(const LoadOutputs& outputs) {
+  std::error_code none;
+  if (outputs.records_file.empty() || !fs::exists(outputs.records_file, none)) return {};
+  auto records = serving::RequestRecords::of_unfinished(outputs.records_file);
+  if (!records.ok()) return records.error();
+  LoadReport report;
+  auto& load = report.scenarios.emplace_back();
+  load.scenario = "unfinished";
+  if (!records->empty()) load.began_ns = records->begin()->intended_ns;
+  const std::size_t count = records->size();
+  load.records = std::move(*records);
+  const std::string file = outputs.folder + "/unfinished_requests.csv";
+  if (count > 0) WM_TRY(write_requests(report, file));
+  fs::remove(outputs.records_file, none);
+  if (count > 0) {
+    outputs.context.err << fmt::format("note: {} requests of a load that was killed are in {}\n", count, file);
+  }
+  return {};
 }
 
 Status write_report_json(const LoadOutputs& outputs) {
@@ -171,7 +210,8 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
                       .store = nullptr,
                       .session = new_session(context),
                       .report = {},
-                      .folder = {}};
+                      .folder = {},
+                      .records_file = {}};
   if (options.has("--resume") && options.has("--requests-csv")) {
     return usage_error("--requests-csv would hold only what --resume adds",
                        "give it another file name without --resume");
@@ -192,6 +232,7 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
   WM_TRY(take_folder(outputs));
   WM_TRY(take_earlier(outputs));
+  WM_TRY(rescue_unfinished(outputs));
   if (options.has("--no-store")) return outputs;
   WM_ASSIGN(outputs.store, open_store(context, options));
   WM_TRY(outputs.store->begin(outputs.session));
@@ -232,6 +273,9 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
     stored = outputs.store->append_run(outputs.session.id, run);
   }
   const Status written = write_load_outputs(outputs);
+  auto& kept = outputs.report.scenarios.back();
+  if (stored.ok() && written.ok()) kept.records.remove_name();
+  if (!kept.problem.empty()) return environment_error(kept.problem, "what was measured until then is told above");
   return stored.ok() ? written : stored;
 }
 

@@ -88,8 +88,8 @@ void LoadReactor::run() {
 
 LoadOutcome LoadReactor::take_outcome() {
   for (Slot& slot : slots_) slot.connection.close();
+  kept_.end();
   outcome_.gaps_of_one_in = kept_.one_in();
-  outcome_.records = kept_.take();
   return std::move(outcome_);
 }
 
@@ -213,6 +213,10 @@ void LoadReactor::check_stop(std::int64_t now_ns) {
   if (stopping_) {
     if (in_flight_ > 0 && now_ns - outcome_.stopped_ns > ns(plan_.drain_s)) censor_all(now_ns);
     return;
+  }
+  if (spool_.failed()) {
+    outcome_.problem = spool_.problem();
+    return stop(now_ns, outcome_.problem);
   }
   if (plan_.enough != nullptr && plan_.enough->load(std::memory_order_relaxed)) return stop(now_ns, "precise enough");
   const bool late = plan_.duration_s > 0 && now_ns - outcome_.began_ns >= ns(plan_.duration_s);

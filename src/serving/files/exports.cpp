@@ -32,24 +32,23 @@ double rate_mean(const ScenarioResult& result, const char* id) {
 
 }  // namespace
 
-std::string requests_csv(const LoadReport& report) {
-  std::string text =
+void write_requests_csv(const LoadReport& report, const std::function<void(std::string_view)>& write) {
+  write(
       "scenario,load,turn,due_s,sent_s,first_byte_s,first_token_s,first_visible_s,last_token_s,ended_s,connect_s,"
-      "input_tokens,output_tokens,reasoning_tokens,cached_tokens,events,longest_gap_s,status,fault,message\n";
+      "input_tokens,output_tokens,reasoning_tokens,cached_tokens,events,longest_gap_s,status,fault,message\n");
   for (const auto& result : report.scenarios) {
     const std::string load =
         result.arrivals == "closed" ? std::to_string(result.users) : fmt::format("{:g}", result.rate);
     for (const auto& r : result.records) {
       const auto at = [&](std::int64_t ns) { return time_field(result.began_ns, ns); };
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.9f},{},{},{},{},{},{:.9f},{},{},{}\n",
-                          csv_field(result.scenario), load, r.turn, at(r.intended_ns), at(r.sent_ns),
-                          at(r.first_byte_ns), at(r.first_token_ns), at(r.first_visible_ns), at(r.last_token_ns),
-                          at(r.ended_ns), since(0, r.connect_ns), count_field(r.prompt_tokens),
-                          count_field(r.output_tokens), count_field(r.reasoning_tokens), count_field(r.cached_tokens),
-                          r.events, since(0, r.longest_gap_ns), r.status, name_of(r.fault), csv_field(r.message));
+      write(fmt::format("{},{},{},{},{},{},{},{},{},{},{:.9f},{},{},{},{},{},{:.9f},{},{},{}\n",
+                        csv_field(result.scenario), load, r.turn, at(r.intended_ns), at(r.sent_ns), at(r.first_byte_ns),
+                        at(r.first_token_ns), at(r.first_visible_ns), at(r.last_token_ns), at(r.ended_ns),
+                        since(0, r.connect_ns), count_field(r.prompt_tokens), count_field(r.output_tokens),
+                        count_field(r.reasoning_tokens), count_field(r.cached_tokens), r.events,
+                        since(0, r.longest_gap_ns), r.status, name_of(r.fault), csv_field(r.message)));
     }
   }
-  return text;
 }
 
 Json vllm_json(const LoadReport& report, const ScenarioResult& result) {

@@ -1,7 +1,8 @@
 // A load in the forms of others: one CSV row a request, and the JSON of vLLM's `bench serve`. Pure.
 #pragma once
 
-#include <string>
+#include <functional>
+#include <string_view>
 
 #include "base/json.h"
 #include "serving/results/load_result.h"
@@ -9,8 +10,8 @@
 namespace warpmark::serving {
 
 /// Times in seconds after the start of the load; empty fields where a thing did not happen. All scenarios of the
-/// report.
-[[nodiscard]] std::string requests_csv(const LoadReport& report);
+/// report, row by row, as there may be millions.
+void write_requests_csv(const LoadReport& report, const std::function<void(std::string_view)>& write);
 
 /// Of one scenario, with the lists per request.
 [[nodiscard]] Json vllm_json(const LoadReport& report, const ScenarioResult& result);

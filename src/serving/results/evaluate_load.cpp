@@ -131,21 +131,22 @@ std::optional<std::vector<double>> token_gaps(const RequestRecord& record) {
   return gaps;
 }
 
-void add_gap_metrics(const std::vector<const RequestRecord*>& counted, std::int64_t of_one_in, double confidence,
+void add_gap_metrics(const LoadOutcome& outcome, const CountedRequest& counted, double confidence,
                      ScenarioResult& result) {
   std::vector<std::vector<double>> events, tokens;
   std::int64_t untold = 0;
-  for (const auto* record : counted) {
-    if (record->gaps_s.empty()) continue;
-    events.emplace_back(record->gaps_s.begin(), record->gaps_s.end());
-    if (auto gaps = token_gaps(*record)) {
+  for (const auto& record : outcome.records) {
+    if (record.gaps_s.empty() || !counted(record)) continue;
+    events.emplace_back(record.gaps_s.begin(), record.gaps_s.end());
+    if (auto gaps = token_gaps(record)) {
       tokens.push_back(std::move(*gaps));
     } else {
       ++untold;
     }
   }
-  const std::string sampled =
-      of_one_in > 1 ? fmt::format("; of one in {} requests, drawn at random", of_one_in) : std::string();
+  const std::string sampled = outcome.gaps_of_one_in > 1
+                                  ? fmt::format("; of one in {} requests, drawn at random", outcome.gaps_of_one_in)
+                                  : std::string();
   if (!events.empty()) {
     result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
     result.metrics.back().interval_method += sampled;
@@ -215,16 +216,8 @@ std::string error_class(const RequestRecord& record) {
   return with_status ? fmt::format("{}_{}", name_of(record.fault), record.status) : name_of(record.fault);
 }
 
-std::string without(std::string text, const std::string& secret) {
-  for (auto at = text.find(secret); !secret.empty() && at != std::string::npos; at = text.find(secret, at + 3)) {
-    text.replace(at, secret.size(), "***");
-  }
-  return text;
-}
-
-void count_requests(LoadOutcome& outcome, const EvaluationOptions& options, ScenarioResult& result) {
-  for (auto& record : outcome.records) {
-    record.message = without(std::move(record.message), options.secret);
+void count_requests(const LoadOutcome& outcome, ScenarioResult& result) {
+  for (const auto& record : outcome.records) {
     ++result.sent;
     result.retried += record.retried ? 1 : 0;
     result.without_done += record.without_done ? 1 : 0;
@@ -244,39 +237,34 @@ void count_requests(LoadOutcome& outcome, const EvaluationOptions& options, Scen
 }  // namespace
 
 ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options) {
-  std::stable_sort(outcome.records.begin(), outcome.records.end(),
-                   [](const auto& a, const auto& b) { return a.intended_ns < b.intended_ns; });
   ScenarioResult result;
   result.wall_s = seconds(outcome.ended_ns - outcome.began_ns);
   result.never_sent = outcome.never_sent;
   result.stopped_because = outcome.stopped_because;
-  result.interrupted = outcome.interrupted;
+  result.interrupted = outcome.interrupted || !outcome.problem.empty();
+  result.problem = outcome.problem;
   result.began_ns = outcome.began_ns;
-  count_requests(outcome, options, result);
+  count_requests(outcome, result);
   const Window window = steady_window(outcome, options);
   result.window_s = window.length_s();
   result.window_begin_s = seconds(window.begin_ns - outcome.began_ns);
-  std::vector<const RequestRecord*> counted;
-  for (const auto& record : outcome.records) {
-    if (record.fault != Fault::none) continue;
-    if (record.intended_ns >= window.begin_ns && record.intended_ns < window.end_ns) {
-      counted.push_back(&record);
-    } else {
-      ++result.warmup;
-    }
-  }
+  const auto counted = [&](const RequestRecord& record) {
+    return record.fault == Fault::none && window.holds(record.intended_ns);
+  };
+  for (const auto& record : outcome.records) result.warmup += record.fault == Fault::none && !counted(record) ? 1 : 0;
   for (const auto& metric : request_metrics()) {
-    std::vector<double> samples;
-    for (const auto* record : counted) {
-      if (const auto value = metric.value(*record)) samples.push_back(*value);
+    std::vector<double> samples;  // of one metric at a time: of a long load there are millions
+    for (const auto& record : outcome.records) {
+      if (!counted(record)) continue;
+      if (const auto value = metric.value(record)) samples.push_back(*value);
     }
     if (samples.empty()) continue;
     result.metrics.push_back(
         request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
   }
-  add_gap_metrics(counted, outcome.gaps_of_one_in, options.confidence, result);
+  add_gap_metrics(outcome, counted, options.confidence, result);
   add_rates(outcome, window, options, result);
-  result.tokens = check_tokens(counted, plan);
+  result.tokens = check_tokens(outcome.records, counted, plan);
   if (result.tokens.own) {
     result.tokens.own->tokens = plan.tokenizing.tokens + outcome.tokenizing.tokens;
     result.tokens.own->seconds = plan.tokenizing.seconds + outcome.tokenizing.seconds;

@@ -23,16 +23,17 @@ struct EvaluationOptions {
   double warmup_ratio = 0;  ///< of the requests, instead of finding it; by time, not by completion
   double cooldown_ratio = 0;
   Slo slo;
-  std::string secret;  ///< removed from messages of errors
 };
 
-/// Sorts the records of `outcome` into the result.
+/// With the records of `outcome`, which are read several times rather than held: RequestRecords::status() tells
+/// afterwards whether that went well.
 [[nodiscard]] ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options);
 
 /// How many values at the beginning belong to the warm-up.
 [[nodiscard]] std::size_t warmup_length(std::span<const double> series);
 
-/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics.
+/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics. Of a long series the
+/// result has every k-th sample only.
 [[nodiscard]] LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
                                         double confidence);
 

@@ -39,6 +39,15 @@ std::optional<Interval> batch_interval(std::span<const double> batches, double c
   return Interval{center - half, center + half, confidence};
 }
 
+/// Every k-th, in their order.
+std::vector<double> thinned(std::span<const double> samples) {
+  constexpr std::size_t kMostKept = 20'000;
+  const std::size_t step = samples.size() / kMostKept + 1;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
+  return kept;
+}
+
 Percentile without_value(double p, std::int64_t needed, std::int64_t n) {
   return {p, std::nullopt, std::nullopt, fmt::format("needs {} samples, there are {}", needed, n)};
 }
@@ -49,7 +58,8 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
                           double confidence) {
   LoadMetric metric{.id = std::move(id), .unit = std::move(unit), .better = better};
   fill_moments(metric, samples);
-  std::vector<double> sorted = samples;
+  metric.samples = thinned(samples);
+  std::vector<double> sorted = std::move(samples);
   std::sort(sorted.begin(), sorted.end());
   metric.interval_method = "order statistics of requests";
   for (const double p : kPercentiles) {
@@ -67,7 +77,6 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
                                            sorted[static_cast<std::size_t>(ranks->high - 1)], ranks->confidence},
                                   ""});
   }
-  metric.samples = std::move(samples);
   return metric;
 }
 
