@@ -118,6 +118,12 @@ std::uint32_t LoadReactor::next_head(std::uint32_t endpoint) {
 void LoadReactor::start_due(std::int64_t now_ns) {
   if (stopping_) return;
   int left = kStartAtOnce;
+  // Those that wait for a place come before those that are due only now, which else would keep them waiting for ever.
+  while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
+    const Due due = waiting_.front();
+    waiting_.pop_front();
+    submit(due, -1);
+  }
   while (!timers_.empty() && timers_.top().due_ns <= now_ns && left-- > 0) {
     const Timer timer = timers_.top();
     timers_.pop();
@@ -128,11 +134,6 @@ void LoadReactor::start_due(std::int64_t now_ns) {
     const std::int64_t intended = outcome_.began_ns + plan_.due_ns[next_due_++];
     const std::uint32_t head = plan_.heads[(next_due_ - 1) % plan_.heads.size()];
     submit({head, intended, plan_.all_at_once}, -1);
-  }
-  while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
-    const Due due = waiting_.front();
-    waiting_.pop_front();
-    submit(due, -1);
   }
 }
 
