@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <ostream>
 
 #include "base/clock.h"
@@ -99,18 +100,20 @@ Status take_earlier(LoadOutputs& outputs) {
   return {};
 }
 
-Status write_requests(const LoadReport& report, const std::string& file) {
+/// What comes piece by piece, as it is too much for memory.
+Status write_pieces(const std::string& file, const std::function<void(const serving::TakeText&)>& write) {
   const auto temporary = temporary_for(file);
   std::ofstream out(temporary, std::ios::binary);
-  serving::write_requests_csv(report, [&](std::string_view row) { out << row; });
+  write([&](std::string_view piece) { out << piece; });
   out.close();
-  if (!out) {
-    std::error_code none;
-    fs::remove(temporary, none);
-    return environment_error("cannot write " + file, "is there room on the disk?");
-  }
-  for (const auto& result : report.scenarios) WM_TRY(result.records.status());
-  return put_in_place(temporary, file);
+  if (out) return put_in_place(temporary, file);
+  std::error_code none;
+  fs::remove(temporary, none);
+  return environment_error("cannot write " + file, "is there room on the disk?");
+}
+
+Status write_requests(const LoadReport& report, const std::string& file) {
+  return write_pieces(file, [&](const serving::TakeText& take) { serving::write_requests_csv(report, take); });
 }
 
 /// Rows of the loads that are done already stay where they are.
@@ -149,14 +152,16 @@ Status write_report_json(const LoadOutputs& outputs) {
 Status write_vllm_json(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--vllm-json");
   if (file.empty() || outputs.report.scenarios.empty()) return {};
-  return write_file(file, dump_json(serving::vllm_json(outputs.report, outputs.report.scenarios.back())) + "\n");
+  return write_pieces(file, [&](const serving::TakeText& take) {
+    serving::write_vllm_json(outputs.report, outputs.report.scenarios.back(), take);
+  });
 }
 
 Status write_experiment_folder(const LoadOutputs& outputs) {
   if (outputs.folder.empty()) return {};
   WM_TRY(make_named_folder(outputs.folder));
-  for (const auto& [name, json] : serving::genai_files(outputs.report)) {
-    WM_TRY(write_file(outputs.folder + "/" + name, dump_json(json) + "\n"));
+  for (const auto& [name, write] : serving::genai_files(outputs.report)) {
+    WM_TRY(write_pieces(outputs.folder + "/" + name, write));
   }
   return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
 }
@@ -259,6 +264,9 @@ Status write_load_outputs(const LoadOutputs& outputs) {
   Status all;
   for (const auto write : {write_report_json, write_csv, write_vllm_json, write_experiment_folder}) {
     if (const Status written = write(outputs); all.ok() && !written.ok()) all = written;
+  }
+  for (const auto& result : outputs.report.scenarios) {
+    if (const Status read = result.records.status(); all.ok() && !read.ok()) all = read;
   }
   return all;
 }
