@@ -55,7 +55,7 @@ RequestRecord request(std::int64_t number) {
   record.cut_off = number % 5 == 0;
   record.counted_here = number % 7 == 0;
   record.gaps_s.assign(static_cast<std::size_t>(number % 4), 0.25F);
-  record.gap_tokens.assign(static_cast<std::size_t>(number % 3), 65535);
+  if (number % 3 == 0) record.gap_tokens.assign(record.gaps_s.size(), 65535);
   if (number % 6 == 1) record.message = std::string("no \"room\"\n\0\xff", 12) + std::to_string(number);
   if (number % 8 == 1) record.said = std::make_shared<AnswerText>(AnswerText{"seen", "thought", number % 16 == 1});
   return record;

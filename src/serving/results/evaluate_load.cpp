@@ -115,47 +115,45 @@ std::vector<RequestMetric> request_metrics() {
   };
 }
 
-/// Gaps between tokens; nothing where events hold several tokens and the server does not say how many each.
-std::optional<std::vector<double>> token_gaps(const RequestRecord& record) {
-  std::vector<double> gaps;
-  if (!record.gap_tokens.empty()) {
-    for (std::size_t i = 0; i < record.gaps_s.size(); ++i) {
-      const int tokens = record.gap_tokens[i];
-      if (tokens == 0) return std::nullopt;
-      gaps.insert(gaps.end(), static_cast<std::size_t>(tokens), static_cast<double>(record.gaps_s[i]) / tokens);
-    }
-    return gaps;
-  }
-  if (record.output_tokens >= 0 && record.output_tokens != record.events) return std::nullopt;
-  gaps.assign(record.gaps_s.begin(), record.gaps_s.end());
-  return gaps;
+bool add_event_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  gaps.insert(gaps.end(), record.gaps_s.begin(), record.gaps_s.end());
+  return true;
 }
 
-void add_gap_metrics(const LoadOutcome& outcome, const CountedRequest& counted, double confidence,
-                     ScenarioResult& result) {
-  std::vector<std::vector<double>> events, tokens;
+/// Gaps between tokens; nothing, and false, where events hold several tokens and the server does not say how many each.
+bool add_token_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  if (record.gap_tokens.empty()) {
+    if (record.output_tokens >= 0 && record.output_tokens != record.events) return false;
+    return add_event_gaps(record, gaps);
+  }
+  if (std::find(record.gap_tokens.begin(), record.gap_tokens.end(), 0) != record.gap_tokens.end()) return false;
+  for (std::size_t i = 0; i < record.gaps_s.size(); ++i) {
+    const int tokens = record.gap_tokens[i];
+    gaps.insert(gaps.end(), static_cast<std::size_t>(tokens), static_cast<double>(record.gaps_s[i]) / tokens);
+  }
+  return true;
+}
+
+void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedRequest& counted,
+                    bool (*add)(const RequestRecord&, std::vector<double>&), double confidence,
+                    ScenarioResult& result) {
+  PooledValues gaps;
   std::int64_t untold = 0;
   for (const auto& record : outcome.records) {
     if (record.gaps_s.empty() || !counted(record)) continue;
-    events.emplace_back(record.gaps_s.begin(), record.gaps_s.end());
-    if (auto gaps = token_gaps(record)) {
-      tokens.push_back(std::move(*gaps));
+    if (add(record, gaps.values)) {
+      gaps.ends.push_back(gaps.values.size());
     } else {
       ++untold;
     }
   }
-  const std::string sampled = outcome.gaps_of_one_in > 1
-                                  ? fmt::format("; of one in {} requests, drawn at random", outcome.gaps_of_one_in)
-                                  : std::string();
-  if (!events.empty()) {
-    result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
-    result.metrics.back().interval_method += sampled;
+  if (gaps.ends.empty()) return;
+  result.metrics.push_back(pooled_metric(id, std::move(gaps), confidence));
+  std::string& method = result.metrics.back().interval_method;
+  if (outcome.gaps_of_one_in > 1) {
+    method += fmt::format("; of one in {} requests, drawn at random", outcome.gaps_of_one_in);
   }
-  if (!tokens.empty()) {
-    result.metrics.push_back(pooled_metric("itl", tokens, confidence));
-    result.metrics.back().interval_method += sampled;
-    if (untold > 0) result.metrics.back().interval_method += fmt::format("; {} requests left out", untold);
-  }
+  if (untold > 0) method += fmt::format("; {} requests left out", untold);
 }
 
 /// Adds `amount` to the part of the window in which `ns` lies.
@@ -262,7 +260,8 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
     result.metrics.push_back(
         request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
   }
-  add_gap_metrics(outcome, counted, options.confidence, result);
+  add_gap_metric("chunk_gap", outcome, counted, add_event_gaps, options.confidence, result);
+  add_gap_metric("itl", outcome, counted, add_token_gaps, options.confidence, result);
   add_rates(outcome, window, options, result);
   result.tokens = check_tokens(outcome.records, counted, plan);
   if (result.tokens.own) {

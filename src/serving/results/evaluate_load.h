@@ -37,9 +37,14 @@ struct EvaluationOptions {
 [[nodiscard]] LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
                                         double confidence);
 
-/// Of many values a group: `groups` are the requests in order. Intervals by batches of groups.
-[[nodiscard]] LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups,
-                                       double confidence);
+/// Values of which several belong to one request, in the order of the requests.
+struct PooledValues {
+  std::vector<double> values;
+  std::vector<std::size_t> ends;  ///< of the requests, in `values`
+};
+
+/// Intervals by batches of requests.
+[[nodiscard]] LoadMetric pooled_metric(std::string id, PooledValues pooled, double confidence);
 
 /// Values of equal parts of a time, such as the rate in each.
 [[nodiscard]] LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<const double> parts,

@@ -80,31 +80,35 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
   return metric;
 }
 
-LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups, double confidence) {
+LoadMetric pooled_metric(std::string id, PooledValues pooled, double confidence) {
   LoadMetric metric{.id = std::move(id), .unit = "s"};
-  std::vector<double> all;
-  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
-  fill_moments(metric, all);
-  std::sort(all.begin(), all.end());
-  const std::size_t batches = std::min(kBatches, groups.size());
+  auto& values = pooled.values;
+  fill_moments(metric, values);
+  const std::size_t requests = pooled.ends.size(), batches = std::min(kBatches, requests);
   metric.interval_method = fmt::format("{} batches of consecutive requests", batches);
-  std::vector<std::vector<double>> parts(batches);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    auto& part = parts[i * batches / groups.size()];
-    part.insert(part.end(), groups[i].begin(), groups[i].end());
+  // Of each percentile the values of the batches. They are sorted where they are: there may be millions.
+  std::vector<std::vector<double>> of_batches(std::size(kPercentiles));
+  for (std::size_t batch = 0, begin = 0; batch < batches; ++batch) {
+    // The first request of the next one is the least i with i * batches / requests > batch.
+    const std::size_t next = ((batch + 1) * requests + batches - 1) / batches, end = pooled.ends[next - 1];
+    const std::span<double> part(values.data() + begin, end - begin);
+    begin = end;
+    if (part.empty()) continue;
+    std::sort(part.begin(), part.end());
+    for (std::size_t i = 0; i < of_batches.size(); ++i) {
+      of_batches[i].push_back(stats::quantile_of_sorted(part, kPercentiles[i]));
+    }
   }
-  for (auto& part : parts) std::sort(part.begin(), part.end());
-  std::erase_if(parts, [](const auto& part) { return part.empty(); });
-  for (const double p : kPercentiles) {
+  std::sort(values.begin(), values.end());
+  for (std::size_t i = 0; i < of_batches.size(); ++i) {
+    const double p = kPercentiles[i];
     const std::int64_t needed = stats::samples_needed(p, confidence);
     if (metric.n < needed) {
       metric.percentiles.push_back(without_value(p, needed, metric.n));
       continue;
     }
-    Percentile percentile{p, stats::quantile_of_sorted(all, p), std::nullopt, ""};
-    std::vector<double> values;
-    for (const auto& part : parts) values.push_back(stats::quantile_of_sorted(part, p));
-    percentile.interval = batch_interval(values, *percentile.value, confidence);
+    Percentile percentile{p, stats::quantile_of_sorted(values, p), std::nullopt, ""};
+    percentile.interval = batch_interval(of_batches[i], *percentile.value, confidence);
     if (!percentile.interval) percentile.reason = "one request alone has no spread between requests";
     metric.percentiles.push_back(std::move(percentile));
   }
