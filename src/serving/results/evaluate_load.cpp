@@ -137,7 +137,10 @@ bool add_token_gaps(const RequestRecord& record, std::vector<double>& gaps) {
 void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedRequest& counted,
                     bool (*add)(const RequestRecord&, std::vector<double>&), double confidence,
                     ScenarioResult& result) {
+  std::size_t count = 0;
+  for (const auto& record : outcome.records) count += counted(record) ? record.gaps_s.size() : 0;
   PooledValues gaps;
+  gaps.values.reserve(count);  // a vector that grows needs three times its memory for a moment
   std::int64_t untold = 0;
   for (const auto& record : outcome.records) {
     if (record.gaps_s.empty() || !counted(record)) continue;
@@ -252,6 +255,7 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
   for (const auto& record : outcome.records) result.warmup += record.fault == Fault::none && !counted(record) ? 1 : 0;
   for (const auto& metric : request_metrics()) {
     std::vector<double> samples;  // of one metric at a time: of a long load there are millions
+    samples.reserve(outcome.records.size());
     for (const auto& record : outcome.records) {
       if (!counted(record)) continue;
       if (const auto value = metric.value(record)) samples.push_back(*value);
