@@ -23,6 +23,10 @@ struct LoadPlace {
                                                            const LoadStep& step, const serving::TokenFit& fit,
                                                            const LoadPlace& place);
 
+/// What was measured before Ctrl-C is judged and written down, which takes its time where there are millions of
+/// requests.
+void set_grace_for(const serving::LoadOutcome& outcome);
+
 /// The plan of a step with the settings that are the same for all.
 [[nodiscard]] Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& request, const LoadStep& step,
                                                      const serving::TokenFit& fit);

@@ -145,8 +145,11 @@ Status rescue_unfinished(const LoadOutputs& outputs) {
 }
 
 Status write_report_json(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--json");
-  return file.empty() ? Status() : write_file(file, dump_json(to_json(outputs.report)) + "\n");
+  const std::string file = outputs.options.get("--json"), text = dump_json(to_json(outputs.report)) + "\n";
+  const Status written = file.empty() ? Status() : write_file(file, text);
+  if (outputs.folder.empty()) return written;
+  const Status in_folder = write_file(outputs.folder + "/warpmark_load.json", text);
+  return written.ok() ? in_folder : written;
 }
 
 Status write_vllm_json(const LoadOutputs& outputs) {
@@ -159,11 +162,10 @@ Status write_vllm_json(const LoadOutputs& outputs) {
 
 Status write_experiment_folder(const LoadOutputs& outputs) {
   if (outputs.folder.empty()) return {};
-  WM_TRY(make_named_folder(outputs.folder));
   for (const auto& [name, write] : serving::genai_files(outputs.report)) {
     WM_TRY(write_pieces(outputs.folder + "/" + name, write));
   }
-  return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
+  return {};
 }
 
 using TargetLabels = std::vector<std::pair<std::string, std::string>>;
@@ -302,7 +304,8 @@ Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
   outputs.report.complete = !interrupted;
   context.out << summary_text(context, outputs.report.scenarios) << std::flush;
   if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
-  WM_TRY(write_load_outputs(outputs));
+  // Files of requests were written with each load; the report tells now how all of it ended.
+  WM_TRY(outputs.report.scenarios.empty() ? write_load_outputs(outputs) : write_report_json(outputs));
   if (outputs.store != nullptr) {
     WM_TRY(store_load_report(outputs));
     if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));

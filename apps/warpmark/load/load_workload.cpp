@@ -11,6 +11,7 @@
 #include "serving/client/query_load.h"
 #include "serving/results/mlperf.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/load_measure.h"
 #include "warpmark/load/load_models.h"
 #include "warpmark/load/load_outputs.h"
 #include "warpmark/load/load_request.h"
@@ -89,6 +90,7 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
   const std::string started = format_utc(wall_clock_s());
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
   WM_ASSIGN(auto outcome, serving::run_queries(plan, [&] { return infer(model); }));
+  set_grace_for(outcome);
   serving::LoadPlan asked;
   asked.requests.resize(1);
   auto result = serving::evaluate_load(std::move(outcome), asked, request.evaluation);
