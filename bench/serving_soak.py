@@ -5,8 +5,9 @@
 
 `load run` against `load server` on this machine. The number of users is doubled until the events a second grow by less than a
 tenth; half of the most (SHARE, 0.5) are then sent at a constant rate. Resident memory, open files and sockets of both processes
-are read every 10 s. The client keeps what it measured of each request, and the gaps between tokens up to a limit, so its memory
-grows with the number of requests: told as bytes a request, in each quarter of the time."""
+are read every 10 s. The client writes what it measured of each request into a file, so that its memory should not grow with the
+number of requests: what it grows by is told as bytes a request, in each quarter of the time, and beside it the most that it ever
+had, when the numbers are computed at the end."""
 import csv, json, os, re, subprocess, sys, tempfile, time
 
 warpmark = sys.argv[1]
@@ -32,9 +33,14 @@ def scenario():
         return json.load(file)["scenarios"][0]
 
 
-def look(pid):
+def status(pid, name):
     with open("/proc/%d/status" % pid) as file:
-        resident = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+        found = re.search(name + r":\s+(\d+)", file.read())
+    return int(found.group(1)) / 1024 if found else None  # MiB; of a process that has just ended there is none
+
+
+def look(pid):
+    resident = status(pid, "VmRSS")
     files = os.listdir("/proc/%d/fd" % pid)
     sockets = 0
     for name in files:
@@ -79,11 +85,14 @@ while client.poll() is None and time.monotonic() - began < minutes * 60 - pause:
     time.sleep(pause)
     if client.poll() is None:
         looks.append((time.monotonic() - began, *look(client.pid), *look(process.pid)))
-out = client.communicate()[0]
+most_resident = 0
+while client.poll() is None:
+    most_resident = status(client.pid, "VmHWM") or most_resident
+    time.sleep(0.05)
 process.terminate()
 process.wait()
 result = scenario()
-looks = [l for l in looks if l[0] > 30 or minutes < 5]  # connections are made, prompts are there
+looks = [l for l in looks if l[0] > min(30, 10 * minutes)]  # connections are made, prompts are there
 print("time      client MiB  bytes/request  files  sockets   server MiB  files  sockets")
 for quarter in range(4):
     part = looks[quarter * len(looks) // 4:(quarter + 1) * len(looks) // 4]
@@ -99,4 +108,5 @@ for name, part in (("first fifth", times[:fifth]), ("last fifth", times[-fifth:]
     print("TTFT of the %s: p50 %.2f ms, p99 %.2f ms" % (name, 1e3 * percentile(part, 0.5), 1e3 * percentile(part, 0.99)))
 print("requests:", json.dumps(result["requests"]), "errors:", json.dumps(result["errors"]))
 print("client:", result["client"]["verdict"], json.dumps(result["client"]["lag"]))
+print("client resident, most: %.1f MiB" % most_resident)
 print("server resident, first and last: %.1f, %.1f MiB" % (looks[0][4], looks[-1][4]))

@@ -1,5 +1,6 @@
 // What people and servers give to `warpmark load`: scenarios, objectives, laws of arrival, URLs, headers, chunks of
 // JSON, outcomes of clients, pages of metrics, and profiles of a cloud.
+#include <string>
 #include <string_view>
 
 #include "http/message.h"
@@ -21,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   (void)warpmark::http::parse_header(text).ok();
   (void)warpmark::http::parse_response_head(text).ok();
   (void)warpmark::http::parse_request_head(text).ok();
-  (void)warpmark::serving::outcome_of_text(text).ok();
+  warpmark::serving::OutcomeReader outcome([](std::string) {});
+  (void)outcome.take(text.substr(0, size / 2)).ok();
+  (void)outcome.take(text.substr(size / 2)).ok();
+  (void)outcome.finish().ok();
   (void)warpmark::serving::telemetry_of_page(text).ok();
   (void)warpmark::serving::parse_oci_profile(text, "DEFAULT", size % 2 == 0).ok();
   warpmark::serving::ChunkFacts facts;

@@ -66,7 +66,7 @@ Result<SelftestResult> test_point(const SelftestPoint& point, const SelftestOpti
   WM_TRY(http::allow_open_files(static_cast<std::size_t>(2 * point.streams + 200)));
   WM_ASSIGN(const auto server, ReferenceServer::start(server_options));
   WM_ASSIGN(LoadPlan plan, plan_for(*server, point, options));
-  WM_ASSIGN(LoadOutcome outcome, run_load(plan));
+  WM_ASSIGN(LoadOutcome outcome, run_load_on(plan, 1, {plan.cpu}));
   SelftestResult result{.asked = point};
   result.streams = server->counts().most_streams.load();
   std::vector<double> errors, late;

@@ -1,10 +1,11 @@
 // What is kept of a long load: every record, and a bounded number of gaps.
-#include "serving/client/kept_records.h"
+#include "serving/records/kept_records.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
+#include "serving/records_fixture.h"
 #include "serving/results/evaluate_load.h"
 
 namespace warpmark::serving {
@@ -37,22 +38,50 @@ std::vector<std::int32_t> with_gaps(const std::vector<RequestRecord>& records) {
   return numbers;
 }
 
+struct Kept {
+  std::int64_t one_in = 0;
+  RequestRecords records;
+};
+
+Kept keep(std::int64_t most_gaps, int count) {
+  auto spool = RecordSpool::open({});
+  EXPECT_TRUE(spool.ok()) << spool.error().what;
+  KeptRecords kept(**spool, most_gaps, "");
+  for (int i = 0; i < count; ++i) kept.add(record_of(i));
+  kept.end();
+  auto records = (*spool)->finish(kept.one_in());
+  EXPECT_TRUE(records.ok()) << records.error().what;
+  return {kept.one_in(), *records};
+}
+
 TEST(KeptRecords, keeps_all_gaps_up_to_the_limit) {
   for (const std::int64_t most : {0, 40'000}) {
-    KeptRecords kept(most);
-    for (int i = 0; i < 10'000; ++i) kept.add(record_of(i));
-    EXPECT_EQ(kept.one_in(), 1);
-    const auto records = kept.take();
+    const Kept kept = keep(most, 10'000);
+    EXPECT_EQ(kept.one_in, 1);
+    const auto records = all_of(kept.records);
     ASSERT_EQ(records.size(), 10'000U);
     EXPECT_EQ(with_gaps(records).size(), 10'000U);
   }
 }
 
+TEST(KeptRecords, write_no_secret_down) {
+  auto spool = RecordSpool::open({});
+  ASSERT_TRUE(spool.ok()) << spool.error().what;
+  KeptRecords kept(**spool, 0, "s3cret");
+  RequestRecord record = record_of(0);
+  record.fault = Fault::http_status;
+  record.message = "s3cret: no such key: 's3cret'";
+  kept.add(record);
+  kept.end();
+  const auto records = (*spool)->finish(1);
+  ASSERT_TRUE(records.ok()) << records.error().what;
+  EXPECT_EQ(records->begin()->message, "***: no such key: '***'");
+}
+
 TEST(KeptRecords, keeps_every_record_and_the_gaps_of_a_sample) {
-  KeptRecords kept(2'000);
-  for (int i = 0; i < 20'000; ++i) kept.add(record_of(i));
-  const std::int64_t one_in = kept.one_in();
-  const auto records = kept.take();
+  const Kept kept = keep(2'000, 20'000);
+  const std::int64_t one_in = kept.one_in;
+  const auto records = all_of(kept.records);
   ASSERT_EQ(records.size(), 20'000U);
   for (int i = 0; i < 20'000; ++i) ASSERT_EQ(records[static_cast<std::size_t>(i)].user, i);
   const auto numbers = with_gaps(records);
@@ -71,13 +100,12 @@ TEST(KeptRecords, keeps_every_record_and_the_gaps_of_a_sample) {
 }
 
 ScenarioResult evaluated(std::int64_t most_gaps) {
-  KeptRecords kept(most_gaps);
-  for (int i = 0; i < 4'000; ++i) kept.add(record_of(i));
+  const Kept kept = keep(most_gaps, 4'000);
   LoadOutcome outcome;
   outcome.began_ns = 1;
   outcome.stopped_ns = outcome.ended_ns = 40'010 * kMillisecond_ns;
-  outcome.gaps_of_one_in = kept.one_in();
-  outcome.records = kept.take();
+  outcome.gaps_of_one_in = kept.one_in;
+  outcome.records = kept.records;
   LoadPlan plan;
   plan.requests.resize(1);
   return evaluate_load(std::move(outcome), plan, {.find_warmup = false});

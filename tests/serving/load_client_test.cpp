@@ -82,6 +82,20 @@ TEST(LoadClient, tells_waiting_for_a_place_as_queue_delay) {
   EXPECT_GT(metric_of(measured.result, "e2e_from_due")->max, metric_of(measured.result, "e2e")->max);
 }
 
+TEST(LoadClient, lets_no_request_overtake_one_that_waits_for_a_place) {
+  const auto server = serve(quick());
+  Traffic traffic = traffic_of("D(5,10)", 0, 0);
+  traffic.arrivals = {.kind = ArrivalKind::constant, .rate = 1000};  // one may be under way, of 14 ms or more
+  traffic.duration_s = 0.5;
+  const Measured measured = measure(target_of(server->url()), traffic, [](LoadPlan& plan) { plan.users = 1; });
+  ASSERT_GT(measured.result.completed, 5);
+  std::int64_t last_begun_ns = 0;
+  for (const auto& record : measured.outcome.records) {  // by when they were due
+    EXPECT_GT(record.begun_ns, last_begun_ns);
+    last_begun_ns = record.begun_ns;
+  }
+}
+
 TEST(LoadClient, keeps_the_turns_of_a_conversation_in_order) {
   const auto server = serve(quick());
   Traffic traffic = traffic_of("D(10,4)", 2, 12);
@@ -148,7 +162,7 @@ TEST(LoadClient, ends_at_once_where_no_server_is) {
   listening->close();
   auto plan = prepare_load(target_of(url), traffic_of("D(5,5)", 1, 1), {});
   ASSERT_TRUE(plan.ok());
-  const auto outcome = run_load(*plan);
+  const auto outcome = run_load_on(std::move(*plan), 1, {});
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().kind, ErrorKind::environment);
   EXPECT_NE(outcome.error().what.find("refused"), std::string::npos) << outcome.error().what;

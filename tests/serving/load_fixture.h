@@ -9,6 +9,7 @@
 
 #include "serving/client/load_client.h"
 #include "serving/client/prepare_load.h"
+#include "serving/records_fixture.h"
 #include "serving/reference/reference_server.h"
 #include "serving/results/evaluate_load.h"
 
@@ -52,7 +53,7 @@ inline Measured measure(const Target& target, const Traffic& traffic, const std:
   EXPECT_TRUE(outcome.ok()) << outcome.error().what;
   if (!outcome.ok()) return {};
   Measured measured{*outcome, {}};
-  measured.result = evaluate_load(std::move(*outcome), *plan, {.find_warmup = false, .slo = slo, .secret = target.key});
+  measured.result = evaluate_load(std::move(*outcome), *plan, {.find_warmup = false, .slo = slo});
   return measured;
 }
 

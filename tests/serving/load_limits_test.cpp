@@ -31,7 +31,7 @@ TEST(LoadClient, ends_in_time_where_the_schedule_asks_for_more_than_it_can_send)
   ASSERT_TRUE(plan.ok()) << plan.error().what;
   plan->users = 4;  // at a time
   plan->drain_s = 10;
-  const auto outcome = run_load(*plan);
+  const auto outcome = run_load_on(std::move(*plan), 1, {});
   ASSERT_TRUE(outcome.ok()) << outcome.error().what;
   EXPECT_EQ(outcome->stopped_because, "time is up");
   EXPECT_GT(outcome->never_sent, 0);
@@ -43,8 +43,9 @@ TEST(LoadClient, waits_as_long_as_a_refusal_asks_for) {
   options.script.status_429 = 1;
   const auto server = serve(options);
   const Measured measured = measure(target_of(server->url()), traffic_of("D(5,5)", 1, 2));
-  ASSERT_EQ(measured.outcome.records.size(), 2U);
-  const auto& [first, second] = std::pair(measured.outcome.records[0], measured.outcome.records[1]);
+  const auto records = all_of(measured.outcome.records);
+  ASSERT_EQ(records.size(), 2U);
+  const auto &first = records[0], &second = records[1];
   ASSERT_GE(first.retry_after_s, 1) << "the reference server asks for some time";
   EXPECT_GE(second.begun_ns - first.ended_ns, first.retry_after_s * 1'000'000'000);
 }

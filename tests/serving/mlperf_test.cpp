@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "serving/records_fixture.h"
 #include "serving/results/sweep.h"
 
 namespace warpmark::serving {
@@ -25,9 +26,8 @@ TEST(EarlyStopping, needs_as_many_queries_as_loadgen) {
 }
 
 /// Queries of 10 ms, one after another, of which the first `late` take 100 ms.
-ScenarioResult answered(int queries, int late) {
-  ScenarioResult result{.completed = queries};
-  result.began_ns = 1;
+std::vector<RequestRecord> queries_of(int queries, int late) {
+  std::vector<RequestRecord> records;
   for (int i = 0; i < queries; ++i) {
     RequestRecord record;
     record.intended_ns = record.sent_ns = 1 + std::int64_t{i} * 1'000'000'000;
@@ -35,8 +35,15 @@ ScenarioResult answered(int queries, int late) {
     record.first_token_ns = record.intended_ns + took / 2;
     record.ended_ns = record.last_token_ns = record.intended_ns + took;
     record.output_tokens = record.events = 11;
-    result.records.push_back(record);
+    records.push_back(record);
   }
+  return records;
+}
+
+ScenarioResult answered(int queries, int late) {
+  ScenarioResult result{.completed = queries};
+  result.began_ns = 1;
+  result.records = stored(queries_of(queries, late));
   return result;
 }
 
@@ -65,7 +72,9 @@ TEST(Mlperf, server_counts_late_queries_and_says_how_many_more_are_needed) {
   }
   EXPECT_TRUE(told);
   ScenarioResult failing = answered(700, 0);
-  failing.records[5].fault = Fault::reset;
+  auto queries = queries_of(700, 0);
+  queries[5].fault = Fault::reset;
+  failing.records = stored(queries);
   failing.failed = 1;
   EXPECT_FALSE(judge_mlperf(rules, failing, slo).valid);
 }
@@ -73,13 +82,14 @@ TEST(Mlperf, server_counts_late_queries_and_says_how_many_more_are_needed) {
 TEST(Mlperf, query_of_several_samples_ends_with_its_last) {
   MlperfRules rules = *mlperf_rules("MultiStream");
   ScenarioResult result = answered(700, 0);
-  const ScenarioResult one = result;
-  for (int k = 0; k < 7; ++k) {
-    for (auto record : one.records) {
-      record.ended_ns = record.last_token_ns += 1'000'000 * (k + 1);
-      result.records.push_back(record);
+  std::vector<RequestRecord> samples;
+  for (int k = 0; k < 8; ++k) {
+    for (auto record : queries_of(700, 0)) {
+      record.ended_ns = record.last_token_ns += 1'000'000 * k;
+      samples.push_back(record);
     }
   }
+  result.records = stored(samples);
   result.completed = 5600;
   const auto verdict = judge_mlperf(rules, result, {});
   EXPECT_EQ(verdict.queries, 700);

@@ -5,6 +5,7 @@
 
 #include "serving/client/load_clock.h"
 
+#include "serving/records_fixture.h"
 #include "serving/results/evaluate_load.h"
 #include "serving/results/mlperf.h"
 
@@ -34,7 +35,8 @@ TEST(QueryLoad, asks_one_after_another_until_there_are_enough) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(counted.calls, 70);
   ASSERT_EQ(outcome->records.size(), 70U);
-  for (std::size_t i = 1; i < 70; ++i) EXPECT_GE(outcome->records[i].intended_ns, outcome->records[i - 1].ended_ns);
+  const auto records = all_of(outcome->records);
+  for (std::size_t i = 1; i < 70; ++i) EXPECT_GE(records[i].intended_ns, records[i - 1].ended_ns);
   auto rules = *mlperf_rules("SingleStream");
   rules.least_duration_s = 0;
   const auto verdict = judged(*outcome, rules);
@@ -46,7 +48,7 @@ TEST(QueryLoad, goes_on_until_the_time_is_up) {
   Counted counted;
   const auto outcome = run_queries({.least_queries = 1, .least_duration_s = 0.02}, counted.infer());
   ASSERT_TRUE(outcome.ok());
-  EXPECT_GE(outcome->records.back().intended_ns - outcome->began_ns, 20'000'000);
+  EXPECT_GE(all_of(outcome->records).back().intended_ns - outcome->began_ns, 20'000'000);
 }
 
 TEST(QueryLoad, has_several_samples_in_a_query) {
@@ -55,7 +57,8 @@ TEST(QueryLoad, has_several_samples_in_a_query) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(counted.calls, 5);
   ASSERT_EQ(outcome->records.size(), 40U);
-  EXPECT_EQ(outcome->records[7].intended_ns, outcome->records[0].intended_ns);
+  const auto records = all_of(outcome->records);
+  EXPECT_EQ(records[7].intended_ns, records[0].intended_ns);
   auto rules = *mlperf_rules("MultiStream");
   EXPECT_EQ(judged(*outcome, rules).queries, 5);
 }
@@ -72,9 +75,10 @@ TEST(QueryLoad, counts_from_when_a_query_was_due) {
   });
   ASSERT_TRUE(outcome.ok());
   ASSERT_EQ(outcome->records.size(), 3U);
+  const auto records = all_of(outcome->records);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(outcome->records[i].intended_ns, outcome->began_ns + static_cast<std::int64_t>(1000 * i));
-    EXPECT_GE(outcome->records[i].ended_ns - outcome->records[i].intended_ns, 4'990'000);
+    EXPECT_EQ(records[i].intended_ns, outcome->began_ns + static_cast<std::int64_t>(1000 * i));
+    EXPECT_GE(records[i].ended_ns - records[i].intended_ns, 4'990'000);
   }
   EXPECT_LE(outcome->send_lag.n(), 1U) << "a query that waits for another one is not late by our fault";
 }
@@ -85,7 +89,7 @@ TEST(QueryLoad, takes_all_samples_that_are_there) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(counted.calls, 3);
   EXPECT_EQ(outcome->records.size(), 10U);
-  EXPECT_EQ(outcome->records.back().intended_ns, outcome->began_ns);
+  EXPECT_EQ(all_of(outcome->records).back().intended_ns, outcome->began_ns);
 }
 
 TEST(QueryLoad, ends_at_an_error_and_when_it_is_interrupted) {

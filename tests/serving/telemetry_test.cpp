@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "serving/files/outcome_file.h"
+#include "serving/records_fixture.h"
 #include "serving/results/sessions.h"
 
 namespace warpmark::serving {
@@ -81,8 +82,8 @@ RequestRecord turn_of(std::uint32_t prepared, int turn, double from_s, double to
 TEST(Sessions, keep_the_time_outside_the_server_apart) {
   ScenarioResult result;
   // Two users hold the same prepared conversation at the same time; a third one has only its first turn.
-  const std::vector<RequestRecord> records{turn_of(4, 0, 0, 1), turn_of(4, 0, 0.5, 1), turn_of(5, 1, 3, 1),
-                                           turn_of(5, 1, 3.5, 2), turn_of(8, 0, 0, 1)};
+  const RequestRecords records = stored(
+      {turn_of(4, 0, 0, 1), turn_of(4, 0, 0.5, 1), turn_of(5, 1, 3, 1), turn_of(5, 1, 3.5, 2), turn_of(8, 0, 0, 1)});
   LoadPlan plan;
   plan.requests.resize(9);
   plan.requests[5].pause_ns = 1'500'000'000;
@@ -103,6 +104,26 @@ TEST(Sessions, keep_the_time_outside_the_server_apart) {
   EXPECT_TRUE(single.metrics.empty());
 }
 
+std::string sent(const LoadOutcome& outcome) {
+  std::string text;
+  const Status all = send_outcome(outcome, "here", [&](std::string_view bytes) {
+    text.append(bytes);
+    return Status();
+  });
+  EXPECT_TRUE(all.ok());
+  return text;
+}
+
+/// As it arrives in pieces.
+Result<LoadOutcome> received(std::string_view text, std::size_t piece) {
+  WM_ASSIGN(const auto spool, RecordSpool::open({}));
+  OutcomeReader reader([&](std::string block) { spool->take(std::move(block)); });
+  for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) WM_TRY(reader.take(text.substr(0, piece)));
+  WM_ASSIGN(LoadOutcome outcome, reader.finish());
+  WM_ASSIGN(outcome.records, spool->finish(outcome.gaps_of_one_in));
+  return outcome;
+}
+
 TEST(OutcomeFile, says_everything_exactly) {
   LoadOutcome outcome;
   outcome.began_ns = 5'000'000'123;
@@ -119,21 +140,27 @@ TEST(OutcomeFile, says_everything_exactly) {
   record.fault = Fault::http_status;
   record.status = 503;
   record.message = "busy \"\n\xff";
-  outcome.records.push_back(record);
-  const std::string text = outcome_text(outcome, "here");
-  const auto read = outcome_of_text(text);
+  outcome.records = stored({record});
+  const std::string text = sent(outcome);
+  const auto read = received(text, text.size());
   ASSERT_TRUE(read.ok()) << read.error().what;
   EXPECT_EQ(read->ended_ns - read->began_ns, 2'000'000'000);
   EXPECT_EQ(read->send_lag.counts(), outcome.send_lag.counts());
   EXPECT_EQ(read->send_lag.n(), 4U);
   ASSERT_EQ(read->records.size(), 1U);
-  EXPECT_EQ(read->records[0].ended_ns - read->records[0].intended_ns, 42);
-  EXPECT_EQ(read->records[0].first_byte_ns, 0);
-  EXPECT_EQ(read->records[0].gaps_s, record.gaps_s);
-  EXPECT_EQ(read->records[0].fault, Fault::http_status);
-  EXPECT_FALSE(outcome_of_text(text.substr(0, text.size() / 2)).ok());
-  EXPECT_FALSE(outcome_of_text("").ok());
-  EXPECT_FALSE(outcome_of_text("{\"requests\": 0}\n").ok());
+  const RequestRecord same = all_of(read->records).front();
+  EXPECT_EQ(same.intended_ns, 1);
+  EXPECT_EQ(same.ended_ns, 43);
+  EXPECT_EQ(same.first_byte_ns, 0);
+  EXPECT_EQ(same.gaps_s, record.gaps_s);
+  EXPECT_EQ(same.fault, Fault::http_status);
+  EXPECT_EQ(same.message, record.message);
+  EXPECT_TRUE(received(text, 1).ok()) << "byte by byte";
+  EXPECT_FALSE(received(text.substr(0, text.size() / 2), text.size()).ok());
+  EXPECT_FALSE(received(text.substr(0, text.size() - 1), text.size()).ok());
+  EXPECT_FALSE(received(text + "more", text.size()).ok());
+  EXPECT_FALSE(received("", 1).ok());
+  EXPECT_FALSE(received("{\"requests\": 0}\n", 100).ok());
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -26,7 +28,6 @@ namespace {
 
 constexpr const char* kClientVariable = "WARPMARK_LOAD_CLIENT";
 constexpr double kReadyWithin_s = 120, kEndWithin_s = 120;
-constexpr std::size_t kMostOutcomeBytes = std::size_t{4} << 30;
 
 struct ClientTask {
   std::string host;
@@ -84,15 +85,19 @@ Status send_all(const http::Socket& socket, std::string_view bytes, double withi
   return {};
 }
 
-/// What has arrived is appended; false at the end of the connection.
-bool receive_more(const http::Socket& socket, std::string& text) {
+/// What has arrived is handed to `take`; false at the end of the connection.
+bool receive_more(const http::Socket& socket, const std::function<void(std::string_view)>& take) {
   char buffer[65536];
   for (;;) {
     const auto got = http::receive_from(socket, buffer);
     if (got.state == http::Received::State::would_block) return true;
     if (got.state != http::Received::State::data) return false;
-    text.append(buffer, got.bytes);
+    take({buffer, got.bytes});
   }
+}
+
+bool receive_text(const http::Socket& socket, std::string& text) {
+  return receive_more(socket, [&](std::string_view bytes) { text.append(bytes); });
 }
 
 std::string random_token() {
@@ -105,7 +110,9 @@ std::string random_token() {
 
 struct Peer {
   http::Socket socket;
-  std::string text;
+  serving::OutcomeReader outcome;
+  std::string greeting;
+  Status read;  ///< of its outcome
   bool ready = false;
   bool ended = false;
 };
@@ -116,7 +123,8 @@ class ClientHub {
   ClientHub(Context& context, const LoadRequest& request, ClientTask task)
       : context_(context), request_(request), task_(std::move(task)) {}
 
-  Result<std::vector<serving::LoadOutcome>> run() {
+  Result<serving::LoadOutcome> run() {
+    WM_ASSIGN(spool_, serving::RecordSpool::open({}));
     WM_TRY(open());
     WM_TRY(launch());
     const Status told = converse();
@@ -124,11 +132,14 @@ class ClientHub {
     launcher_.join();
     if (!told.ok()) return with_launcher_words(told.error());
     std::vector<serving::LoadOutcome> outcomes;
-    for (const auto& peer : peers_) {
-      WM_ASSIGN(auto outcome, serving::outcome_of_text(std::string_view(peer.text).substr(peer.text.find('\n') + 1)));
+    for (auto& peer : peers_) {
+      WM_TRY(peer.read);
+      WM_ASSIGN(auto outcome, peer.outcome.finish());
       outcomes.push_back(std::move(outcome));
     }
-    return outcomes;
+    serving::LoadOutcome merged = serving::merge_outcomes(std::move(outcomes));
+    WM_ASSIGN(merged.records, spool_->finish(merged.gaps_of_one_in));
+    return merged;
   }
 
  private:
@@ -169,7 +180,8 @@ class ClientHub {
 
   void accept_all() {
     for (auto socket = http::accept_from(listening_); socket.open(); socket = http::accept_from(listening_)) {
-      peers_.push_back({std::move(socket), "", false, false});
+      serving::OutcomeReader outcome([this](std::string block) { spool_->take(std::move(block)); });
+      peers_.push_back({.socket = std::move(socket), .outcome = std::move(outcome), .greeting = {}, .read = {}});
     }
   }
 
@@ -178,10 +190,23 @@ class ClientHub {
     accept_all();
     for (auto& peer : peers_) {
       if (peer.ended) continue;
-      peer.ended = !receive_more(peer.socket, peer.text) || peer.text.size() > kMostOutcomeBytes;
-      if (!peer.ready && peer.text.starts_with("ready " + task_.token + "\n")) peer.ready = true;
+      peer.ended = !receive_more(peer.socket, [&](std::string_view bytes) { take(peer, bytes); }) || !peer.read.ok();
     }
-    std::erase_if(peers_, [](const Peer& peer) { return !peer.ready && (peer.ended || peer.text.size() > 64); });
+    std::erase_if(peers_, [](const Peer& peer) { return !peer.ready && (peer.ended || peer.greeting.size() > 64); });
+  }
+
+  /// First that it is ready, with the token, then its outcome.
+  void take(Peer& peer, std::string_view bytes) {
+    if (peer.ready) {
+      if (peer.read.ok()) peer.read = peer.outcome.take(bytes);
+      return;
+    }
+    if (peer.greeting.size() > 64) return;  // a stranger
+    peer.greeting.append(bytes);
+    const std::string ready = "ready " + task_.token + "\n";
+    if (!peer.greeting.starts_with(ready)) return;
+    peer.ready = true;
+    peer.read = peer.outcome.take(std::string_view(peer.greeting).substr(ready.size()));
   }
 
   [[nodiscard]] std::size_t count(bool Peer::*what) const {
@@ -240,6 +265,7 @@ class ClientHub {
   Context& context_;
   const LoadRequest& request_;
   ClientTask task_;
+  std::unique_ptr<serving::RecordSpool> spool_;
   http::Socket listening_;
   std::vector<Peer> peers_;
   std::thread launcher_;
@@ -268,8 +294,7 @@ Result<serving::LoadOutcome> run_clients(Context& context, const LoadRequest& re
                   .turns = step.traffic.conversations.turns,
                   .fit = fit,
                   .clients = serving::parts_of(plan, request.clients)};
-  WM_ASSIGN(auto outcomes, ClientHub(context, request, std::move(task)).run());
-  return serving::merge_outcomes(std::move(outcomes));
+  return ClientHub(context, request, std::move(task)).run();
 }
 
 bool is_load_client(const Context& context) { return context.environment(kClientVariable) != nullptr; }
@@ -300,7 +325,7 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   std::string heard;
   for (const std::int64_t began_ns = monotonic_ns(); heard.find("go\n") == std::string::npos;) {
     (void)wait_for(socket.fd(), POLLIN, 100);
-    if (!receive_more(socket, heard)) return environment_error("the load was ended before it began");
+    if (!receive_text(socket, heard)) return environment_error("the load was ended before it began");
     if (static_cast<double>(monotonic_ns() - began_ns) * 1e-9 > 2 * kReadyWithin_s) {
       return environment_error("not all clients became ready");
     }
@@ -312,13 +337,14 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   });
   while (!ended.load()) {
     (void)wait_for(socket.fd(), POLLIN, 50);
-    const bool there = receive_more(socket, heard);
+    const bool there = receive_text(socket, heard);
     if (!there || heard.find("stop\n") != std::string::npos) stop.store(true);
     if (!there || stop.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   load.join();
   if (!outcome->ok()) return outcome->error();
-  WM_TRY(send_all(socket, serving::outcome_text(**outcome, device::host_name()), 600));
+  WM_TRY(serving::send_outcome(**outcome, device::host_name(),
+                               [&](std::string_view bytes) { return send_all(socket, bytes, 600); }));
   return kSuccess;
 }
 

@@ -15,6 +15,7 @@
 #include "warpmark/load/load_clients.h"
 #include "warpmark/load/load_quality.h"
 #include "warpmark/load/load_telemetry.h"
+#include "warpmark/terminal/interrupt.h"
 
 namespace warpmark::apps {
 namespace {
@@ -25,6 +26,7 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
                                       serving::LoadPlan& plan, const LoadPlace& place) {
   serving::LiveCounters live;
   std::atomic<bool> enough{false}, ended{false};
+  plan.records_file = place.records_file;
   plan.live = &live;
   plan.enough = &enough;
   const serving::CpuPair cpus = serving::separate_cpus();
@@ -59,6 +61,11 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
 
 }  // namespace
 
+void set_grace_for(const serving::LoadOutcome& outcome) {
+  constexpr double kAtLeast_s = 10, kEach_s = 2e-4;  // several times what all files take
+  set_grace(kAtLeast_s + kEach_s * static_cast<double>(outcome.records.size()));
+}
+
 Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& request, const LoadStep& step,
                                        const serving::TokenFit& fit) {
   WM_ASSIGN(serving::LoadPlan plan, serving::prepare_load(request.target, step.traffic, fit));
@@ -83,6 +90,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
   WM_ASSIGN(auto outcome, request.clients > 0 ? run_clients(context, request, step, fit, plan)
                                               : run_here(context, request, step, plan, place));
+  set_grace_for(outcome);
   if (request.target.tokenizer != nullptr) WM_TRY(serving::count_answers(*request.target.tokenizer, outcome));
   ScenarioResult result = serving::evaluate_load(std::move(outcome), plan, request.evaluation);
   result.scenario = step.traffic.scenario.text;
@@ -101,6 +109,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   if (!samples.empty()) serving::add_telemetry(samples, result);
   if (request.price_per_hour > 0) serving::add_cost(request.price_per_hour, result);
   if (request.mlperf) result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
+  WM_TRY(result.records.status());
   return result;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <ostream>
 
 #include "base/clock.h"
@@ -57,7 +59,10 @@ Status take_folder(LoadOutputs& outputs) {
   if (!options.has("--experiment-folder-name") && base.empty()) return {};
   const std::string name = options.get("--experiment-folder-name", own_folder_name(outputs.report));
   outputs.folder = base.empty() ? name : (fs::path(base) / name).string();
-  return check_output_folder(outputs.folder);
+  WM_TRY(check_output_folder(outputs.folder));
+  WM_TRY(make_named_folder(outputs.folder));
+  outputs.records_file = outputs.folder + "/unfinished.records";
+  return {};
 }
 
 /// The report of the run that is gone on with, from the experiment folder or from --json.
@@ -95,31 +100,72 @@ Status take_earlier(LoadOutputs& outputs) {
   return {};
 }
 
+/// What comes piece by piece, as it is too much for memory.
+Status write_pieces(const std::string& file, const std::function<void(const serving::TakeText&)>& write) {
+  const auto temporary = temporary_for(file);
+  std::ofstream out(temporary, std::ios::binary);
+  write([&](std::string_view piece) { out << piece; });
+  out.close();
+  if (out) return put_in_place(temporary, file);
+  std::error_code none;
+  fs::remove(temporary, none);
+  return environment_error("cannot write " + file, "is there room on the disk?");
+}
+
+Status write_requests(const LoadReport& report, const std::string& file) {
+  return write_pieces(file, [&](const serving::TakeText& take) { serving::write_requests_csv(report, take); });
+}
+
 /// Rows of the loads that are done already stay where they are.
 Status write_csv(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--requests-csv");
-  if (file.empty()) return {};
-  return write_file(file, serving::requests_csv(outputs.report));
+  return file.empty() ? Status() : write_requests(outputs.report, file);
+}
+
+/// What was measured before the program was killed has no numbers, as how it ended is not known, but its requests are
+/// there.
+Status rescue_unfinished(const LoadOutputs& outputs) {
+  std::error_code none;
+  if (outputs.records_file.empty() || !fs::exists(outputs.records_file, none)) return {};
+  auto records = serving::RequestRecords::of_unfinished(outputs.records_file);
+  if (!records.ok()) return records.error();
+  LoadReport report;
+  auto& load = report.scenarios.emplace_back();
+  load.scenario = "unfinished";
+  if (!records->empty()) load.began_ns = records->begin()->intended_ns;
+  const std::size_t count = records->size();
+  load.records = std::move(*records);
+  const std::string file = outputs.folder + "/unfinished_requests.csv";
+  if (count > 0) WM_TRY(write_requests(report, file));
+  fs::remove(outputs.records_file, none);
+  if (count > 0) {
+    outputs.context.err << fmt::format("note: {} requests of a load that was killed are in {}\n", count, file);
+  }
+  return {};
 }
 
 Status write_report_json(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--json");
-  return file.empty() ? Status() : write_file(file, dump_json(to_json(outputs.report)) + "\n");
+  const std::string file = outputs.options.get("--json"), text = dump_json(to_json(outputs.report)) + "\n";
+  const Status written = file.empty() ? Status() : write_file(file, text);
+  if (outputs.folder.empty()) return written;
+  const Status in_folder = write_file(outputs.folder + "/warpmark_load.json", text);
+  return written.ok() ? in_folder : written;
 }
 
 Status write_vllm_json(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--vllm-json");
   if (file.empty() || outputs.report.scenarios.empty()) return {};
-  return write_file(file, dump_json(serving::vllm_json(outputs.report, outputs.report.scenarios.back())) + "\n");
+  return write_pieces(file, [&](const serving::TakeText& take) {
+    serving::write_vllm_json(outputs.report, outputs.report.scenarios.back(), take);
+  });
 }
 
 Status write_experiment_folder(const LoadOutputs& outputs) {
   if (outputs.folder.empty()) return {};
-  WM_TRY(make_named_folder(outputs.folder));
-  for (const auto& [name, json] : serving::genai_files(outputs.report)) {
-    WM_TRY(write_file(outputs.folder + "/" + name, dump_json(json) + "\n"));
+  for (const auto& [name, write] : serving::genai_files(outputs.report)) {
+    WM_TRY(write_pieces(outputs.folder + "/" + name, write));
   }
-  return write_file(outputs.folder + "/warpmark_load.json", dump_json(to_json(outputs.report)) + "\n");
+  return {};
 }
 
 using TargetLabels = std::vector<std::pair<std::string, std::string>>;
@@ -171,7 +217,8 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
                       .store = nullptr,
                       .session = new_session(context),
                       .report = {},
-                      .folder = {}};
+                      .folder = {},
+                      .records_file = {}};
   if (options.has("--resume") && options.has("--requests-csv")) {
     return usage_error("--requests-csv would hold only what --resume adds",
                        "give it another file name without --resume");
@@ -192,6 +239,7 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
   WM_TRY(take_folder(outputs));
   WM_TRY(take_earlier(outputs));
+  WM_TRY(rescue_unfinished(outputs));
   if (options.has("--no-store")) return outputs;
   WM_ASSIGN(outputs.store, open_store(context, options));
   WM_TRY(outputs.store->begin(outputs.session));
@@ -219,6 +267,9 @@ Status write_load_outputs(const LoadOutputs& outputs) {
   for (const auto write : {write_report_json, write_csv, write_vllm_json, write_experiment_folder}) {
     if (const Status written = write(outputs); all.ok() && !written.ok()) all = written;
   }
+  for (const auto& result : outputs.report.scenarios) {
+    if (const Status read = result.records.status(); all.ok() && !read.ok()) all = read;
+  }
   return all;
 }
 
@@ -232,6 +283,9 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
     stored = outputs.store->append_run(outputs.session.id, run);
   }
   const Status written = write_load_outputs(outputs);
+  auto& kept = outputs.report.scenarios.back();
+  if (stored.ok() && written.ok()) kept.records.remove_name();
+  if (!kept.problem.empty()) return environment_error(kept.problem, "what was measured until then is told above");
   return stored.ok() ? written : stored;
 }
 
@@ -250,7 +304,8 @@ Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
   outputs.report.complete = !interrupted;
   context.out << summary_text(context, outputs.report.scenarios) << std::flush;
   if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
-  WM_TRY(write_load_outputs(outputs));
+  // Files of requests were written with each load; the report tells now how all of it ended.
+  WM_TRY(outputs.report.scenarios.empty() ? write_load_outputs(outputs) : write_report_json(outputs));
   if (outputs.store != nullptr) {
     WM_TRY(store_load_report(outputs));
     if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));

@@ -20,17 +20,19 @@ struct LoadOutputs {
   std::unique_ptr<store::Store> store;  ///< null with --no-store
   Session session;
   serving::LoadReport report;
-  std::string folder;  ///< of the experiment; empty without one
+  std::string folder;        ///< of the experiment; empty without one
+  std::string records_file;  ///< in it, of the load that is under way; empty without a folder
 };
 
-/// Finds out before the load what cannot be written. With --resume the report begins with what is there already.
+/// Finds out before the load what cannot be written. With --resume the report begins with what is there already. What a
+/// load that was killed left in the experiment folder becomes a CSV file there.
 [[nodiscard]] Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options,
                                                     const LoadRequest& request);
 
 /// Whether --resume found this step done.
 [[nodiscard]] bool done_earlier(const serving::LoadReport& report, const LoadStep& step);
 
-/// Shows, stores and writes one result.
+/// Shows, stores and writes one result. Environment error, after that, where its records could not be kept to the end.
 [[nodiscard]] Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result);
 
 [[nodiscard]] Status write_load_outputs(const LoadOutputs& outputs);

@@ -345,7 +345,6 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
   if (request.evaluation.warmup_ratio + request.evaluation.cooldown_ratio >= 1) {
     return usage_error("--warmup-ratio and --cooldown-ratio leave nothing", "together below 1");
   }
-  request.evaluation.secret = request.target.signer ? request.target.signer->secret() : request.target.key;
   request.calibrate = !options.has("--no-calibrate");
   WM_ASSIGN(request.request_timeout_s, duration_of(options, "--request-timeout", 600));
   WM_ASSIGN(request.stall_timeout_s, duration_of(options, "--stall-timeout", 120));

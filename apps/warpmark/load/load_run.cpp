@@ -36,7 +36,9 @@ serving::LevelVerdict level_verdict(const ScenarioResult& result) {
 class LoadRun {
  public:
   LoadRun(Context& context, const LoadRequest& request, const serving::TokenFit& fit, LoadOutputs& outputs)
-      : context_(context), request_(request), fit_(fit), outputs_(outputs) {}
+      : context_(context), request_(request), fit_(fit), outputs_(outputs) {
+    place_.records_file = outputs.records_file;
+  }
 
   Status all() {
     if (request_.search_most > 0) return search();

@@ -11,6 +11,7 @@
 #include "serving/client/query_load.h"
 #include "serving/results/mlperf.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/load_measure.h"
 #include "warpmark/load/load_models.h"
 #include "warpmark/load/load_outputs.h"
 #include "warpmark/load/load_request.h"
@@ -84,10 +85,12 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
                              format_seconds(outputs.report.warm_s))
               << std::flush;
   set_grace(10);
-  WM_ASSIGN(const auto plan, plan_of(context, request, model));
+  WM_ASSIGN(auto plan, plan_of(context, request, model));
+  plan.records_file = outputs.records_file;
   const std::string started = format_utc(wall_clock_s());
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
   WM_ASSIGN(auto outcome, serving::run_queries(plan, [&] { return infer(model); }));
+  set_grace_for(outcome);
   serving::LoadPlan asked;
   asked.requests.resize(1);
   auto result = serving::evaluate_load(std::move(outcome), asked, request.evaluation);
@@ -101,6 +104,7 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
   const auto samples = telemetry->stop();
   if (!samples.empty()) serving::add_telemetry(samples, result);
   result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
+  WM_TRY(result.records.status());
   WM_TRY(keep_load(outputs, std::move(result)));
   return finish_load(outputs, context.interrupted.load());
 }

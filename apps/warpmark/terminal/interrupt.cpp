@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "warpmark/command.h"
 
@@ -59,9 +60,10 @@ void on_crash(int signal) {
 void watch() {
   while (sem_wait(&state().arrived) != 0 && errno == EINTR) {
   }
-  const std::int64_t grace_ms = state().grace_ms.load();
-  const timespec grace{grace_ms / 1000, grace_ms % 1000 * 1'000'000};
-  nanosleep(&grace, nullptr);
+  constexpr timespec kPause{0, 20'000'000};
+  for (const std::int64_t came_ns = monotonic_ns(); monotonic_ns() - came_ns < state().grace_ms.load() * 1'000'000;) {
+    nanosleep(&kPause, nullptr);
+  }
   state().leftovers_lock.lock();  // for good: what is named there must stay until the end
   if (state().leftovers != nullptr) {
     for (const auto& file : *state().leftovers) ::unlink(file.c_str());

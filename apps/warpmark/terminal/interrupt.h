@@ -16,7 +16,8 @@ namespace warpmark::apps {
 /// Installs the handlers and a watchdog thread. Call once, from main.
 void handle_interrupts();
 
-/// How long the work in progress may take to come back, instead of 0.9 s: for verbs that have something to clean up.
+/// How long after the signal the work in progress may take to come back, instead of 0.9 s: for verbs that have
+/// something to clean up. Also where the signal has come already.
 void set_grace(double seconds);
 
 /// Files that are removed if a signal ends the program while this lives, such as those that are half written:

@@ -25,14 +25,14 @@ double thread_cpu_s() { return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME
 
 }  // namespace
 
-Result<LoadOutcome> run_load(LoadPlan& plan) {
+Result<LoadOutcome> run_load(LoadPlan& plan, RecordSpool& spool) {
   WM_CHECK(!plan.requests.empty() && !plan.heads.empty() && !plan.endpoints.empty());
   // Without a limit of them: as many as one address has ports.
   const auto connections = static_cast<std::size_t>(plan.users > 0 ? plan.users : 65'000);
   const Status files = http::allow_open_files(connections + 64);
   if (!files.ok() && plan.closed) return files.error();
   pin_to(plan.cpu);
-  LoadReactor reactor(plan);
+  LoadReactor reactor(plan, spool);
   WM_TRY(reactor.open());
   WM_TRY(reactor.connect_ahead());
   const double cpu_before = thread_cpu_s();

@@ -14,6 +14,7 @@
 #include "serving/answers/answer_reader.h"
 #include "serving/answers/record.h"
 #include "serving/client/histogram.h"
+#include "serving/records/request_records.h"
 #include "serving/traffic/signing.h"
 
 namespace warpmark::serving {
@@ -82,6 +83,8 @@ struct LoadPlan {
   bool kernel_times = true;
   std::uint64_t first_serial = 0;
   std::int64_t most_gaps = 4'000'000;  ///< between tokens, that are kept (kept_records.h); 0 without limit
+  std::string records_file;            ///< where records are while the load runs (RecordSpool::open)
+  std::string secret;                  ///< removed from messages of errors
   std::string tokenizer;               ///< file of our own; empty without one
   double template_tokens = 0;          ///< that the server adds to a prompt
   Tokenizing tokenizing;               ///< of the prompts
@@ -98,7 +101,7 @@ struct ClientShare {
 };
 
 struct LoadOutcome {
-  std::vector<RequestRecord> records;  ///< in the order in which they ended
+  RequestRecords records;
   std::int64_t began_ns = 0;
   std::int64_t stopped_ns = 0;  ///< no request was begun after
   std::int64_t ended_ns = 0;
@@ -106,6 +109,7 @@ struct LoadOutcome {
   std::int64_t gaps_of_one_in = 1;  ///< gaps are there of one in so many requests (kept_records.h)
   bool interrupted = false;
   std::string stopped_because;
+  std::string problem;  ///< why no more records could be kept, which ended the load; empty else
 
   std::vector<ClientShare> shares;  ///< of the clients that were merged; empty for one
   bool kernel_times = false;

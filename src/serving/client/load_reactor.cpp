@@ -88,8 +88,8 @@ void LoadReactor::run() {
 
 LoadOutcome LoadReactor::take_outcome() {
   for (Slot& slot : slots_) slot.connection.close();
+  kept_.end();
   outcome_.gaps_of_one_in = kept_.one_in();
-  outcome_.records = kept_.take();
   return std::move(outcome_);
 }
 
@@ -118,6 +118,12 @@ std::uint32_t LoadReactor::next_head(std::uint32_t endpoint) {
 void LoadReactor::start_due(std::int64_t now_ns) {
   if (stopping_) return;
   int left = kStartAtOnce;
+  // Those that wait for a place come before those that are due only now, which else would keep them waiting for ever.
+  while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
+    const Due due = waiting_.front();
+    waiting_.pop_front();
+    submit(due, -1);
+  }
   while (!timers_.empty() && timers_.top().due_ns <= now_ns && left-- > 0) {
     const Timer timer = timers_.top();
     timers_.pop();
@@ -128,11 +134,6 @@ void LoadReactor::start_due(std::int64_t now_ns) {
     const std::int64_t intended = outcome_.began_ns + plan_.due_ns[next_due_++];
     const std::uint32_t head = plan_.heads[(next_due_ - 1) % plan_.heads.size()];
     submit({head, intended, plan_.all_at_once}, -1);
-  }
-  while (!waiting_.empty() && in_flight_ < plan_.users && left-- > 0) {
-    const Due due = waiting_.front();
-    waiting_.pop_front();
-    submit(due, -1);
   }
 }
 
@@ -213,6 +214,10 @@ void LoadReactor::check_stop(std::int64_t now_ns) {
   if (stopping_) {
     if (in_flight_ > 0 && now_ns - outcome_.stopped_ns > ns(plan_.drain_s)) censor_all(now_ns);
     return;
+  }
+  if (spool_.failed()) {
+    outcome_.problem = spool_.problem();
+    return stop(now_ns, outcome_.problem);
   }
   if (plan_.enough != nullptr && plan_.enough->load(std::memory_order_relaxed)) return stop(now_ns, "precise enough");
   const bool late = plan_.duration_s > 0 && now_ns - outcome_.began_ns >= ns(plan_.duration_s);

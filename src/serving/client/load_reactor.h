@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "serving/client/kept_records.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/load_plan.h"
+#include "serving/records/kept_records.h"
 
 namespace warpmark::serving {
 
@@ -39,12 +39,14 @@ struct Slot {
 
 class LoadReactor {
  public:
-  explicit LoadReactor(LoadPlan& plan) : plan_(plan), kept_(plan.most_gaps) {}
+  LoadReactor(LoadPlan& plan, RecordSpool& spool)
+      : plan_(plan), spool_(spool), kept_(spool, plan.most_gaps, plan.secret) {}
 
   [[nodiscard]] Status open();
   /// Makes connections before the clock starts. Environment error if the first cannot be made.
   [[nodiscard]] Status connect_ahead();
   void run();
+  /// Its records are in the spool.
   [[nodiscard]] LoadOutcome take_outcome();
 
  private:
@@ -92,6 +94,7 @@ class LoadReactor {
   void count(const RequestRecord& record);
 
   LoadPlan& plan_;
+  RecordSpool& spool_;
   LoadOutcome outcome_;
   KeptRecords kept_;
   http::Socket epoll_;

@@ -31,7 +31,6 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
   LoadOutcome all = std::move(parts.front());
   for (std::size_t i = 1; i < parts.size(); ++i) {
     LoadOutcome& part = parts[i];
-    std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
     all.shares.insert(all.shares.end(), part.shares.begin(), part.shares.end());
     all.began_ns = std::min(all.began_ns, part.began_ns);
     all.stopped_ns = std::max(all.stopped_ns, part.stopped_ns);
@@ -39,6 +38,7 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
     all.never_sent += part.never_sent;
     all.gaps_of_one_in = std::max(all.gaps_of_one_in, part.gaps_of_one_in);
     all.interrupted = all.interrupted || part.interrupted;
+    if (all.problem.empty()) all.problem = part.problem;
     all.kernel_times = all.kernel_times && part.kernel_times;
     all.send_lag.merge(part.send_lag);
     all.receive_lag.merge(part.receive_lag);
@@ -68,10 +68,12 @@ Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<in
     plans.push_back(threads == 1 ? std::move(plan) : part_of(plan, i, threads));
     plans.back().cpu = cpu_of(i);
   }
+  // Its thread begins before those that measure, on any processor.
+  WM_ASSIGN(const auto spool, RecordSpool::open(plans.front().records_file));
   std::vector<std::optional<Result<LoadOutcome>>> results(plans.size());
   std::vector<std::thread> workers;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    workers.emplace_back([&, i] { results[i] = run_load(plans[i]); });
+    workers.emplace_back([&, i] { results[i] = run_load(plans[i], *spool); });
   }
   for (auto& worker : workers) worker.join();
   std::vector<LoadOutcome> outcomes;
@@ -79,7 +81,9 @@ Result<LoadOutcome> run_load_on(LoadPlan plan, int threads, const std::vector<in
     if (!result->ok()) return result->error();
     outcomes.push_back(std::move(**result));
   }
-  return merge_outcomes(std::move(outcomes));
+  LoadOutcome merged = merge_outcomes(std::move(outcomes));
+  WM_ASSIGN(merged.records, spool->finish(merged.gaps_of_one_in));
+  return merged;
 }
 
 }  // namespace warpmark::serving

@@ -292,7 +292,9 @@ class Preparation {
 }  // namespace
 
 Result<LoadPlan> prepare_load(const Target& target, const Traffic& traffic, const TokenFit& fit) {
-  return Preparation(target, traffic, fit).make();
+  WM_ASSIGN(LoadPlan plan, Preparation(target, traffic, fit).make());
+  plan.secret = target.signer ? target.signer->secret() : target.key;
+  return plan;
 }
 
 http::Url api_url(const Target& target, std::size_t base) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "serving/client/load_clock.h"
+#include "serving/records/record_spool.h"
 
 namespace warpmark::serving {
 namespace {
@@ -24,7 +25,8 @@ void wait_until(std::int64_t due_ns, const std::atomic<bool>* interrupted) {
 
 class QueryRun {
  public:
-  QueryRun(const QueryPlan& plan, const std::function<Status()>& infer) : plan_(plan), infer_(infer) {}
+  QueryRun(const QueryPlan& plan, const std::function<Status()>& infer, RecordSpool& spool)
+      : plan_(plan), infer_(infer), spool_(spool), writer_(spool) {}
 
   Result<LoadOutcome> run() {
     outcome_.began_ns = load_now_ns();
@@ -43,18 +45,21 @@ class QueryRun {
       ++queries_;
     }
     outcome_.interrupted = stopped();
+    outcome_.problem = spool_.problem();
     outcome_.stopped_because = outcome_.interrupted ? "interrupted" : "all queries were answered";
+    if (!outcome_.problem.empty()) outcome_.stopped_because = outcome_.problem;
     outcome_.stopped_ns = outcome_.ended_ns = load_now_ns();
+    writer_.flush();
+    WM_ASSIGN(outcome_.records, spool_.finish(1));
     return std::move(outcome_);
   }
 
  private:
   [[nodiscard]] bool stopped() const { return plan_.interrupted != nullptr && plan_.interrupted->load(); }
-  [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(outcome_.records.size()); }
 
   [[nodiscard]] bool goes_on() const {
-    if (stopped()) return false;
-    if (plan_.all_at_once > 0) return samples() < plan_.all_at_once;
+    if (stopped() || spool_.failed()) return false;
+    if (plan_.all_at_once > 0) return samples_ < plan_.all_at_once;
     if (!plan_.due_ns.empty()) return queries_ < static_cast<std::int64_t>(plan_.due_ns.size());
     // The last query is begun when the time is up, not before.
     const double begun_s = static_cast<double>(last_due_ns_ - outcome_.began_ns) * 1e-9;
@@ -74,21 +79,26 @@ class QueryRun {
     record.ended_ns = ended_ns;
     record.status = 200;
     std::int64_t count = plan_.samples_per_query;
-    if (plan_.all_at_once > 0) count = std::min(count, plan_.all_at_once - samples());
-    outcome_.records.insert(outcome_.records.end(), static_cast<std::size_t>(count), record);
+    if (plan_.all_at_once > 0) count = std::min(count, plan_.all_at_once - samples_);
+    for (std::int64_t i = 0; i < count; ++i) writer_.add(record);
+    samples_ += count;
   }
 
   const QueryPlan& plan_;
   const std::function<Status()>& infer_;
+  RecordSpool& spool_;
+  RecordWriter writer_;
   LoadOutcome outcome_;
   std::int64_t queries_ = 0;
+  std::int64_t samples_ = 0;
   std::int64_t last_due_ns_ = 0;
 };
 
 }  // namespace
 
 Result<LoadOutcome> run_queries(const QueryPlan& plan, const std::function<Status()>& infer) {
-  return QueryRun(plan, infer).run();
+  WM_ASSIGN(const auto spool, RecordSpool::open(plan.records_file));
+  return QueryRun(plan, infer, *spool).run();
 }
 
 }  // namespace warpmark::serving

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,7 @@ struct QueryPlan {
   double least_duration_s = 0;       ///< and not shorter
   std::vector<std::int64_t> due_ns;  ///< after the start, ascending; if there are none, one after another
   std::int64_t all_at_once = 0;      ///< samples that are due at the start, taken samples_per_query at a time
+  std::string records_file;          ///< as LoadPlan
   const std::atomic<bool>* interrupted = nullptr;
 };
 

@@ -30,43 +30,59 @@ double rate_mean(const ScenarioResult& result, const char* id) {
   return metric == nullptr ? 0 : metric->mean;
 }
 
+using R = const RequestRecord&;
+
+struct VllmList {
+  const char* name;
+  Json (*value)(R record, std::int64_t began_ns);
+};
+
+bool was_answered(R r) { return r.fault == Fault::none; }
+
+constexpr VllmList kVllmLists[] = {
+    {"input_lens", [](R r, std::int64_t) { return Json(std::max<std::int64_t>(r.prompt_tokens, 0)); }},
+    {"output_lens",
+     [](R r, std::int64_t) { return Json(was_answered(r) ? std::max<std::int64_t>(r.output_tokens, 0) : 0); }},
+    {"ttfts", [](R r, std::int64_t) { return Json(r.first_token_ns > 0 ? since(r.sent_ns, r.first_token_ns) : 0); }},
+    {"itls", [](R r, std::int64_t) { return Json(r.gaps_s); }},
+    {"latencies",
+     [](R r, std::int64_t) {
+       return Json(was_answered(r) ? since(r.sent_ns, r.last_token_ns > 0 ? r.last_token_ns : r.ended_ns) : 0);
+     }},
+    {"start_times", [](R r, std::int64_t began_ns) { return Json(since(began_ns, r.sent_ns)); }},
+    {"errors",
+     [](R r, std::int64_t) {
+       return Json(was_answered(r) ? std::string() : fmt::format("{}: {}", name_of(r.fault), r.message));
+     }},
+};
+
 }  // namespace
 
-std::string requests_csv(const LoadReport& report) {
-  std::string text =
+void write_requests_csv(const LoadReport& report, const TakeText& take) {
+  take(
       "scenario,load,turn,due_s,sent_s,first_byte_s,first_token_s,first_visible_s,last_token_s,ended_s,connect_s,"
-      "input_tokens,output_tokens,reasoning_tokens,cached_tokens,events,longest_gap_s,status,fault,message\n";
+      "input_tokens,output_tokens,reasoning_tokens,cached_tokens,events,longest_gap_s,status,fault,message\n");
   for (const auto& result : report.scenarios) {
     const std::string load =
         result.arrivals == "closed" ? std::to_string(result.users) : fmt::format("{:g}", result.rate);
     for (const auto& r : result.records) {
       const auto at = [&](std::int64_t ns) { return time_field(result.began_ns, ns); };
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.9f},{},{},{},{},{},{:.9f},{},{},{}\n",
-                          csv_field(result.scenario), load, r.turn, at(r.intended_ns), at(r.sent_ns),
-                          at(r.first_byte_ns), at(r.first_token_ns), at(r.first_visible_ns), at(r.last_token_ns),
-                          at(r.ended_ns), since(0, r.connect_ns), count_field(r.prompt_tokens),
-                          count_field(r.output_tokens), count_field(r.reasoning_tokens), count_field(r.cached_tokens),
-                          r.events, since(0, r.longest_gap_ns), r.status, name_of(r.fault), csv_field(r.message));
+      take(fmt::format("{},{},{},{},{},{},{},{},{},{},{:.9f},{},{},{},{},{},{:.9f},{},{},{}\n",
+                       csv_field(result.scenario), load, r.turn, at(r.intended_ns), at(r.sent_ns), at(r.first_byte_ns),
+                       at(r.first_token_ns), at(r.first_visible_ns), at(r.last_token_ns), at(r.ended_ns),
+                       since(0, r.connect_ns), count_field(r.prompt_tokens), count_field(r.output_tokens),
+                       count_field(r.reasoning_tokens), count_field(r.cached_tokens), r.events,
+                       since(0, r.longest_gap_ns), r.status, name_of(r.fault), csv_field(r.message)));
     }
   }
-  return text;
 }
 
-Json vllm_json(const LoadReport& report, const ScenarioResult& result) {
-  Json inputs = Json::array(), outputs = Json::array(), ttfts = Json::array(), itls = Json::array(),
-       latencies = Json::array(), starts = Json::array(), errors = Json::array();
+void write_vllm_json(const LoadReport& report, const ScenarioResult& result, const TakeText& take) {
   std::int64_t input = 0, output = 0;
   for (const auto& r : result.records) {
-    if (r.fault == Fault::censored) continue;
-    const bool ok = r.fault == Fault::none;
-    inputs.push_back(std::max<std::int64_t>(r.prompt_tokens, 0));
-    outputs.push_back(ok ? std::max<std::int64_t>(r.output_tokens, 0) : 0);
-    ttfts.push_back(r.first_token_ns > 0 ? since(r.sent_ns, r.first_token_ns) : 0);
-    itls.push_back(r.gaps_s);
-    latencies.push_back(ok ? since(r.sent_ns, r.last_token_ns > 0 ? r.last_token_ns : r.ended_ns) : 0);
-    starts.push_back(since(result.began_ns, r.sent_ns));
-    errors.push_back(ok ? "" : fmt::format("{}: {}", name_of(r.fault), r.message));
-    if (ok) input += std::max<std::int64_t>(r.prompt_tokens, 0), output += std::max<std::int64_t>(r.output_tokens, 0);
+    if (r.fault != Fault::none) continue;
+    input += std::max<std::int64_t>(r.prompt_tokens, 0);
+    output += std::max<std::int64_t>(r.output_tokens, 0);
   }
   std::string model;
   for (const auto& [key, value] : report.target) {
@@ -100,14 +116,14 @@ Json vllm_json(const LoadReport& report, const ScenarioResult& result) {
     json["std" + end] = milliseconds(result, ours, -2);
     json["p99" + end] = milliseconds(result, ours, 0.99);
   }
-  json["input_lens"] = std::move(inputs);
-  json["output_lens"] = std::move(outputs);
-  json["ttfts"] = std::move(ttfts);
-  json["itls"] = std::move(itls);
-  json["latencies"] = std::move(latencies);
-  json["start_times"] = std::move(starts);
-  json["errors"] = std::move(errors);
-  return json;
+  JsonLists lists(json, take);
+  for (const auto& [name, value] : kVllmLists) {
+    lists.add(name, result.records, [&, value = value](const RequestRecord& record) -> std::optional<Json> {
+      if (record.fault == Fault::censored) return std::nullopt;
+      return value(record, result.began_ns);
+    });
+  }
+  lists.end();
 }
 
 }  // namespace warpmark::serving

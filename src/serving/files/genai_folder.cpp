@@ -76,6 +76,11 @@ Json stats_of(std::vector<double> values) {
   return json;
 }
 
+int error_code(const RequestRecord& record) {
+  if (record.status != 0 && record.status != 200) return record.status;
+  return record.fault == Fault::connect ? 503 : record.fault == Fault::timeout ? 408 : 500;
+}
+
 Json request_json(const RequestRecord& record) {
   Json json = Json::object();
   for (const auto& field : kFields) {
@@ -83,10 +88,7 @@ Json request_json(const RequestRecord& record) {
     json[field.name] = value ? Json(*value) : Json(nullptr);
   }
   if (record.fault == Fault::none) return json;
-  int code = record.status;
-  if (code == 0 || code == 200)
-    code = record.fault == Fault::connect ? 503 : record.fault == Fault::timeout ? 408 : 500;
-  json["error_code"] = code;
+  json["error_code"] = error_code(record);
   json["error_message"] = fmt::format("{}: {}", name_of(record.fault), record.message);
   return json;
 }
@@ -102,19 +104,16 @@ const char* iteration_type(std::string_view task) {
   return task == "text-to-embeddings" || task == "text-to-rerank" ? "batch_size" : "num_concurrency";
 }
 
-Json run_json(const ScenarioResult& result, std::string_view task) {
+Json aggregated_json(const ScenarioResult& result, std::string_view task) {
   const auto rate = [&](const char* id) {
     const LoadMetric* metric = metric_of(result, id);
     return metric == nullptr ? Json(nullptr) : Json(metric->mean);
   };
-  Json codes = Json::object(), requests = Json::array(), statistics = Json::object();
+  Json codes = Json::object(), statistics = Json::object();
   for (const auto& record : result.records) {
-    if (record.fault == Fault::censored) continue;
-    requests.push_back(request_json(record));
-    if (const auto code = requests.back().find("error_code"); code != requests.back().end()) {
-      const std::string key = std::to_string(code->get<int>());
-      codes[key] = codes.value(key, 0) + 1;
-    }
+    if (record.fault == Fault::censored || record.fault == Fault::none) continue;
+    const std::string key = std::to_string(error_code(record));
+    codes[key] = codes.value(key, 0) + 1;
   }
   for (const auto& field : kFields) {
     std::vector<double> values;
@@ -125,24 +124,29 @@ Json run_json(const ScenarioResult& result, std::string_view task) {
     statistics[field.name] = stats_of(std::move(values));
   }
   const std::int64_t ended = result.completed + result.failed;
-  Json aggregated{{"scenario", result.scenario},
-                  {"num_concurrency", result.users},
-                  {"batch_size", result.batch},
-                  {"iteration_type", iteration_type(task)},
-                  {"run_duration", result.wall_s},
-                  {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
-                  {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
-                  {"mean_total_tokens_throughput_tokens_per_s", rate("total_throughput")},
-                  {"requests_per_second", rate("request_throughput")},
-                  {"error_codes_frequency", codes},
-                  {"error_rate", ended > 0 ? static_cast<double>(result.failed) / static_cast<double>(ended) : 0.0},
-                  {"num_error_requests", result.failed},
-                  {"num_completed_requests", result.completed},
-                  {"num_requests", ended},
-                  {"stats", std::move(statistics)}};
-  return {{"aggregated_metrics", std::move(aggregated)},
-          {"individual_request_metrics", std::move(requests)},
-          {"_time_unit", "s"}};
+  return {{"scenario", result.scenario},
+          {"num_concurrency", result.users},
+          {"batch_size", result.batch},
+          {"iteration_type", iteration_type(task)},
+          {"run_duration", result.wall_s},
+          {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
+          {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
+          {"mean_total_tokens_throughput_tokens_per_s", rate("total_throughput")},
+          {"requests_per_second", rate("request_throughput")},
+          {"error_codes_frequency", codes},
+          {"error_rate", ended > 0 ? static_cast<double>(result.failed) / static_cast<double>(ended) : 0.0},
+          {"num_error_requests", result.failed},
+          {"num_completed_requests", result.completed},
+          {"num_requests", ended},
+          {"stats", std::move(statistics)}};
+}
+
+void write_run(const ScenarioResult& result, std::string_view task, const TakeText& take) {
+  JsonLists lists({{"aggregated_metrics", aggregated_json(result, task)}, {"_time_unit", "s"}}, take);
+  lists.add("individual_request_metrics", result.records, [](const RequestRecord& record) {
+    return record.fault == Fault::censored ? std::nullopt : std::optional(request_json(record));
+  });
+  lists.end();
 }
 
 template <typename Value>
@@ -194,15 +198,17 @@ Json metadata_json(const LoadReport& report) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, Json>> genai_files(const LoadReport& report) {
-  std::vector<std::pair<std::string, Json>> files{{"experiment_metadata.json", metadata_json(report)}};
+std::vector<GenaiFile> genai_files(const LoadReport& report) {
+  std::vector<GenaiFile> files;
+  files.push_back(
+      {"experiment_metadata.json", [&report](const TakeText& take) { take(dump_json(metadata_json(report)) + "\n"); }});
   const std::string task = target_of(report, "task");
   const bool by_batch = std::string_view(iteration_type(task)) == "batch_size";
   for (const auto& result : report.scenarios) {
-    files.emplace_back(fmt::format("{}_{}_{}_{}_time_{}s.json", scenario_file_name(result.scenario), task,
-                                   by_batch ? "batch_size" : "concurrency", by_batch ? result.batch : result.users,
-                                   std::llround(result.wall_s)),
-                       run_json(result, task));
+    files.push_back({fmt::format("{}_{}_{}_{}_time_{}s.json", scenario_file_name(result.scenario), task,
+                                 by_batch ? "batch_size" : "concurrency", by_batch ? result.batch : result.users,
+                                 std::llround(result.wall_s)),
+                     [&result, task](const TakeText& take) { write_run(result, task, take); }});
   }
   return files;
 }

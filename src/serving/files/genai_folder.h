@@ -3,16 +3,20 @@
 // which is always 0 there, and rates, which are of the steady window. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "serving/files/json_lists.h"
 #include "serving/results/load_result.h"
 
 namespace warpmark::serving {
 
-/// File names and contents.
-[[nodiscard]] std::vector<std::pair<std::string, Json>> genai_files(const LoadReport& report);
+struct GenaiFile {
+  std::string name;
+  std::function<void(const TakeText&)> write;  ///< its content, piece by piece; as long as the report is there
+};
+
+[[nodiscard]] std::vector<GenaiFile> genai_files(const LoadReport& report);
 
 }  // namespace warpmark::serving

@@ -1,27 +1,16 @@
 #include "serving/files/outcome_file.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "base/json.h"
-#include "base/text.h"
+#include "serving/records/record_bytes.h"
 
 namespace warpmark::serving {
 namespace {
 
-using Count = std::int64_t RequestRecord::*;
-// In the order in which they stand in a line.
-constexpr Count kTimes[] = {
-    &RequestRecord::intended_ns,   &RequestRecord::begun_ns,       &RequestRecord::sent_ns,
-    &RequestRecord::first_byte_ns, &RequestRecord::first_token_ns, &RequestRecord::first_visible_ns,
-    &RequestRecord::last_token_ns, &RequestRecord::ended_ns,       &RequestRecord::server_first_token_ns};
-constexpr Count kCounts[] = {&RequestRecord::connect_ns,       &RequestRecord::longest_gap_ns,
-                             &RequestRecord::prompt_tokens,    &RequestRecord::output_tokens,
-                             &RequestRecord::reasoning_tokens, &RequestRecord::cached_tokens,
-                             &RequestRecord::events,           &RequestRecord::bytes,
-                             &RequestRecord::retry_after_s};
-constexpr std::pair<const char*, bool RequestRecord::*> kFlags[] = {{"retried", &RequestRecord::retried},
-                                                                    {"without_done", &RequestRecord::without_done},
-                                                                    {"cut_off", &RequestRecord::cut_off}};
+constexpr std::size_t kMostLine = 16 << 20;
+constexpr std::size_t kPieceBytes = 256 << 10;
 
 Json histogram_json(const Histogram& histogram) {
   Json json{{"most", histogram.most_ns()}, {"counts", Json::array()}};
@@ -34,27 +23,6 @@ Json histogram_json(const Histogram& histogram) {
 /// 0 is "did not happen" and stays so; the start itself is 1 ns after 0.
 std::int64_t after(std::int64_t ns, std::int64_t began_ns) { return ns == 0 ? 0 : ns - began_ns + 1; }
 
-Json record_json(const RequestRecord& record, std::int64_t began_ns) {
-  Json times = Json::array(), counts = Json::array();
-  for (const auto field : kTimes) times.push_back(after(record.*field, began_ns));
-  for (const auto field : kCounts) counts.push_back(record.*field);
-  Json json{{"p", record.prepared},
-            {"turn", record.turn},
-            {"user", record.user},
-            {"t", times},
-            {"c", counts},
-            {"fault", static_cast<int>(record.fault)},
-            {"status", record.status}};
-  json["gaps"] = record.gaps_s;
-  if (!record.gap_tokens.empty()) json["gap_tokens"] = record.gap_tokens;
-  for (const auto& [name, flag] : kFlags) {
-    if (record.*flag) json[name] = true;
-  }
-  if (record.said != nullptr) json["said"] = {record.said->visible, record.said->reasoning, record.said->tool_calls};
-  if (!record.message.empty()) json["message"] = record.message;
-  return json;
-}
-
 Status fill_histogram(const Json& json, Histogram& histogram) {
   for (const auto& entry : json.at("counts")) {
     const auto bucket = entry.at(0).get<std::size_t>();
@@ -65,26 +33,15 @@ Status fill_histogram(const Json& json, Histogram& histogram) {
   return {};
 }
 
-RequestRecord record_of(const Json& json) {
+/// Whether a block holds as many records as it says, and nothing else.
+bool is_whole(std::string_view records, std::uint32_t count) {
   RequestRecord record;
-  for (std::size_t i = 0; i < std::size(kTimes); ++i) record.*kTimes[i] = json.at("t").at(i).get<std::int64_t>();
-  for (std::size_t i = 0; i < std::size(kCounts); ++i) record.*kCounts[i] = json.at("c").at(i).get<std::int64_t>();
-  record.prepared = json.at("p").get<std::uint32_t>();
-  record.turn = json.at("turn").get<std::int32_t>();
-  record.user = json.at("user").get<std::int32_t>();
-  const int fault = json.at("fault").get<int>();
-  record.fault = fault >= 0 && static_cast<std::size_t>(fault) < kFaults ? static_cast<Fault>(fault) : Fault::bad_http;
-  record.status = json.at("status").get<std::int16_t>();
-  record.gaps_s = json.at("gaps").get<std::vector<float>>();
-  if (json.contains("gap_tokens")) record.gap_tokens = json["gap_tokens"].get<std::vector<std::uint16_t>>();
-  for (const auto& [name, flag] : kFlags) record.*flag = json.contains(name);
-  if (json.contains("said")) {
-    const Json& said = json["said"];
-    record.said = std::make_shared<AnswerText>(
-        AnswerText{said.at(0).get<std::string>(), said.at(1).get<std::string>(), said.at(2).get<bool>()});
+  for (; count > 0; --count) {
+    const std::size_t length = read_record(records, record);
+    if (length == 0) return false;
+    records.remove_prefix(length);
   }
-  record.message = json.value("message", "");
-  return record;
+  return records.empty();
 }
 
 Status take_head(const Json& json, LoadOutcome& outcome) {
@@ -95,6 +52,7 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
   outcome.gaps_of_one_in = json.at("gaps_of_one_in").get<std::int64_t>();
   outcome.interrupted = json.at("interrupted").get<bool>();
   outcome.stopped_because = json.at("stopped_because").get<std::string>();
+  outcome.problem = json.at("problem").get<std::string>();
   outcome.shares.push_back({json.at("host").get<std::string>(), json.at("requests").get<std::int64_t>()});
   outcome.kernel_times = json.at("kernel_times").get<bool>();
   outcome.busy_share = json.at("busy_share").get<double>();
@@ -104,15 +62,14 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
   return fill_histogram(json.at("server_delay"), outcome.server_delay);
 }
 
-}  // namespace
-
-std::string outcome_text(const LoadOutcome& outcome, const std::string& host) {
+std::string head_line(const LoadOutcome& outcome, const std::string& host) {
   const Json head{{"stopped", after(outcome.stopped_ns, outcome.began_ns)},
                   {"ended", after(outcome.ended_ns, outcome.began_ns)},
                   {"never_sent", outcome.never_sent},
                   {"gaps_of_one_in", outcome.gaps_of_one_in},
                   {"interrupted", outcome.interrupted},
                   {"stopped_because", outcome.stopped_because},
+                  {"problem", outcome.problem},
                   {"host", host},
                   {"kernel_times", outcome.kernel_times},
                   {"busy_share", outcome.busy_share},
@@ -121,30 +78,81 @@ std::string outcome_text(const LoadOutcome& outcome, const std::string& host) {
                   {"receive_lag", histogram_json(outcome.receive_lag)},
                   {"server_delay", histogram_json(outcome.server_delay)},
                   {"requests", outcome.records.size()}};
-  std::string text = dump_json(head, -1) + "\n";
-  for (const auto& record : outcome.records) text += dump_json(record_json(record, outcome.began_ns), -1) + "\n";
-  return text;
+  return dump_json(head, -1) + "\n";
 }
 
-Result<LoadOutcome> outcome_of_text(std::string_view text) {
-  LoadOutcome outcome;
-  std::size_t wanted = 0, number = 0;
-  for (const auto& line : split(text, '\n')) {
-    if (line.empty()) continue;
-    WM_ASSIGN(const Json json, parse_json(line, "a client's outcome"));
-    try {
-      if (number++ == 0) {
-        WM_TRY(take_head(json, outcome));
-        wanted = json.at("requests").get<std::size_t>();
-      } else {
-        outcome.records.push_back(record_of(json));
-      }
-    } catch (const nlohmann::json::exception& exception) {
-      return data_error(std::string("a client's outcome is damaged: ") + exception.what());
-    }
+}  // namespace
+
+Status send_outcome(const LoadOutcome& outcome, const std::string& host,
+                    const std::function<Status(std::string_view)>& send) {
+  WM_TRY(send(head_line(outcome, host)));
+  std::string block = begin_block();
+  std::uint32_t records = 0;
+  const auto send_block = [&]() -> Status {
+    end_block(block, records);
+    WM_TRY(send(block));
+    block.resize(kBlockHeadBytes);
+    records = 0;
+    return {};
+  };
+  for (RequestRecord record : outcome.records) {
+    count_from(outcome.began_ns, record);
+    append_record(record, block);
+    ++records;
+    if (block.size() >= kPieceBytes) WM_TRY(send_block());
   }
-  if (number == 0 || outcome.records.size() != wanted) return data_error("a client's outcome is cut off");
-  return outcome;
+  if (records > 0) WM_TRY(send_block());
+  return outcome.records.status();
+}
+
+Status OutcomeReader::take(std::string_view bytes) {
+  if (!outcome_) WM_TRY(take_line(bytes));
+  if (!outcome_) return {};
+  waiting_.append(bytes);
+  return take_blocks();
+}
+
+Status OutcomeReader::take_line(std::string_view& bytes) {
+  const std::size_t end = bytes.find('\n');
+  waiting_.append(bytes.substr(0, end));
+  bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
+  if (waiting_.size() > kMostLine) return data_error("a client's outcome begins with no line");
+  if (end == std::string_view::npos) return {};
+  WM_ASSIGN(const Json json, parse_json(waiting_, "a client's outcome"));
+  waiting_.clear();
+  LoadOutcome outcome;
+  try {
+    WM_TRY(take_head(json, outcome));
+    wanted_ = json.at("requests").get<std::size_t>();
+  } catch (const nlohmann::json::exception& exception) {
+    return data_error(std::string("a client's outcome is damaged: ") + exception.what());
+  }
+  outcome_ = std::move(outcome);
+  return {};
+}
+
+Status OutcomeReader::take_blocks() {
+  std::size_t begin = 0;
+  while (waiting_.size() - begin >= kBlockHeadBytes) {
+    const auto head = read_block_head(std::string_view(waiting_).substr(begin));
+    if (!head) return data_error("a client's outcome is damaged: no block of requests");
+    const std::size_t length = kBlockHeadBytes + head->bytes;
+    if (waiting_.size() - begin < length) break;
+    std::string block = waiting_.substr(begin, length);
+    if (!is_whole(std::string_view(block).substr(kBlockHeadBytes), head->records)) {
+      return data_error("a client's outcome is damaged: a request cannot be read");
+    }
+    taken_ += head->records;
+    keep_(std::move(block));
+    begin += length;
+  }
+  waiting_.erase(0, begin);
+  return {};
+}
+
+Result<LoadOutcome> OutcomeReader::finish() {
+  if (!outcome_ || !waiting_.empty() || taken_ != wanted_) return data_error("a client's outcome is cut off");
+  return std::move(*outcome_);
 }
 
 }  // namespace warpmark::serving

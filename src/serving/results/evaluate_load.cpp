@@ -115,46 +115,48 @@ std::vector<RequestMetric> request_metrics() {
   };
 }
 
-/// Gaps between tokens; nothing where events hold several tokens and the server does not say how many each.
-std::optional<std::vector<double>> token_gaps(const RequestRecord& record) {
-  std::vector<double> gaps;
-  if (!record.gap_tokens.empty()) {
-    for (std::size_t i = 0; i < record.gaps_s.size(); ++i) {
-      const int tokens = record.gap_tokens[i];
-      if (tokens == 0) return std::nullopt;
-      gaps.insert(gaps.end(), static_cast<std::size_t>(tokens), static_cast<double>(record.gaps_s[i]) / tokens);
-    }
-    return gaps;
-  }
-  if (record.output_tokens >= 0 && record.output_tokens != record.events) return std::nullopt;
-  gaps.assign(record.gaps_s.begin(), record.gaps_s.end());
-  return gaps;
+bool add_event_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  gaps.insert(gaps.end(), record.gaps_s.begin(), record.gaps_s.end());
+  return true;
 }
 
-void add_gap_metrics(const std::vector<const RequestRecord*>& counted, std::int64_t of_one_in, double confidence,
-                     ScenarioResult& result) {
-  std::vector<std::vector<double>> events, tokens;
+/// Gaps between tokens; nothing, and false, where events hold several tokens and the server does not say how many each.
+bool add_token_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  if (record.gap_tokens.empty()) {
+    if (record.output_tokens >= 0 && record.output_tokens != record.events) return false;
+    return add_event_gaps(record, gaps);
+  }
+  if (std::find(record.gap_tokens.begin(), record.gap_tokens.end(), 0) != record.gap_tokens.end()) return false;
+  for (std::size_t i = 0; i < record.gaps_s.size(); ++i) {
+    const int tokens = record.gap_tokens[i];
+    gaps.insert(gaps.end(), static_cast<std::size_t>(tokens), static_cast<double>(record.gaps_s[i]) / tokens);
+  }
+  return true;
+}
+
+void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedRequest& counted,
+                    bool (*add)(const RequestRecord&, std::vector<double>&), double confidence,
+                    ScenarioResult& result) {
+  std::size_t count = 0;
+  for (const auto& record : outcome.records) count += counted(record) ? record.gaps_s.size() : 0;
+  PooledValues gaps;
+  gaps.values.reserve(count);  // a vector that grows needs three times its memory for a moment
   std::int64_t untold = 0;
-  for (const auto* record : counted) {
-    if (record->gaps_s.empty()) continue;
-    events.emplace_back(record->gaps_s.begin(), record->gaps_s.end());
-    if (auto gaps = token_gaps(*record)) {
-      tokens.push_back(std::move(*gaps));
+  for (const auto& record : outcome.records) {
+    if (record.gaps_s.empty() || !counted(record)) continue;
+    if (add(record, gaps.values)) {
+      gaps.ends.push_back(gaps.values.size());
     } else {
       ++untold;
     }
   }
-  const std::string sampled =
-      of_one_in > 1 ? fmt::format("; of one in {} requests, drawn at random", of_one_in) : std::string();
-  if (!events.empty()) {
-    result.metrics.push_back(pooled_metric("chunk_gap", events, confidence));
-    result.metrics.back().interval_method += sampled;
+  if (gaps.ends.empty()) return;
+  result.metrics.push_back(pooled_metric(id, std::move(gaps), confidence));
+  std::string& method = result.metrics.back().interval_method;
+  if (outcome.gaps_of_one_in > 1) {
+    method += fmt::format("; of one in {} requests, drawn at random", outcome.gaps_of_one_in);
   }
-  if (!tokens.empty()) {
-    result.metrics.push_back(pooled_metric("itl", tokens, confidence));
-    result.metrics.back().interval_method += sampled;
-    if (untold > 0) result.metrics.back().interval_method += fmt::format("; {} requests left out", untold);
-  }
+  if (untold > 0) method += fmt::format("; {} requests left out", untold);
 }
 
 /// Adds `amount` to the part of the window in which `ns` lies.
@@ -215,16 +217,8 @@ std::string error_class(const RequestRecord& record) {
   return with_status ? fmt::format("{}_{}", name_of(record.fault), record.status) : name_of(record.fault);
 }
 
-std::string without(std::string text, const std::string& secret) {
-  for (auto at = text.find(secret); !secret.empty() && at != std::string::npos; at = text.find(secret, at + 3)) {
-    text.replace(at, secret.size(), "***");
-  }
-  return text;
-}
-
-void count_requests(LoadOutcome& outcome, const EvaluationOptions& options, ScenarioResult& result) {
-  for (auto& record : outcome.records) {
-    record.message = without(std::move(record.message), options.secret);
+void count_requests(const LoadOutcome& outcome, ScenarioResult& result) {
+  for (const auto& record : outcome.records) {
     ++result.sent;
     result.retried += record.retried ? 1 : 0;
     result.without_done += record.without_done ? 1 : 0;
@@ -244,39 +238,36 @@ void count_requests(LoadOutcome& outcome, const EvaluationOptions& options, Scen
 }  // namespace
 
 ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options) {
-  std::stable_sort(outcome.records.begin(), outcome.records.end(),
-                   [](const auto& a, const auto& b) { return a.intended_ns < b.intended_ns; });
   ScenarioResult result;
   result.wall_s = seconds(outcome.ended_ns - outcome.began_ns);
   result.never_sent = outcome.never_sent;
   result.stopped_because = outcome.stopped_because;
-  result.interrupted = outcome.interrupted;
+  result.interrupted = outcome.interrupted || !outcome.problem.empty();
+  result.problem = outcome.problem;
   result.began_ns = outcome.began_ns;
-  count_requests(outcome, options, result);
+  count_requests(outcome, result);
   const Window window = steady_window(outcome, options);
   result.window_s = window.length_s();
   result.window_begin_s = seconds(window.begin_ns - outcome.began_ns);
-  std::vector<const RequestRecord*> counted;
-  for (const auto& record : outcome.records) {
-    if (record.fault != Fault::none) continue;
-    if (record.intended_ns >= window.begin_ns && record.intended_ns < window.end_ns) {
-      counted.push_back(&record);
-    } else {
-      ++result.warmup;
-    }
-  }
+  const auto counted = [&](const RequestRecord& record) {
+    return record.fault == Fault::none && window.holds(record.intended_ns);
+  };
+  for (const auto& record : outcome.records) result.warmup += record.fault == Fault::none && !counted(record) ? 1 : 0;
   for (const auto& metric : request_metrics()) {
-    std::vector<double> samples;
-    for (const auto* record : counted) {
-      if (const auto value = metric.value(*record)) samples.push_back(*value);
+    std::vector<double> samples;  // of one metric at a time: of a long load there are millions
+    samples.reserve(outcome.records.size());
+    for (const auto& record : outcome.records) {
+      if (!counted(record)) continue;
+      if (const auto value = metric.value(record)) samples.push_back(*value);
     }
     if (samples.empty()) continue;
     result.metrics.push_back(
         request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
   }
-  add_gap_metrics(counted, outcome.gaps_of_one_in, options.confidence, result);
+  add_gap_metric("chunk_gap", outcome, counted, add_event_gaps, options.confidence, result);
+  add_gap_metric("itl", outcome, counted, add_token_gaps, options.confidence, result);
   add_rates(outcome, window, options, result);
-  result.tokens = check_tokens(counted, plan);
+  result.tokens = check_tokens(outcome.records, counted, plan);
   if (result.tokens.own) {
     result.tokens.own->tokens = plan.tokenizing.tokens + outcome.tokenizing.tokens;
     result.tokens.own->seconds = plan.tokenizing.seconds + outcome.tokenizing.seconds;

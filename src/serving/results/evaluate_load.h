@@ -23,22 +23,28 @@ struct EvaluationOptions {
   double warmup_ratio = 0;  ///< of the requests, instead of finding it; by time, not by completion
   double cooldown_ratio = 0;
   Slo slo;
-  std::string secret;  ///< removed from messages of errors
 };
 
-/// Sorts the records of `outcome` into the result.
+/// With the records of `outcome`, which are read several times rather than held: RequestRecords::status() tells
+/// afterwards whether that went well.
 [[nodiscard]] ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options);
 
 /// How many values at the beginning belong to the warm-up.
 [[nodiscard]] std::size_t warmup_length(std::span<const double> series);
 
-/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics.
+/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics. Of a long series the
+/// result has every k-th sample only.
 [[nodiscard]] LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
                                         double confidence);
 
-/// Of many values a group: `groups` are the requests in order. Intervals by batches of groups.
-[[nodiscard]] LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups,
-                                       double confidence);
+/// Values of which several belong to one request, in the order of the requests.
+struct PooledValues {
+  std::vector<double> values;
+  std::vector<std::size_t> ends;  ///< of the requests, in `values`
+};
+
+/// Intervals by batches of requests.
+[[nodiscard]] LoadMetric pooled_metric(std::string id, PooledValues pooled, double confidence);
 
 /// Values of equal parts of a time, such as the rate in each.
 [[nodiscard]] LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<const double> parts,

@@ -36,7 +36,7 @@ Json to_json(const LoadMetric& metric) {
     json["mean_interval"] = Json::object();
     add_interval(json["mean_interval"], metric.mean_interval);
   }
-  if (keeps_samples(metric)) json["samples"] = kept_samples(metric.samples);
+  if (keeps_samples(metric)) json["samples"] = metric.samples;
   json["stdev"] = metric.stdev;
   json["min"] = metric.min;
   json["max"] = metric.max;
@@ -112,14 +112,6 @@ Json to_json(const MlperfVerdict& verdict) {
 }
 
 }  // namespace
-
-std::vector<double> kept_samples(const std::vector<double>& samples) {
-  constexpr std::size_t kMostKept = 20'000;
-  const std::size_t step = samples.size() / kMostKept + 1;
-  std::vector<double> kept;
-  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
-  return kept;
-}
 
 std::string percentile_name(double p) { return fmt::format("p{:g}", std::round(p * 1e6) / 1e4); }
 

@@ -12,8 +12,8 @@
 
 #include "base/json_fwd.h"
 #include "model/metric.h"
-#include "serving/answers/record.h"
 #include "serving/client/load_plan.h"
+#include "serving/records/request_records.h"
 #include "serving/results/token_check.h"
 
 namespace warpmark::serving {
@@ -32,7 +32,9 @@ struct LoadMetric {
   std::optional<Interval> mean_interval;
   std::vector<Percentile> percentiles;
   std::string interval_method;
-  std::vector<double> samples;  ///< one a request; of rates, of equal parts of the window; empty of gaps
+  /// One a request, of a long series every k-th, so that files and the store stay small; of rates, of equal parts of
+  /// the window; empty of gaps.
+  std::vector<double> samples;
 };
 
 struct ClientReport {
@@ -100,14 +102,15 @@ struct ScenarioResult {
   std::string first_error;                     ///< what the first of them said
   std::string stopped_because;
   bool interrupted = false;
+  std::string problem;  ///< as LoadOutcome; also `interrupted`
   std::vector<LoadMetric> metrics;
   TokenCheck tokens;
   ClientReport client;
   std::vector<SloOutcome> slo;
   std::optional<MlperfVerdict> mlperf;
   std::optional<QualityFacts> quality;
-  std::vector<RequestRecord> records;  ///< all of them, by when they were due
-  std::int64_t began_ns = 0;           ///< of the records' clock
+  RequestRecords records;
+  std::int64_t began_ns = 0;  ///< of the records' clock
 };
 
 struct LoadReport {
@@ -131,9 +134,6 @@ struct LoadReport {
 
 [[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
 [[nodiscard]] const Percentile* percentile_of(const LoadMetric& metric, double p);
-
-/// Of a long series every k-th, so that files and the store stay small; the order is kept.
-[[nodiscard]] std::vector<double> kept_samples(const std::vector<double>& samples);
 
 /// Without the records.
 [[nodiscard]] Json to_json(const LoadReport& report);

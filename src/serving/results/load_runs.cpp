@@ -23,7 +23,7 @@ void add(const ScenarioResult& result, const char* id, Run& run) {
   const LoadMetric* metric = metric_of(result, id);
   if (metric == nullptr) return;
   if (!metric->samples.empty()) {
-    run.metrics.push_back(metric_from(*metric, kept_samples(metric->samples)));
+    run.metrics.push_back(metric_from(*metric, metric->samples));
   } else if (metric->mean > 0 && metric->percentiles.empty()) {
     run.metrics.push_back(metric_from(*metric, {metric->mean}));
   }

@@ -39,6 +39,15 @@ std::optional<Interval> batch_interval(std::span<const double> batches, double c
   return Interval{center - half, center + half, confidence};
 }
 
+/// Every k-th, in their order.
+std::vector<double> thinned(std::span<const double> samples) {
+  constexpr std::size_t kMostKept = 20'000;
+  const std::size_t step = samples.size() / kMostKept + 1;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < samples.size(); i += step) kept.push_back(samples[i]);
+  return kept;
+}
+
 Percentile without_value(double p, std::int64_t needed, std::int64_t n) {
   return {p, std::nullopt, std::nullopt, fmt::format("needs {} samples, there are {}", needed, n)};
 }
@@ -49,7 +58,8 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
                           double confidence) {
   LoadMetric metric{.id = std::move(id), .unit = std::move(unit), .better = better};
   fill_moments(metric, samples);
-  std::vector<double> sorted = samples;
+  metric.samples = thinned(samples);
+  std::vector<double> sorted = std::move(samples);
   std::sort(sorted.begin(), sorted.end());
   metric.interval_method = "order statistics of requests";
   for (const double p : kPercentiles) {
@@ -67,35 +77,38 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
                                            sorted[static_cast<std::size_t>(ranks->high - 1)], ranks->confidence},
                                   ""});
   }
-  metric.samples = std::move(samples);
   return metric;
 }
 
-LoadMetric pooled_metric(std::string id, const std::vector<std::vector<double>>& groups, double confidence) {
+LoadMetric pooled_metric(std::string id, PooledValues pooled, double confidence) {
   LoadMetric metric{.id = std::move(id), .unit = "s"};
-  std::vector<double> all;
-  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
-  fill_moments(metric, all);
-  std::sort(all.begin(), all.end());
-  const std::size_t batches = std::min(kBatches, groups.size());
+  auto& values = pooled.values;
+  fill_moments(metric, values);
+  const std::size_t requests = pooled.ends.size(), batches = std::min(kBatches, requests);
   metric.interval_method = fmt::format("{} batches of consecutive requests", batches);
-  std::vector<std::vector<double>> parts(batches);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    auto& part = parts[i * batches / groups.size()];
-    part.insert(part.end(), groups[i].begin(), groups[i].end());
+  // Of each percentile the values of the batches. They are sorted where they are: there may be millions.
+  std::vector<std::vector<double>> of_batches(std::size(kPercentiles));
+  for (std::size_t batch = 0, begin = 0; batch < batches; ++batch) {
+    // The first request of the next one is the least i with i * batches / requests > batch.
+    const std::size_t next = ((batch + 1) * requests + batches - 1) / batches, end = pooled.ends[next - 1];
+    const std::span<double> part(values.data() + begin, end - begin);
+    begin = end;
+    if (part.empty()) continue;
+    std::sort(part.begin(), part.end());
+    for (std::size_t i = 0; i < of_batches.size(); ++i) {
+      of_batches[i].push_back(stats::quantile_of_sorted(part, kPercentiles[i]));
+    }
   }
-  for (auto& part : parts) std::sort(part.begin(), part.end());
-  std::erase_if(parts, [](const auto& part) { return part.empty(); });
-  for (const double p : kPercentiles) {
+  std::sort(values.begin(), values.end());
+  for (std::size_t i = 0; i < of_batches.size(); ++i) {
+    const double p = kPercentiles[i];
     const std::int64_t needed = stats::samples_needed(p, confidence);
     if (metric.n < needed) {
       metric.percentiles.push_back(without_value(p, needed, metric.n));
       continue;
     }
-    Percentile percentile{p, stats::quantile_of_sorted(all, p), std::nullopt, ""};
-    std::vector<double> values;
-    for (const auto& part : parts) values.push_back(stats::quantile_of_sorted(part, p));
-    percentile.interval = batch_interval(values, *percentile.value, confidence);
+    Percentile percentile{p, stats::quantile_of_sorted(values, p), std::nullopt, ""};
+    percentile.interval = batch_interval(of_batches[i], *percentile.value, confidence);
     if (!percentile.interval) percentile.reason = "one request alone has no spread between requests";
     metric.percentiles.push_back(std::move(percentile));
   }

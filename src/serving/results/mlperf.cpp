@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
-#include <map>
 
 #include "base/quantity.h"
 #include "base/text.h"
@@ -32,21 +31,20 @@ double odds(std::int64_t h, std::int64_t late, double p) {
 /// Latencies of queries from when each was due, sorted. A query of several samples ends with its last; one that failed
 /// is as late as can be.
 std::vector<double> query_latencies(const ScenarioResult& result) {
-  std::map<std::int64_t, double> by_query;
-  std::vector<double> latencies;
-  for (const auto& record : result.records) {
-    const double latency = record.fault == Fault::none ? span_s(record.intended_ns, record.ended_ns) : HUGE_VAL;
+  std::vector<double> of_samples, of_queries;
+  std::int64_t last_due_ns = -1;
+  for (const auto& record : result.records) {  // by when they were due
     if (record.fault == Fault::censored) continue;
-    auto& longest = by_query[record.intended_ns];
-    longest = std::max(longest, latency);
-    latencies.push_back(latency);
+    const double latency = record.fault == Fault::none ? span_s(record.intended_ns, record.ended_ns) : HUGE_VAL;
+    of_samples.push_back(latency);
+    if (record.intended_ns != last_due_ns) of_queries.push_back(0);
+    of_queries.back() = std::max(of_queries.back(), latency);
+    last_due_ns = record.intended_ns;
   }
-  if (by_query.size() * 2 <= latencies.size()) {  // samples of one query are due at one moment
-    latencies.clear();
-    for (const auto& [due, latency] : by_query) latencies.push_back(latency);
-  }
+  // Samples of one query are due at one moment.
+  auto& latencies = of_queries.size() * 2 <= of_samples.size() ? of_queries : of_samples;
   std::sort(latencies.begin(), latencies.end());
-  return latencies;
+  return std::move(latencies);
 }
 
 /// As LoadGen takes it: the value at n x p.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "serving/client/load_clock.h"
+#include "serving/records/record_spool.h"
 
 namespace warpmark::serving {
 namespace {
@@ -34,30 +35,43 @@ void disagree(const char* what, const TwoCounts& counts, double most_apart, Toke
 
 Status count_answers(const Tokenizer& tokenizer, LoadOutcome& outcome) {
   const std::int64_t began_ns = load_now_ns();
-  for (auto& record : outcome.records) {
-    if (record.said == nullptr || record.said->tool_calls) continue;
+  WM_ASSIGN(const auto spool, RecordSpool::open({}));
+  RecordWriter counted(*spool);
+  for (const auto& record : outcome.records) {
+    if (record.said == nullptr || record.said->tool_calls) {
+      counted.add(record);
+      continue;
+    }
     WM_ASSIGN(const auto visible, tokenizer.encode(record.said->visible));
     WM_ASSIGN(const auto reasoning, tokenizer.encode(record.said->reasoning));
-    record.own_tokens = static_cast<std::int64_t>(visible.size() + reasoning.size());
-    outcome.tokenizing.tokens += record.own_tokens;
-    if (record.output_tokens >= 0 || record.fault != Fault::none) continue;
-    record.output_tokens = record.own_tokens;
-    record.counted_here = true;
+    RequestRecord with_count = record;
+    with_count.own_tokens = static_cast<std::int64_t>(visible.size() + reasoning.size());
+    outcome.tokenizing.tokens += with_count.own_tokens;
+    if (record.output_tokens < 0 && record.fault == Fault::none) {
+      with_count.output_tokens = with_count.own_tokens;
+      with_count.counted_here = true;
+    }
+    counted.add(with_count);
   }
+  WM_TRY(outcome.records.status());
+  counted.flush();
+  WM_ASSIGN(outcome.records, spool->finish(outcome.gaps_of_one_in));
   outcome.tokenizing.seconds += static_cast<double>(load_now_ns() - began_ns) * 1e-9;
   return {};
 }
 
-void compare_own_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan, TokenCheck& check) {
+void compare_own_tokens(const RequestRecords& records, const CountedRequest& counted, const LoadPlan& plan,
+                        TokenCheck& check) {
   if (plan.tokenizer.empty()) return;
   TwoCounts input, output;
-  for (const auto* record : counted) {
-    const PreparedRequest& request = plan.requests[record->prepared];
-    if (request.own_tokens >= 0 && record->turn == 0 && record->prompt_tokens >= 0) {
-      input.add(request.own_tokens, record->prompt_tokens);
+  for (const auto& record : records) {
+    if (!counted(record)) continue;
+    const PreparedRequest& request = plan.requests[record.prepared];
+    if (request.own_tokens >= 0 && record.turn == 0 && record.prompt_tokens >= 0) {
+      input.add(request.own_tokens, record.prompt_tokens);
     }
-    if (record->own_tokens >= 0 && record->output_tokens >= 0 && !record->counted_here) {
-      output.add(record->own_tokens, record->output_tokens);
+    if (record.own_tokens >= 0 && record.output_tokens >= 0 && !record.counted_here) {
+      output.add(record.own_tokens, record.output_tokens);
     }
   }
   check.own = OwnTokens{.tokenizer = plan.tokenizer, .template_tokens = plan.template_tokens};

@@ -13,53 +13,62 @@ namespace {
 constexpr std::int64_t kMostTurnsShown = 16;
 
 double turn_seconds(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
-std::int64_t turn_end(const RequestRecord& record) {
-  return record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
+
+/// What is asked of the records of conversations.
+struct Turn {
+  std::uint32_t prepared = 0;
+  std::int32_t number = 0;
+  std::int64_t intended_ns = 0, sent_ns = 0, said_ns = 0, ended_ns = 0;
+};
+
+/// The answered turns of each conversation, by its first prepared request, in the order in which they were due.
+std::map<std::uint32_t, std::vector<Turn>> answered_turns(const RequestRecords& records) {
+  std::map<std::uint32_t, std::vector<Turn>> by_conversation;
+  for (const auto& record : records) {
+    if (record.fault != Fault::none) continue;
+    const std::int64_t said_ns = record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
+    by_conversation[record.prepared - static_cast<std::uint32_t>(record.turn)].push_back(
+        {record.prepared, record.turn, record.intended_ns, record.sent_ns, said_ns, record.ended_ns});
+  }
+  return by_conversation;
 }
 
 }  // namespace
 
-void add_sessions(const std::vector<RequestRecord>& records, const LoadPlan& plan, std::int64_t turns,
-                  double confidence, ScenarioResult& result) {
+void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int64_t turns, double confidence,
+                  ScenarioResult& result) {
   if (turns < 2) return;
-  // The turns of a conversation are prepared requests that follow one another: its first is `prepared - turn`. The same
-  // prepared conversation may be held several times, by several users: the next turn is the earliest after the last.
-  std::map<std::uint32_t, std::vector<const RequestRecord*>> by_conversation;
-  for (const auto& record : records) {
-    by_conversation[record.prepared - static_cast<std::uint32_t>(record.turn)].push_back(&record);
-  }
   std::vector<double> whole, server, external, tool, transfer;
   std::vector<std::vector<double>> by_turn(static_cast<std::size_t>(std::min(turns, kMostTurnsShown)));
-  for (auto& [head, said] : by_conversation) {
-    std::stable_sort(said.begin(), said.end(),
-                     [](const auto* a, const auto* b) { return a->intended_ns < b->intended_ns; });
-    std::vector<std::vector<const RequestRecord*>> open;
-    for (const auto* record : said) {
-      if (record->fault != Fault::none) continue;
-      if (record->turn == 0) {
-        open.push_back({record});
+  // The turns of a conversation are prepared requests that follow one another: its first is `prepared - turn`. The same
+  // prepared conversation may be held several times, by several users: the next turn is the earliest after the last.
+  for (const auto& [head, said] : answered_turns(records)) {
+    std::vector<std::vector<const Turn*>> open;
+    for (const Turn& turn : said) {
+      if (turn.number == 0) {
+        open.push_back({&turn});
         continue;
       }
       const auto found = std::find_if(open.begin(), open.end(), [&](const auto& session) {
-        return session.back()->turn + 1 == record->turn && session.back()->ended_ns <= record->intended_ns;
+        return session.back()->number + 1 == turn.number && session.back()->ended_ns <= turn.intended_ns;
       });
-      if (found != open.end()) found->push_back(record);
+      if (found != open.end()) found->push_back(&turn);
     }
     for (const auto& session : open) {
       if (static_cast<std::int64_t>(session.size()) != turns) continue;
       double generating = 0, tools = 0, between = 0;
       for (std::size_t i = 0; i < session.size(); ++i) {
-        const auto* record = session[i];
+        const Turn& turn = *session[i];
         if (i > 0) {
-          const PreparedRequest& request = plan.requests[record->prepared];
+          const PreparedRequest& request = plan.requests[turn.prepared];
           tools += turn_seconds(0, request.tool_ns);
-          between += turn_seconds(turn_end(*session[i - 1]) + request.pause_ns, record->sent_ns);
+          between += turn_seconds(session[i - 1]->said_ns + request.pause_ns, turn.sent_ns);
         }
-        const double took = turn_seconds(record->sent_ns, turn_end(*record));
+        const double took = turn_seconds(turn.sent_ns, turn.said_ns);
         generating += took;
-        if (record->turn < kMostTurnsShown) by_turn[static_cast<std::size_t>(record->turn)].push_back(took);
+        if (turn.number < kMostTurnsShown) by_turn[static_cast<std::size_t>(turn.number)].push_back(took);
       }
-      whole.push_back(turn_seconds(session.front()->intended_ns, turn_end(*session.back())));
+      whole.push_back(turn_seconds(session.front()->intended_ns, session.back()->said_ns));
       server.push_back(generating);
       external.push_back(std::clamp(1 - generating / whole.back(), 0.0, 1.0));
       tool.push_back(tools / whole.back());

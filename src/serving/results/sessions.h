@@ -2,8 +2,6 @@
 // work, or handing over from one turn to the next, and not the server's. Pure.
 #pragma once
 
-#include <vector>
-
 #include "serving/client/load_plan.h"
 #include "serving/results/load_result.h"
 
@@ -14,7 +12,7 @@ namespace warpmark::serving {
 /// "session_transfer_share" what lies between a turn's last token and the next turn's sending beside the pauses of the
 /// plan: the end of the answer, the connection to the next server, our own lateness. And "e2e_turn_1" ..
 /// "e2e_turn_16". Of conversations all of whose turns were answered; `turns` that each has: nothing is added for 1.
-void add_sessions(const std::vector<RequestRecord>& records, const LoadPlan& plan, std::int64_t turns,
-                  double confidence, ScenarioResult& result);
+void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int64_t turns, double confidence,
+                  ScenarioResult& result);
 
 }  // namespace warpmark::serving

@@ -91,38 +91,39 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
   return client;
 }
 
-TokenCheck check_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan) {
+TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& counted, const LoadPlan& plan) {
   TokenCheck check{.source = "none"};
   double input_asked = 0, input_told = 0, output_asked = 0, output_told = 0, tokens = 0, events = 0;
-  double inputs = 0, outputs = 0, with_usage = 0, counted_here = 0;
-  for (const auto* record : counted) {
-    const PreparedRequest& request = plan.requests[record->prepared];
-    if (record->counted_here) counted_here += 1;
-    if (record->output_tokens >= 0) with_usage += 1;
-    if (request.input_tokens > 0 && record->prompt_tokens >= 0) {
+  double n = 0, inputs = 0, outputs = 0, with_usage = 0, counted_here = 0;
+  for (const auto& record : records) {
+    if (!counted(record)) continue;
+    n += 1;
+    const PreparedRequest& request = plan.requests[record.prepared];
+    if (record.counted_here) counted_here += 1;
+    if (record.output_tokens >= 0) with_usage += 1;
+    if (request.input_tokens > 0 && record.prompt_tokens >= 0) {
       inputs += 1;
       input_asked += static_cast<double>(request.input_tokens);
-      input_told += static_cast<double>(record->prompt_tokens);
+      input_told += static_cast<double>(record.prompt_tokens);
     }
-    if (request.output_tokens > 0 && record->output_tokens >= 0 && !record->counted_here) {
+    if (request.output_tokens > 0 && record.output_tokens >= 0 && !record.counted_here) {
       outputs += 1;
       output_asked += static_cast<double>(request.output_tokens);
-      output_told += static_cast<double>(record->output_tokens);
+      output_told += static_cast<double>(record.output_tokens);
     }
-    if (record->output_tokens >= 0 && record->events > 1) {
-      tokens += static_cast<double>(record->output_tokens);
-      events += static_cast<double>(record->events);
+    if (record.output_tokens >= 0 && record.events > 1) {
+      tokens += static_cast<double>(record.output_tokens);
+      events += static_cast<double>(record.events);
     }
   }
   if (inputs > 0) check.input_asked = input_asked / inputs, check.input_told = input_told / inputs;
   if (outputs > 0) check.output_asked = output_asked / outputs, check.output_told = output_told / outputs;
   if (events > 0) check.tokens_per_event = tokens / events;
-  const auto n = static_cast<double>(counted.size());
   if (n > 0) check.source = with_usage == n ? "usage" : with_usage > 0 ? "mixed" : "events";
   if (counted_here > 0) check.source = counted_here == n ? "tokenizer" : "mixed";
   if (inputs > 0) compare_tokens("input", *check.input_asked, *check.input_told, check);
   if (outputs > 0) compare_tokens("output", *check.output_asked, *check.output_told, check);
-  compare_own_tokens(counted, plan, check);
+  compare_own_tokens(records, counted, plan, check);
   return check;
 }
 

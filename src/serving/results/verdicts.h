@@ -1,6 +1,7 @@
 // Judgements on a load: whether the client kept up, whether token counts agree, whether an objective is met. Pure.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "serving/client/load_plan.h"
@@ -9,13 +10,18 @@
 
 namespace warpmark::serving {
 
+/// Whether a request is among those that the numbers of a load are of.
+using CountedRequest = std::function<bool(const RequestRecord&)>;
+
 /// Not trusted where it sent late or read late: p99 above 1 ms, or above 5 % of the median of a metric that the
 /// lateness is in. Times from the kernel are free of reading late; sending late is in all that is counted from when a
 /// request was due.
 [[nodiscard]] ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result);
 
-/// Tokens as asked for beside tokens as told by the server; more than 2 % apart is a disagreement.
-[[nodiscard]] TokenCheck check_tokens(const std::vector<const RequestRecord*>& counted, const LoadPlan& plan);
+/// Tokens as asked for beside tokens as told by the server, of the counted requests; more than 2 % apart is a
+/// disagreement.
+[[nodiscard]] TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& counted,
+                                      const LoadPlan& plan);
 
 /// Whether one finished request is within all limits. What is undefined for it (the TPOT of one token) is met.
 [[nodiscard]] bool meets(const RequestRecord& record, const Slo& slo);
