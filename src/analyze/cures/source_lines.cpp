@@ -82,16 +82,16 @@ class Stacks {
     if (!any) nearest(all, at, from, to, take);
   }
 
-  /// The frame that a sample saw while the thread was in this call or next to it; none where stacks are not samples.
+  /// The frame that a sample saw while the thread was between these times; none where stacks are not samples.
   [[nodiscard]] std::optional<InFrame> seen_at(std::uint32_t track, std::int64_t from, std::int64_t to) const {
     const Track& row = timeline_.tracks[track];
     const auto thread = threads_.find({row.process, row.thread});
     if (!sampled_ || thread == threads_.end()) return std::nullopt;
     const std::vector<InFrame>& all = thread->second;
     const auto before = [](const InFrame& one, std::int64_t time) { return one.start < time; };
-    auto at = std::lower_bound(all.begin(), all.end(), from - kSameLineNs, before);
+    auto at = std::lower_bound(all.begin(), all.end(), from, before);
     while (at != all.end() && at->innermost == kNoEvent) ++at;
-    if (at == all.end() || at->start > to + kSameLineNs) return std::nullopt;
+    if (at == all.end() || at->start > to) return std::nullopt;
     return *at;
   }
 
@@ -286,7 +286,10 @@ class Placing {
       Seen& place = places[one.place];
       place.weight += one.weight;
       all += one.weight;
-      if (const auto frame = stacks_.seen_at(events.track[one.call], events.start[one.call], events.end(one.call))) {
+      // A launch is short, and its operator takes a while around it; a wait is what lasts.
+      const std::int64_t around = launched_.contains(one.call) ? kSameLineNs : 0;
+      const std::int64_t from = events.start[one.call] - around, to = events.end(one.call) + around;
+      if (const auto frame = stacks_.seen_at(events.track[one.call], from, to)) {
         place.frames.push_back(*frame);
       }
     }
