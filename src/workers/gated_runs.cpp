@@ -106,7 +106,7 @@ void GatedRuns::await_all(double most_s) {
   }
 }
 
-bool GatedRuns::ended(std::size_t i) const { return all_[i]->ended(); }
+bool GatedRuns::waits(std::size_t i) const { return all_[i]->waits() && !all_[i]->ended(); }
 
 std::size_t GatedRuns::size() const { return all_.size(); }
 

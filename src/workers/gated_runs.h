@@ -33,8 +33,8 @@ class GatedRuns {
 
   /// Until each waits at its gate or has ended, but no longer than this.
   void await_all(double most_s);
-  /// Whether the run ended before its turn.
-  [[nodiscard]] bool ended(std::size_t i) const;
+  /// Whether it stands at its gate: it has neither ended, nor does it still work beside the others.
+  [[nodiscard]] bool waits(std::size_t i) const;
   /// Its steps: it goes on and is waited for, but no longer than `deadline_s`; then it is killed, as is one that did
   /// not come to its gate. Once for each.
   [[nodiscard]] GatedRun turn(std::size_t i, double deadline_s);

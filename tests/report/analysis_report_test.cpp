@@ -130,6 +130,7 @@ TEST(AnalysisReport, tells_the_step_that_findings_are_shares_of) {
   analysis.undisturbed_step_ns = 80e6;
   analysis.recording_ns = 20e6;
   EXPECT_THAT(shown(analysis), HasSubstr("findings are shares of it without the cost of recording, about 80.00 ms"));
+  EXPECT_THAT(shown(analysis), HasSubstr("recording adds about 20.00 ms to what the host does"));
   EXPECT_THAT(shown(analysis), HasSubstr("- recording itself"));
 }
 

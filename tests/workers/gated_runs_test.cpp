@@ -103,7 +103,7 @@ TEST_F(Gated, what_has_no_turn_is_ended) {
   auto runs = start({"a", "b"});
   runs->await_all(200);
   EXPECT_TRUE(runs->turn(0, 200).run.ok());
-  EXPECT_FALSE(runs->ended(1));
+  EXPECT_TRUE(runs->waits(1));
   runs.reset();
   EXPECT_EQ(turns(), (std::vector<std::string>{"a"}));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "scratch"));
@@ -113,7 +113,7 @@ TEST_F(Gated, one_that_fails_before_its_first_step_keeps_no_other_from_it) {
   WM_NEEDS_TORCH();
   auto runs = start({"a", "broken", "b"});
   runs->await_all(200);
-  EXPECT_TRUE(runs->ended(1));
+  EXPECT_FALSE(runs->waits(1));
   EXPECT_TRUE(runs->turn(0, 200).run.ok());
   const auto broken = runs->turn(1, 200);
   ASSERT_TRUE(broken.run.ok());

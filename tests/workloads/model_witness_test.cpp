@@ -74,6 +74,9 @@ TEST(ModelWitness, finds_steps_that_were_left_out_or_added) {
   EXPECT_THAT(contradiction(work_of(steps_from(0, 14)), {.steps = 7, .window_s = 1, .step_s = 1}),
               HasSubstr("at least 14 times"));
   EXPECT_THAT(contradiction(work_of({}), kTrue), HasSubstr("no kernel"));
+  auto scaled = kTrue;
+  scaled.equal_steps = false;
+  EXPECT_EQ(contradiction(work_of(steps_from(0, 6)), scaled), "") << "an update that was left out";
 }
 
 TEST(ModelWitness, forgives_a_stray_launch_and_batches_within_a_step) {

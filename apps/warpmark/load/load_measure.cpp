@@ -62,7 +62,7 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
 }  // namespace
 
 void set_grace_for(const serving::LoadOutcome& outcome) {
-  constexpr double kAtLeast_s = 10, kEach_s = 2e-4;  // several times what all files take
+  constexpr double kAtLeast_s = 60, kEach_s = 2e-4;  // several times what all files take
   set_grace(kAtLeast_s + kEach_s * static_cast<double>(outcome.records.size()));
 }
 

@@ -154,7 +154,7 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   outputs.report.repeated_s = looked->repeated_s;
   outputs.report.cached_tokens = looked->cached_tokens;
   if (looked->warm_s > 0) context.out << first_look_text(*looked);
-  set_grace(10);
+  set_grace(request.clients > 0 ? 600 : 60);  // records of clients come over the network
   LoadRun run(context, request, looked->fit, outputs);
   WM_TRY(run.all());
   return finish_load(outputs, run.interrupted() || context.interrupted.load());

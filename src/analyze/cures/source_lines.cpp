@@ -20,9 +20,10 @@ namespace {
 constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
 constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
 constexpr std::size_t kEnoughSeen = 8;
-constexpr std::size_t kLookBack = 64;   // events, for the launch before a call
-constexpr std::size_t kWaitsOnly = 10;  // a thread with so many times fewer frames than another
-constexpr double kWorthNaming = 0.05;   // of the finding's time
+constexpr std::int64_t kSeenByItself = 5'000'000;  // about the time between samples: a longer call has its own
+constexpr std::size_t kLookBack = 64;              // events, for the launch before a call
+constexpr std::size_t kWaitsOnly = 10;             // a thread with so many times fewer frames than another
+constexpr double kWorthNaming = 0.05;              // of the finding's time
 constexpr std::size_t kLinesNamed = 3;
 
 /// From `start` until the next one, the thread was in this frame.
@@ -192,9 +193,7 @@ class Placing {
       if (finding.rule == "cpu_gpu_sync") waits(HostCause::sync);
       if (finding.rule == "memory_allocation") waits(HostCause::allocation);
       works(*cause, finding.rule == "host_transfer");
-      if (!seen_in_calls()) {
-        for (const Blamed& one : blamed_) launch(one.call, one.weight);
-      }
+      if (!seen_in_calls()) std::ranges::for_each(blamed_, [&](const Blamed& one) { launch(one.call, one.weight); });
     }
     if (all_ == 0) shown(finding);
     return sorted();
@@ -261,6 +260,7 @@ class Placing {
   /// A call that waited, or allocated: calls of one name behind the same kernel are the same place of a step.
   void blame(EventIndex call, double weight) {
     const EventColumns& events = timeline_.events;
+    if (events.end(call) - events.start[call] >= kSeenByItself) return launch(call, weight);
     NameId behind = 0;
     std::size_t left = kLookBack;
     for (EventIndex before = call; before > 0 && left > 0 && behind == 0; --left) {
@@ -289,9 +289,8 @@ class Placing {
       // A launch is short, and its operator takes a while around it; a wait is what lasts.
       const std::int64_t around = launched_.contains(one.call) ? kSameLineNs : 0;
       const std::int64_t from = events.start[one.call] - around, to = events.end(one.call) + around;
-      if (const auto frame = stacks_.seen_at(events.track[one.call], from, to)) {
-        place.frames.push_back(*frame);
-      }
+      const auto frame = stacks_.seen_at(events.track[one.call], from, to);
+      if (frame) place.frames.push_back(*frame);
     }
     std::size_t seen = 0;
     for (const auto& [name, place] : places) {

@@ -111,6 +111,7 @@ class ProgramRuns {
   /// Starts the next that are expected, this one among them; none where they do not wait for each other.
   Status start_batch(const std::string& question);
   Result<std::optional<Json>> take_turn(std::size_t i);
+  void give_up_batch(std::size_t i);
   void end_batch();
   /// Every run's first call: from then on whoever it leaves behind is ended with this process.
   [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options);

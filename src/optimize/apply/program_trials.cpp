@@ -90,8 +90,7 @@ double log_spread(std::span<const double> times) {
   return std::sqrt(squares / static_cast<double>(times.size() - 1));
 }
 
-/// Whether `to` compiles and `from` does not: what its first run chose by time, with the GPU alone, the others find in
-/// the compiler's cache.
+/// A run that compiles for minutes is looked at alone, before others are started for its test.
 bool compiles(const Settings& from, const Settings& to) { return value_of(to, "compile") != value_of(from, "compile"); }
 
 /// One arm as an Experiment: a fresh process for each run. A program that fails is an error, which ends the test.
@@ -284,10 +283,10 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
     result.stopped = true;
     return result;
   }
-  result.cost_s = runs_.spent_s() - before_s;
   result.failure = run->failure;
   if (!result.failure.empty()) {
     runs_.expect({});
+    result.cost_s = runs_.spent_s() - before_s;
     return result;
   }
   judge(*run, numerics, result);
@@ -302,6 +301,7 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
     result.times_to_s = {run->time_s};
   }
   if (!result.promising || !result.answers_same) runs_.expect({});
+  result.cost_s = runs_.spent_s() - before_s;
   return result;
 }
 

@@ -52,7 +52,10 @@ Result<std::optional<Json>> ProgramRuns::execute_expected(const std::string& que
 
 Status ProgramRuns::start_batch(const std::string& question) {
   auto batch = std::make_shared<Batch>();
-  while (!expected_.empty() && static_cast<int>(batch->runs.size()) < together_) {
+  // Pairs stay together, also behind a single run.
+  const auto all = static_cast<int>(expected_.size());
+  const int most = all > together_ ? together_ - all % 2 : all;
+  while (static_cast<int>(batch->runs.size()) < most) {
     batch->runs.push_back(std::move(expected_.front()));
     expected_.pop_front();
   }
@@ -74,15 +77,22 @@ Status ProgramRuns::start_batch(const std::string& question) {
   batch->gated->await_all(std::min(deadline_s, left_s()));
   batch->start_share_s = static_cast<double>(monotonic_ns() - began_ns) * 1e-9 / static_cast<double>(size);
   batch_ = std::move(batch);
-  // What ended by now did not wait for its turn, or failed: the others are not asked for beside it.
+  // What does not stand at its gate never waits, failed, or waits for something that another one holds.
   for (std::size_t i = 0; i < size; ++i) {
-    if (!batch_->gated->ended(i)) continue;
-    if (batch_->runs[i].settings.empty()) together_ = 1;
-    expected_.clear();
-    end_batch();
+    if (batch_->gated->waits(i)) continue;
+    give_up_batch(i);
     break;
   }
   return {};
+}
+
+/// What a run met beside the others (a port, a file, too little memory) tells nothing: it runs by itself, and so does
+/// what was expected with it. Where all were the original, nothing is started together any more.
+void ProgramRuns::give_up_batch(std::size_t i) {
+  const auto original = [](const Expected& one) { return one.settings.empty(); };
+  if (original(batch_->runs[i]) && std::ranges::all_of(batch_->runs, original)) together_ = 1;
+  expected_.clear();
+  end_batch();
 }
 
 Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
@@ -94,20 +104,19 @@ Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
   [[maybe_unused]] const auto whole = gpus_.end(0);
   if (!one.run.ok()) return one.run.error();
   const bool exited = one.run->ending == workers::Ending::exited;
-  // What it met beside the others (a port, a file, too little memory) tells nothing: it runs by itself, and so does
-  // what was expected with it.
   if (exited && one.run->output.exit_code != 0) {
-    if (expected.settings.empty()) together_ = 1;
-    expected_.clear();
-    end_batch();
+    spent_s_ += batch_->start_share_s + one.turn_s;
+    give_up_batch(i);
     return std::optional<Json>{};
   }
   // What the budget cut is forgotten.
   if (!exited && left_s() <= 0) return std::optional<Json>{};
   Json answer = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
   batch_->traces[i].add_analysis(answer);
-  share_s_ = batch_->start_share_s + one.turn_s;
-  answer["cost_s"] = share_s_;
+  const double cost_s = batch_->start_share_s + one.turn_s;
+  answer["cost_s"] = cost_s;
+  // Recorded runs tell nothing of what a test costs.
+  if (expected.options.plan.profile_steps == 0 && !expected.options.plan.sync_phases) share_s_ = cost_s;
   return std::optional<Json>(std::move(answer));
 }
 

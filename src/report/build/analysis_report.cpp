@@ -259,6 +259,10 @@ Section summary_section(const Analysis& analysis) {
     facts.rows.push_back({{"", Tone::quiet},
                           {"findings are shares of it without the cost of recording, about " +
                            format_seconds(analysis.undisturbed_step_ns * 1e-9)}});
+    facts.rows.push_back({{"", Tone::quiet},
+                          {"recording adds about " + format_seconds(analysis.recording_ns * 1e-9) +
+                           " to what the host does and the GPU waits for (launches, idle times); kernels and copies "
+                           "take as long as without it"}});
   }
   if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {

@@ -24,7 +24,7 @@ Error cannot_keep(const std::filesystem::path& place, int code) {
 }
 
 Result<RecordFile> open_named(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return cannot_keep(file, errno);
   return RecordFile(fd, file, file);
 }

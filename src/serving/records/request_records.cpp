@@ -33,7 +33,8 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
 }
 
 RecordFile::~RecordFile() {
-  remove_name();
+  struct stat facts {};
+  if (fd_ >= 0 && ::fstat(fd_, &facts) == 0 && facts.st_size == 0) remove_name();
   if (fd_ >= 0) ::close(fd_);
 }
 

@@ -14,7 +14,8 @@
 
 namespace warpmark::serving {
 
-/// An open file of records: without a name, or with one that goes with the object.
+/// An open file of records: without a name, or with one that stays until it is removed, so that records which could not
+/// be told are found again; an empty file goes with the object.
 class RecordFile {
  public:
   RecordFile() = default;

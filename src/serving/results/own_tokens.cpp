@@ -55,7 +55,9 @@ Status count_answers(const Tokenizer& tokenizer, LoadOutcome& outcome) {
   }
   WM_TRY(outcome.records.status());
   counted.flush();
-  WM_ASSIGN(outcome.records, spool->finish(outcome.gaps_of_one_in));
+  WM_ASSIGN(auto with_counts, spool->finish(outcome.gaps_of_one_in));
+  outcome.records.remove_name();  // they are in another file now
+  outcome.records = std::move(with_counts);
   outcome.tokenizing.seconds += static_cast<double>(load_now_ns() - began_ns) * 1e-9;
   return {};
 }

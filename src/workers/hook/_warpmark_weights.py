@@ -5,6 +5,7 @@ by NumPy's default, goes to 32. They are converted in place at the first call, s
 its state begins with its first step. What goes in is narrowed, what comes out is widened for the rest of the program.
 """
 
+import copy
 import weakref
 
 KNOB = "precision.weights"
@@ -39,24 +40,26 @@ class NarrowWeights:
         return "the program set them back" if back else None
 
     def around(self, called, args, kwargs, run):
-        if called not in self.modules:
+        if called not in self.modules and getattr(called, "module", None) not in self.modules:  # DDP's, of one rank
             return run(called, args, kwargs)
-        args = cast(self.torch, args, self.wide, self.narrow)
-        kwargs = cast(self.torch, kwargs, self.wide, self.narrow)
+        args = cast(self.torch, args, self.wide, self.narrow, copy.copy)
+        kwargs = cast(self.torch, kwargs, self.wide, self.narrow, copy.copy)
         return cast(self.torch, run(called, args, kwargs), self.narrow, self.wide)
 
 
-def cast(torch, value, before, after):
-    """Tensors of one type in another; also in what holds tensors, which keeps its type."""
+def cast(torch, value, before, after, own=lambda value: value):
+    """Tensors of one type in another; also in what holds tensors, which keeps its type. A dictionary is changed where it
+    is, or `own` makes the one to change: a batch stays the program's."""
     if isinstance(value, torch.Tensor):
         return value.to(after) if value.dtype == before else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[cast(torch, part, before, after) for part in value])
+        return type(value)(*[cast(torch, part, before, after, own) for part in value])
     if isinstance(value, (list, tuple)):
-        return type(value)(cast(torch, part, before, after) for part in value)
+        return type(value)(cast(torch, part, before, after, own) for part in value)
     if isinstance(value, dict):  # also the outputs of transformers
+        value = own(value)
         for key, part in list(value.items()):
-            changed = cast(torch, part, before, after)
+            changed = cast(torch, part, before, after, own)
             if changed is not part:
                 value[key] = changed
     return value

@@ -54,7 +54,8 @@ struct BlockImpl : torch::nn::Module {
   }
   torch::Tensor attention(const torch::Tensor& x) {
     const auto b = x.size(0), s = x.size(1), w = x.size(2);
-    const auto parts = product(qkv, x).view({b, s, 3, heads, w / heads}).permute({2, 0, 3, 1, 4});
+    // Taken apart at once, as Python does: the gradient of three indexed parts fills and adds three whole tensors.
+    const auto parts = product(qkv, x).view({b, s, 3, heads, w / heads}).permute({2, 0, 3, 1, 4}).unbind(0);
     return product(out, attend(parts[0], parts[1], parts[2], causal).transpose(1, 2).reshape({b, s, w}));
   }
   torch::Tensor mlp(const torch::Tensor& x) {

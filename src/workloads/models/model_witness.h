@@ -35,6 +35,7 @@ struct StepClaim {
   double window_s = 0;         ///< of the window that was recorded
   double step_s = 0;           ///< of the steps that were timed, which nothing recorded
   bool once_each_step = true;  ///< a step has a kernel that comes once: one batch a step, no loop over words
+  bool equal_steps = true;     ///< all launch the same: there is no scaler, which leaves an update out now and then
 };
 
 /// How the two contradict each other; empty where they agree. Recording makes launches slower, so steps may be shorter
