@@ -12,21 +12,9 @@ readonly kWarpmark kOut
 readonly kPython=${PYTHON:-python3} kDevice=${DEVICE:-cuda:0}
 readonly kDeadline=$((SECONDS + ${LIMIT:-170}))
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
+# shellcheck source=bench/kept.sh
+source kept.sh
 readonly kRun=("$kWarpmark" run --device "$kDevice" --rounds 1 --no-store)
-
-# Runs COMMAND with its output in $kOut/NAME.txt, for at most SECONDS and the time that is left.
-kept() {
-  local name=$1 limit=$2 left=$((kDeadline - SECONDS)) begin=$SECONDS
-  shift 2
-  if ((left < 5)); then
-    printf '%s: no time left\n' "$name" | tee "$kOut/$name.txt"
-    return 1
-  fi
-  timeout --kill-after=5 $((limit < left ? limit : left)) "$@" >"$kOut/$name.txt" 2>&1
-  local code=$?
-  printf '%s: exit code %d, %d s, at %d s\n' "$name" "$code" $((SECONDS - begin)) "$SECONDS"
-  return $code
-}
 
 machine() {
   nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader

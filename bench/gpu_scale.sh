@@ -15,20 +15,8 @@ readonly kCollectives=(all_reduce all_gather reduce_scatter alltoall sendrecv br
 export NCCL_NVLS_ENABLE=0
 gpus=$(nvidia-smi --list-gpus | wc -l)
 mkdir -p "$kOut"
-
-# Runs COMMAND with its output in $kOut/NAME.txt, for at most SECONDS and the time that is left.
-kept() {
-  local name=$1 limit=$2 left=$((kDeadline - SECONDS)) begin=$SECONDS
-  shift 2
-  if ((left < 10)); then
-    printf '%s: no time left\n' "$name" | tee "$kOut/$name.txt"
-    return 1
-  fi
-  timeout --kill-after=10 $((limit < left ? limit : left)) "$@" >"$kOut/$name.txt" 2>&1
-  local code=$?
-  printf '%s: exit code %d, %d s, at %d s\n' "$name" "$code" $((SECONDS - begin)) "$SECONDS"
-  return $code
-}
+# shellcheck source=bench/kept.sh
+source "$(dirname "${BASH_SOURCE[0]}")/kept.sh"
 
 build_nccl_tests() {
   [[ -n $kNcclTests ]] || return 1

@@ -59,7 +59,7 @@ class GatedRuns::One {
     thread_.join();
   }
   [[nodiscard]] GatedRun take(double deadline_s, double turn_s) {
-    GatedRun gated{.run = std::move(*result_), .waited = waits(), .turn_s = turn_s};
+    GatedRun gated{.run = std::move(*result_), .turn_s = turn_s};
     gated.cpu_before_s = std::strtod(first_line(gate() / "ready").c_str(), nullptr);
     if (late_ && !gated.run.ok()) {
       HookedRun timed_out;
@@ -107,8 +107,6 @@ void GatedRuns::await_all(double most_s) {
 }
 
 bool GatedRuns::waits(std::size_t i) const { return all_[i]->waits() && !all_[i]->ended(); }
-
-std::size_t GatedRuns::size() const { return all_.size(); }
 
 GatedRun GatedRuns::turn(std::size_t i, double deadline_s) {
   One& one = *all_[i];

@@ -15,8 +15,7 @@ namespace warpmark::workers {
 
 struct GatedRun {
   Result<HookedRun> run;    ///< as of run_hooked(); a run that was cut by a deadline is Ending::timed_out
-  bool waited = false;      ///< it came to its gate; else it ended before, or never comes there
-  double cpu_before_s = 0;  ///< CPU time until then
+  double cpu_before_s = 0;  ///< CPU time until it came to its gate
   double turn_s = 0;        ///< from its turn, or the start of all, until it had ended
 };
 
@@ -38,7 +37,6 @@ class GatedRuns {
   /// Its steps: it goes on and is waited for, but no longer than `deadline_s`; then it is killed, as is one that did
   /// not come to its gate. Once for each.
   [[nodiscard]] GatedRun turn(std::size_t i, double deadline_s);
-  [[nodiscard]] std::size_t size() const;
 
  private:
   class One;

@@ -11,23 +11,10 @@ namespace {
 
 using testing::HasSubstr;
 
-warpmark::Run run_small(const char* id, const Overrides& overrides) {
-  const auto& workload = test::workload(id);
-  const auto params = resolve_params(workload.params, overrides);
-  EXPECT_TRUE(params.ok());
-  const auto device = device::open_device("cpu");
-  EXPECT_TRUE(device.ok());
-  measure::RoundOptions options;
-  options.stopping.budget_s = 0.02;
-  options.stopping.max_samples = 8;
-  options.warmup.cap_s = 0.02;
-  return measure::measure_round({&workload, "cpu", *params, Mode::hot}, **device, options);
-}
-
 TEST(Storage, reads_what_was_written_in_every_order_and_cache) {
   for (const char* order : {"sequential", "random"}) {
     for (const char* cache : {"cold", "warm"}) {
-      const auto run = run_small(
+      const auto run = test::run_small(
           "storage", {{"size", "1MiB"}, {"block", "16KiB"}, {"threads", "3"}, {"order", order}, {"cache", cache}});
       ASSERT_EQ(run.outcome, Outcome::passed) << run.reason;
       EXPECT_EQ(run.error->value, 0);
@@ -38,12 +25,12 @@ TEST(Storage, reads_what_was_written_in_every_order_and_cache) {
 }
 
 TEST(Storage, reads_past_the_page_cache_where_the_file_system_can) {
-  const auto run = run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"access", "direct"}});
+  const auto run = test::run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"access", "direct"}});
   EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unsupported) << run.reason;
 }
 
 TEST(Storage, says_where_it_cannot_write) {
-  const auto run = run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"folder", "/no/such/folder"}});
+  const auto run = test::run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"folder", "/no/such/folder"}});
   EXPECT_EQ(run.outcome, Outcome::error);
   EXPECT_EQ(run.fault, ErrorKind::environment);
   EXPECT_THAT(run.reason, HasSubstr("/no/such/folder"));
@@ -64,15 +51,15 @@ const Metric* metric_of_run(const warpmark::Run& run, const std::string& id) {
 TEST(Loader, makes_batches_of_what_the_files_hold) {
   for (const char* form : {"jpeg", "arrays", "text", "binary"}) {
     for (const char* workers : {"0", "1", "3"}) {
-      const auto run = run_small("loader", {{"form", form},
-                                            {"workers", workers},
-                                            {"samples", "72"},  // more than there are different pictures
-                                            {"batch", "4"},
-                                            {"side", "24"},
-                                            {"width", "50"},
-                                            {"height", "37"},
-                                            {"words", "100"},
-                                            {"step", "1"}});
+      const auto run = test::run_small("loader", {{"form", form},
+                                                  {"workers", workers},
+                                                  {"samples", "72"},  // more than there are different pictures
+                                                  {"batch", "4"},
+                                                  {"side", "24"},
+                                                  {"width", "50"},
+                                                  {"height", "37"},
+                                                  {"words", "100"},
+                                                  {"step", "1"}});
       if (run.reason.find("libturbojpeg") != std::string::npos) {
         EXPECT_THAT(run.hint, HasSubstr("apt install"));
         continue;
@@ -170,7 +157,7 @@ TEST(Loader, pins_batches_for_a_gpu_only) {
 TEST(Loader, refuses_sizes_that_make_no_batches) {
   EXPECT_THAT(test::cost_error("loader", {{"samples", "33"}, {"batch", "32"}}), HasSubstr("whole batches"));
   EXPECT_THAT(test::cost_error("loader", {{"workers", "-1"}}), HasSubstr("workers"));
-  const auto run = run_small("loader", {{"folder", "/no/such/folder"}, {"form", "text"}});
+  const auto run = test::run_small("loader", {{"folder", "/no/such/folder"}, {"form", "text"}});
   EXPECT_EQ(run.fault, ErrorKind::environment);
   EXPECT_THAT(run.reason, HasSubstr("/no/such/folder"));
 }
@@ -178,7 +165,7 @@ TEST(Loader, refuses_sizes_that_make_no_batches) {
 TEST(Collate, pads_less_in_buckets) {
   const auto wasted = [](const char* bucket, const char* spread) {
     const auto run =
-        run_small("collate", {{"samples", "1024"}, {"batch", "16"}, {"bucket", bucket}, {"spread", spread}});
+        test::run_small("collate", {{"samples", "1024"}, {"batch", "16"}, {"bucket", bucket}, {"spread", spread}});
     EXPECT_EQ(run.outcome, Outcome::passed) << run.reason;
     EXPECT_EQ(run.error->value, 0);
     return metric_of_run(run, "wasted")->summary.median;
@@ -193,7 +180,7 @@ TEST(Collate, pads_less_in_buckets) {
 TEST(Embedding, adds_the_rows_up) {
   for (const char* dtype : {"f32", "f16"}) {
     for (const char* skew : {"0", "1", "1.2"}) {
-      const auto run = run_small(
+      const auto run = test::run_small(
           "embedding",
           {{"rows", "1000"}, {"dim", "16"}, {"bags", "64"}, {"lookups", "5"}, {"dtype", dtype}, {"skew", skew}});
       // How quiet the machine is is not the test's business.
@@ -206,8 +193,8 @@ TEST(Embedding, adds_the_rows_up) {
 /// By Zipf's law few rows are asked for again and again; evenly, most of as many lookups are different ones.
 TEST(Embedding, asks_for_rows_by_the_skew) {
   const auto different = [](const char* skew) {
-    const auto run =
-        run_small("embedding", {{"rows", "100000"}, {"dim", "4"}, {"bags", "100"}, {"lookups", "10"}, {"skew", skew}});
+    const auto run = test::run_small(
+        "embedding", {{"rows", "100000"}, {"dim", "4"}, {"bags", "100"}, {"lookups", "10"}, {"skew", skew}});
     for (const auto& [name, text] : run.notes) {
       if (name == "rows") return std::stoi(text);
     }

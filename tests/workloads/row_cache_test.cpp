@@ -114,15 +114,7 @@ warpmark::Run run_cached(Overrides overrides) {
        Overrides{{"tables", "4"}, {"rows", "2000"}, {"dim", "8"}, {"bags", "500"}, {"batches", "12"}}) {
     overrides.emplace_back(name, text);
   }
-  const auto& workload = test::workload("embedding_cache");
-  const auto params = resolve_params(workload.params, overrides);
-  EXPECT_TRUE(params.ok());
-  const auto device = device::open_device("cpu");
-  EXPECT_TRUE(device.ok());
-  measure::RoundOptions options;
-  options.stopping.budget_s = 0.02;
-  options.stopping.max_samples = 4;
-  return measure::measure_round({&workload, "cpu", *params, Mode::hot}, **device, options);
+  return test::run_small("embedding_cache", overrides);
 }
 
 double median_of(const warpmark::Run& run, const std::string& id) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "measure/round.h"
 #include "measure/workload.h"
 #include "support/fake_device.h"
 #include "workloads/catalog.h"
@@ -101,6 +102,19 @@ inline void expect_right_and_wrong_told_apart(std::string_view id, const Overrid
   ASSERT_TRUE(prepared->poison().ok());
   const ErrorCheck poisoned = prepared.check(1);
   EXPECT_GT(poisoned.value, poisoned.tolerance) << poisoned.norm;
+}
+
+/// A round on the CPU, as short as it can be.
+inline warpmark::Run run_small(const char* id, const Overrides& overrides) {
+  const auto params = resolve_params(workload(id).params, overrides);
+  EXPECT_TRUE(params.ok());
+  const auto device = device::open_device("cpu");
+  EXPECT_TRUE(device.ok());
+  measure::RoundOptions options;
+  options.stopping.budget_s = 0.02;
+  options.stopping.max_samples = 8;
+  options.warmup.cap_s = 0.02;
+  return measure::measure_round({&workload(id), "cpu", *params, Mode::hot}, **device, options);
 }
 
 }  // namespace warpmark::workloads::test

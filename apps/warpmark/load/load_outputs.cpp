@@ -145,7 +145,9 @@ Status rescue_unfinished(const LoadOutputs& outputs) {
 }
 
 Status write_report_json(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--json"), text = dump_json(to_json(outputs.report)) + "\n";
+  const std::string file = outputs.options.get("--json");
+  if (file.empty() && outputs.folder.empty()) return {};
+  const std::string text = dump_json(to_json(outputs.report)) + "\n";
   const Status written = file.empty() ? Status() : write_file(file, text);
   if (outputs.folder.empty()) return written;
   const Status in_folder = write_file(outputs.folder + "/warpmark_load.json", text);

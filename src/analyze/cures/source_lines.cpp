@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -12,147 +11,18 @@
 #include "analyze/cures/findings.h"
 #include "analyze/names/api_calls.h"
 #include "analyze/names/code_frames.h"
+#include "analyze/recorded/thread_stacks.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
 constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
 constexpr std::size_t kEnoughSeen = 8;
 constexpr std::int64_t kSeenByItself = 5'000'000;  // about the time between samples: a longer call has its own
 constexpr std::size_t kLookBack = 64;              // events, for the launch before a call
-constexpr std::size_t kWaitsOnly = 10;             // a thread with so many times fewer frames than another
 constexpr double kWorthNaming = 0.05;              // of the finding's time
 constexpr std::size_t kLinesNamed = 3;
-
-/// From `start` until the next one, the thread was in this frame.
-struct InFrame {
-  std::int64_t start = 0;
-  EventIndex own = kNoEvent;        ///< innermost frame of the program's own code
-  EventIndex innermost = kNoEvent;  ///< kNoEvent: no stack is known
-};
-
-using ThreadId = std::pair<std::int64_t, std::int64_t>;  // process, thread
-
-class Stacks {
- public:
-  explicit Stacks(const Timeline& timeline) : timeline_(timeline) {
-    const EventColumns& events = timeline.events;
-    std::map<ThreadId, std::vector<EventIndex>> frames;
-    for (EventIndex i = 0; i < events.size(); ++i) {
-      if (events.kind[i] != EventKind::python) continue;
-      const Track& track = timeline.tracks[events.track[i]];
-      sampled_ = sampled_ || track.kind == TrackKind::other;
-      frames[{track.process, track.thread}].push_back(i);
-    }
-    std::size_t most = 0;
-    for (const auto& [thread, all] : frames) {
-      if (all.size() > most) most = all.size(), main_ = thread;
-      threads_[thread] = in_frames(all);
-    }
-    // Linux gives the first thread of a process its number: that one, unless it only waits for another.
-    for (const auto& [thread, all] : frames) {
-      if (thread.first == thread.second && all.size() >= most / kWaitsOnly) main_ = thread;
-    }
-  }
-  [[nodiscard]] bool empty() const { return threads_.empty(); }
-
-  /// Calls take(frame, ns) for what the thread of `track` was in within the interval; where nothing overlaps, the
-  /// nearest within kNearNs. A thread without stacks works for the main one: PyTorch's backward pass.
-  template <typename Take>
-  void in(std::uint32_t track, std::int64_t from, std::int64_t to, Take take) const {
-    const Track& row = timeline_.tracks[track];
-    auto thread = threads_.find({row.process, row.thread});
-    if (thread == threads_.end()) thread = threads_.find(main_);
-    if (thread == threads_.end()) return;
-    const std::vector<InFrame>& all = thread->second;
-    const auto after = [](std::int64_t time, const InFrame& one) { return time < one.start; };
-    auto at = std::upper_bound(all.begin(), all.end(), from, after);
-    // Of samples, what was seen before the interval is old once something was seen within it.
-    const bool seen_within = at != all.end() && at->start < to && at->innermost != kNoEvent;
-    if (at != all.begin() && !(sampled_ && seen_within)) --at;
-    bool any = false;
-    for (auto one = at; one != all.end() && one->start < std::max(to, from + 1); ++one) {
-      const std::int64_t end = std::next(one) == all.end() ? one->start : std::next(one)->start;
-      const std::int64_t ns = std::min(end, std::max(to, from + 1)) - std::max(one->start, from);
-      if (ns <= 0 || one->innermost == kNoEvent) continue;
-      take(*one, ns);
-      any = true;
-    }
-    if (!any) nearest(all, at, from, to, take);
-  }
-
-  /// The frame that a sample saw while the thread was between these times; none where stacks are not samples.
-  [[nodiscard]] std::optional<InFrame> seen_at(std::uint32_t track, std::int64_t from, std::int64_t to) const {
-    const Track& row = timeline_.tracks[track];
-    const auto thread = threads_.find({row.process, row.thread});
-    if (!sampled_ || thread == threads_.end()) return std::nullopt;
-    const std::vector<InFrame>& all = thread->second;
-    const auto before = [](const InFrame& one, std::int64_t time) { return one.start < time; };
-    auto at = std::lower_bound(all.begin(), all.end(), from, before);
-    while (at != all.end() && at->innermost == kNoEvent) ++at;
-    if (at == all.end() || at->start > to) return std::nullopt;
-    return *at;
-  }
-
- private:
-  template <typename Take>
-  static void nearest(const std::vector<InFrame>& all, std::vector<InFrame>::const_iterator at, std::int64_t from,
-                      std::int64_t to, Take take) {
-    for (auto one = at; one != all.end() && one->start <= to + kNearNs; ++one) {
-      if (one->innermost != kNoEvent && one->start >= from) return take(*one, 1);
-    }
-    while (at != all.begin()) {
-      const auto end = at->start;
-      --at;
-      if (end < from - kNearNs) return;
-      if (at->innermost != kNoEvent) return take(*at, 1);
-    }
-  }
-
-  /// Frames of one thread by start, the outer ones first.
-  [[nodiscard]] std::vector<InFrame> in_frames(const std::vector<EventIndex>& frames) const {
-    const EventColumns& events = timeline_.events;
-    std::vector<InFrame> all;
-    std::vector<EventIndex> open;
-    const auto now_in = [&](std::int64_t time) {
-      InFrame one{time, kNoEvent, open.empty() ? kNoEvent : open.back()};
-      for (auto frame = open.rbegin(); frame != open.rend() && one.own == kNoEvent; ++frame) {
-        if (is_own(*frame)) one.own = *frame;
-      }
-      if (!all.empty() && all.back().start == time) all.pop_back();
-      all.push_back(one);
-    };
-    const auto close_until = [&](std::int64_t time) {
-      while (!open.empty() && events.end(open.back()) <= time) {
-        const std::int64_t end = events.end(open.back());
-        open.pop_back();
-        now_in(end);
-      }
-    };
-    for (const EventIndex frame : frames) {
-      close_until(events.start[frame]);
-      open.push_back(frame);
-      now_in(events.start[frame]);
-    }
-    close_until(INT64_MAX);
-    return all;
-  }
-
-  [[nodiscard]] bool is_own(EventIndex frame) const {
-    const NameId name = timeline_.events.name[frame];
-    const auto [known, is_new] = own_.try_emplace(name, false);
-    if (is_new) known->second = !is_library_code(parse_code_frame(timeline_.names.at(name)).file);
-    return known->second;
-  }
-
-  const Timeline& timeline_;
-  std::map<ThreadId, std::vector<InFrame>> threads_;
-  ThreadId main_{};
-  bool sampled_ = false;  ///< a frame begins when it was first seen
-  mutable std::map<NameId, bool> own_;
-};
 
 struct Cause {
   const char* rule;
@@ -176,14 +46,22 @@ const Cause* cause_of(const std::string& rule) {
   return found == kCauses.end() ? nullptr : found;
 }
 
+/// By launch, the kernel or copy.
+using Launched = std::unordered_map<EventIndex, NameId>;
+
+Launched launched_in(const RankEvidence& rank) {
+  Launched launched;
+  for (const GpuWork& work : rank.list.works) {
+    if (work.launch != kNoEvent) launched.emplace(work.launch, rank.timeline->events.name[work.event]);
+  }
+  return launched;
+}
+
 /// Adds up the time of one finding by line.
 class Placing {
  public:
-  Placing(const RankEvidence& rank, const Stacks& stacks) : rank_(rank), timeline_(*rank.timeline), stacks_(stacks) {
-    for (const GpuWork& work : rank.list.works) {
-      if (work.launch != kNoEvent) launched_.emplace(work.launch, timeline_.events.name[work.event]);
-    }
-  }
+  Placing(const RankEvidence& rank, const ThreadStacks& stacks, const Launched& launched)
+      : rank_(rank), timeline_(*rank.timeline), stacks_(stacks), launched_(launched) {}
 
   std::vector<LineShare> of(const Finding& finding) {
     if (const Cause* cause = cause_of(finding.rule)) {
@@ -201,13 +79,10 @@ class Placing {
 
  private:
   void add(std::uint32_t track, std::int64_t from, std::int64_t to, double weight) {
-    std::vector<std::pair<InFrame, double>> found;
+    const auto found = stacks_.within(track, from, to);
     double sum = 0;
-    stacks_.in(track, from, to, [&](const InFrame& frame, std::int64_t ns) {
-      found.emplace_back(frame, static_cast<double>(ns));
-      sum += static_cast<double>(ns);
-    });
-    for (const auto& [frame, ns] : found) add(frame, weight * ns / sum);
+    for (const auto& [frame, ns] : found) sum += static_cast<double>(ns);
+    for (const auto& [frame, ns] : found) add(frame, weight * static_cast<double>(ns) / sum);
   }
 
   void add(const InFrame& frame, double weight) {
@@ -346,8 +221,8 @@ class Placing {
 
   const RankEvidence& rank_;
   const Timeline& timeline_;
-  const Stacks& stacks_;
-  std::unordered_map<EventIndex, NameId> launched_;  ///< by launch, the kernel
+  const ThreadStacks& stacks_;
+  const Launched& launched_;
   std::vector<Blamed> blamed_;
   std::map<std::tuple<std::string, std::int64_t, std::string, std::string>, double> lines_;
   double all_ = 0;
@@ -380,10 +255,11 @@ AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source
                       {}};
   if (!evidence.has_timeline()) return table;
   const RankEvidence& rank = evidence.rank();
-  const Stacks stacks(*rank.timeline);
+  const ThreadStacks stacks(*rank.timeline);
   if (stacks.empty()) return table;
+  const Launched launched = launched_in(rank);
   for (Finding& finding : findings) {
-    const std::vector<LineShare> lines = Placing(rank, stacks).of(finding);
+    const std::vector<LineShare> lines = Placing(rank, stacks, launched).of(finding);
     std::vector<Fact> facts;
     for (const LineShare& line : lines) {
       const std::string code = source ? source(line.file, line.line) : "";

@@ -86,22 +86,13 @@ std::string head_line(const LoadOutcome& outcome, const std::string& host) {
 Status send_outcome(const LoadOutcome& outcome, const std::string& host,
                     const std::function<Status(std::string_view)>& send) {
   WM_TRY(send(head_line(outcome, host)));
-  std::string block = begin_block();
-  std::uint32_t records = 0;
-  const auto send_block = [&]() -> Status {
-    end_block(block, records);
-    WM_TRY(send(block));
-    block.resize(kBlockHeadBytes);
-    records = 0;
-    return {};
-  };
+  RecordBlock block;
   for (RequestRecord record : outcome.records) {
     count_from(outcome.began_ns, record);
-    append_record(record, block);
-    ++records;
-    if (block.size() >= kPieceBytes) WM_TRY(send_block());
+    block.add(record);
+    if (block.size() >= kPieceBytes) WM_TRY(send(block.take()));
   }
-  if (records > 0) WM_TRY(send_block());
+  if (!block.empty()) WM_TRY(send(block.take()));
   return outcome.records.status();
 }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace warpmark::serving {
 namespace {
@@ -99,22 +100,31 @@ bool read_fixed(std::string_view bytes, Fixed& fixed) {
 
 }  // namespace
 
-std::string begin_block() { return std::string(kBlockHeadBytes, '\0'); }
-
-void append_record(const RequestRecord& record, std::string& block) {
+void append_record(const RequestRecord& record, std::string& bytes) {
   const Fixed fixed = fixed_of(record);
-  block.append(reinterpret_cast<const char*>(&fixed), sizeof fixed);
-  append(record.gaps_s, block);
-  append(record.gap_tokens, block);
-  block.append(record.message);
+  bytes.append(reinterpret_cast<const char*>(&fixed), sizeof fixed);
+  append(record.gaps_s, bytes);
+  append(record.gap_tokens, bytes);
+  bytes.append(record.message);
   if (record.said == nullptr) return;
-  block.append(record.said->visible).append(record.said->reasoning);
+  bytes.append(record.said->visible).append(record.said->reasoning);
 }
 
-void end_block(std::string& block, std::uint32_t records) {
-  const std::array<std::uint32_t, 3> head{kMark, static_cast<std::uint32_t>(block.size() - kBlockHeadBytes), records};
+void RecordBlock::add(const RequestRecord& record) {
+  if (records_ == 0) {
+    bytes_.reserve(kUsualBlockBytes + kUsualBlockBytes / 8);
+    bytes_.assign(kBlockHeadBytes, '\0');
+  }
+  append_record(record, bytes_);
+  ++records_;
+}
+
+std::string RecordBlock::take() {
+  const std::array<std::uint32_t, 3> head{kMark, static_cast<std::uint32_t>(bytes_.size() - kBlockHeadBytes), records_};
   static_assert(sizeof head == kBlockHeadBytes);
-  std::memcpy(block.data(), head.data(), sizeof head);
+  std::memcpy(bytes_.data(), head.data(), sizeof head);
+  records_ = 0;
+  return std::exchange(bytes_, {});
 }
 
 std::optional<BlockHead> read_block_head(std::string_view bytes) {

@@ -18,14 +18,26 @@ struct BlockHead {
   std::uint32_t records = 0;
 };
 inline constexpr std::size_t kBlockHeadBytes = 12;
+inline constexpr std::size_t kUsualBlockBytes = 64 << 10;  ///< of a file
 /// Larger ones are damaged: a block ends with the record that fills it.
 inline constexpr std::uint32_t kMostBlockBytes = 1U << 30;
 
-/// An empty block: records are appended to it.
-[[nodiscard]] std::string begin_block();
-void append_record(const RequestRecord& record, std::string& block);
-/// Writes into its head how long the block became.
-void end_block(std::string& block, std::uint32_t records);
+void append_record(const RequestRecord& record, std::string& bytes);
+
+/// Gathers records.
+class RecordBlock {
+ public:
+  void add(const RequestRecord& record);
+  [[nodiscard]] bool empty() const { return records_ == 0; }
+  /// With its head.
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  /// The whole block; then the next one begins.
+  [[nodiscard]] std::string take();
+
+ private:
+  std::string bytes_;
+  std::uint32_t records_ = 0;
+};
 
 /// Nothing where no block begins.
 [[nodiscard]] std::optional<BlockHead> read_block_head(std::string_view bytes);

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "base/files.h"
-#include "serving/records/record_bytes.h"
 
 namespace warpmark::serving {
 namespace {
 
-constexpr std::size_t kBlockBytes = 64 << 10;
 constexpr std::int64_t kBlockTime_ns = 1'000'000'000;  ///< so much may be lost where the program is killed
 /// A disk that is so far behind does not catch up, and memory is not what it is for.
 constexpr std::size_t kMostWaiting = 256 << 20;
@@ -116,22 +114,13 @@ Result<RequestRecords> RecordSpool::finish(std::int64_t gaps_of_one_in) {
 }
 
 void RecordWriter::add(const RequestRecord& record) {
-  if (records_ == 0) {
-    block_ = begin_block();
-    block_.reserve(kBlockBytes + kBlockBytes / 8);
-    began_ns_ = record.ended_ns;
-  }
-  append_record(record, block_);
-  ++records_;
-  if (block_.size() >= kBlockBytes || record.ended_ns - began_ns_ >= kBlockTime_ns) flush();
+  if (block_.empty()) began_ns_ = record.ended_ns;
+  block_.add(record);
+  if (block_.size() >= kUsualBlockBytes || record.ended_ns - began_ns_ >= kBlockTime_ns) flush();
 }
 
 void RecordWriter::flush() {
-  if (records_ == 0) return;
-  end_block(block_, records_);
-  spool_->take(std::move(block_));
-  block_ = {};
-  records_ = 0;
+  if (!block_.empty()) spool_->take(block_.take());
 }
 
 }  // namespace warpmark::serving

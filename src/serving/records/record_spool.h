@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "serving/records/record_bytes.h"
 #include "serving/records/request_records.h"
 
 namespace warpmark::serving {
@@ -67,9 +68,8 @@ class RecordWriter {
 
  private:
   RecordSpool* spool_;
-  std::string block_;
-  std::uint32_t records_ = 0;
-  std::int64_t began_ns_ = 0;  ///< when the first of them ended
+  RecordBlock block_;
+  std::int64_t began_ns_ = 0;  ///< when the first of its records ended
 };
 
 }  // namespace warpmark::serving

@@ -17,6 +17,7 @@
 #include "serving/records/record_bytes.h"
 
 namespace warpmark::serving {
+
 RecordFile::RecordFile(int fd, std::filesystem::path named, std::filesystem::path shown)
     : fd_(fd), named_(std::move(named)), shown_(std::move(shown)) {}
 
@@ -82,23 +83,25 @@ struct RequestRecords::Stored {
     error.store(failure);
     return {};
   }
-  [[nodiscard]] Status find_blocks(std::int64_t length);
+  /// Those that are whole in the first `length` bytes of the file; where they end. Environment error if it is not read.
+  [[nodiscard]] Result<std::int64_t> find_blocks(std::int64_t length);
   [[nodiscard]] Status put_in_order();
 };
 
-Status RequestRecords::Stored::find_blocks(std::int64_t length) {
+Result<std::int64_t> RequestRecords::Stored::find_blocks(std::int64_t length) {
+  constexpr auto kHead = static_cast<std::int64_t>(kBlockHeadBytes);
   std::string head;
-  for (std::int64_t at = 0; at < length;) {
+  std::int64_t at = 0;
+  while (at + kHead <= length) {
     if (const int failure = file.read(at, kBlockHeadBytes, head); failure != 0) {
       return read_error(file.shown(), failure);
     }
     const auto found = read_block_head(head);
-    const auto begin = at + static_cast<std::int64_t>(kBlockHeadBytes);
-    if (!found || begin + found->bytes > length) return data_error("the records of a load are damaged");
-    blocks.push_back({.offset = begin, .bytes = found->bytes, .memory = {}});
-    at = begin + found->bytes;
+    if (!found || at + kHead + found->bytes > length) break;
+    blocks.push_back({.offset = at + kHead, .bytes = found->bytes, .memory = {}});
+    at += kHead + found->bytes;
   }
-  return {};
+  return at;
 }
 
 Status RequestRecords::Stored::put_in_order() {
@@ -131,7 +134,8 @@ Result<RequestRecords> RequestRecords::of(RecordFile file, std::int64_t length, 
   stored->file = std::move(file);
   stored->sample =
       static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(gaps_of_one_in, 1)))) - 1;
-  WM_TRY(stored->find_blocks(length));
+  WM_ASSIGN(const auto whole, stored->find_blocks(length));
+  if (whole != length) return data_error("the records of a load are damaged");
   for (auto& block : blocks) {
     const auto bytes = static_cast<std::uint32_t>(block.size() - kBlockHeadBytes);
     stored->blocks.push_back({.bytes = bytes, .memory = std::move(block)});
@@ -147,15 +151,13 @@ Result<RequestRecords> RequestRecords::of_unfinished(const std::filesystem::path
   if (file.fd() < 0) return read_error(path, errno);
   struct stat facts {};
   if (::fstat(file.fd(), &facts) != 0) return read_error(path, errno);
-  std::int64_t whole = 0;
-  for (std::string head; whole + static_cast<std::int64_t>(kBlockHeadBytes) <= facts.st_size;) {
-    if (file.read(whole, kBlockHeadBytes, head) != 0) break;
-    const auto found = read_block_head(head);
-    const std::int64_t end = found ? whole + static_cast<std::int64_t>(kBlockHeadBytes) + found->bytes : 0;
-    if (!found || end > facts.st_size) break;
-    whole = end;
-  }
-  return of(std::move(file), whole, {}, 1);
+  auto stored = std::make_shared<Stored>();
+  stored->file = std::move(file);
+  WM_TRY(stored->find_blocks(facts.st_size));
+  WM_TRY(stored->put_in_order());
+  RequestRecords records;
+  records.stored_ = std::move(stored);
+  return records;
 }
 
 std::size_t RequestRecords::size() const { return stored_ == nullptr ? 0 : stored_->order.size(); }

@@ -93,9 +93,9 @@ class Recorder:
     def await_turn(self, reads_ahead=False):
         """Before the first forward or step, and after each step. Waiting is no part of the start.
 
-        Runs that started together take the first half of their warm-up side by side, in which libraries are loaded and
-        models compiled. Not where that would tell for or against a run: the workers of a loader read ahead while it
-        waits, and kernels that are chosen by their time are chosen with the GPU alone."""
+        Runs that started together take the first half of their warm-up side by side, in which libraries and kernels are
+        loaded. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
+        kernels that are chosen by their time, as compiled ones are, are chosen with the GPU alone."""
         try:
             if self.gate is None or self.warms_up_beside_others(reads_ahead):
                 return

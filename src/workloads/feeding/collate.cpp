@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "stats/random.h"
-#include "stats/sampled_metric.h"
 #include "workloads/feeding/passes.h"
 #include "workloads/shape.h"
 
@@ -181,8 +180,7 @@ Status measure_collate(const measure::Case& what, device::Device& device, const 
   add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
   add_rate(run, "samples_rate", "1/s", static_cast<double>(params.integer("samples")), passes);
   add_rate(run, "tokens_rate", "1/s", collating.words(), passes);
-  run.metrics.push_back(
-      stats::sampled_metric("wasted", "ratio", Better::lower, {1 - collating.words() / collating.places()}));
+  add_samples(run, "wasted", "ratio", Better::lower, {1 - collating.words() / collating.places()});
   return {};
 }
 

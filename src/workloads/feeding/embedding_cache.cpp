@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "stats/sampled_metric.h"
 #include "workloads/backend_switch.h"
 #include "workloads/feeding/cached_lookups.h"
 #include "workloads/feeding/lookup_batches.h"
@@ -186,15 +185,12 @@ void add_metrics(Run& run, const CachedPasses& passes, const PassFacts& facts, c
     batch.push_back(seconds[i] / static_cast<double>(shape.batches));
     choosing.push_back(passes.choosing()[i + 1] / seconds[i]);
   }
-  const auto add = [&](const char* id, const char* unit, Better better, std::vector<double> samples) {
-    run.metrics.push_back(stats::sampled_metric(id, unit, better, std::move(samples)));
-  };
-  add("batch_time", "s", Better::lower, std::move(batch));
-  add("hit_rate", "ratio", Better::higher, {facts.hits / facts.lookups});
+  add_samples(run, "batch_time", "s", Better::lower, std::move(batch));
+  add_samples(run, "hit_rate", "ratio", Better::higher, {facts.hits / facts.lookups});
   const double each = static_cast<double>(shape.held()) / static_cast<double>(shape.tables);
-  add("best_hit_rate", "ratio", Better::higher,
-      {zipf_hit_rate(static_cast<double>(shape.rows), each, run.params.number("skew"))});
-  if (run.params.integer("refresh") > 0) add("choosing", "ratio", Better::lower, std::move(choosing));
+  add_samples(run, "best_hit_rate", "ratio", Better::higher,
+              {zipf_hit_rate(static_cast<double>(shape.rows), each, run.params.number("skew"))});
+  if (run.params.integer("refresh") > 0) add_samples(run, "choosing", "ratio", Better::lower, std::move(choosing));
   run.notes.emplace_back("cache", fmt::format("{} of {} rows, {:.4g} of {:.4g} MB", shape.held(), shape.all_rows(),
                                               static_cast<double>(shape.held()) * row * 1e-6,
                                               static_cast<double>(shape.all_rows()) * row * 1e-6));

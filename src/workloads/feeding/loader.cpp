@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "stats/sampled_metric.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/feeding/loading.h"
 #include "workloads/feeding/passes.h"
@@ -107,12 +106,9 @@ void add_metrics(Run& run, const Loading& loading, bool copied, const std::vecto
     hidden.push_back(
         run.params.integer("workers") == 0 ? 0 : std::clamp(step * batches / passes[i], 0.0, std::max(0.0, most)));
   }
-  const auto add = [&](const char* id, const char* unit, Better better, std::vector<double> samples) {
-    run.metrics.push_back(stats::sampled_metric(id, unit, better, std::move(samples)));
-  };
-  add("batch_time", "s", Better::lower, std::move(batch_times));
-  if (copied) add("copy_time", "s", Better::lower, std::move(copies));
-  if (step > 0) add("hidden", "ratio", Better::higher, std::move(hidden));
+  add_samples(run, "batch_time", "s", Better::lower, std::move(batch_times));
+  if (copied) add_samples(run, "copy_time", "s", Better::lower, std::move(copies));
+  if (step > 0) add_samples(run, "hidden", "ratio", Better::higher, std::move(hidden));
 }
 
 Status measure_loader(const measure::Case& what, device::Device& device, const measure::RoundOptions& options,

@@ -37,14 +37,18 @@ bool record_passes(Run& run, ErrorCheck error, std::string reason, const std::ve
     run.hint = "the speed of a wrong result means nothing and is not shown";
     return false;
   }
-  run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, seconds));
+  add_samples(run, "time", "s", Better::lower, seconds);
   return true;
+}
+
+void add_samples(Run& run, const char* id, const char* unit, Better better, std::vector<double> samples) {
+  run.metrics.push_back(stats::sampled_metric(id, unit, better, std::move(samples)));
 }
 
 void add_rate(Run& run, const char* id, const char* unit, double work, const std::vector<double>& seconds) {
   std::vector<double> rates;
   for (const double s : seconds) rates.push_back(work / s);
-  run.metrics.push_back(stats::sampled_metric(id, unit, Better::higher, std::move(rates)));
+  add_samples(run, id, unit, Better::higher, std::move(rates));
 }
 
 }  // namespace warpmark::workloads

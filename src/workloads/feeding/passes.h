@@ -20,6 +20,7 @@ namespace warpmark::workloads {
 /// and the run has no speed.
 [[nodiscard]] bool record_passes(Run& run, ErrorCheck error, std::string reason, const std::vector<double>& seconds);
 
+void add_samples(Run& run, const char* id, const char* unit, Better better, std::vector<double> samples);
 /// A metric `work` / seconds of each pass.
 void add_rate(Run& run, const char* id, const char* unit, double work, const std::vector<double>& seconds);
 

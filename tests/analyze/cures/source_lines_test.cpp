@@ -91,11 +91,22 @@ TEST(SourceLines, the_text_of_the_line_is_told_where_it_is_known) {
   EXPECT_NE(finding->evidence[0].text.find("train.py:40 log_loss: print(loss.item())"), std::string::npos);
 }
 
-TEST(SourceLines, of_samples_those_within_a_call_tell_for_all_calls_of_its_kind) {
-  TimelineScene scene;
+using Samples = std::vector<std::pair<std::int64_t, const char*>>;  // when, and the frame that was seen
+
+/// The scene with a row of samples, each of which holds until the next.
+Analysis sampled(TimelineScene& scene, const Samples& seen) {
   const auto stacks = static_cast<std::uint32_t>(scene.timeline().tracks.size());
   scene.timeline().tracks.push_back({TrackKind::other, 1, 1, -1, "stacks"});
-  std::vector<std::pair<std::int64_t, const char*>> seen;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::int64_t end = i + 1 < seen.size() ? seen[i + 1].first : scene.now();
+    scene.add({EventKind::python, seen[i].first, end - seen[i].first, seen[i].second, stacks});
+  }
+  return testing_support::of(scene.build());
+}
+
+TEST(SourceLines, of_samples_those_within_a_call_tell_for_all_calls_of_its_kind) {
+  TimelineScene scene;
+  Samples seen;
   for (int step = 0; step < 48; ++step) {
     scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
       seen.emplace_back(scene.now(), "/home/me/train.py:99 forward");
@@ -108,11 +119,7 @@ TEST(SourceLines, of_samples_those_within_a_call_tell_for_all_calls_of_its_kind)
       scene.synchronize();
     });
   }
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const std::int64_t end = i + 1 < seen.size() ? seen[i + 1].first : scene.now();
-    scene.add({EventKind::python, seen[i].first, end - seen[i].first, seen[i].second, stacks});
-  }
-  const Analysis analysis = testing_support::of(scene.build());
+  const Analysis analysis = sampled(scene, seen);
   const Finding* finding = find(analysis, "host_transfer");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->evidence[0].id, "source_line");
@@ -121,9 +128,7 @@ TEST(SourceLines, of_samples_those_within_a_call_tell_for_all_calls_of_its_kind)
 
 TEST(SourceLines, of_samples_those_within_a_wait_tell_for_all_waits_behind_the_same_kernel) {
   TimelineScene scene;
-  const auto stacks = static_cast<std::uint32_t>(scene.timeline().tracks.size());
-  scene.timeline().tracks.push_back({TrackKind::other, 1, 1, -1, "stacks"});
-  std::vector<std::pair<std::int64_t, const char*>> seen;
+  Samples seen;
   for (int step = 0; step < 48; ++step) {
     scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
       seen.emplace_back(scene.now(), "/home/me/train.py:99 forward");
@@ -135,11 +140,7 @@ TEST(SourceLines, of_samples_those_within_a_wait_tell_for_all_waits_behind_the_s
       scene.idle_host(400'000);
     });
   }
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const std::int64_t end = i + 1 < seen.size() ? seen[i + 1].first : scene.now();
-    scene.add({EventKind::python, seen[i].first, end - seen[i].first, seen[i].second, stacks});
-  }
-  const Analysis analysis = testing_support::of(scene.build());
+  const Analysis analysis = sampled(scene, seen);
   const Finding* finding = find(analysis, "cpu_gpu_sync");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->evidence[0].id, "source_line");
