@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "optimize/knobs/offers.h"
 
 namespace warpmark::optimize {
@@ -16,6 +17,11 @@ const char* name_of(Numerics numerics) {
     case Numerics::semantic: return "semantic";
   }
   return "unknown";
+}
+
+bool takes(const Knob& knob, std::string_view value) {
+  const auto values = split(knob.values, '|');
+  return *knob.values == '\0' || std::find(values.begin(), values.end(), value) != values.end();
 }
 
 std::string value_of(const Settings& settings, std::string_view knob) {

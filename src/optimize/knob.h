@@ -53,6 +53,7 @@ struct Knob {
   const char* breaks;  ///< what it may break
   const char* undo;
   Numerics numerics = Numerics::rounding;
+  const char* values = "";    ///< that it takes, separated by '|'; empty: numbers, or what the program's torch knows
   double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe
   const char* variable = "";  ///< an environment variable that is set to the value; empty: the hook acts
   char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it
@@ -68,6 +69,9 @@ struct Knob {
 };
 
 [[nodiscard]] Catalog<Knob> knobs();
+
+/// Whether it may have this value.
+[[nodiscard]] bool takes(const Knob& knob, std::string_view value);
 
 /// The value that the settings give a knob, or empty.
 [[nodiscard]] std::string value_of(const Settings& settings, std::string_view knob);

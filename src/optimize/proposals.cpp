@@ -98,7 +98,11 @@ Status check_names(const ProposalOptions& options) {
     }
   }
   for (const auto& setting : options.asked) {
-    if (find_in(knobs(), setting.knob) != nullptr) continue;
+    if (const Knob* knob = find_in(knobs(), setting.knob)) {
+      if (takes(*knob, setting.value)) continue;
+      return usage_error(fmt::format("{} has no value '{}'", setting.knob, setting.value),
+                         "it takes " + join(split(knob->values, '|'), ", "));
+    }
     const auto meant = nearest(setting.knob, ids);
     return usage_error("there is no knob '" + setting.knob + "'",
                        meant.empty() ? "declare your own with --knob" : "did you mean '" + meant + "'?");

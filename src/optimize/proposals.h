@@ -22,7 +22,7 @@ struct ProposalOptions {
 [[nodiscard]] std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& settings,
                                               const ProposalOptions& options);
 
-/// Usage error for names and globs that mean no knob.
+/// Usage error for names and globs that mean no knob, and for values that a knob does not take.
 [[nodiscard]] Status check_names(const ProposalOptions& options);
 
 /// A row of --list-knobs.

@@ -49,6 +49,7 @@ TEST(Knobs, each_offers_something_or_says_why_not) {
       EXPECT_NE(offer.candidates.empty(), offer.why_not.empty()) << knob->id;
       for (const auto& candidate : offer.candidates) {
         EXPECT_FALSE(candidate.value.empty()) << knob->id;
+        EXPECT_TRUE(takes(*knob, candidate.value)) << knob->id << "=" << candidate.value;
         EXPECT_LE(candidate.predicted.low, candidate.predicted.high) << knob->id;
         EXPECT_FALSE(knob->source(facts, candidate.value).code.empty()) << knob->id;
       }
@@ -77,6 +78,11 @@ TEST(Knobs, names_that_mean_no_knob_are_refused_with_the_nearest) {
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().hint.find("loader.workers"), std::string::npos);
   EXPECT_TRUE(check_names({.only = {"loader.*"}}).ok());
+  const auto value = check_names({.asked = {{"precision.weights", "bf8"}}});
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.error().what, "precision.weights has no value 'bf8'");
+  EXPECT_EQ(value.error().hint, "it takes bf16, fp16, f32");
+  EXPECT_TRUE(check_names({.asked = {{"precision.weights", "bf16"}, {"loader.workers", "7"}}}).ok());
 }
 
 TEST(UserKnob, is_read_from_the_command_line) {

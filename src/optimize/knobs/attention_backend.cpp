@@ -28,6 +28,7 @@ extern const Knob attention_backend_knob{
     .breaks = "the same bits in each run, where that is why they were switched off",
     .undo = "switch them off again",
     .numerics = Numerics::rounding,
+    .values = "all|math|flash|efficient|cudnn",
     .risk = 1,
     .variable = "",
     .offer = offer_attention_backend,

@@ -56,6 +56,7 @@ extern const Knob optimizer_implementation_knob{
     .breaks = "f16 with gradient scaling and clipping had defects in old releases",
     .undo = "leave fused=True out",
     .numerics = Numerics::rounding,
+    .values = "fused|foreach",
     .risk = 1,
     .variable = "",
     .switchable = true,

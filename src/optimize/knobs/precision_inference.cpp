@@ -39,6 +39,7 @@ extern const Knob precision_inference_knob{
     .breaks = "outputs differ in the third digit",
     .undo = "leave autocast out",
     .numerics = Numerics::precision,
+    .values = "bf16|fp16",
     .risk = 1.2,
     .variable = "",
     .switchable = true,

@@ -45,6 +45,7 @@ extern const Knob precision_weights_knob{
     .breaks = "outputs differ in the third digit with 16 bits, in the seventh with 32",
     .undo = "leave the weights as they are",
     .numerics = Numerics::precision,
+    .values = "bf16|fp16|f32",
     .risk = 1.15,
     .variable = "",
     .switchable = false,
