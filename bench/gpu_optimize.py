@@ -2,7 +2,7 @@
 """Small GPU programs with one flaw or a few each, and a trial of the knobs on them.
 
     python3 bench/gpu_optimize.py                       # probe: every program with each knob alone, and cured by hand
-    python3 bench/gpu_optimize.py --full WARPMARK NAME  # the whole search by `warpmark optimize` on some programs
+    python3 bench/gpu_optimize.py --full WARPMARK --out DIR NAME  # the whole search by `warpmark optimize` on some programs
     python3 bench/gpu_optimize.py --program NAME        # one program as users run it (--cured: mended by hand)
 
 The probe needs no warpmark, only src/workers/hook: it shows for each knob whether it was in force, the time of a step
@@ -461,71 +461,59 @@ def probe(names, minutes):
     print("\n".join(lines))
 
 
-def full(warpmark, names, minutes):
-    begin, lines = time.time(), []
+SEARCH = "--start-ahead 14 --window 1s --rounds 6 --no-screening --effect 5% --alpha 0.1 --no-store".split()
+
+
+def search(warpmark, name, budget, out):
+    """The journey, which stays in OUT/NAME.json, or None; and what was printed."""
+    path = os.path.join(out, name + ".json")
+    command = [warpmark, "optimize", *SEARCH, "--budget", "%ds" % budget, "--json", path]
+    command += ["--db", os.path.join(out, name + ".db"), "--", sys.executable, os.path.abspath(__file__), "--program", name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=budget + 60)
+    with open(os.path.join(out, name + ".txt"), "w") as file:
+        file.write(done.stdout + done.stderr)
+    if not os.path.exists(path):
+        return done.returncode, None
+    with open(path) as file:
+        return done.returncode, json.load(file)
+
+
+def lines_of(journey):
+    for finding in journey.get("findings", []):
+        gain = finding["gain"]
+        yield "  found: %s, %.2f to %.2fx, %s" % (finding["title"], gain["low"], gain["high"], finding.get("where", "no line"))
+    for step in journey["steps"]:
+        foretold, measured = step.get("predicted"), step.get("measured") or step.get("found")
+        yield "  %s=%s %s: foretold %s, measured %s; %s" % (
+            step["knob"],
+            step["value"],
+            step["outcome"],
+            "%.2f to %.2f" % (foretold["low"], foretold["high"]) if foretold else "-",
+            "%.3g" % measured["ratio"] if measured else "-",
+            step["reason"],
+        )
+    whole = journey.get("measured_speedup")
+    yield "  whole: %s; %s; %s; %d runs in %.0f s" % (
+        "%.3g (%.3g to %.3g)" % (whole["ratio"], whole["low"], whole["high"]) if whole else "not measured",
+        journey["verdict"],
+        journey["plan"],
+        journey["cost"]["runs"],
+        journey["cost"]["seconds"],
+    )
+
+
+def full(warpmark, names, minutes, budget, out):
+    begin = time.time()
+    os.makedirs(out, exist_ok=True)
     for name in names:
-        left = minutes * 60 - (time.time() - begin)
+        left = min(budget, minutes * 60 - (time.time() - begin) - 25)
         if left < 30:
-            lines.append("%s: no time left" % name)
+            print("%s: no time left" % name, flush=True)
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "journey.json")
-            command = [
-                warpmark,
-                "optimize",
-                "--window",
-                "2s",
-                "--rounds",
-                "10",
-                "--effect",
-                "3%",
-                "--alpha",
-                "0.1",
-                "--budget",
-                "%ds" % left,
-                "--json",
-                path,
-                "--no-store",
-                "--db",
-                os.path.join(folder, "w.db"),
-                "--",
-                sys.executable,
-                os.path.abspath(__file__),
-                "--program",
-                name,
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=left + 60)
-            lines.append("%s: exit %d" % (name, done.returncode))
-            lines.append(done.stderr.strip())
-            if os.path.exists(path):
-                journey = json.load(open(path))
-                for finding in journey.get("findings", []):
-                    gain = finding["gain"]
-                    lines.append(
-                        "  found: %s, %.2f to %.2fx, %s"
-                        % (finding["title"], gain["low"], gain["high"], finding.get("where", "no line"))
-                    )
-                for step in journey["steps"]:
-                    foretold, measured = step.get("predicted"), step.get("measured") or step.get("found")
-                    lines.append(
-                        "  %s=%s %s: foretold %s, measured %s; %s"
-                        % (
-                            step["knob"],
-                            step["value"],
-                            step["outcome"],
-                            "%.2f to %.2f" % (foretold["low"], foretold["high"]) if foretold else "-",
-                            "%.3g" % measured["ratio"] if measured else "-",
-                            step["reason"],
-                        )
-                    )
-                lines.append(
-                    "  %s; %s; %d runs in %.0f s"
-                    % (journey["verdict"], journey["plan"], journey["cost"]["runs"], journey["cost"]["seconds"])
-                )
+        code, journey = search(warpmark, name, left, out)
+        print("%s: exit %d" % (name, code), *(lines_of(journey) if journey else []), sep="\n", flush=True)
         cured = hooked(name, "", cured=True)
-        lines.append("  cured by hand: %.2fx" % (step_s(hooked(name, "")) / step_s(cured)))
-        print("%s done after %.0f s" % (name, time.time() - begin), flush=True)
-    print("\n".join(lines))
+        print("  cured by hand: %.2fx" % (step_s(hooked(name, "")) / step_s(cured)), flush=True)
 
 
 def main():
@@ -535,12 +523,14 @@ def main():
     options.add_argument("--cured", action="store_true")
     options.add_argument("--full", metavar="WARPMARK")
     options.add_argument("--minutes", type=float, default=9)
+    options.add_argument("--budget", type=float, default=180, help="of a search, in seconds")
+    options.add_argument("--out", default="searches", help="folder for journeys and what was printed")
     given = options.parse_args()
     if given.program:
         return PROGRAMS[given.program][0](given.cured)
     names = given.names or list(PROGRAMS)
     if given.full:
-        return full(given.full, names, given.minutes)
+        return full(given.full, names, given.minutes, given.budget, given.out)
     return probe(names, given.minutes)
 
 

@@ -33,7 +33,9 @@ warpmark_import(DNNL DNNL::dnnl dnnl.hpp dnnl)
 warpmark_import(ISAL ISAL::isal isa-l/igzip_lib.h isal)
 warpmark_import(ZSTD ZSTD::zstd zstd.h zstd)
 warpmark_import(RE2 RE2::re2 re2/re2.h re2)
-find_path(LIBDW_INCLUDE elfutils/libdwfl.h REQUIRED)  # loaded at run time
+# Loaded at run time; ./dev dist packs it.
+find_path(LIBDW_INCLUDE elfutils/libdwfl.h REQUIRED)
+find_library(LIBDW_LIBRARY dw REQUIRED)
 warpmark_import(UTF8PROC UTF8PROC::utf8proc utf8proc.h utf8proc)
 warpmark_import(PCRE2 PCRE2::pcre2 pcre2.h pcre2-8)
 warpmark_import(SENTENCEPIECE SENTENCEPIECE::sentencepiece sentencepiece_processor.h sentencepiece)

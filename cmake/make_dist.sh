@@ -83,11 +83,15 @@ make_wheel_only() {
   rm -rf "$root"
 }
 
-# Name and file of every shared library that the executable and the modules load; not of the MPI module, whose MPI is
-# the cluster's own.
+# Name and file of every shared library that the executable and the modules load, at its start or, as libdw, at run time; not of
+# the MPI module, whose MPI is the cluster's own.
 needed_libraries() {
+  local libdw
+  libdw=$(readlink -f "$(cached LIBDW_LIBRARY)")
+  printf 'libdw.so.1 %s\n' "$libdw"
+  "${kLister[@]}" "$libdw" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
   find "$1/bin/warpmark" "$1/lib/warpmark" -type f \( -name warpmark -o -name '*.so' \) ! -name libwarpmark_mpi.so \
-    -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
+    -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
 }
 
 # bundle_libraries ROOT [LIST]

@@ -1,8 +1,13 @@
-"""What recording costs: a launch-bound training step (ViT-B/16, batch 1: some 800 kernels in about 20 ms) timed alone, under
-`warpmark profile`, and under torch.profiler, in turns on the same machine.
+"""What recording costs: launch-bound training steps timed while `warpmark profile` records them, with and without stacks of
+the program's code, and under torch.profiler, in turns on the same machine. Each step is held against those around it in the
+same process.
 
-Usage: python3 profile_overhead.py WARPMARK OUT_FOLDER               (the driver)
-       python3 profile_overhead.py --train SECONDS [--torch|--ranges] (one run; prints the time of each step)"""
+Usage: python3 profile_overhead.py WARPMARK OUT_FOLDER [TURNS] [PROGRAM ...]   (the driver; 3 turns of all programs)
+       python3 profile_overhead.py --train SECONDS [PROGRAM] [--torch|--ranges]  (one run, of vit if none is named; prints the
+       time of each step)
+
+Programs: vit, ViT-B/16 at batch 1 (628 launches in 15 ms); mlp, 40 linear layers with AdamW (217 launches in 6 ms); gru, a
+GRU cell stepped from Python."""
 import json
 import sqlite3
 import statistics
@@ -11,17 +16,44 @@ import sys
 import time
 
 
-def train(seconds, use_torch_profiler, ranges):
-    import torch
+def vit(torch):
     import torchvision
     torch.backends.cuda.matmul.allow_tf32 = True
     model = torchvision.models.vit_b_16(weights=None).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
     images, labels = torch.randn(1, 3, 224, 224, device="cuda"), torch.zeros(1, dtype=torch.long, device="cuda")
+    return model, lambda: torch.nn.functional.cross_entropy(model(images), labels)
+
+
+def mlp(torch):
+    model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(40)]).cuda()
+    x = torch.randn(64, 256, device="cuda")
+    return model, lambda: model(x).square().mean()
+
+
+def gru(torch):
+    cell = torch.nn.GRUCell(128, 256).cuda()
+    words = torch.randn(64, 32, 128, device="cuda")
+
+    def loss():
+        state = torch.zeros(32, 256, device="cuda")
+        for word in words:
+            state = cell(word, state)
+        return state.square().mean()
+
+    return cell, loss
+
+
+PROGRAMS = {"vit": vit, "mlp": mlp, "gru": gru}
+
+
+def train(seconds, program, use_torch_profiler, ranges):
+    import torch
+    model, loss = PROGRAMS[program](torch)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        loss().backward()
         optimizer.step()
         torch.cuda.synchronize()
 
@@ -58,18 +90,16 @@ def median_ms(times, begin=0.0, end=float("inf"), outside=False):
     return statistics.median(chosen) * 1e3 if chosen else float("nan")
 
 
-def record(warpmark, train, out):
-    """Medians of the step in ms while it is recorded and outside of all windows, and the cost that the recording names."""
-    run = subprocess.run([warpmark, "profile", "--delay", "5s", "--duration", "2s", "--out", out, "--", *train, "21"],
+def record(warpmark, train, out, *options):
+    """How much slower steps were while recorded than around it, in per cent, and what the recording says of it (low, high)."""
+    run = subprocess.run([warpmark, "profile", "--delay", "4s", "--duration", "2s", *options, "--out", out, "--", *train],
                          capture_output=True, text=True)
-    print(run.stderr[-600:])
     facts = facts_of(warpmark, out)
     begin, end = (int(facts[f"recording_{side}_ns"]) * 1e-9 for side in ("begin", "end"))
     times = json.loads(run.stdout.splitlines()[-1])["times"]
-    named = [float(facts[f"inflation{which}"]) * 100 for which in ("", "_low", "_high")]
-    before, after = median_ms(times, 0, begin - 2.1), median_ms(times, end + 9.5, float("inf"))
-    print(f"before {before:.2f} ms, after {after:.2f} ms, {({k: v for k, v in facts.items() if k.startswith('infl')})}")
-    return [median_ms(times, begin, end), before, after, *named]
+    around = median_ms([t for t in times if t[0] < begin - 2.1 or t[0] > end + 9.5])
+    recorded = median_ms(times, begin, end)
+    return around, (recorded / around - 1) * 100, [float(facts["inflation" + which]) * 100 for which in ("", "_low", "_high")]
 
 
 def facts_of(warpmark, path):
@@ -79,25 +109,29 @@ def facts_of(warpmark, path):
         return dict(database.execute("select key, value from metadata"))
 
 
-def main(warpmark, folder):
+def turn_of(warpmark, folder, program, turn):
     train = [sys.executable, "-W", "ignore", __file__, "--train"]
-    rows = []
-    for turn in range(3):
-        plain = json.loads(subprocess.run(train + ["7"], capture_output=True, text=True).stdout.splitlines()[-1])
-        ours = record(warpmark, train, f"{folder}/vit{turn}.wmrec")
-        peer = json.loads(subprocess.run(train + ["7", "--torch"], capture_output=True, text=True).stdout.splitlines()[-1])
-        rows.append((median_ms(plain["times"]), *ours, median_ms(peer["times"], *peer["window"]),
-                     median_ms(peer["times"], *peer["window"], outside=True)))
-        print(turn + 1, ["%.2f" % value for value in rows[-1]], flush=True)
-    print("| turn | plain | before | recorded | after | slower | slower, as the recording says (from, to) | torch.profiler on "
-          "| around it |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for turn, (plain, on, off, after, typical, low, high, peer_on, peer_off) in enumerate(rows):
-        print(f"| {turn + 1} | {plain:.2f} ms | {off:.2f} ms | {on:.2f} ms | {after:.2f} ms | {(on / off - 1) * 100:.1f} % | "
-              f"{typical:.1f} % ({low:.1f}, {high:.1f}) | {peer_on:.2f} ms | {peer_off:.2f} ms |")
+    around, stacks, named = record(warpmark, [*train, "18", program], f"{folder}/{program}{turn}.wmrec")
+    _, bare, _ = record(warpmark, [*train, "18", program], f"{folder}/{program}{turn}b.wmrec", "--no-stacks")
+    run = subprocess.run([*train, "6", program, "--torch"], capture_output=True, text=True)
+    peer = json.loads(run.stdout.splitlines()[-1])
+    theirs = (median_ms(peer["times"], *peer["window"]) / median_ms(peer["times"], *peer["window"], outside=True) - 1) * 100
+    return around, stacks, named, bare, theirs
+
+
+def main(warpmark, folder, turns="3", *programs):
+    print("| program | turn | step around it | slower while recorded | as the recording says (from, to) | without stacks "
+          "| torch.profiler |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for turn in range(int(turns)):
+        for program in programs or PROGRAMS:
+            around, stacks, (typical, low, high), bare, theirs = turn_of(warpmark, folder, program, turn)
+            print(f"| {program} | {turn + 1} | {around:.2f} ms | {stacks:.1f} % | {typical:.1f} % ({low:.1f}, {high:.1f}) | "
+                  f"{bare:.1f} % | {theirs:.1f} % |", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--train":
-        train(float(sys.argv[2]), "--torch" in sys.argv, "--ranges" in sys.argv)
+        program = next((word for word in sys.argv[3:] if word in PROGRAMS), "vit")
+        train(float(sys.argv[2]), program, "--torch" in sys.argv, "--ranges" in sys.argv)
     else:
-        main(sys.argv[1], sys.argv[2])
+        main(*sys.argv[1:])

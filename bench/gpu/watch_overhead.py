@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What watching a command's GPUs costs it: the same program with and without.
+"""What watching a command's GPUs costs it: one program, watched and not, in turns of a second.
 
-Every round runs a program of matrix products twice in random order: alone, and as `warpmark run` runs it, whose looks at
-the GPU come every 500 ms. The program times itself, on the GPU's clock and on the host's, so that starting it is in
-neither. Prints the ratio (watched / alone) with its 95 % interval, of Student's t on the rounds' log ratios.
+`warpmark run` runs a program and looks at the GPU every 500 ms. The program stops that process (SIGSTOP) for every other
+second, in random order within each pair, and times its own steps on the GPU's clock: both halves of a pair are one process,
+a second apart, so that neither starts nor other tenants of the host are in their ratio as far as that goes. Two programs:
+large matrix products, which the GPU is busy with, and small kernels, which wait for the host to launch them. Prints the
+ratio (watched / alone) with its 95 % interval, of Student's t on the pairs' log ratios, and of signed ranks.
 
-    bench/gpu/watch_overhead.py build/release/warpmark [--rounds 20] [--seconds 10]
+    bench/gpu/watch_overhead.py build/release/warpmark [--pairs 24]
 
 Needs PyTorch with CUDA. The aim: the interval's upper end below 1.01.
 """
@@ -13,38 +15,52 @@ import argparse
 import json
 import math
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 
 PROGRAM = r"""
-import json, sys, time, torch
-seconds, size = float(sys.argv[1]), int(sys.argv[2])
+import json, os, random, signal, sys, time, torch
+size, pairs, result = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+watcher = os.getppid()
+with open(f'/proc/{watcher}/comm') as file:
+    assert 'warpmark' in file.read(), 'the parent is not warpmark'
 a = torch.randn(size, size, device='cuda', dtype=torch.bfloat16)
 small = torch.randn(64, 64, device='cuda')
 def step():
     b = a @ a
     c = small
-    for _ in range(50):  # many short launches: what a busy driver would hurt first
+    for _ in range(50):
         c = torch.tanh(c)
     return b, c
-for _ in range(20):
+def second(watched):
+    os.kill(watcher, signal.SIGCONT if watched else signal.SIGSTOP)
     step()
-torch.cuda.synchronize()
-begin, steps = time.perf_counter(), 0
-first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-first.record()
-while time.perf_counter() - begin < seconds:
-    for _ in range(10):
-        step()
     torch.cuda.synchronize()
-    steps += 10
-last.record()
-torch.cuda.synchronize()
-host = time.perf_counter() - begin
-open(sys.argv[3], 'w').write(json.dumps({'host': host / steps, 'gpu': first.elapsed_time(last) / 1e3 / steps}))
+    times, end = [], time.perf_counter() + 1
+    while time.perf_counter() < end:
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        first.record()
+        for _ in range(10):
+            step()
+        last.record()
+        torch.cuda.synchronize()
+        times.append(first.elapsed_time(last) / 10)
+    return sum(times) / len(times)
+for _ in range(2):
+    second(True)
+told = []
+try:
+    for _ in range(pairs):
+        order = [True, False]
+        random.shuffle(order)
+        took = {watched: second(watched) for watched in order}
+        told.append((took[True], took[False]))
+finally:
+    os.kill(watcher, signal.SIGCONT)
+with open(result, 'w') as file:
+    json.dump(told, file)
 """
 
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; beyond 30 the normal one is off by less than 4 %.
@@ -56,49 +72,45 @@ def t_quantile(degrees):
     return T[max(known)] if degrees <= 30 else 1.96
 
 
-def measured(command, result):
-    if os.path.exists(result):
-        os.remove(result)
+def pairs_of(warpmark, size, pairs, folder):
+    """Times of a step in ms, (watched, alone), and what warpmark says of the GPU."""
+    program, result, run = (os.path.join(folder, name) for name in ('program.py', 'result.json', 'run.json'))
+    with open(program, 'w', encoding='utf-8') as file:
+        file.write(PROGRAM)
+    command = [warpmark, 'run', '--rounds', '1', '--warmup', '0', '--no-store', '--json', run, '--',
+               sys.executable, program, str(size), str(pairs), result]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not os.path.exists(result):
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    with open(result, encoding='utf-8') as file:
-        return json.load(file)
+    with open(result, encoding='utf-8') as file, open(run, encoding='utf-8') as told:
+        seen = {m['id']: m['samples'][0] for m in json.load(told)['runs'][0]['metrics'] if m['id'].startswith('gpu_')}
+        return json.load(file), seen
+
+
+def median_interval(logs):
+    """Of the pseudomedian, by signed ranks (Hodges and Lehmann), with the normal approximation of its 95 % ranks."""
+    n = len(logs)
+    walsh = sorted((logs[i] + logs[j]) / 2 for i in range(n) for j in range(i, n))
+    cut = int(n * (n + 1) / 4 - 1.96 * math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
+    return statistics.median(walsh), walsh[max(0, cut)], walsh[min(len(walsh) - 1, len(walsh) - 1 - cut)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('warpmark')
-    parser.add_argument('--rounds', type=int, default=20)
-    parser.add_argument('--seconds', type=float, default=10)
-    parser.add_argument('--size', type=int, default=4096)
+    parser.add_argument('--pairs', type=int, default=24)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        program, result = os.path.join(folder, 'program.py'), os.path.join(folder, 'result.json')
-        with open(program, 'w', encoding='utf-8') as file:
-            file.write(PROGRAM)
-        alone = [sys.executable, program, str(options.seconds), str(options.size), result]
-        watched = [options.warpmark, 'run', '--rounds', '1', '--warmup', '0', '--no-store', '--json',
-                   os.path.join(folder, 'run.json'), '--'] + alone
-        logs = {'host': [], 'gpu': []}
-        order = random.Random(1)
-        for number in range(options.rounds):
-            arms = [('alone', alone), ('watched', watched)]
-            order.shuffle(arms)
-            times = {name: measured(command, result) for name, command in arms}
-            for clock, ratios in logs.items():
-                ratios.append(math.log(times['watched'][clock] / times['alone'][clock]))
-            print(f"round {number + 1}: " + ', '.join(f"{clock} {math.exp(r[-1]):.4f}" for clock, r in logs.items()),
-                  flush=True)
-        with open(os.path.join(folder, 'run.json'), encoding='utf-8') as file:
-            metrics = {m['id']: m['samples'][0] for m in json.load(file)['runs'][0]['metrics']}
-    print('\nwhat was seen of the last one: ' +
-          ', '.join(f"{key} {value:.4g}" for key, value in metrics.items() if key.startswith('gpu_')))
-    for clock, ratios in logs.items():
-        mean = statistics.fmean(ratios)
-        half = t_quantile(len(ratios) - 1) * statistics.stdev(ratios) / math.sqrt(len(ratios))
-        print(f"{clock} time of a step, watched / alone: {math.exp(mean):.4f} "
-              f"({math.exp(mean - half):.4f} .. {math.exp(mean + half):.4f}), {len(ratios)} rounds")
+    for name, size in (('large products', 8192), ('small kernels', 256)):
+        with tempfile.TemporaryDirectory() as folder:
+            pairs, seen = pairs_of(options.warpmark, size, options.pairs, folder)
+        logs = [math.log(watched / alone) for watched, alone in pairs]
+        mean = statistics.fmean(logs)
+        half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+        ranks = ', '.join(f"{math.exp(value):.4f}" for value in median_interval(logs))
+        print(f"{name}: step {statistics.median(alone for _, alone in pairs):.4g} ms; watched / alone {math.exp(mean):.4f} "
+              f"({math.exp(mean - half):.4f} .. {math.exp(mean + half):.4f}), by signed ranks {ranks}; {len(logs)} pairs; "
+              f"seen: {', '.join(f'{key} {value:.4g}' for key, value in seen.items())}", flush=True)
+        print('  raw:', json.dumps(pairs))
 
 
 if __name__ == '__main__':

@@ -44,9 +44,11 @@ CodeFrame parse_code_frame(std::string_view name) {
 }
 
 bool is_library_code(std::string_view file) {
-  constexpr std::array<std::string_view, 9> kWithin = {
-      "/site-packages/", "/dist-packages/", "/lib/python",    "/lib64/python", "importlib",
-      "/usr/include/",   "/include/c++/",   "/cuda/include/", "_warpmark_"};  // the last: our own hook
+  constexpr std::array<std::string_view, 12> kWithin = {
+      "/site-packages/", "/dist-packages/", "/lib/python",     "/lib64/python",   "importlib", "/usr/include/",
+      "/include/c++/",   "/cuda/include/",  "/usr/local/cuda", "-linux/include/",  // targets of a toolkit elsewhere
+      "tmpxft_",                                                                   // what nvcc makes of a .cu
+      "_warpmark_"};                                                               // our own hook
   // PyTorch's profiler cuts what stands before a package or a module of Python's own.
   constexpr std::array<std::string_view, 16> kBegin = {
       "<",           "torch/",       "jax/",          "jaxlib/",  "cupy/",

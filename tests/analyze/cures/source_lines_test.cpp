@@ -37,6 +37,9 @@ TEST(CodeFrames, are_read_as_each_recorder_writes_them) {
   EXPECT_TRUE(is_library_code("/venv/lib/x/site-packages/torch/nn/modules/module.py"));
   EXPECT_TRUE(is_library_code("torch/nn/modules/module.py"));
   EXPECT_TRUE(is_library_code("<frozen runpy>"));
+  EXPECT_TRUE(is_library_code("/usr/local/cuda/bin/../targets/x86_64-linux/include/crt/device_functions.h"));
+  EXPECT_TRUE(is_library_code("/opt/nvidia/targets/sbsa-linux/include/cuda_runtime.h"));
+  EXPECT_TRUE(is_library_code("tmpxft_00004f7c_00000000-6_solver.cudafe1.stub.c"));
   EXPECT_TRUE(is_library_code("/tmp/x/hook/_warpmark_torch.py"));
   EXPECT_FALSE(is_library_code("/home/me/train.py"));
 }
