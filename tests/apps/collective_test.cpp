@@ -78,6 +78,12 @@ TEST_F(Collective, its_sweep_foretells_steps_of_more_ranks) {
       warpmark({"plan", "--step-time", "100ms", "--gradients", "10MB", "--sweep", path("sweep.json"), "--to", "1"});
   EXPECT_EQ(no_list.exit_code, 2);
   EXPECT_NE(no_list.err.find("--to is a list of numbers above 1"), std::string::npos);
+  const auto no_step = warpmark({"plan", "--bucket", "10MB", "--layers", "2"});
+  EXPECT_EQ(no_step.exit_code, 2);
+  EXPECT_NE(no_step.err.find("--bucket is of a measured step"), std::string::npos) << no_step.err;
+  const auto both = warpmark({"plan", "--step-time", "100ms", "--gradients", "10MB", "--layers", "2"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_NE(both.err.find("--layers is of a model"), std::string::npos) << both.err;
 }
 
 TEST_F(Collective, a_wrong_byte_is_found_and_its_rank_named) {

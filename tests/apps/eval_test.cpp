@@ -112,6 +112,10 @@ TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
       3);
   EXPECT_EQ(
       warpmark(with({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--margin", "0.3"}, rest)).exit_code, 0);
+  const auto unknown = warpmark({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--ref", path("ref.jsonl"),
+                                 "--metric", "accuracy", "--by", "skill"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("no example has a field 'skill'"), std::string::npos) << unknown.err;
 }
 
 /// A program that adds, and that misbehaves for some questions.

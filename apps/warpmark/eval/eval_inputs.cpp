@@ -116,6 +116,9 @@ Result<EvalInputs> eval_inputs(Context& context, const ParsedOptions& options,
     systems.push_back({names[i], outputs[i], std::move(records)});
   }
   WM_ASSIGN(inputs.examples, accuracy::join_examples(std::move(references), std::move(systems), fields));
+  if (options.has("--by") && accuracy::examples_by_subject(inputs.examples).empty()) {
+    return usage_error("no example has a field '" + fields.subject + "'", "--by names a field of the references");
+  }
   std::vector<std::filesystem::path> folders;
   for (const std::filesystem::path path : outputs) folders.push_back(path.parent_path());
   WM_TRY(eval_embeddings(context, options, folders, inputs.examples));

@@ -1,7 +1,6 @@
 // What `warpmark plan` shows.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,14 +9,9 @@
 #include "collectives/alpha_beta.h"
 #include "model/report.h"
 #include "validate/scaling/training_plan.h"
+#include "warpmark/scaling/measured_links.h"
 
 namespace warpmark::apps {
-
-/// A sweep, and the link that it shows.
-struct MeasuredLink {
-  std::vector<collectives::Row> rows;
-  collectives::LinkFit fit;
-};
 
 /// A step with so many GPUs.
 struct Foretold {

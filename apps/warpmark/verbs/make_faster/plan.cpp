@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <ostream>
 
-#include "base/files.h"
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -16,6 +16,7 @@
 #include "device/datasheet.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/command.h"
+#include "warpmark/scaling/measured_links.h"
 #include "warpmark/scaling/plan_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
@@ -77,45 +78,6 @@ Result<double> contention_of(const ParsedOptions& options, double otherwise) {
   WM_ASSIGN(const double value, parse_ratio(options.get("--contention")));
   if (!(value >= 0 && value <= 1)) return usage_error("--contention must be from 0 to 1");
   return value;
-}
-
-Result<MeasuredLink> read_sweep(const std::string& file) {
-  WM_ASSIGN(const auto text, read_file(file));
-  WM_ASSIGN(const auto json, parse_json(text, file));
-  if (!json.is_object() || json.value("schema", "") != "warpmark.collective/1" || !json["rows"].is_array()) {
-    return data_error(file + " is no sweep of warpmark collective", "write one with --json");
-  }
-  MeasuredLink link;
-  for (const auto& item : json["rows"]) {
-    WM_ASSIGN(auto row, coll::row_from_json(item));
-    link.rows.push_back(std::move(row));
-  }
-  if (link.rows.empty()) return data_error(file + " has no sizes");
-  if (link.rows.front().kind != coll::Collective::all_reduce) {
-    return data_error(file + " is a sweep of " + coll::info_of(link.rows.front().kind).id,
-                      "gradients are exchanged by all_reduce: sweep that");
-  }
-  WM_ASSIGN(link.fit, coll::fit_link(link.rows));
-  return link;
-}
-
-/// By their number of ranks.
-Result<std::map<int, MeasuredLink>> read_sweeps(const ParsedOptions& options) {
-  std::map<int, MeasuredLink> links;
-  for (const auto& file : options.all("--sweep")) {
-    WM_ASSIGN(auto link, read_sweep(file));
-    const int ranks = link.rows.front().ranks;
-    if (links.contains(ranks))
-      return usage_error(fmt::format("two sweeps of {} ranks", ranks), "leave one of them out");
-    links.emplace(ranks, std::move(link));
-  }
-  return links;
-}
-
-/// The one that knows most of more ranks than it has: that of the most.
-std::optional<MeasuredLink> widest(const std::map<int, MeasuredLink>& links) {
-  if (links.empty()) return std::nullopt;
-  return links.rbegin()->second;
 }
 
 Result<double> price_of(const ParsedOptions& options, const std::string& gpu) {
@@ -189,7 +151,7 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id,
 
 Result<int> plan_model(Context& context, const ParsedOptions& options, const std::string& format) {
   WM_ASSIGN(const auto job, job_of(options));
-  WM_ASSIGN(const auto links, read_sweeps(options));
+  WM_ASSIGN(const auto links, read_sweeps(options.all("--sweep")));
   const auto measured = widest(links);
   WM_ASSIGN(const auto top, count_of(options, "--top", 10, 1, 10'000));
   std::vector<PlannedLayout> plans;
@@ -236,7 +198,7 @@ Result<std::map<int, double>> measured_steps(const ParsedOptions& options) {
 }
 
 Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, const std::string& format) {
-  WM_ASSIGN(const auto links, read_sweeps(options));
+  WM_ASSIGN(const auto links, read_sweeps(options.all("--sweep")));
   const auto measured = widest(links);
   if (!measured) return usage_error("--sweep is needed: how long an all_reduce takes", "see --help");
   validate::DataParallelJob job;
@@ -288,8 +250,25 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
   return kSuccess;
 }
 
+/// Options that the asked kind of plan would not look at.
+Status check_kind_of_plan(const ParsedOptions& options) {
+  constexpr std::array kOfModel = {"--layers",     "--hidden", "--heads", "--sequence",
+                                   "--vocabulary", "--batch",  "--tokens"};
+  constexpr std::array kOfStep = {"--gradients", "--bucket", "--to", "--measured"};
+  const auto given = [&](const char* name) { return options.has(name); };
+  if (options.has("--step-time")) {
+    const auto* const name = std::find_if(kOfModel.begin(), kOfModel.end(), given);
+    if (name == kOfModel.end()) return {};
+    return usage_error(std::string(*name) + " is of a model, --step-time of a measured step: give one of them");
+  }
+  const auto* const name = std::find_if(kOfStep.begin(), kOfStep.end(), given);
+  if (name == kOfStep.end()) return {};
+  return usage_error(std::string(*name) + " is of a measured step, which is missing", "give --step-time");
+}
+
 Result<int> run_plan(Context& context, const ParsedOptions& options) {
   if (!options.positionals().empty()) return usage_error("plan takes no argument", "see --help");
+  WM_TRY(check_kind_of_plan(options));
   WM_ASSIGN(const auto format, format_of(options));
   WM_TRY(check_outputs(options));
   return options.has("--step-time") ? plan_data_parallel(context, options, format)
