@@ -170,6 +170,14 @@ TEST(Mllog, is_held_against_the_target_of_its_benchmark) {
   }
 }
 
+TEST(Mllog, of_a_benchmark_with_two_targets_is_not_judged_by_one) {
+  auto lines = with("eval_accuracy", R"({"BBOX": 0.38, "SEGM": 0.34})", "\"epoch_num\": 35");
+  for (auto& line : lines) {
+    if (line.key == "submission_benchmark") line.value = "\"maskrcnn\"";
+  }
+  EXPECT_EQ(faults_of(lines), "");
+}
+
 TEST(Mllog, that_is_broken_names_the_line) {
   for (const char* line : {":::MLLOG {", ":::MLLOG 3", ":::MLLOG {\"key\": \"x\"}",
                            ":::MLLOG {\"time_ms\": \"x\", \"event_type\": \"POINT_IN_TIME\", \"key\": \"x\", "

@@ -182,7 +182,7 @@ class LogJudge {
 
   void require_quality() {
     const auto* benchmark = mlperf_benchmark(training_.benchmark);
-    if (!training_.converged || reached_ || benchmark == nullptr) return;
+    if (!training_.converged || reached_ || benchmark == nullptr || benchmark->target == 0) return;
     fault(stop_, fmt::format("run_stop says success, but no eval_accuracy is {} {}",
                              benchmark->higher ? "at least" : "at most", benchmark->target));
   }

@@ -21,7 +21,7 @@ struct MlPerfBenchmark {
   const char* id;
   int runs;       ///< of one result; 0: not known here
   int dropped;    ///< fastest and slowest that do not count
-  double target;  ///< of eval_accuracy; 0: not known here
+  double target;  ///< of eval_accuracy; 0: there are several, which are not judged here
   bool higher;    ///< whether more is better
 };
 
