@@ -1,6 +1,5 @@
 // The checklist of a training node (acceptance/training-node.yaml), on results that are made up here: of a good node
 // every row passes, and of a node that misses one limit that row alone fails.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
