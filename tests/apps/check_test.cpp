@@ -372,7 +372,7 @@ TEST_F(CheckSuspects, names_the_commits_since_the_last_good_session) {
 }
 
 TEST_F(CheckSuspects, goes_on_to_the_one_that_did_it) {
-  const auto output = trusted_check({"--bisect", "--json", path("check.json")});
+  const auto output = trusted_check({"--bisect", "--json", path("check.json"), "--out", path("out")});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   const Json suspects = json("check.json")["suspects"];
   EXPECT_EQ(testing_support::schema_errors(json("check.json"), "check.schema.json"), "");
@@ -380,6 +380,10 @@ TEST_F(CheckSuspects, goes_on_to_the_one_that_did_it) {
   EXPECT_EQ(suspects["culprit_certain"], true);
   EXPECT_EQ(suspects["search"]["outcome"], "found");
   EXPECT_NE(output.out.find("made"), std::string::npos) << output.out;  // the rest may be on the next line
+  const std::string comment = *read_file(path("out/comment.md"));
+  const std::string culprit = suspects["culprit"]["sha"].get<std::string>().substr(0, 10);
+  EXPECT_NE(comment.find(culprit + " made the change: faster, I hope"), std::string::npos) << comment;
+  EXPECT_EQ(comment.find("@here"), std::string::npos) << comment;
 }
 
 }  // namespace

@@ -105,11 +105,22 @@ class ProfileStacks : public ProfileCli {
   }
 };
 
+/// Both in the findings and in the rows of the timeline, which a page holds as JSON.
+void expect_line_on(std::string page, const std::string& place) {
+  constexpr std::string_view kBegin = "<script type=\"application/json\">";
+  const auto begin = page.find(kBegin), end = page.find("</script>", begin);
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_NE(page.substr(begin, end - begin).find(place), std::string::npos) << "no " << place << " in the timeline";
+  page.erase(begin, end - begin);
+  EXPECT_NE(page.find(place), std::string::npos) << "no " << place << " in the findings";
+}
+
 TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
   const auto output = record({});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   EXPECT_FALSE(std::filesystem::exists(path("p.wmrec.stacks")));
-  const auto analysis = warpmark({"analyze", path("p.wmrec"), "--source", path(""), "--json", path("a.json")});
+  const auto analysis =
+      warpmark({"analyze", path("p.wmrec"), "--source", path(""), "--json", path("a.json"), "--html", path("a.html")});
   ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
   EXPECT_THAT(analysis.out, HasSubstr("train.py:12 read_loss: return torch.wait()"));
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
@@ -120,6 +131,7 @@ TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
   EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
   EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:12 read_loss"));
   EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.3);
+  expect_line_on(*read_file(path("a.html")), "train.py:12 read_loss");
   const auto rows = warpmark({"analyze", path("p.wmrec"), "--query",
                               "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:12 %'",
                               "--format", "json"});
@@ -175,8 +187,8 @@ TEST_F(NativeStacks, a_wait_is_found_at_its_line) {
   if (dlopen("libdw.so.1", RTLD_NOW) == nullptr) GTEST_SKIP() << "needs libdw1";
   const auto output = record({});
   ASSERT_EQ(output.exit_code, 0) << output.err;
-  const auto analysis =
-      warpmark({"analyze", path("p.wmrec"), "--source", WARPMARK_SOURCE_DIR, "--json", path("a.json")});
+  const auto analysis = warpmark({"analyze", path("p.wmrec"), "--source", WARPMARK_SOURCE_DIR, "--json", path("a.json"),
+                                  "--html", path("a.html")});
   ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
   const std::string place = "native_program.cpp:" + std::to_string(line_of("the planted line")) + " read_loss";
   EXPECT_THAT(analysis.out, HasSubstr(place + ": played_synchronize();"));
@@ -188,6 +200,7 @@ TEST_F(NativeStacks, a_wait_is_found_at_its_line) {
   EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
   EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr(place));
   EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.8);
+  expect_line_on(*read_file(path("a.html")), place);
   const Timeline timeline = recorded(path("p.wmrec"));
   const auto seen = [&](const std::string& part) {
     return count_of(timeline, [&](EventIndex i) {

@@ -171,6 +171,21 @@ TEST_F(Tools, lets_nsys_record_a_range) {
   EXPECT_THAT(*read_file(path("words")), HasSubstr("--capture-range=cudaProfilerApi --capture-range-end=stop"));
 }
 
+TEST_F(Tools, lets_nsys_sample_the_activity_of_gpus_by_the_name_that_it_knows) {
+  for (const std::string option : {"--gpu-metrics-device", "--gpu-metrics-devices"}) {
+    put("nsys", "[ \"$2\" = --help ] && echo '    " + option + "=' && exit 0\n" + kPlayedNsys +
+                    "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + "\nexit 0\n");
+    std::filesystem::remove(path("words"));
+    const auto output =
+        warpmark({"profile", "--nsys", "--gpu-metrics", "all", "--out", path("n.sqlite"), "--", kProgram});
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    EXPECT_THAT(*read_file(path("words")), HasSubstr(" " + option + "=all "));
+  }
+  const auto alone = warpmark({"profile", "--gpu-metrics", "all", "--out", path("p.wmrec"), "--", kProgram});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--nsys"));
+}
+
 TEST_F(Tools, lets_nsys_record_all_of_a_program_unless_told_otherwise) {
   put("nsys", kPlayedNsys + "[ $1 = profile ] && touch " + in_quotes(path("n.nsys-rep")) + "\nexit 0\n");
   EXPECT_EQ(warpmark({"profile", "--nsys", "--whole-graphs", "--out", path("n.sqlite"), "--", kProgram}).exit_code, 0);

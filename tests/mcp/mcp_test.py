@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,23 @@ from mcp_client import MODERN, Client
 
 WARPMARK = os.path.abspath(sys.argv.pop(1)) if __name__ == "__main__" else ""
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MOCK_CUPTI = pathlib.Path(WARPMARK).parent / "mock_cupti"  # a GPU that is played, where CUPTI's headers are
 TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
+
+
+
+def python_with_torch():
+    """Looked for and not imported, which takes long; None if there is none of 1.13 or newer."""
+    look = ("import importlib.util, os, runpy, sys; found = importlib.util.find_spec('torch'); found or sys.exit(1); "
+            "version = runpy.run_path(os.path.join(os.path.dirname(found.origin), 'version.py'))['__version__']; "
+            "sys.exit([int(n) for n in version.split('.')[:2]] < [1, 13])")
+    for python in ("python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", look], capture_output=True, timeout=120).returncode == 0:
+            return python
+    return None
+
+
+PYTHON_WITH_TORCH = python_with_torch()
 
 CONFIG = f"""
 schema: warpmark.mcp/1
@@ -24,6 +41,8 @@ longest: 100s
 commands:
   quick: {{run: [{sys.executable}, quick.py, '{{size}}'], settings: {{size: [1, 2]}}}}
   slow: {{run: [{sys.executable}, slow.py]}}
+  slept: {{run: [{sys.executable}, slept.py]}}
+  played: {{run: [./played, '{{seconds}}', exit=0], settings: {{seconds: [4, 5]}}}}
 """
 
 # Leaves a child in a session of its own, as launchers and data loaders do.
@@ -33,6 +52,13 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
 pathlib.Path("pids.part").write_text(f"{os.getpid()} {child.pid}")
 os.rename("pids.part", "pids")
 time.sleep(600)
+"""
+
+
+# A program without PyTorch, whose garbage collector has nothing to do.
+SLEPT = """
+import time
+time.sleep(0.2)
 """
 
 
@@ -60,9 +86,11 @@ class McpTest(unittest.TestCase):
         (self.path / "mcp.yaml").write_text(CONFIG)
         (self.path / "quick.py").write_text("import sys; sum(range(1000 * int(sys.argv[1])))\n")
         (self.path / "slow.py").write_text(SLOW)
+        (self.path / "slept.py").write_text(SLEPT)
+        (self.path / "played").symlink_to(MOCK_CUPTI / "mock_program")  # its folder may have blanks in its name
 
-    def client(self, *arguments):
-        environment = {**os.environ, "HOME": str(self.path), "WARPMARK_DB": str(self.path / "test.db")}
+    def client(self, *arguments, **variables):
+        environment = {**os.environ, "HOME": str(self.path), "WARPMARK_DB": str(self.path / "test.db"), **variables}
         client = Client(WARPMARK, arguments or ("--config", str(self.path / "mcp.yaml")), cwd=self.path, env=environment)
         self.addCleanup(self.end, client)
         return client
@@ -92,7 +120,7 @@ class Protocol(McpTest):
             self.assertEqual(tool["inputSchema"]["type"], "object")
             self.assertFalse(tool["inputSchema"]["additionalProperties"])
             self.assertGreater(len(tool["description"]), 40)
-        self.assertEqual(tools["run"]["inputSchema"]["properties"]["command"]["enum"], ["quick", "slow"])
+        self.assertEqual(tools["run"]["inputSchema"]["properties"]["command"]["enum"], ["quick", "slow", "slept", "played"])
         self.assertTrue(tools["analyze"]["annotations"]["readOnlyHint"])
         self.assertEqual(client.ask("resources/list")["error"]["code"], -32601)
 
@@ -185,6 +213,51 @@ class Tools(McpTest):
         self.assertEqual(checked["_meta"]["warpmark/exitCode"], 3)  # there is no history yet
         self.answer("run", "warpmark.results/1", workloads=["copy"], device="cpu", budget="1s", rounds=1,
                     set={"size": "64KiB"})
+
+    @unittest.skipUnless((MOCK_CUPTI / "mock_program").exists(), "the recorder is built where CUPTI's headers are")
+    def test_profile_records_and_diagnoses(self):
+        agent = self.client(WARPMARK_CUPTI=str(MOCK_CUPTI / "libmock_cupti.so"))
+        agent.initialize()
+        result = agent.call("profile", command="played", settings={"seconds": 5}, delay="200ms", duration="1s")
+        self.assertFalse(result["isError"], result["content"][0]["text"])
+        analysis = result["structuredContent"]
+        self.assertEqual(analysis["schema"], "warpmark.analysis/1")
+        self.assertGreater(analysis["session"]["steps"], 10)
+        self.assertEqual(result["_meta"]["warpmark/exitCode"], 0)
+        recordings = list((self.path / "warpmark-recordings").glob("played-*.wmrec"))
+        self.assertEqual(len(recordings), 1)
+        self.assertIn(recordings[0].name, result["content"][0]["text"])  # where analyze and query find it again
+        again = agent.call("query", paths=[str(recordings[0])], sql="SELECT count(*) AS n FROM kernels")
+        self.assertGreater(again["structuredContent"]["rows"][0]["n"], 30)
+
+    def test_optimize_measures_a_program_without_torch_whole(self):
+        result = self.answer("optimize", "warpmark.journey/1", command="slept", rounds=7, effect="50%")
+        journey = result["structuredContent"]
+        self.assertEqual((journey["times_of"], journey["complete"]), ("run", True))
+        self.assertIn("slept.py", journey["program"])
+        self.assertGreater(journey["baseline"]["seconds_per_step"], 0.2)
+        self.assertGreaterEqual(journey["cost"]["runs"], 4)
+        self.assertEqual(result["_meta"]["warpmark/exitCode"], 0)  # that nothing was gained is an answer
+        self.assertIn("nothing was gained", result["content"][0]["text"])
+
+    @unittest.skipUnless(PYTHON_WITH_TORCH, "no python3 here has torch 1.13 or newer (Debian: python3-torch)")
+    def test_optimize_looks_at_a_training_and_keeps_to_its_budget(self):
+        (self.path / "mcp.yaml").write_text(CONFIG + f"""
+  train: {{run: [{PYTHON_WITH_TORCH}, train.py, --samples, '32', --delay-ms, '20']}}
+""")
+        shutil.copy(SOURCE / "examples/optimize/train.py", self.path)
+        agent = self.client()
+        agent.initialize()
+        result = agent.call("optimize", command="train", only=["loader.workers"], rounds=7, steps=4, effect="10%",
+                            budget="30s")
+        self.assertFalse(result["isError"], result["content"][0]["text"])
+        journey = result["structuredContent"]
+        self.assertEqual(journey["schema"], "warpmark.journey/1")
+        self.assertTrue(journey["torch"])
+        self.assertGreaterEqual(journey["cost"]["runs"], 1)
+        if journey["complete"]:  # else the budget was used up before, on a busy machine by the baselines
+            self.assertGreater(journey["baseline"]["phases"]["data"], 0.5)
+        self.assertIn(result["_meta"]["warpmark/exitCode"], (0, 1, 3))
 
     def test_calls_without_an_answer_say_why(self):
         for tool, arguments, cause in [

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "device/nvml/api.h"
@@ -48,6 +49,18 @@ std::FILE* power_file(Handle gpu, const char* mode) {
   return std::fopen((std::string(power_folder()) + "/" + kUuids[index_of(gpu)]).c_str(), mode);
 }
 
+/// With WARPMARK_TEST_GPU_WORK=FILE a program is at work on the first GPU while FILE is there, with as many bytes of
+/// memory as it says.
+std::optional<unsigned long long> bytes_of_work(Handle gpu) {
+  const char* name = std::getenv("WARPMARK_TEST_GPU_WORK");
+  std::FILE* file = name != nullptr && index_of(gpu) == 0 ? std::fopen(name, "r") : nullptr;
+  if (file == nullptr) return std::nullopt;
+  unsigned long long bytes = 0;
+  if (std::fscanf(file, "%llu", &bytes) != 1) bytes = 0;
+  std::fclose(file);
+  return bytes;
+}
+
 }  // namespace
 
 extern "C" {
@@ -68,6 +81,7 @@ Return nvmlDeviceGetUUID(Handle gpu, char* text, unsigned size) { return put(kUu
 Return nvmlDeviceGetIndex(Handle gpu, unsigned* index) { return *index = index_of(gpu), kSuccess; }
 Return nvmlDeviceGetMemoryInfo(Handle gpu, Memory* memory) {
   *memory = {85'520'809'984, 0, index_of(gpu) == 0 ? 53'687'091'200ULL : 1'073'741'824ULL};
+  memory->used += bytes_of_work(gpu).value_or(0);
   memory->free = memory->total - memory->used;
   return kSuccess;
 }
@@ -131,12 +145,14 @@ Return nvmlDeviceGetFieldValues(Handle, int count, FieldValue* fields) {
   }
   return kSuccess;
 }
-/// This process uses the first GPU; so does one that cannot be seen from here.
+/// This process uses the first GPU; so does one that cannot be seen from here, and the program at work.
 Return nvmlDeviceGetComputeRunningProcesses_v3(Handle gpu, unsigned* count, ProcessInfo* processes) {
-  *count = index_of(gpu) == 0 ? 2 : 0;
-  if (*count == 0) return kSuccess;
+  *count = 0;
+  if (index_of(gpu) != 0) return kSuccess;
   processes[0] = {static_cast<unsigned>(getpid()), 21'474'836'480ULL, 0, 0};
   processes[1] = {4'000'000'000U, 1'073'741'824ULL, 0, 0};
+  *count = 2;
+  if (const auto bytes = bytes_of_work(gpu)) processes[(*count)++] = {4'000'000'001U, *bytes, 0, 0};
   return kSuccess;
 }
 

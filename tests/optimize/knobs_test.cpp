@@ -67,6 +67,22 @@ TEST(Knobs, a_loader_that_steps_wait_for_is_given_workers_first) {
   EXPECT_EQ(best->setting.value, "5");  // loading takes four times as long as the rest
 }
 
+TEST(Knobs, workers_are_as_many_as_hide_the_loading_and_at_most_twice_the_cores_of_a_gpu) {
+  using Values = std::vector<std::string>;
+  const auto offered = [](std::int64_t cores, std::int64_t processes) {
+    auto facts = slow_loading();
+    facts.report.cpus = cores;
+    facts.report.world = processes;
+    Values values;
+    for (const auto& one : find_in(knobs(), "loader.workers")->offer(facts, {}).candidates) values.push_back(one.value);
+    return values;
+  };
+  EXPECT_EQ(offered(64, 8), (Values{"5", "16"})) << "8 cores a GPU";
+  EXPECT_EQ(offered(12, 2), (Values{"5", "12"}));
+  EXPECT_EQ(offered(8, 4), (Values{"4"}));
+  EXPECT_EQ(offered(1, 1), (Values{"4"})) << "what waits for a disk keeps no core busy";
+}
+
 TEST(Knobs, workers_are_not_offered_to_an_iterable_dataset) {
   auto facts = slow_loading();
   facts.report.loaders.front().iterable = true;

@@ -84,6 +84,42 @@ TEST(Layouts, of_a_large_model_need_splitting_and_are_ranked) {
   }
 }
 
+TEST(Activations, in_host_memory_leave_two_layers_and_cost_what_the_link_cannot_hide) {
+  const TransformerShape shape{48, 6144, 48, 2048, 51200};
+  const TrainingJob job{.shape = shape, .batch = 64, .tokens = 1e9};
+  Layout kept{.data = 8, .zero = 3, .recompute = Recompute::full, .micro_batch = 4, .micro_batches = 2};
+  Layout offloaded = kept;
+  offloaded.offload_activations = true;
+  const double layer = layer_activations(shape, 4, 1, Recompute::full);
+  const auto before = memory_of(shape, kept), after = memory_of(shape, offloaded);
+  EXPECT_NEAR(before.gpu() - after.gpu(), 46 * layer, 1) << "of 48 layers two stay";
+  EXPECT_NEAR(after.host, 46 * layer, 1);
+  EXPECT_EQ(before.host, 0);
+  auto cluster = nodes_of_a100(8);
+  const auto hidden_s = plan_layout(job, cluster, offloaded).step_s - plan_layout(job, cluster, kept).step_s;
+  EXPECT_EQ(hidden_s, 0) << "behind computing";
+  cluster.host_link = 1e6;
+  const auto slow = plan_layout(job, cluster, offloaded);
+  // Out and back, 2 micro-batches of 48 layers, but for what computing hides.
+  EXPECT_NEAR(slow.step_s - plan_layout(job, cluster, kept).step_s, 2 * 2 * 48 * layer / 1e6 - slow.compute_s, 1e-6);
+}
+
+TEST(Activations, that_fit_only_in_host_memory_make_layouts_possible) {
+  const TransformerShape shape{32, 4096, 32, 8192, 51200};
+  const TrainingJob job{.shape = shape, .batch = 8, .tokens = 1e9};
+  auto cluster = nodes_of_a100(8);
+  cluster.per_node = 1;  // no tensor parallelism
+  cluster.memory_bytes = 40e9;
+  bool found = false;
+  for (const auto& plan : plan_layouts(job, cluster)) {
+    if (!plan.fits || !plan.layout.offload_activations) continue;
+    Layout kept = plan.layout;
+    kept.offload_activations = false;
+    found = found || !plan_layout(job, cluster, kept).fits;
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(Layouts, that_no_gpu_holds_are_still_listed_smallest_first) {
   const TrainingJob job{.shape = kGpt3, .batch = 8, .tokens = 1e9};
   const auto plans = plan_layouts(job, nodes_of_a100(8));

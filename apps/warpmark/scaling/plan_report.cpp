@@ -23,8 +23,12 @@ std::string fit_text(const coll::LinkFit& fit) {
 }
 
 std::string layout_text(const validate::Layout& layout) {
+  const char* offloaded = layout.offload && layout.offload_activations ? " offload all"
+                          : layout.offload                             ? " offload state"
+                          : layout.offload_activations                 ? " offload act."
+                                                                       : "";
   return fmt::format("dp {} tp {} pp {} zero {}{}", layout.data, layout.tensor, layout.pipeline, layout.zero,
-                     layout.offload ? " offload" : "");
+                     offloaded);
 }
 
 }  // namespace
@@ -111,6 +115,7 @@ Json layout_json(const PlannedLayout& plan) {
             {"pipeline", layout.pipeline},
             {"zero", layout.zero},
             {"offload", layout.offload},
+            {"offload_activations", layout.offload_activations},
             {"recompute", validate::name_of(layout.recompute)},
             {"micro_batch", layout.micro_batch},
             {"micro_batches", layout.micro_batches},

@@ -62,12 +62,15 @@ double gain_without_waits(const Evidence& evidence) {
   return std::max(step / after, gain_of_idle_time(evidence));
 }
 
+// Told as what computes it: the recording may be of another machine. Where there are fewer cores than GPUs one is left,
+// as persistent workers that are none are an error.
 constexpr const char* kWorkers =
-    "DataLoader(dataset, batch_size=B, num_workers=len(os.sched_getaffinity(0)) // torch.cuda.device_count(),  # cores "
-    "per GPU\n           pin_memory=True, persistent_workers=True, prefetch_factor=4)";
+    "cores_per_gpu = len(os.sched_getaffinity(0)) // torch.cuda.device_count()\n"
+    "DataLoader(dataset, batch_size=B, num_workers=max(1, cores_per_gpu),\n"
+    "           pin_memory=True, persistent_workers=True, prefetch_factor=4)";
 constexpr const char* kPrefetch =
-    "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(\n    "
-    "num_workers=len(os.sched_getaffinity(0)) // jax.local_device_count()))  # cores per GPU";
+    "cores_per_gpu = len(os.sched_getaffinity(0)) // jax.local_device_count()\n"
+    "dataset = dataset.to_iter_dataset().mp_prefetch(grain.MultiprocessingOptions(num_workers=max(1, cores_per_gpu)))";
 constexpr Advice kLoadAhead = {
     .kind = AdviceKind::code,
     .text = "Load batches in worker processes, ahead of the GPU; as many workers as the host has cores for each GPU.",

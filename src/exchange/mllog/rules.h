@@ -1,8 +1,9 @@
 // What MLPerf's rules ask of the log of one training, and what the log says of it.
 //
 // Source: mlcommons/logging, compliance_checker/training_5.1.0/common.yaml and closed_common.yaml; numbers of runs and
-// targets from mlcommons/training_policies, training_rules.adoc. What they ask of hyperparameters of one benchmark is
-// checked as far as all have it in common (batch, optimizer, learning rate, seed).
+// targets from mlcommons/training_policies, training_rules.adoc (v6.0), which the closed_*.yaml of training_5.1.0 and
+// training_6.0.0 repeat. What they ask of hyperparameters of one benchmark is checked as far as all have it in common
+// (batch, optimizer, learning rate, seed).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct MlPerfBenchmark {
   const char* id;
   int runs;       ///< of one result; 0: not known here
   int dropped;    ///< fastest and slowest that do not count
-  double target;  ///< of eval_accuracy; 0: not known here
+  double target;  ///< of eval_accuracy; 0: there are several, which are not judged here
   bool higher;    ///< whether more is better
 };
 

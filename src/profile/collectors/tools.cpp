@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "profile/collectors/program.h"
 
@@ -56,6 +57,13 @@ std::string escaped(const std::string& name) {
     text += plain ? std::string(1, c) : std::string("\\") + c;
   }
   return text;
+}
+
+/// The option was renamed when it took several GPUs, and neither name is known to all versions.
+std::string metrics_option_of(const std::string& nsys) {
+  const auto help = run_process({nsys, "profile", "--help"}, {.deadline_s = 60});
+  const bool renamed = help.ok() && (help->out + help->err).find("--gpu-metrics-devices") != std::string::npos;
+  return renamed ? "--gpu-metrics-devices" : "--gpu-metrics-device";
 }
 
 bool communicates(std::string_view kernel) { return kernel.find("nccl") != std::string_view::npos; }
@@ -183,7 +191,8 @@ std::vector<std::string> ncu_command(const std::string& ncu, const NcuMetrics& m
   return words;
 }
 
-std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path& report) {
+std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path& report,
+                                      const std::string& metrics_option) {
   std::vector<std::string> words{options.nsys,
                                  "profile",
                                  "--trace=cuda,nvtx,osrt",
@@ -198,6 +207,7 @@ std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path
     words.insert(words.end(), {"--capture-range=nvtx", "--nvtx-capture=" + options.range, "--capture-range-end=stop",
                                "--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"});  // else registered names alone
   }
+  if (!options.gpu_metrics.empty()) words.push_back(metrics_option + "=" + options.gpu_metrics);
   if (options.delay_s > 0) words.push_back(fmt::format("--delay={}", options.delay_s));
   if (options.duration_s > 0) {  // it refuses 0.5, and ends the program with the recording unless told not to
     words.push_back(fmt::format("--duration={:.0f}", std::ceil(options.duration_s)));
@@ -211,7 +221,8 @@ Result<int> run_nsys(const NsysOptions& options) {
   const fs::path report = fs::path(options.out).replace_extension(".nsys-rep");
   std::error_code ignored;
   fs::remove(report, ignored);
-  WM_ASSIGN(const int code, run_to_the_end(nsys_command(options, report), options.interrupted));
+  const auto metrics_option = options.gpu_metrics.empty() ? std::string() : metrics_option_of(options.nsys);
+  WM_ASSIGN(const int code, run_to_the_end(nsys_command(options, report, metrics_option), options.interrupted));
   if (!fs::exists(report, ignored)) {
     return environment_error(fmt::format("nsys made no report {} (exit code {})", report.string(), code),
                              "its own messages stand above; a program that ends before --delay is over leaves none");

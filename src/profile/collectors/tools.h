@@ -54,11 +54,14 @@ struct NsysOptions {
   double duration_s = 0;      ///< 0 is until the program ends; whole seconds are what nsys takes: rounded up
   std::string range;          ///< only what is in ranges of this NVTX name, or "cudaProfilerApi"; empty: all
   bool whole_graphs = false;
+  std::string gpu_metrics;  ///< GPUs whose activity is sampled: "all", or numbers as nsys has them; empty: none
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-/// Option names and values are those of `nsys profile --help`, version 2022.4.
-[[nodiscard]] std::vector<std::string> nsys_command(const NsysOptions& options, const std::filesystem::path& report);
+/// Option names and values are those of `nsys profile --help`, version 2022.4; newer ones call `metrics_option`
+/// otherwise.
+[[nodiscard]] std::vector<std::string> nsys_command(const NsysOptions& options, const std::filesystem::path& report,
+                                                    const std::string& metrics_option = "--gpu-metrics-device");
 /// Records and exports. The program's exit code. Environment error if nsys recorded or exported nothing.
 [[nodiscard]] Result<int> run_nsys(const NsysOptions& options);
 

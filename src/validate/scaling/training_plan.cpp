@@ -56,6 +56,31 @@ bool better(const PlannedLayout& a, const PlannedLayout& b) {
   return a.memory.gpu() < b.memory.gpu();
 }
 
+/// Activations that a stage holds, but for what is computed again.
+double held_activations(const TransformerShape& shape, const Layout& layout) {
+  // The first stage of a pipeline that runs one forward, one backward holds as many micro-batches as there are stages.
+  const double held = std::min(layout.pipeline, layout.micro_batches);
+  return held * shape.layers / layout.pipeline *
+         layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute);
+}
+
+/// Of those offloaded two layers' stay on the GPU: one that is computed with, and one on its way.
+double activations_on_gpu(const TransformerShape& shape, const Layout& layout) {
+  const double all = held_activations(shape, layout);
+  if (!layout.offload_activations) return all;
+  return std::min(all, 2 * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute));
+}
+
+/// They leave behind the forward pass and come back behind the backward one, which takes twice as long: what is longer
+/// than the pass is waited for.
+double activation_transfer_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double compute_s) {
+  if (!layout.offload_activations) return 0;
+  const double layers = job.shape.layers / layout.pipeline * layout.micro_batches;
+  const double bytes = layers * layer_activations(job.shape, layout.micro_batch, layout.tensor, layout.recompute);
+  const double one_way_s = bytes / cluster.host_link;
+  return std::max(0.0, one_way_s - compute_s / 3) + std::max(0.0, one_way_s - compute_s * 2 / 3);
+}
+
 /// What an exchange adds to a step of which `behind_s` can go on meanwhile: what is not hidden, and what hiding costs.
 double added_s(double exchange_s, double behind_s, double contention) {
   const double hidden_s = std::min(exchange_s, behind_s);
@@ -102,10 +127,8 @@ double layer_activations(const TransformerShape& shape, int micro_batch, int ten
 MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout) {
   MemoryPlan plan =
       state_memory(parameters_of(shape) / (layout.tensor * layout.pipeline), layout.zero, layout.data, layout.offload);
-  const double layers = shape.layers / layout.pipeline;
-  // The first stage of a pipeline that runs one forward, one backward holds as many micro-batches as there are stages.
-  const double held = std::min(layout.pipeline, layout.micro_batches);
-  plan.activations = held * layers * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute);
+  plan.activations = activations_on_gpu(shape, layout);
+  plan.host += held_activations(shape, layout) - plan.activations;
   if (layout.recompute == Recompute::full) {
     plan.activations += layer_activations(shape, layout.micro_batch, layout.tensor, Recompute::none);
   }
@@ -147,6 +170,7 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
                          pipeline_s(job, cluster, layout);
   // Offloaded state: gradients go to the host and parameters come back, 2 bytes each.
   if (layout.offload) plan.communication_s += 4 * own / (layout.zero >= 1 ? layout.data : 1) / cluster.host_link;
+  plan.communication_s += activation_transfer_s(job, cluster, layout, plan.compute_s);
   plan.step_s = plan.compute_s + plan.bubble_s + plan.communication_s;
   plan.tokens_per_s = plan.step_s > 0 ? tokens / plan.step_s : 0;
   plan.hours = plan.tokens_per_s > 0 ? job.tokens / plan.tokens_per_s / 3600 : 0;
@@ -155,6 +179,10 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
 }
 
 std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster) {
+  struct Offload {
+    bool state, activations;
+  };
+  constexpr Offload kOffloads[] = {{false, false}, {true, false}, {false, true}, {true, true}};
   std::vector<PlannedLayout> plans;
   for (int tensor = 1; tensor <= std::min(cluster.gpus, cluster.per_node); tensor *= 2) {
     if (cluster.gpus % tensor != 0 || std::fmod(job.shape.heads, tensor) != 0) continue;
@@ -167,10 +195,10 @@ std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& c
         if (std::fmod(own_batch, micro) != 0) continue;
         for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
           for (int zero = 0; zero <= (data > 1 ? (pipeline > 1 ? 1 : 3) : 0); ++zero) {
-            for (const bool offload : {false, true}) {
-              plans.push_back(plan_layout(
-                  job, cluster,
-                  {data, tensor, pipeline, zero, offload, recompute, micro, static_cast<int>(own_batch) / micro}));
+            for (const auto& [state, activations] : kOffloads) {
+              plans.push_back(plan_layout(job, cluster,
+                                          {data, tensor, pipeline, zero, state, recompute, micro,
+                                           static_cast<int>(own_batch) / micro, activations}));
             }
           }
         }

@@ -4,7 +4,8 @@
 // Sources: parameters and operations, Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters"
 // (SC 2021); states of mixed-precision Adam by ZeRO stage, Rajbhandari et al., "ZeRO" (SC 2020), and offload, Ren et
 // al., "ZeRO-Offload" (ATC 2021); activations, Korthikanti et al., "Reducing Activation Recomputation" (MLSys 2023);
-// bubble, Huang et al., "GPipe" (NeurIPS 2019); compression, Vogels et al., "PowerSGD" (NeurIPS 2019).
+// those in host memory as ZeRO-R's P_a+cpu (Rajbhandari et al.); bubble, Huang et al., "GPipe" (NeurIPS 2019);
+// compression, Vogels et al., "PowerSGD" (NeurIPS 2019).
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,9 @@ struct Layout {
   int zero = 0;          ///< stage 0 to 3
   bool offload = false;  ///< optimizer state in host memory
   Recompute recompute = Recompute::none;
-  int micro_batch = 1;    ///< sequences
-  int micro_batches = 1;  ///< a step and replica: accumulation, and what fills the pipeline
+  int micro_batch = 1;               ///< sequences
+  int micro_batches = 1;             ///< a step and replica: accumulation, and what fills the pipeline
+  bool offload_activations = false;  ///< what the backward pass needs again waits in host memory
   [[nodiscard]] int gpus() const { return data * tensor * pipeline; }
 };
 
@@ -45,7 +47,7 @@ struct MemoryPlan {
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;
-  double host = 0;  ///< of offloaded state, a GPU
+  double host = 0;  ///< of what is offloaded, a GPU
   [[nodiscard]] double gpu() const { return parameters + gradients + optimizer + activations; }
 };
 
@@ -81,7 +83,7 @@ struct Cluster {
   collectives::Link within;     ///< a node
   collectives::Link between;    ///< nodes
   double dollars_per_hour = 0;  ///< a GPU; 0 if unknown
-  double host_link = 25e9;      ///< B/s, for offloaded state
+  double host_link = 25e9;      ///< B/s, each direction, for what is offloaded
 };
 
 struct TrainingJob {

@@ -44,6 +44,9 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--ncu-skip", "N", "launches of these kernels that ncu passes over (default two steps)"},
     {"--ncu-count", "N", "launches that ncu measures (default one step, 8 to 50 a kernel)"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
+    {"--gpu-metrics", "GPUS",
+     "with --nsys: sample how busy SMs, tensor cores and memory are, of all GPUs or of 0,1 (needs the right to "
+     "counters)"},
     {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
     {"--whole-graphs", "",
      "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
@@ -220,6 +223,7 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   nsys.duration_s = options.has("--duration") ? record.duration_s : 0;
   nsys.range = record.range;
   nsys.whole_graphs = record.whole_graphs;
+  nsys.gpu_metrics = options.get("--gpu-metrics");
   nsys.interrupted = &context.interrupted;
   WM_ASSIGN(const int code, profile::run_nsys(nsys));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
@@ -273,6 +277,10 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   if (std::error_code none; fs::exists(record.out, none) && !fs::is_regular_file(record.out, none)) {
     return usage_error(record.out.string() + " is no file: a recording is put together in one",
                        "name a file with --out");
+  }
+  if (options.has("--gpu-metrics") && !options.has("--nsys")) {
+    return usage_error("--gpu-metrics is for --nsys: only Nsight Systems samples these counters beside a program",
+                       "add --nsys; without it the driver's own utilization is sampled (--interval)");
   }
   if (options.has("--ranks") || options.has("--hosts"))
     return record_ranks(context, options, kProfileOptions, record.out);

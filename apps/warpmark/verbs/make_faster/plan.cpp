@@ -281,10 +281,10 @@ extern const Command plan_command{
     .id = "plan",
     .summary = "plan training on paper: layouts that fit, step time, dollars; scaling foretold",
     .details =
-        "For a transformer on so many GPUs, goes through data, tensor and pipeline parallelism, ZeRO stages 0 to 3 "
-        "with "
-        "and without offload, recomputation and micro-batches: memory a GPU by part, pipeline bubble, communication by "
-        "alpha and beta of the links, time and dollars of the whole training; those that fit are ranked.\n"
+        "For a transformer on so many GPUs, goes through data, tensor and pipeline parallelism, ZeRO stages 0 to 3, "
+        "with and without offload of state and of activations, recomputation and micro-batches: memory a GPU by part, "
+        "pipeline bubble, communication by alpha and beta of the links, time and dollars of the whole training; those "
+        "that fit are ranked.\n"
         "\n"
         "With --step-time it foretells data parallelism from the step of one GPU and a sweep of `warpmark collective`, "
         "says where scaling breaks, and prints its error against steps that you measured (docs/scale.md).\n"

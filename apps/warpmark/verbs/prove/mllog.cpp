@@ -232,7 +232,7 @@ extern const Command mllog_command{
         "Reads :::MLLOG lines from logs of trainings, one log a run, whatever program wrote them (`warpmark run MODEL "
         "--until GOAL --set log=FILE` does), and holds each against MLPerf's rules for training logs (5.1): keys that "
         "must be there and how often, their order, the time that initialization may take, and the quality that was "
-        "reached. Faults are named with their line.\n"
+        "reached (targets up to 6.0). Faults are named with their line.\n"
         "\n"
         "As many logs as make a result have a score: the time to train, its mean without the fastest and the slowest. "
         "With --rcp the epochs to converge are held against a reference: a result that converges faster than the "
