@@ -329,7 +329,7 @@ std::string report_of_phases(std::size_t steps) {
   run.metrics.push_back(stats::sampled_metric("samples_rate", "1/s", Better::higher, {800}));
   run.metrics.push_back(stats::sampled_metric("first_step", "s", Better::lower, {0.1}));
   run.metrics.push_back(stats::sampled_metric("phase.forward", "s", Better::lower, seconds));
-  return rendered(sample.finish(), "markdown");
+  return rendered(sample.finish(), "md");
 }
 
 TEST(ReportOfModels, tells_phases_and_which_percentiles_so_few_steps_cannot_tell) {

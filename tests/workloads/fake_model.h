@@ -120,8 +120,8 @@ def answer(ask):
     what = ask['ask']
     if what == 'hello':
         places = ['/a/torch', '/b/torch'] if lie == 'two' else []
-        return {'protocol': 7 if lie == 'protocol' else 1, 'torch': '9', 'cuda': '', 'executable': 'x', 'places': places,
-                'imported': '/a/torch'}
+        return {'protocol': 7 if lie == 'protocol' else 1, 'torch': '9', 'cuda': '', 'executable': 'x',
+                'places': places, 'imported': '/a/torch'}
     if what == 'prepare':
         if lie == 'memory' or lie == 'room for one' and ask['batch'] > 1:
             return {'refused': 'environment', 'what': 'not enough memory: 3 of 2', 'hint': 'a smaller batch'}
@@ -188,8 +188,10 @@ class FakeModel : public testing::Test {
   }
 
   static const Metric* metric(const warpmark::Run& run, const std::string& id) {
-    const auto found = std::find_if(run.metrics.begin(), run.metrics.end(), [&](const auto& m) { return m.id == id; });
-    return found == run.metrics.end() ? nullptr : &*found;
+    for (const auto& metric : run.metrics) {
+      if (metric.id == id) return &metric;
+    }
+    return nullptr;
   }
 
   warpmark::Run with(const std::string& lie) { return measure({{"python", liar(lie)}}); }

@@ -5,6 +5,7 @@
 #include "workloads/random_inputs.h"
 #include "workloads/run_workload.h"
 #include "workloads/vision/reference.h"
+#include "workloads/vision/relevance_pipeline.h"
 
 namespace warpmark::workloads {
 namespace {
@@ -48,20 +49,26 @@ std::vector<std::int32_t> kept_patches(std::span<const float> rgb, const vision:
 }
 
 TEST(RelevancePipeline, hands_each_stage_what_the_one_before_made) {
-  test::Prepared prepared("relevance_pipeline",
-                          {{"batch", "2"}, {"side", "80"}, {"d", "8"}, {"k", "6"}, {"budget", "2000"}}, 2);
-  ASSERT_TRUE(prepared.ok());
+  auto device = test::small_cpu();
+  const auto params = resolve_params(test::workload("relevance_pipeline").params,
+                                     {{"batch", "2"}, {"side", "80"}, {"d", "8"}, {"k", "6"}, {"budget", "2000"}});
+  ASSERT_TRUE(params.ok());
+  constexpr std::uint64_t kSeed = 7;
+  auto made = prepare_relevance_pipeline({.device = device, .params = *params, .sets = 2, .seed = kSeed});
+  ASSERT_TRUE(made.ok());
+  measure::Prepared& prepared = **made;
   constexpr std::size_t kKept = 6;
   const vision::ScoreShape shape{.batch = 2, .side = 80};
   for (const std::size_t set : {1U, 0U}) {
-    prepared.launch(set);
+    ASSERT_TRUE(prepared.launch(device.stream(), set).ok());
     const auto check = prepared.check(set);
-    EXPECT_LE(check.value, check.tolerance);
-    const auto bytes = prepared->handed_on(set);
+    ASSERT_TRUE(check.ok());
+    EXPECT_LE(check->value, check->tolerance);
+    const auto bytes = prepared.handed_on(set);
     const std::span<const std::int32_t> kept(reinterpret_cast<const std::int32_t*>(bytes.data()), bytes.size() / 4);
     ASSERT_EQ(kept.size(), 2 * kKept);
     std::vector<float> rgb(vision::kTextureInputs * shape.pixels());
-    fill_random(std::span(rgb), array_seed(20260301, set, 0), 0.0F, 1.0F);
+    fill_random(std::span(rgb), array_seed(kSeed, set, 0), 0.0F, 1.0F);
     for (std::size_t image = 0; image < 2; ++image) {
       const auto pixels = std::span<const float>(rgb).subspan(image * rgb.size() / 2, rgb.size() / 2);
       const auto ours = kept.subspan(image * kKept, kKept);
@@ -69,8 +76,8 @@ TEST(RelevancePipeline, hands_each_stage_what_the_one_before_made) {
                   testing::ElementsAreArray(kept_patches(pixels, shape, kKept)));
     }
   }
-  ASSERT_TRUE(prepared->poison().ok());
-  EXPECT_GT(prepared.check(0).value, prepared.check(0).tolerance) << "of nothing";
+  ASSERT_TRUE(prepared.poison().ok());
+  EXPECT_GT(prepared.check(0)->value, prepared.check(0)->tolerance) << "of nothing";
 }
 
 /// By hand: a patch without gradients or colour whose left half is dark, and one of edges 3-4-5 and colour 5-12-13.

@@ -12,6 +12,7 @@
 #include "stats/sampled_metric.h"
 #include "workers/libtorch_build.h"
 #include "workloads/models/device_memory.h"
+#include "workloads/models/model_losses.h"
 #include "workloads/models/model_phases.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
@@ -268,20 +269,9 @@ class ModelRound {
   }
 
   void check_losses() {
-    for (const double loss : losses_) {
-      if (!std::isfinite(loss)) return fail(fmt::format("a loss is {}", loss));
-    }
-    const double first = losses_.front();
-    if (!(std::abs(first - ignorance_) <= 0.15 * ignorance_ + 0.1)) {
-      fail(fmt::format("the first loss is {:.4g}; a network that knows nothing has {:.4g}", first, ignorance_));
-    }
-    constexpr std::size_t kLast = 4;
-    if (train_ && losses_.size() >= kLast) {
-      double last = 0;
-      for (std::size_t i = losses_.size() - kLast; i < losses_.size(); ++i) last += losses_[i] / kLast;
-      note("loss", fmt::format("{:.4g} at first, {:.4g} after {} steps", first, last, losses_.size()));
-      if (!(last < first)) fail(fmt::format("the loss did not fall: {:.4g}, then {:.4g}", first, last));
-    }
+    const LossVerdict verdict = judged_losses({losses_, ignorance_, train_});
+    if (!verdict.seen.empty()) note("loss", verdict.seen);
+    if (!verdict.fault.empty()) fail(verdict.fault);
   }
 
   /// Memory, and whether the knobs held: a case whose knob did nothing would be another case than it says.

@@ -11,14 +11,16 @@ namespace {
 
 constexpr double kScoreTolerance = 1e-5;
 
+double length(double x, double y) { return std::sqrt(x * x + y * y); }
+
 /// Of one patch, from its pixels' planes: `at(plane, pixel)`.
 template <typename At>
 void score_patch(const At& at, double (&scores)[kPerspectives]) {
   constexpr std::size_t kPixels = ScoreShape::kPatchSide * ScoreShape::kPatchSide;
   double edges = 0, colour = 0, lightness = 0, squares = 0;
   for (std::size_t i = 0; i < kPixels; ++i) {
-    edges += std::hypot(at(3, i), at(4, i));
-    colour += std::hypot(at(1, i), at(2, i));
+    edges += length(at(3, i), at(4, i));
+    colour += length(at(1, i), at(2, i));
     lightness += at(0, i);
   }
   for (std::size_t i = 0; i < kPixels; ++i) squares += std::pow(at(0, i) - lightness / kPixels, 2);

@@ -1,6 +1,8 @@
 // relevance_pipeline: what a relevance model does to a batch of images before its network sees them: texture, scores of
 // its patches, relevance with its token budget, and the most relevant patches. Each stage takes what the one before it
 // made, where that one put it, all on one queue; and each stage is timed alone.
+#include "workloads/vision/relevance_pipeline.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +98,7 @@ device::Support supports(const Workload& /*self*/, const DeviceInfo& device, con
 
 class Pipeline final : public Prepared {
  public:
-  static Result<std::unique_ptr<Prepared>> make(const Workload& /*self*/, const measure::PrepareOptions& options) {
+  static Result<std::unique_ptr<Prepared>> make(const measure::PrepareOptions& options) {
     WM_ASSIGN(const auto stages, stages_of(options.params));
     auto pipeline = std::make_unique<Pipeline>();
     std::vector<std::span<std::byte>> given;
@@ -160,6 +162,9 @@ Status measure_pipeline(const measure::Case& what, device::Device& device, const
                         Run& run) {
   Workload stages_in_turn = *what.workload;  // measured as any workload is
   stages_in_turn.measure = nullptr;
+  stages_in_turn.prepare = [](const Workload&, const measure::PrepareOptions& wanted) {
+    return prepare_relevance_pipeline(wanted);
+  };
   Run whole = measure::measure_round({&stages_in_turn, what.device, what.params, what.mode}, device, options);
   std::swap(run, whole);
   if (run.outcome == Outcome::unsupported || run.outcome == Outcome::error || run.metrics.empty()) return {};
@@ -180,6 +185,10 @@ std::vector<Overrides> cases(const Workload& /*self*/, const DeviceInfo& /*devic
 
 }  // namespace
 
+Result<std::unique_ptr<Prepared>> prepare_relevance_pipeline(const measure::PrepareOptions& options) {
+  return Pipeline::make(options);
+}
+
 extern const Workload kRelevancePipeline{
     .id = "relevance_pipeline",
     .summary =
@@ -187,7 +196,7 @@ extern const Workload kRelevancePipeline{
     .params = kParams,
     .cost = cost,
     .supports = supports,
-    .prepare = Pipeline::make,
+    .prepare = nullptr,
     .cases = cases,
     .default_mode = Mode::hot,
     .measure = measure_pipeline,
