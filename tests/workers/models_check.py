@@ -377,6 +377,7 @@ def serving():
         assert False
     except wm_training.Refused as problem:
         assert problem.kind == "environment" and str(port) in problem.what
+    os._exit(0)  # the model's thread may be in torch's C++, from which Python cannot take it when it ends
 
 
 def pictures(wm_data, wm_quality, folder):
