@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"
@@ -53,11 +54,12 @@ Cell percentile_cell(const Metric& metric, double p) {
 }
 
 void add_phases(Table& table, const Run& run, const RunLabels& labels) {
+  std::string label = labels.of(run);  // once for all of its phases
   for (const auto& metric : run.metrics) {
     if (!metric.id.starts_with(kPhase)) continue;
     const Summary& s = metric.summary;
     const auto shown = [&](double value) { return Cell{format_quantity(value, metric.unit)}; };
-    table.rows.push_back({{labels.of(run)},
+    table.rows.push_back({{std::exchange(label, "")},
                           {metric.id.substr(kPhase.size())},
                           {format_count(s.n)},
                           shown(s.mean),
