@@ -28,6 +28,9 @@ struct PrepareOptions {
   const Params& params;
   std::size_t sets = 1;    ///< input sets to make: launch(stream, set) is called with set < sets
   std::uint64_t seed = 0;  ///< of the random inputs; the same seed gives the same inputs
+  /// Where the first input of each set stands that another work makes (Prepared::handed_on); empty: random ones. Of
+  /// workloads that are stages of another (src/workloads/vision/relevance_pipeline.cpp).
+  std::span<const std::span<std::byte>> given{};
 };
 
 /// A workload with its inputs made and its library handles created. prepare -> time -> check.
@@ -40,6 +43,8 @@ class Prepared : public device::Launchable {
   virtual Result<ErrorCheck> check(std::size_t set) = 0;
   /// True where the quantity is the launch or the transfer as the host sees it, not the device's own time.
   [[nodiscard]] virtual bool host_clock() const { return false; }
+  /// Memory of the output that a next stage takes, of the device; empty where it is no stage.
+  [[nodiscard]] virtual std::span<std::byte> handed_on(std::size_t /*set*/) { return {}; }
   /// Facts about how it ran, known after prepare: {"algorithm", "..."}.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 };

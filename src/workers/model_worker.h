@@ -25,6 +25,9 @@ enum class RecordKind : std::int64_t { step = 0, loss = 1, whole = 2, first_phas
 inline constexpr const char* kModelPhases[] = {"data",      "h2d",           "forward", "backward",
                                                "optimizer", "communication", "prefill", "token"};
 
+/// That the worker's memory holds, about.
+inline constexpr std::int64_t kMostRecords = 130'000;
+
 struct RingRecord {
   std::int64_t kind = 0;
   std::int64_t step = 0;

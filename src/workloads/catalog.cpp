@@ -18,6 +18,7 @@ namespace warpmark::workloads {
   item(kConv2d)                  \
   item(kAttention)               \
   item(kFusedTexture)            \
+  item(kPatchScores)             \
   item(kTopKPatches)             \
   item(kOpponentBalance)         \
   item(kRelevancePipeline)       \

@@ -38,6 +38,12 @@ Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets, std:
   return memory;
 }
 
+void SetMemory::take_first(std::span<const std::span<std::byte>> given) {
+  WM_CHECK(given.empty() || given.size() >= sets_);
+  for (const auto& bytes : given) WM_CHECK(bytes.size() == places_.front().bytes);
+  given_.assign(given.begin(), given.end());
+}
+
 void SetMemory::poison(std::size_t index) const {
   constexpr std::size_t kBlock = 256 * 1024;
   const std::size_t blocks = (places_[index].bytes + kBlock - 1) / kBlock;

@@ -34,8 +34,12 @@ class SetMemory {
   }
   [[nodiscard]] std::span<std::byte> bytes(std::size_t set, std::size_t index) const {
     WM_CHECK(set < sets_ && index < places_.size());
+    if (index == 0 && !given_.empty()) return given_[set];
     return {static_cast<std::byte*>(buffer_->data()) + set * set_bytes_ + places_[index].offset, places_[index].bytes};
   }
+
+  /// Array 0 of each set is memory of another's, as large. Empty: it stays as it is.
+  void take_first(std::span<const std::span<std::byte>> given);
 
   /// Fills array `index` of every set with bytes 0xFF: NaN in every floating format, -1 in integers.
   void poison(std::size_t index) const;
@@ -47,6 +51,7 @@ class SetMemory {
   };
   std::unique_ptr<device::Buffer> buffer_;
   std::vector<Place> places_;
+  std::vector<std::span<std::byte>> given_;  ///< in place of array 0
   std::size_t set_bytes_ = 0;
   std::size_t sets_ = 0;
 };

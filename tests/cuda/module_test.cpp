@@ -78,7 +78,7 @@ TEST(CudaModule, offers_the_workloads_by_id) {
   MODULE_OR_SKIP(module);
   for (const char* id :
        {"copy", "triad", "read", "write", "transfer", "launch", "gemm", "conv2d", "attention", "fused_texture",
-        "top_k_patches", "opponent_balance", "embedding", "embedding_cache", "loader"}) {
+        "patch_scores", "top_k_patches", "opponent_balance", "embedding", "embedding_cache", "loader"}) {
     const auto* found = static_cast<const workloads::CudaImplementation*>(module->workload(id));
     ASSERT_NE(found, nullptr) << id;
     EXPECT_STREQ(found->id, id);

@@ -100,6 +100,40 @@ TEST_F(CudaVision, balance_splits_exactly_from_the_least_to_the_most_budget) {
   }
 }
 
+TEST_F(CudaVision, patches_of_any_number_have_their_scores) {
+  for (const auto& [batch, side] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{64, 224}, {1, 16}, {3, 80}, {2, 1024}}) {
+    expect_right("patch_scores", params_of({{"batch", batch}, {"side", side}}));
+  }
+}
+
+TEST_F(CudaVision, stages_take_what_the_one_before_made) {
+  const auto made = [&](const char* id, const Params& params, std::span<const std::span<std::byte>> given) {
+    auto prepared = implementation(id).prepare({*device_, params, 1, 42, given});
+    EXPECT_TRUE(prepared.ok());
+    return std::move(*prepared);
+  };
+  const auto texture = made("fused_texture", texture_params(4, 64, 64, "fused"), {});
+  std::array given{texture->handed_on(0)};
+  const auto scores = made("patch_scores", params_of({{"batch", std::int64_t{4}}, {"side", std::int64_t{64}}}), given);
+  given = {scores->handed_on(0)};
+  const auto balance = made("opponent_balance", balance_params(4, 16, 3000), given);
+  given = {balance->handed_on(0)};
+  const auto top = made("top_k_patches", patch_params({4, 16, 8, 5}, "f32"), given);
+  for (auto* stage : {texture.get(), scores.get(), balance.get(), top.get()}) {
+    ASSERT_TRUE(stage->launch(device_->stream(), 0).ok());
+  }
+  ASSERT_TRUE(device_->synchronize().ok());
+  for (auto* stage : {texture.get(), scores.get(), balance.get(), top.get()}) {
+    const auto right = stage->check(0);
+    ASSERT_TRUE(right.ok()) << right.error().what;
+    EXPECT_LE(right->value, right->tolerance) << right->norm;
+  }
+  // Nothing that follows is right any more when what it took is taken away.
+  ASSERT_TRUE(scores->poison().ok());
+  EXPECT_GT(balance->check(0)->value, balance->check(0)->tolerance);
+}
+
 TEST_F(CudaVision, balance_refuses_more_patches_than_fit_a_block) {
   const device::Support support =
       implementation("opponent_balance").supports(device_->info(), balance_params(1, 8193, 8193 * 64));

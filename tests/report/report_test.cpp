@@ -16,6 +16,7 @@
 #include "report/results/labels.h"
 #include "report/sample_session.h"
 #include "report/well_formed.h"
+#include "stats/sampled_metric.h"
 #include "support/golden.h"
 #include "support/schema_check.h"
 #include "support/text_measures.h"
@@ -317,6 +318,27 @@ TEST(RunLabels, name_what_was_asked_for) {
   run.params.set("compile", std::string("default"));
   session.runs.push_back(run);
   EXPECT_EQ(RunLabels(session).of(run), "bert large compile=default");
+}
+
+/// A phase of so many steps, in the report of one model.
+std::string report_of_phases(std::size_t steps) {
+  SampleSession sample;
+  Run& run = sample.measured("gpt2", "cpu", {{"preset", std::string("tiny")}}, {.flops = 1e9, .bytes = 0}, 1e-2);
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < steps; ++i) seconds.push_back(1e-3 + 1e-6 * static_cast<double>(i));
+  run.metrics.push_back(stats::sampled_metric("samples_rate", "1/s", Better::higher, {800}));
+  run.metrics.push_back(stats::sampled_metric("first_step", "s", Better::lower, {0.1}));
+  run.metrics.push_back(stats::sampled_metric("phase.forward", "s", Better::lower, seconds));
+  return rendered(sample.finish(), "md");
+}
+
+TEST(ReportOfModels, tells_phases_and_which_percentiles_so_few_steps_cannot_tell) {
+  const auto few = report_of_phases(20), some = report_of_phases(60), many = report_of_phases(300);
+  EXPECT_NE(few.find("needs 59"), std::string::npos) << few;
+  EXPECT_NE(few.find("needs 299"), std::string::npos);
+  EXPECT_EQ(some.find("needs 59"), std::string::npos) << some;
+  EXPECT_NE(some.find("needs 299"), std::string::npos);
+  EXPECT_EQ(many.find("needs"), std::string::npos) << many;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """What must hold of the models' Python, with real PyTorch on the CPU: models_check.py SOURCES CHECK."""
 
 import copy
+import math
 import multiprocessing
 import os
 import sys
@@ -26,6 +27,7 @@ SIZES = {
     "unet3d": dict(width=2, levels=2, size=8, classes=3),
     "resnet50": dict(width=8, blocks1=1, blocks2=1, blocks3=3, blocks4=1, size=32, classes=10),
     "bert": dict(layers=3, width=32, heads=4, vocab=64, positions=64, seq=16, predictions=4),
+    "bert_squad": dict(layers=3, width=32, heads=4, vocab=64, positions=64, seq=16, predictions=0),
 }
 
 
@@ -130,6 +132,24 @@ def shapes():
             assert 2.6 * once < step <= 3 * once, (model, step / once)
 
 
+    span()
+
+
+def span():
+    """An answer's begin and end: the mean of two cross-entropies over the positions, which can be learned."""
+    training = wm_training.Training(ask("bert_squad", rate=1e-2))
+    [ids], target = training.pool[0]
+    out = training.model(ids)
+    assert out.shape == (8, 16, 2)
+    each = [torch.nn.functional.cross_entropy(out[:, :, i].contiguous(), target[:, i]) for i in (0, 1)]
+    loss = float(tasks.loss_of("bert", out, target).detach())
+    assert abs(loss - float(sum(each).detach()) / 2) < 1e-5 and abs(loss - math.log(16)) < 0.3, loss
+    assert tasks.loss_of_ignorance("bert", SIZES["bert_squad"]) == math.log(16)
+    assert ids.gather(1, target).tolist() == [[62, 63]] * 8 and tasks.axis_of_classes(out, target) == 1
+    losses = [float(training.step(wm_training.no_mark)) for _ in range(30)]
+    assert losses[-1] < 0.7 * losses[0], losses
+
+
 def flops_of(items):
     total = 0
     for i in items:
@@ -144,6 +164,82 @@ def flops_of(items):
         else:
             assert i["kind"] == "memory" and i["bytes"] > 0
     return total
+
+
+def knobs():
+    """Each is set in torch as it is named, or the worker says why not: what a torch lacks, and what needs a GPU."""
+    has_attention = hasattr(torch.nn.functional, "scaled_dot_product_attention")
+    precisions()
+    said = state("gpt2", {"optimizer.implementation": "foreach"})
+    assert said.optimizer.defaults["foreach"] is True and force(said) == [True]
+    assert force(state("gpt2", {"optimizer.implementation": "fused"})) == [False]  # parameters are not on a GPU
+    last = state("resnet50", {"channels_last": "yes"})
+    assert force(last) == [True] and last.model.blocks[0].conv2.weight.is_contiguous(memory_format=torch.channels_last)
+    assert force(state("dlrm", {"channels_last": "yes"})) == [False]
+    for backend in ("math", "flash", "efficient", "cudnn"):
+        told = state("gpt2", {"attention.backend": backend}).knob_states()[0]
+        cuda = torch.backends.cuda
+        if backend == "math" and has_attention:
+            assert told["in_force"] is True and cuda.math_sdp_enabled(), told
+            assert not cuda.flash_sdp_enabled() and not cuda.mem_efficient_sdp_enabled()
+        elif not torch.cuda.is_available():
+            assert told["in_force"] is False and ("is of GPUs" in told["said"] or "has no" in told["said"]), told
+    for name in ("flash", "mem_efficient", "cudnn", "math"):
+        getattr(torch.backends.cuda, "enable_%s_sdp" % name, lambda on: None)(True)
+    compiling()
+
+
+def state(model, wanted):
+    return wm_training.Training(ask(model, knobs=wanted))
+
+
+def force(training):
+    return [told["in_force"] for told in training.knob_states()]
+
+
+def precisions():
+    """TF32 is a switch of torch that f32 sets back; bf16 is what layers compute in; a scaler is of GPUs."""
+    for precision, wanted, tf32 in (("tf32", "high", True), ("f32", "highest", False)):
+        wm_training.Training(ask("vit", precision=precision))
+        assert torch.get_float32_matmul_precision() == wanted and torch.backends.cudnn.allow_tf32 is tf32
+    seen = []
+    training = wm_training.Training(ask("vit", precision="bf16"))
+    training.model.head.register_forward_hook(lambda layer, args, out: seen.append(out.dtype))
+    training.step(wm_training.no_mark)
+    assert seen == [torch.bfloat16] and training.scaler is None, seen
+    assert all(p.dtype == torch.float32 for p in training.model.parameters())
+    try:
+        wm_training.Training(ask("vit", precision="fp16"))
+        assert False
+    except wm_training.Refused as problem:
+        assert problem.kind == "unsupported" and "GPU" in problem.what and "bf16" in problem.hint
+
+
+def compiling():
+    """The mode reaches torch.compile, which is played: what it makes of a mode is torch's business."""
+    real, modes = getattr(torch, "compile", None), []
+
+    def played(function, **arguments):
+        modes.append(arguments.get("mode", "default"))
+        return function
+
+    torch.compile = played
+    try:
+        for mode in ("default", "reduce-overhead", "max-autotune"):
+            del modes[:]
+            training = state("gpt2", {"compile": mode})
+            told = training.knob_states()[0]
+            if hasattr(torch.nn.Module, "compile"):  # of the network and of its loss; no graph came of it, and that is told
+                assert modes == [mode, mode] and told["said"] == "nothing was compiled", (modes, told)
+            else:
+                assert modes == [] and "cannot compile" in told["said"], (modes, told)
+            assert told["in_force"] is False
+            float(training.step(wm_training.no_mark))
+    finally:
+        if real is None:
+            del torch.compile
+        else:
+            torch.compile = real
 
 
 def loader():
@@ -209,7 +305,7 @@ def data():
             assert False
         except Refused as problem:
             assert "line 201" in problem.what, problem.what
-        pictures(wm_data, os.path.join(folder, "pictures"))
+        pictures(wm_data, wm_quality, os.path.join(folder, "pictures"))
     for model in ("gpt2", "dlrm", "vit"):
         try:
             wm_data.open_data(model, SIZES[model], "/no/such/folder")
@@ -281,9 +377,10 @@ def serving():
         assert False
     except wm_training.Refused as problem:
         assert problem.kind == "environment" and str(port) in problem.what
+    os._exit(0)  # the model's thread may be in torch's C++, from which Python cannot take it when it ends
 
 
-def pictures(wm_data, folder):
+def pictures(wm_data, wm_quality, folder):
     """Two classes, bright and dark, as portable pixmaps of another shape than the network's."""
     try:
         import PIL  # noqa: F401
@@ -292,15 +389,18 @@ def pictures(wm_data, folder):
     for part in ("train", "val"):
         for name, level in (("bright", 230), ("dark", 20)):
             os.makedirs(os.path.join(folder, part, name))
-            for i in range(3):
+            for i in range(8):
                 with open(os.path.join(folder, part, name, "%d.ppm" % i), "wb") as file:
                     file.write(b"P6 40 24 255\n" + bytes([level] * (40 * 24 * 3)))
     train, _ = wm_data.open_data("vit", SIZES["vit"], folder)
-    assert len(train) == 6
+    assert len(train) == 16
     [image], label = train[0]
     assert image.shape == (3, 16, 16) and int(label) == 0
     assert abs(float(image[0, 8, 8]) - (230 / 255 - 0.485) / 0.229) < 1e-3
-    assert int(train[5][1]) == 1
+    assert int(train[15][1]) == 1
+    training = wm_training.Training(ask("vit", batch=4, rate=3e-3))
+    said = wm_quality.train_until(training, dict(metric="accuracy", target=1.0, most_epochs=12, data=folder))
+    assert said["reached"] and said["samples"] == 16 * said["epochs"], said
 
 
 if __name__ == "__main__":

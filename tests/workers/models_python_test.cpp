@@ -20,8 +20,8 @@ TEST_P(ModelsInPython, hold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelsInPython,
-                         testing::Values("checkpointing", "accumulation", "ranks", "decoding", "shapes", "loader",
-                                         "quality", "data", "serving"),
+                         testing::Values("checkpointing", "accumulation", "ranks", "decoding", "shapes", "knobs",
+                                         "loader", "quality", "data", "serving"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -90,8 +91,9 @@ def run(ask):
     for i in range(steps):
         records.append((1, i, end, next(losses)))
     if ask['phases']:
-        part = 0.01 if lie == 'phases' else 0.02
-        records = [r for i in range(steps) for r in ((2, i, end, 0.02), (10, i, end, part))]
+        whole = (end - begin) / steps * 1e-9 * {'quick phases': 0.2, 'slow phases': 5}.get(lie, 1)
+        part = whole / 2 if lie == 'phases' else whole
+        records = [r for i in range(steps) for r in ((2, i, end, whole), (10, i, end, part))]
     if lie == 'steps' and not ask['phases']:
         records = records[1:]
     if lie == 'fast':
@@ -103,6 +105,9 @@ def run(ask):
         begin, end = end, begin
     if lie == 'nan':
         records = [(k, i, t, float('nan') if k == 1 else v) for k, i, t, v in records]
+    if lie == 'hangs':
+        open('@FOLDER@/hanging', 'w').write('yes')
+        time.sleep(600)
     if lie == 'dies':
         print('out of coffee', flush=True)
         os._exit(9)
@@ -114,11 +119,16 @@ def run(ask):
 def answer(ask):
     what = ask['ask']
     if what == 'hello':
-        return {'protocol': 7 if lie == 'protocol' else 1, 'torch': '9', 'cuda': '', 'executable': 'x', 'places': []}
+        places = ['/a/torch', '/b/torch'] if lie == 'two' else []
+        return {'protocol': 7 if lie == 'protocol' else 1, 'torch': '9', 'cuda': '', 'executable': 'x',
+                'places': places, 'imported': '/a/torch'}
     if what == 'prepare':
-        if lie == 'memory':
+        if lie == 'memory' or lie == 'room for one' and ask['batch'] > 1:
             return {'refused': 'environment', 'what': 'not enough memory: 3 of 2', 'hint': 'a smaller batch'}
-        return {'parameters': @PARAMETERS@ + (lie == 'parameters'), 'forward_flops': @FLOPS@, 'ignorance': 5.545}
+        if lie == 'no cuda':
+            return {'refused': 'unsupported', 'what': 'torch 9 was built without CUDA', 'hint': 'name another'}
+        return {'parameters': @PARAMETERS@ + (lie == 'parameters'), 'forward_flops': @FLOPS@ * ask['batch'],
+                'ignorance': 5.545}
     if what == 'run':
         return run(ask)
     if what == 'record':
@@ -126,7 +136,8 @@ def answer(ask):
     if what == 'check':
         return {'error': 0.5 if lie == 'wrong' else 1e-7, 'differing': 0}
     if what == 'state':
-        return {'memory': {'peak': 3 if lie != 'text' else 'much'}, 'knobs': []}
+        knobs = [{'id': 'compile', 'in_force': False, 'said': 'torch 9 cannot'}] if lie == 'knob' else []
+        return {'memory': {'peak': 3 if lie != 'text' else 'much'}, 'knobs': knobs}
     return {'shapes': 'none' if lie == 'shapes' else []}
 
 rest = b''
@@ -138,7 +149,7 @@ while True:
     while b'\n' in rest:
         line, rest = rest.split(b'\n', 1)
         ask = json.loads(line)
-        if lie == 'garbage':
+        if lie in ('garbage', 'two'):
             print('{"ask": "run", "number": 1}\n' * 100, flush=True)
         os.write(control, json.dumps(dict(answer(ask), ask=ask['ask'], number=ask['number'])).encode() + b'\n')
 )";
@@ -176,6 +187,13 @@ class FakeModel : public testing::Test {
     return measure::measure_round({workload, device.info().id, *params, Mode::hot}, device, options);
   }
 
+  static const Metric* metric(const warpmark::Run& run, const std::string& id) {
+    for (const auto& metric : run.metrics) {
+      if (metric.id == id) return &metric;
+    }
+    return nullptr;
+  }
+
   warpmark::Run with(const std::string& lie) { return measure({{"python", liar(lie)}}); }
 
   /// The same where the worker is asked to use a GPU.
@@ -196,7 +214,7 @@ class FakeModel : public testing::Test {
     put("@LIE@", lie);
     put("@FOLDER@", folder_.string());
     put("@PARAMETERS@", std::to_string(shape->parameters));
-    put("@FLOPS@", fmt::format("{:.0f}", shape->forward_flops * static_cast<double>(shape->batch)));
+    put("@FLOPS@", fmt::format("{:.0f}", shape->forward_flops));  // of a sample
     return program(text);
   }
 

@@ -24,6 +24,14 @@ TEST(Storage, reads_what_was_written_in_every_order_and_cache) {
   }
 }
 
+TEST(Storage, is_set_against_what_a_step_needs) {
+  const auto run =
+      test::run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"cache", "warm"}, {"need", "1MiB"}});
+  ASSERT_EQ(run.outcome, Outcome::passed) << run.reason;
+  ASSERT_EQ(run.metrics.back().id, "need_ratio");
+  EXPECT_NEAR(run.metrics.back().samples[0] * run.metrics.front().samples[0], 1, 1e-9) << "a pass a second is needed";
+}
+
 TEST(Storage, reads_past_the_page_cache_where_the_file_system_can) {
   const auto run = test::run_small("storage", {{"size", "1MiB"}, {"block", "64KiB"}, {"access", "direct"}});
   EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unsupported) << run.reason;

@@ -51,6 +51,33 @@ TEST_F(FakeModelOnGpu, that_the_recorder_contradicts_is_mistrusted) {
   }
 }
 
+/// A driver whose counters move with each look: memory rises and falls, energy rises by 30 J a look.
+TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples) {
+  warpmark::test::FakeDevice device;
+  device.device_info.id = "cuda:0";
+  device.device_info.backend = "cuda";
+  device.conditions_at = [](std::size_t n) {
+    const double used = n < 2 ? 1e9 : n < 4 ? 9e9 : 5e9;
+    return device::Conditions{.sensors = {{"memory_used", "B", used},
+                                          {"energy", "J", 30.0 * static_cast<double>(n)},
+                                          {"utilization", "ratio", 0.75}},
+                              .throttle_reasons = {},
+                              .other_processes = {}};
+  };
+  const auto run = measure_on(device, {{"python", liar("nothing")}, {"roof", "no"}});
+  ASSERT_NE(metric(run, "memory.device"), nullptr) << run.reason;
+  EXPECT_EQ(metric(run, "memory.baseline")->samples.front(), 1e9);
+  EXPECT_EQ(metric(run, "memory.device")->samples.front(), 9e9) << "of looks while nothing was timed";
+  EXPECT_EQ(metric(run, "memory.final")->samples.front(), 5e9);
+  EXPECT_EQ(metric(run, "gpu_utilization")->samples.front(), 0.75);
+  // Two looks after one another: nobody looks while steps are timed.
+  const auto steps =
+      static_cast<double>(run.timing.launches_per_sample) * static_cast<double>(metric(run, "time")->samples.size());
+  EXPECT_DOUBLE_EQ(metric(run, "energy")->samples.front(), 30 / steps);
+  EXPECT_DOUBLE_EQ(metric(run, "samples_energy")->samples.front(), 30 / steps / 8);
+  EXPECT_DOUBLE_EQ(metric(run, "tokens_energy")->samples.front(), 8 * 32 * steps / 30);
+}
+
 TEST_F(FakeModelOnGpu, that_cannot_be_recorded_says_who_its_witness_is) {
   const auto run = on_gpu("deaf");
   EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;

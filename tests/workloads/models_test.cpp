@@ -56,10 +56,11 @@ TEST_P(ModelOnCpu, trains_and_tells_its_phases) {
   ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
   EXPECT_LE(run.error->value, run.error->tolerance);
   for (const char* id : {"time", "flop_rate", "samples_rate", "phase.data", "phase.h2d", "phase.forward",
-                         "phase.backward", "phase.optimizer", "first_step", "memory.peak_resident"}) {
+                         "phase.backward", "phase.optimizer", "first_step", "memory.peak_resident", "phases_ratio"}) {
     ASSERT_NE(metric(run, id), nullptr) << id;
     EXPECT_GT(metric(run, id)->summary.max, 0) << id;
   }
+  EXPECT_THAT(run.reason, testing::Not(HasSubstr("add up to")));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelOnCpu, testing::Values("resnet50", "bert", "gpt2", "llama", "dlrm", "vit", "unet3d"),
@@ -68,6 +69,13 @@ INSTANTIATE_TEST_SUITE_P(All, ModelOnCpu, testing::Values("resnet50", "bert", "g
 TEST(Models, of_dlrm_cross_features_too) {
   WM_NEEDS_TORCH();
   const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"preset", "dcnv2-tiny"}});
+  ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_LE(run.error->value, 1e-3);
+}
+
+TEST(Models, of_bert_answer_with_a_piece_of_the_text_too) {
+  WM_NEEDS_TORCH();
+  const warpmark::Run run = run_model("bert", {{"python", python_with_torch()}, {"preset", "squad-tiny"}});
   ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
   EXPECT_LE(run.error->value, 1e-3);
 }
@@ -188,13 +196,9 @@ TEST(Models, share_a_step_among_ranks) {
   EXPECT_NE(metric(run, "phase.communication"), nullptr);
 }
 
-TEST(Models, train_to_a_quality) {
+/// What reaches it: tests/apps/models_test.cpp.
+TEST(Models, that_do_not_reach_their_quality_have_no_time) {
   WM_NEEDS_TORCH();
-  const warpmark::Run run = run_model(
-      "vit", {{"python", python_with_torch()}, {"until", "accuracy>=0.6"}, {"batch", "16"}, {"price", "3600"}});
-  ASSERT_EQ(run.outcome, Outcome::passed) << run.reason;
-  EXPECT_GE(metric(run, "quality")->summary.median, 0.6);
-  EXPECT_DOUBLE_EQ(metric(run, "cost")->summary.median, metric(run, "time")->summary.median);
   const warpmark::Run never =
       run_model("dlrm", {{"python", python_with_torch()}, {"until", "loss<=0"}, {"epochs", "1"}, {"batch", "8"}});
   EXPECT_EQ(never.outcome, Outcome::failed);

@@ -1,13 +1,18 @@
 // Models: what a step is worth, beside the peak of the datasheet and the best of the machine's own kernels.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <utility>
+
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"
+#include "stats/order_statistics.h"
 
 namespace warpmark::report {
 namespace {
 
 constexpr const char* kNothing = "–";
+constexpr std::string_view kPhase = "phase.";
 
 Cell quantity_cell(const Run& run, const char* id) {
   const auto* metric = metric_of(run, id);
@@ -24,19 +29,47 @@ Cell share_cell(const Run& run, const char* id) {
 
 /// "data 2 %, forward 31 %, backward 60 %": medians of the windows with marks.
 std::string phases_text(const Run& run) {
-  constexpr std::string_view kPrefix = "phase.";
   double sum = 0;
-  for (const auto& metric : run.metrics) sum += metric.id.starts_with(kPrefix) ? metric.summary.mean : 0;
+  for (const auto& metric : run.metrics) sum += metric.id.starts_with(kPhase) ? metric.summary.mean : 0;
   std::string text;
   for (const auto& metric : run.metrics) {
-    if (!metric.id.starts_with(kPrefix)) continue;
-    const auto name = metric.id.substr(kPrefix.size());
+    if (!metric.id.starts_with(kPhase)) continue;
+    const auto name = metric.id.substr(kPhase.size());
     const bool decoding = name == "prefill" || name == "token";
     text += (text.empty() ? "" : ", ") + name + " " +
             (decoding || !(sum > 0) ? format_quantity(metric.summary.median, "s")
                                     : format_percent(metric.summary.mean / sum));
   }
   return text;
+}
+
+/// Where so few steps cannot tell it: how many would.
+Cell percentile_cell(const Metric& metric, double p) {
+  for (const auto& percentile : metric.summary.percentiles) {
+    if (std::abs(percentile.p - p) > 1e-9) continue;
+    if (percentile.value) return {format_quantity(*percentile.value, metric.unit)};
+    return {fmt::format("needs {}", stats::samples_needed(p, 0.95)), Tone::quiet};
+  }
+  return {kNothing, Tone::quiet};
+}
+
+void add_phases(Table& table, const Run& run, const RunLabels& labels) {
+  std::string label = labels.of(run);  // once for all of its phases
+  for (const auto& metric : run.metrics) {
+    if (!metric.id.starts_with(kPhase)) continue;
+    const Summary& s = metric.summary;
+    const auto shown = [&](double value) { return Cell{format_quantity(value, metric.unit)}; };
+    table.rows.push_back({{std::exchange(label, "")},
+                          {metric.id.substr(kPhase.size())},
+                          {format_count(s.n)},
+                          shown(s.mean),
+                          shown(s.stdev),
+                          shown(s.min),
+                          shown(s.max),
+                          shown(s.median),
+                          percentile_cell(metric, 0.95),
+                          percentile_cell(metric, 0.99)});
+  }
 }
 
 }  // namespace
@@ -49,6 +82,17 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
                {"MFU", Align::right},
                {"of its kernels", Align::right}},
               {}};
+  Table phases_table{{{"phases of"},
+                      {"phase"},
+                      {"n", Align::right, 4},
+                      {"mean", Align::right},
+                      {"sd", Align::right, 2},
+                      {"min", Align::right, 3},
+                      {"max", Align::right, 3},
+                      {"p50", Align::right, 1},
+                      {"p95", Align::right, 1},
+                      {"p99", Align::right, 1}},
+                     {}};
   std::string phases;
   for (const auto& run : session.runs) {
     if (!shows_speed(run) || metric_of(run, "samples_rate") == nullptr || metric_of(run, "first_step") == nullptr)
@@ -62,6 +106,7 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
     // The rate once more beside its unit, where programs that read text find it (`warpmark scale --throughput`).
     phases += fmt::format("{}{}: {:.6g} samples/s; {}", phases.empty() ? "" : "\n", run.workload,
                           metric_of(run, "samples_rate")->summary.median, phases_text(run));
+    add_phases(phases_table, run, labels);
   }
   if (table.rows.empty()) return std::nullopt;
   Section section{"Models", {std::move(table)}};
@@ -70,6 +115,7 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
       "products, convolutions, attentions and memory traffic on this machine, over the step's.",
       Tone::quiet});
   section.blocks.emplace_back(Paragraph{phases, Tone::quiet});
+  if (!phases_table.rows.empty()) section.blocks.emplace_back(std::move(phases_table));
   return section;
 }
 

@@ -97,10 +97,10 @@ class Training {
     torch::AutoGradMode grad(train_);
     synchronize();
     const int64_t begin = clock_ns();
+    int64_t last = begin;
     for (int64_t i = 0; i < steps; ++i) {
       double spent[5] = {};
-      const int64_t first = clock_ns();
-      int64_t last = first;
+      const int64_t first = last;  // where the step before ended: what lies between two steps is part of the second
       step([&](int phase) {
         synchronize();
         const int64_t now = clock_ns();
@@ -188,6 +188,7 @@ class Training {
       return Refused{"unsupported", what + " is of the Python worker", "--set worker=python"};
     };
     if (name_ != "gpt2" && name_ != "bert" && name_ != "resnet50") throw only_python(name_);
+    if (name_ == "bert" && config_.at("predictions") == 0) throw only_python("the span head");
     if (ask.at("pass").text == "decode") throw only_python("pass=decode");
     if (precision_ == "fp16") throw only_python("fp16");
     if (ask.number_or("world", 1) > 1) throw only_python("several ranks");

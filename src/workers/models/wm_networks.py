@@ -124,7 +124,8 @@ class Gpt2(nn.Module):
 
 
 class Bert(nn.Module):
-    """Devlin et al. 2018, without pooler: the masked-word head at the first `predictions` positions of each sequence."""
+    """Devlin et al. 2018, without pooler: the masked-word head at the first `predictions` positions of each sequence; where
+    none are predicted, the head for SQuAD, the odds of each position to begin and to end the answer (batch x seq x 2)."""
 
     def __init__(self, c):
         super().__init__()
@@ -135,12 +136,17 @@ class Bert(nn.Module):
         self.norm = nn.LayerNorm(w, 1e-12)
         make = lambda: Block(w, c["heads"], False, False, 1e-12, False)
         self.blocks = nn.ModuleList(make() for _ in range(c["layers"]))
+        if self.predictions == 0:
+            self.span = nn.Linear(w, 2)
+            return normal_(self)
         self.head_dense, self.head_norm = nn.Linear(w, w), nn.LayerNorm(w, 1e-12)
         self.decoder = nn.Linear(w, c["vocab"])
         normal_(self)
         self.decoder.weight = self.tokens.weight
 
     def head_parameters(self):
+        if self.predictions == 0:
+            return sum(p.numel() for p in self.span.parameters())
         parts = (self.head_dense, self.head_norm)
         return sum(p.numel() for m in parts for p in m.parameters()) + self.decoder.bias.numel()
 
@@ -149,6 +155,8 @@ class Bert(nn.Module):
         x = self.norm(x)
         for block in self.blocks:
             x = block(x)
+        if self.predictions == 0:
+            return self.span(x)
         x = x[:, : self.predictions]
         x = F.gelu(self.head_dense(x)).to(self.head_norm.weight.dtype)  # norms of the narrow type: not in every torch
         return self.decoder(self.head_norm(x))

@@ -54,7 +54,7 @@ class Quality:
             self.labels.append(target.cpu())
             self.right += int(((out > 0) == (target > 0.5)).sum())
         else:
-            self.right += int((out.argmax(1 if self.name == "unet3d" else -1) == target).sum())
+            self.right += int((out.argmax(tasks.axis_of_classes(out, target)) == target).sum())
         self.count += target.numel()
 
     def metric(self, name):

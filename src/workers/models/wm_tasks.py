@@ -33,12 +33,19 @@ def pool(name, config, batch, seed):
 
 
 def one(name, c, batch, g):
-    """Inputs and target. Text: each word follows from the one before; images: a class is a brightness of the colours."""
+    """Inputs and target. Text: each word follows from the one before, or two words mark where an answer begins and ends;
+    images: a class is a brightness of the colours."""
     if name in ("gpt2", "llama"):
         few = min(16, c["vocab"])
         begin = torch.randint(few, (batch, 1), generator=g)
         ids = (begin + torch.arange(c["seq"] + 1) * 3) % few
         return [ids[:, :-1].contiguous()], ids[:, 1:].contiguous()
+    if is_span(name, c):
+        half = c["seq"] // 2
+        ids = torch.randint(c["vocab"] - 2, (batch, c["seq"]), generator=g)
+        ends = (torch.randint(half, (batch,), generator=g), half + torch.randint(c["seq"] - half, (batch,), generator=g))
+        target = torch.stack(ends, 1)
+        return [ids.scatter(1, target, torch.tensor([[c["vocab"] - 2, c["vocab"] - 1]]).expand(batch, 2))], target
     if name == "bert":
         few = min(16, c["vocab"] - 1)
         ids = (torch.randint(few, (batch, 1), generator=g) + torch.arange(c["seq"]) * 3) % few
@@ -58,13 +65,26 @@ def one(name, c, batch, g):
     return [images + (target.view(-1, 1, 1, 1).float() - 1.5)], target
 
 
+def is_span(name, c):
+    """BERT that answers with a piece of its text (SQuAD): the classes are the positions."""
+    return name == "bert" and c["predictions"] == 0
+
+
+def axis_of_classes(out, target):
+    """The last where each place of the rest has its target, as words have; else the one behind the batch's."""
+    return out.dim() - 1 if out.shape[:-1] == target.shape else 1
+
+
 def loss_of(name, out, target):
+    """Of a span: the mean of the cross-entropies of its begin and of its end."""
     if name == "dlrm":
         return F.binary_cross_entropy_with_logits(out, target.to(out.dtype))
-    if name in ("gpt2", "llama", "bert"):
-        return F.cross_entropy(out.flatten(0, 1), target.flatten())
+    if target.dim() > 1 and axis_of_classes(out, target) > 1:
+        return F.cross_entropy(out.flatten(0, -2), target.flatten())
     return F.cross_entropy(out, target)
 
 
 def loss_of_ignorance(name, c):
-    return math.log(2 if name == "dlrm" else c["vocab"] if "vocab" in c else c["classes"])
+    if name == "dlrm":
+        return math.log(2)
+    return math.log(c["seq"] if is_span(name, c) else c["vocab"] if "vocab" in c else c["classes"])

@@ -357,10 +357,11 @@ def no_mark(phase):
 
 class HostMarks:
     def __init__(self):
-        self.done = []
+        self.done, self.last = [], None
 
     def begin(self):
-        self.first = self.last = clock()
+        """Where the step before ended: what lies between two steps is part of the second."""
+        self.first = self.last = self.last or clock()
         self.done.append([0.0, {}])
 
     def mark(self, phase):
@@ -386,7 +387,8 @@ class GpuMarks:
         return event
 
     def begin(self):
-        self.events.append([(None, self.record())])
+        """Where the step before ended, as of HostMarks."""
+        self.events.append([(None, self.events[-1][-1][1] if self.events else self.record())])
 
     def mark(self, phase):
         self.events[-1].append((phase, self.record()))

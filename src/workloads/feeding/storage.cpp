@@ -38,6 +38,7 @@ constexpr ParamSpec kParams[] = {
     {"order", ParamKind::text, "sequential", "places of the reads", "sequential|random"},
     {"access", ParamKind::text, "buffered", "through the page cache, or past it", "buffered|direct"},
     {"cache", ParamKind::text, "cold", "whether the page cache is emptied of the file before each pass", "cold|warm"},
+    {"need", ParamKind::bytes, "0", "bytes a second that a step needs, for the ratio to it; 0 is no step"},
     {"folder", ParamKind::path, "", "where the file is made; empty is the folder for temporary files"},
 };
 
@@ -234,6 +235,9 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
   }
   add_rate(run, "bandwidth", "B/s", run.cost.bytes, passes);
   add_rate(run, "reads_rate", "1/s", run.cost.bytes / static_cast<double>(params.integer("block")), passes);
+  if (const auto need = static_cast<double>(params.integer("need")); need > 0) {
+    add_rate(run, "need_ratio", "ratio", run.cost.bytes / need, passes);
+  }
   return {};
 }
 

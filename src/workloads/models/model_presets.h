@@ -9,6 +9,7 @@
 
 namespace warpmark::workloads {
 
+/// BERT that predicts no words has the head for SQuAD: begin and end of an answer.
 struct ModelPreset {
   const char* model;
   const char* preset;

@@ -11,6 +11,9 @@
 #include "base/text.h"
 #include "stats/sampled_metric.h"
 #include "workers/libtorch_build.h"
+#include "workloads/models/device_memory.h"
+#include "workloads/models/model_losses.h"
+#include "workloads/models/model_phases.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
 #include "workloads/models/model_rates.h"
@@ -28,12 +31,13 @@ constexpr double kStepDeadline_s = 600;     // compiling happens in the first st
 constexpr double kWindow_s = 0.1;           // least length of a window
 constexpr double kGpuWindow_s = 0.5;        // and on a GPU, whose queue is empty at both ends of a window
 constexpr std::int64_t kMostSteps = 1000;
-constexpr std::int64_t kLearnSteps = 24;  // after these the loss has fallen
+constexpr std::int64_t kRecordsOfStep = 8;  // a step with marks is noted as a whole and phase by phase
+constexpr std::int64_t kLearnSteps = 24;    // after these the loss has fallen
 
 class ModelRound {
  public:
   ModelRound(const measure::Case& what, device::Device& device, const measure::RoundOptions& options, Run& run)
-      : what_(what), device_(device), options_(options), run_(run) {}
+      : what_(what), device_(device), options_(options), run_(run), memory_(device) {}
 
   Status measure() {
     const auto& params = what_.params;
@@ -56,7 +60,6 @@ class ModelRound {
 
  private:
   Status start_and_measure() {
-    const auto memory_before = sensor("memory_used");
     WM_TRY(start());
     stage("building the network and its batches");
     WM_TRY(prepare());
@@ -65,15 +68,17 @@ class ModelRound {
       return measure_quality(what_.params, shape_, *workers_, run_);
     }
     stage("first step");
+    look_at_memory(true);
     WM_ASSIGN(const ModelWindow first, window(1));
     losses_ = first.losses;
     stage("warming up");
     WM_ASSIGN(const double steady, settle());
+    look_at_memory(false);
     stage("timing steps");
     WM_TRY(sample(steady));
     WM_TRY(learn());
     run_.outcome = Outcome::passed;
-    if (memory_before) add("memory.baseline", "B", Better::lower, *memory_before);
+    memory_.add_to(run_);
     add_model_rates({what_.params, shape_, device_.info(), static_cast<double>(workers_->ranks()), joules_}, run_);
     stage("timing phases");
     WM_TRY(phases(steady));
@@ -154,8 +159,15 @@ class ModelRound {
     if (!(window.seconds > 0)) {
       return data_error(fmt::format("the worker says that {} steps took {:.3g} s each", count, window.seconds));
     }
-    doubt(window.doubt);
+    if (!looks_) doubt(window.doubt);
     return window;
+  }
+
+  /// Of the driver, beside steps that nobody times. Looks may come between the worker's answer and our clock: these
+  /// windows prove nothing, and those that count follow.
+  void look_at_memory(bool on) {
+    looks_ = on;
+    workers_->while_waiting(on ? std::function<void()>([this] { memory_.look(); }) : nullptr);
   }
 
   [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least, double window_s = kWindow_s) {
@@ -189,22 +201,24 @@ class ModelRound {
     const auto count = steps_in_window(steady, 1, window_s());
     run_.timing = {"worker's clock between synchronizations", 1e-9, 0, count, 1};
     measure::StoppingRule rule(options_.stopping);
-    const auto energy = sensor("energy");
+    const auto energy = read_sensor(device_, "energy");
     const std::int64_t begin = monotonic_ns();
     while (!rule.done()) {
       WM_ASSIGN(const ModelWindow now, window(count));
       losses_.insert(losses_.end(), now.losses.begin(), now.losses.end());
       rule.add(now.seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
     }
+    sampled_s_ = static_cast<double>(monotonic_ns() - begin) * 1e-9;
     run_.stopped_because = rule.reason();
     run_.converged = rule.converged();
     run_.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, rule.samples()));
-    if (const auto after = sensor("energy"); energy && after && *after > *energy) {
+    if (const auto after = read_sensor(device_, "energy"); energy && after && *after > *energy) {
       const auto steps = static_cast<double>(count) * static_cast<double>(rule.samples().size());
       joules_ = (*after - *energy) / steps;
       add("energy", "J", Better::lower, *joules_);
     }
-    if (const auto bytes = sensor("memory_used")) add("memory.device", "B", Better::lower, *bytes);
+    if (const auto busy = read_sensor(device_, "utilization")) add("gpu_utilization", "ratio", Better::higher, *busy);
+    memory_.look_last();
     return {};
   }
 
@@ -218,12 +232,13 @@ class ModelRound {
   }
 
   Status phases(double steady) {
-    const auto count = steps_in_window(steady, decode_ ? 2 : 6);  // a generation has many words
+    const auto count = phase_steps({.step_s = steady,
+                                    .room_s = std::min(sampled_s_, options_.stopping.budget_s),
+                                    .least = steps_in_window(steady, decode_ ? 2 : 6),  // a generation has many words
+                                    .most = workers::kMostRecords / (shape_.new_tokens + kRecordsOfStep)});
     WM_ASSIGN(auto phases, workers_->phases(count, kStepDeadline_s));
     doubt(phases.doubt);
-    for (auto& [name, seconds] : phases.seconds) {
-      run_.metrics.push_back(stats::sampled_metric("phase." + name, "s", Better::lower, std::move(seconds)));
-    }
+    add_phases(std::move(phases), run_);
     return {};
   }
 
@@ -254,20 +269,9 @@ class ModelRound {
   }
 
   void check_losses() {
-    for (const double loss : losses_) {
-      if (!std::isfinite(loss)) return fail(fmt::format("a loss is {}", loss));
-    }
-    const double first = losses_.front();
-    if (!(std::abs(first - ignorance_) <= 0.15 * ignorance_ + 0.1)) {
-      fail(fmt::format("the first loss is {:.4g}; a network that knows nothing has {:.4g}", first, ignorance_));
-    }
-    constexpr std::size_t kLast = 4;
-    if (train_ && losses_.size() >= kLast) {
-      double last = 0;
-      for (std::size_t i = losses_.size() - kLast; i < losses_.size(); ++i) last += losses_[i] / kLast;
-      note("loss", fmt::format("{:.4g} at first, {:.4g} after {} steps", first, last, losses_.size()));
-      if (!(last < first)) fail(fmt::format("the loss did not fall: {:.4g}, then {:.4g}", first, last));
-    }
+    const LossVerdict verdict = judged_losses({losses_, ignorance_, train_});
+    if (!verdict.seen.empty()) note("loss", verdict.seen);
+    if (!verdict.fault.empty()) fail(verdict.fault);
   }
 
   /// Memory, and whether the knobs held: a case whose knob did nothing would be another case than it says.
@@ -350,14 +354,6 @@ class ModelRound {
   void stage(const std::string& what) const {
     if (options_.stage) options_.stage(what);
   }
-  [[nodiscard]] std::optional<double> sensor(std::string_view id) const {
-    const auto conditions = device_.conditions();
-    if (!conditions.ok()) return std::nullopt;
-    for (const auto& read : conditions->sensors) {
-      if (read.id == id) return read.value;
-    }
-    return std::nullopt;
-  }
   void add(std::string id, const char* unit, Better better, double value) {
     run_.metrics.push_back(stats::sampled_metric(std::move(id), unit, better, {value}));
   }
@@ -378,6 +374,9 @@ class ModelRound {
   Run& run_;
   std::unique_ptr<ModelWorkers> workers_;
   ModelShape shape_;
+  DeviceMemory memory_;
+  bool looks_ = false;
+  double sampled_s_ = 0;  ///< that timing took
   bool train_ = true;
   bool decode_ = false;
   double ignorance_ = 0;

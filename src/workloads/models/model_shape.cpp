@@ -53,6 +53,7 @@ void bert(ModelShape& s, Tally& t) {
   t.parameters += (vocab + s.size("positions") + 2) * w + 2 * w;
   transformer(t, s.size("layers"), w, seq);
   t.flops += 2.0 * static_cast<double>(w * w + vocab * w) * static_cast<double>(s.size("predictions"));
+  if (s.size("predictions") == 0) t.flops += 2.0 * static_cast<double>(2 * w * seq);  // the span's head
 }
 
 void llama(ModelShape& s, Tally& t) {
@@ -182,6 +183,8 @@ Status set_decoding(ModelShape& shape, const std::string& model, std::int64_t le
   return {};
 }
 
+constexpr std::int64_t kShortestSpan = 3;  // of a text that an answer is a piece of
+
 Status set_length(ModelShape& shape, const std::string& model, std::int64_t length) {
   if (length == 0) return {};
   const char* name = nullptr;
@@ -195,8 +198,9 @@ Status set_length(ModelShape& shape, const std::string& model, std::int64_t leng
     if (key == "positions" && length > value) {
       return usage_error(fmt::format("length is {}, but {} has {} positions", length, model, value));
     }
-    if (key == "predictions" && length < value) {
-      return usage_error(fmt::format("length is {}, but {} predicts {} words", length, model, value));
+    if (key == "predictions" && length < std::max(value, kShortestSpan)) {
+      return usage_error(
+          fmt::format("length is {}, but {} needs {} words", length, model, std::max(value, kShortestSpan)));
     }
     const std::int64_t step = key == "patch" ? value : key == "levels" ? std::int64_t{1} << value : 1;
     if (length % step != 0) return usage_error(fmt::format("length is {}, but must divide by {}", length, step));
@@ -215,6 +219,15 @@ Status set_vocab(ModelShape& shape, const std::string& model, std::int64_t vocab
   }
   known->second = vocab;
   return {};
+}
+
+/// "tiny, base, large".
+std::string presets_of(const std::string& model) {
+  std::string names;
+  for (const ModelPreset& known : model_presets()) {
+    if (known.model == model) names += (names.empty() ? "" : ", ") + std::string(known.preset);
+  }
+  return names;
 }
 
 }  // namespace
@@ -238,11 +251,10 @@ Result<ModelShape> model_shape(const std::string& model, const std::string& pres
   const auto found = std::find_if(presets.begin(), presets.end(), [&](const ModelPreset& known) {
     return known.model == model && known.preset == preset;
   });
-  if (found == presets.end())
-    return usage_error(model + " has no preset '" + preset + "'",
-                       "tiny, base or large; of dlrm also dcnv2-tiny, dcnv2 and dcnv2-large");
-  if (batch < 0 || length < 0 || batch > 1'000'000 || length > 1'000'000) {
-    return usage_error("batch and length are from 0 (the preset's) to 1000000");
+  if (found == presets.end()) return usage_error(model + " has no preset '" + preset + "'", presets_of(model));
+  constexpr std::int64_t kMost = 1 << 20;  // of a batch that --sweep batch=auto asks for
+  if (batch < 0 || length < 0 || batch > kMost || length > kMost) {
+    return usage_error(fmt::format("batch and length are from 0 (the preset's) to {}", kMost));
   }
   ModelShape shape;
   shape.sizes = found->sizes;

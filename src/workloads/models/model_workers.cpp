@@ -19,7 +19,8 @@ using workers::RecordKind;
 
 constexpr double kClocksAgree = 0.01;  // our window and the worker's
 constexpr double kPhasesAgree = 0.01;  // a step and the sum of its phases
-constexpr double kTurn_s = 0.01;       // of waiting for one of several ranks
+constexpr double kTurn_s = 0.01;       // of waiting for one rank where there is something else to do
+constexpr double kRecord_s = 2e-5;     // what a worker may take to note a phase, when all are done
 constexpr double kMessage_s = 0.01;    // and what two messages may take on a busy machine
 
 /// torchrun's, so that a program in the user's Python finds what it is used to.
@@ -95,7 +96,12 @@ Result<Json> ModelWorkers::ask_each(const std::vector<Json>& questions, double d
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       // The others wait for a rank that died: whoever has something to say is heard.
       const double left_s = std::max(0.0, static_cast<double>(last - monotonic_ns()) * 1e-9);
-      if (answers[i] || (workers_.size() > 1 && left_s > 0 && !workers_[i]->has_answer(kTurn_s))) continue;
+      if (answers[i]) continue;
+      const bool in_turns = workers_.size() > 1 || waiting_;
+      if (in_turns && left_s > 0 && !workers_[i]->has_answer(kTurn_s)) {
+        if (waiting_) waiting_();
+        continue;
+      }
       auto answer = workers_[i]->answer(left_s);
       if (!answer.ok()) return of_rank(i, answer.error());
       answers[i] = std::move(*answer);
@@ -153,7 +159,9 @@ Result<ModelWindow> ModelWorkers::window(std::int64_t count, bool losses, double
 }
 
 Result<ModelPhases> ModelWorkers::phases(std::int64_t count, double deadline_s) {
+  const std::int64_t asked = monotonic_ns();
   WM_TRY(ask({{"ask", "run"}, {"steps", count}, {"phases", true}}, deadline_s));
+  const double ours = static_cast<double>(monotonic_ns() - asked) * 1e-9;
   WM_ASSIGN(const auto noted, records());
   std::map<std::int64_t, std::vector<double>> parts;
   std::vector<double> whole(static_cast<std::size_t>(count), 0.0), sums = whole;
@@ -167,9 +175,17 @@ Result<ModelPhases> ModelWorkers::phases(std::int64_t count, double deadline_s) 
     sums[step] += record.value;
   }
   ModelPhases phases;
+  double told = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) {
+    told += whole[i];
+    phases.step_s += sums[i] / static_cast<double>(count);
     if (std::abs(sums[i] - whole[i]) <= kPhasesAgree * whole[i]) continue;
     phases.doubt = fmt::format("the phases of a step add up to {:.4g} s, the step took {:.4g} s", sums[i], whole[i]);
+  }
+  const double noting = kMessage_s + kRecord_s * static_cast<double>(noted.size());
+  if (phases.doubt.empty() && (told - ours > kClocksAgree * ours || ours - told > kClocksAgree * ours + noting)) {
+    phases.doubt =
+        fmt::format("the worker says {:.4g} s for steps with marks that took {:.4g} s by our clock", told, ours);
   }
   for (auto& [phase, seconds] : parts) phases.seconds.emplace_back(workers::kModelPhases[phase], std::move(seconds));
   return phases;

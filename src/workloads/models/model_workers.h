@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ struct ModelWindow {
 /// Some steps with marks: what each phase took, step by step, in the order of workers::kModelPhases.
 struct ModelPhases {
   std::vector<std::pair<std::string, std::vector<double>>> seconds;
+  double step_s = 0;  ///< their sum, of a step on average
   std::string doubt;
 };
 
@@ -43,6 +45,8 @@ class ModelWorkers {
   ~ModelWorkers() = default;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(workers_.size()); }
+  /// Called again and again while answers are awaited, from then on; an empty function ends it.
+  void while_waiting(std::function<void()> call) { waiting_ = std::move(call); }
   /// The answer of rank 0, when all have answered; the first error of any.
   [[nodiscard]] Result<Json> ask(const Json& question, double deadline_s);
   /// ask("prepare") with each rank's number, device and meeting place.
@@ -52,7 +56,7 @@ class ModelWorkers {
   [[nodiscard]] Result<std::vector<workers::RingRecord>> records() const { return workers_.front()->records(); }
   /// `count` steps; `losses`: each has one.
   [[nodiscard]] Result<ModelWindow> window(std::int64_t count, bool losses, double deadline_s);
-  /// `count` steps with marks; the phases of each must add up to it.
+  /// `count` steps with marks; the phases of each must add up to it, and all of them to what our clock saw.
   [[nodiscard]] Result<ModelPhases> phases(std::int64_t count, double deadline_s);
 
  private:
@@ -62,6 +66,7 @@ class ModelWorkers {
 
   Place place_;
   ScratchFolder folder_;
+  std::function<void()> waiting_;
   std::vector<std::unique_ptr<workers::ModelWorker>> workers_;
 };
 

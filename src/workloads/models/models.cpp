@@ -8,7 +8,7 @@ namespace {
 
 constexpr ParamSpec kParams[] = {
     {"preset", ParamKind::text, "base", "size of the network (docs/models.md)",
-     "tiny|base|large|dcnv2-tiny|dcnv2|dcnv2-large"},
+     "tiny|base|medium|large|xl|squad-tiny|squad|squad-large|dcnv2-tiny|dcnv2|dcnv2-large"},
     {"pass", ParamKind::text, "train", "a training step, the forward pass alone, or words one after another",
      "train|forward|decode"},
     {"batch", ParamKind::integer, "0", "samples of a step, of each rank; 0 is the preset's"},

@@ -15,6 +15,7 @@ extern const CudaImplementation kCudaGemm;
 extern const CudaImplementation kCudaConv2d;
 extern const CudaImplementation kCudaAttention;
 extern const CudaImplementation kCudaFusedTexture;
+extern const CudaImplementation kCudaPatchScores;
 extern const CudaImplementation kCudaTopKPatches;
 extern const CudaImplementation kCudaOpponentBalance;
 extern const CudaImplementation kCudaEmbedding;
@@ -24,10 +25,22 @@ extern const CudaImplementation kCudaLoader;
 namespace {
 
 constexpr std::array kImplementations{
-    &kCudaCopy,      &kCudaTriad,          &kCudaRead,        &kCudaWrite,
-    &kCudaTransfer,  &kCudaLaunch,         &kCudaGemm,        &kCudaConv2d,
-    &kCudaAttention, &kCudaFusedTexture,   &kCudaTopKPatches, &kCudaOpponentBalance,
-    &kCudaEmbedding, &kCudaEmbeddingCache, &kCudaLoader,
+    &kCudaCopy,
+    &kCudaTriad,
+    &kCudaRead,
+    &kCudaWrite,
+    &kCudaTransfer,
+    &kCudaLaunch,
+    &kCudaGemm,
+    &kCudaConv2d,
+    &kCudaAttention,
+    &kCudaFusedTexture,
+    &kCudaPatchScores,
+    &kCudaTopKPatches,
+    &kCudaOpponentBalance,
+    &kCudaEmbedding,
+    &kCudaEmbeddingCache,
+    &kCudaLoader,
 };
 
 }  // namespace

@@ -34,7 +34,21 @@ Result<ErrorSums> error_sums(device::Device& device, const DeviceArray& out, con
   return total;
 }
 
+class GivenBuffer final : public device::Buffer {
+ public:
+  explicit GivenBuffer(std::span<std::byte> given) : Buffer(given.data(), given.size()) {}
+};
+
 }  // namespace
+
+DeviceArray DeviceArray::of(std::span<std::byte> given, std::int64_t count, ElementType type) {
+  DeviceArray array;
+  array.count_ = count;
+  array.type_ = type;
+  WM_CHECK(given.size() == array.bytes());
+  array.buffer_ = std::make_unique<GivenBuffer>(given);
+  return array;
+}
 
 Result<DeviceArray> DeviceArray::make(device::Device& device, std::int64_t count, ElementType type) {
   DeviceArray array;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/result.h"
@@ -22,6 +23,9 @@ class DeviceArray {
   /// Environment error naming the sizes if there is not enough memory. Uninitialized.
   [[nodiscard]] static Result<DeviceArray> make(device::Device& device, std::int64_t count, ElementType type);
 
+  /// Memory of another's, which outlives it; `given` is of so many elements.
+  [[nodiscard]] static DeviceArray of(std::span<std::byte> given, std::int64_t count, ElementType type);
+
   [[nodiscard]] void* data() const { return buffer_ ? buffer_->data() : nullptr; }
   template <typename T>
   [[nodiscard]] T* as() const {
@@ -31,6 +35,8 @@ class DeviceArray {
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(count_) * size_of(type_); }
+  /// The device's memory.
+  [[nodiscard]] std::span<std::byte> span() const { return {as<std::byte>(), bytes()}; }
 
  private:
   std::unique_ptr<device::Buffer> buffer_;

@@ -60,6 +60,8 @@ class BalanceOnCpu final : public Prepared {
                                           .tokens_out = memory_.array<const std::int32_t>(set, kTokens)});
   }
 
+  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kRelevance); }
+
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"instructions", kernels_.target}};
   }
@@ -118,7 +120,8 @@ Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& opt
   const std::array bytes{vision::kPerspectives * shape.patches() * sizeof(float), shape.patches() * sizeof(float),
                          shape.patches() * sizeof(std::int32_t)};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
-  for (std::size_t set = 0; set < options.sets; ++set) {
+  memory.take_first(options.given);
+  for (std::size_t set = 0; set < options.sets && options.given.empty(); ++set) {
     vision::fill_perspectives(memory.array<float>(set, kScores), static_cast<std::size_t>(shape.n),
                               array_seed(options.seed, set, kScores));
   }

@@ -22,6 +22,16 @@ void add_texture_errors(std::int64_t h, std::int64_t w, std::span<const float> r
 /// The largest of the channels' relative errors against the workload's tolerance.
 [[nodiscard]] ErrorCheck texture_check(std::span<const double, kTextureOutputs> errors, std::string reference);
 
+/// One image: texture [5, side, side] to the scores of its patches [3, n].
+[[nodiscard]] std::vector<double> patch_scores_reference(const ScoreShape& shape, std::span<const float> texture);
+
+/// The whole batch: the largest of the three perspectives' relative errors against the workload's tolerance.
+struct ScoreArrays {
+  std::span<const float> texture;
+  std::span<const float> scores_out;
+};
+[[nodiscard]] ErrorCheck patch_scores_check(const ScoreShape& shape, const ScoreArrays& arrays);
+
 /// Indices of the k most relevant scores, most relevant first, equal scores by lower index. Zeros of both signs are
 /// equal; NaN is below everything. k <= scores.size().
 [[nodiscard]] std::vector<std::int32_t> top_k_reference(std::span<const float> scores, std::size_t k);

@@ -1,5 +1,8 @@
-// relevance_pipeline: what a relevance model does to a batch of images before its network sees them: texture, relevance
-// with its token budget, and the most relevant patches, one stage after the other on one queue, and each stage alone.
+// relevance_pipeline: what a relevance model does to a batch of images before its network sees them: texture, scores of
+// its patches, relevance with its token budget, and the most relevant patches. Each stage takes what the one before it
+// made, where that one put it, all on one queue; and each stage is timed alone.
+#include "workloads/vision/relevance_pipeline.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,6 +57,7 @@ Result<std::vector<Stage>> stages_of(const Params& params) {
   const auto patches = text((side / kPatchSide) * (side / kPatchSide));
   std::vector<Stage> stages;
   WM_ASSIGN(auto texture, stage_of("texture", "fused_texture", {{"n", batch}, {"h", pixels}, {"w", pixels}}));
+  WM_ASSIGN(auto scores, stage_of("scores", "patch_scores", {{"batch", batch}, {"side", pixels}}));
   WM_ASSIGN(auto balance, stage_of("balance", "opponent_balance",
                                    {{"batch", batch}, {"n", patches}, {"budget", text(params.integer("budget"))}}));
   WM_ASSIGN(auto top_k, stage_of("top_k", "top_k_patches",
@@ -63,6 +67,7 @@ Result<std::vector<Stage>> stages_of(const Params& params) {
                                   {"k", text(params.integer("k"))},
                                   {"dtype", params.text("dtype")}}));
   stages.push_back(std::move(texture));
+  stages.push_back(std::move(scores));
   stages.push_back(std::move(balance));
   stages.push_back(std::move(top_k));
   return stages;
@@ -93,12 +98,15 @@ device::Support supports(const Workload& /*self*/, const DeviceInfo& device, con
 
 class Pipeline final : public Prepared {
  public:
-  static Result<std::unique_ptr<Prepared>> make(const Workload& /*self*/, const measure::PrepareOptions& options) {
+  static Result<std::unique_ptr<Prepared>> make(const measure::PrepareOptions& options) {
     WM_ASSIGN(const auto stages, stages_of(options.params));
     auto pipeline = std::make_unique<Pipeline>();
+    std::vector<std::span<std::byte>> given;
     for (const auto& stage : stages) {
-      WM_ASSIGN(auto prepared,
-                stage.workload->prepare(*stage.workload, {options.device, stage.params, options.sets, options.seed}));
+      WM_ASSIGN(auto prepared, stage.workload->prepare(
+                                   *stage.workload, {options.device, stage.params, options.sets, options.seed, given}));
+      given.clear();
+      for (std::size_t set = 0; set < options.sets; ++set) given.push_back(prepared->handed_on(set));
       pipeline->parts_.push_back(std::move(prepared));
     }
     return std::unique_ptr<Prepared>(std::move(pipeline));
@@ -112,7 +120,9 @@ class Pipeline final : public Prepared {
     for (const auto& part : parts_) WM_TRY(part->poison());
     return {};
   }
-  /// Each stage by its own reference; the worst of them, as a share of what it may be off.
+  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return parts_.back()->handed_on(set); }
+  /// Each stage by its own reference, from what the stage before put out; the worst of them, as a share of what it may
+  /// be off.
   Result<ErrorCheck> check(std::size_t set) override {
     ErrorCheck worst{0, 1, "error of the worst stage over its tolerance", "that of each stage"};
     for (const auto& part : parts_) {
@@ -152,7 +162,9 @@ Status measure_pipeline(const measure::Case& what, device::Device& device, const
                         Run& run) {
   Workload stages_in_turn = *what.workload;  // measured as any workload is
   stages_in_turn.measure = nullptr;
-  stages_in_turn.prepare = Pipeline::make;
+  stages_in_turn.prepare = [](const Workload&, const measure::PrepareOptions& wanted) {
+    return prepare_relevance_pipeline(wanted);
+  };
   Run whole = measure::measure_round({&stages_in_turn, what.device, what.params, what.mode}, device, options);
   std::swap(run, whole);
   if (run.outcome == Outcome::unsupported || run.outcome == Outcome::error || run.metrics.empty()) return {};
@@ -173,9 +185,14 @@ std::vector<Overrides> cases(const Workload& /*self*/, const DeviceInfo& /*devic
 
 }  // namespace
 
+Result<std::unique_ptr<Prepared>> prepare_relevance_pipeline(const measure::PrepareOptions& options) {
+  return Pipeline::make(options);
+}
+
 extern const Workload kRelevancePipeline{
     .id = "relevance_pipeline",
-    .summary = "texture, relevance with its token budget, and top-k patches of a batch, one after the other",
+    .summary =
+        "texture, scores, relevance with its token budget, and top-k patches of a batch, each from the one before",
     .params = kParams,
     .cost = cost,
     .supports = supports,

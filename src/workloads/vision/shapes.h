@@ -20,6 +20,17 @@ struct TextureShape {
 inline constexpr std::size_t kTextureInputs = 3;
 inline constexpr std::size_t kTextureOutputs = 5;
 
+/// Texture [batch, 5, side, side] in, scores [batch, 3, n] out; patches are 16 x 16 pixels.
+struct ScoreShape {
+  std::int64_t batch = 0;
+  std::int64_t side = 0;
+  [[nodiscard]] std::size_t plane() const { return static_cast<std::size_t>(side * side); }
+  [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(batch) * plane(); }
+  [[nodiscard]] std::size_t row_of_patches() const { return static_cast<std::size_t>(side / kPatchSide); }
+  [[nodiscard]] std::size_t n() const { return row_of_patches() * row_of_patches(); }
+  static constexpr std::int64_t kPatchSide = 16;
+};
+
 /// Scores [batch, n] and features [batch, n, d] in; indices [batch, k] and features [batch, k, d] out.
 struct PatchShape {
   std::int64_t batch = 0;
@@ -45,6 +56,10 @@ struct BalanceShape {
           .h = params.integer("h"),
           .w = params.integer("w"),
           .fused = params.text("impl") == "fused"};
+}
+
+[[nodiscard]] inline ScoreShape score_shape(const Params& params) {
+  return {.batch = params.integer("batch"), .side = params.integer("side")};
 }
 
 [[nodiscard]] inline PatchShape patch_shape(const Params& params) {

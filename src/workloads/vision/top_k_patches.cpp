@@ -57,6 +57,8 @@ class PatchesOnCpu final : public Prepared {
                                         .features_out = memory_.bytes(set, kFeaturesOut)});
   }
 
+  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kIndicesOut); }
+
  private:
   void select(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {
     const auto n = static_cast<std::size_t>(shape_.n);
@@ -112,8 +114,11 @@ Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& opt
   const std::array bytes{shape.scores() * sizeof(float), shape.scores() * shape.row_bytes(),
                          shape.indices() * sizeof(std::int32_t), shape.indices() * shape.row_bytes()};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
+  memory.take_first(options.given);
   for (std::size_t set = 0; set < options.sets; ++set) {
-    vision::fill_scores_with_ties(memory.array<float>(set, kScores), array_seed(options.seed, set, kScores));
+    if (options.given.empty()) {
+      vision::fill_scores_with_ties(memory.array<float>(set, kScores), array_seed(options.seed, set, kScores));
+    }
     vision::fill_features(memory.bytes(set, kFeatures), shape.element_bytes, array_seed(options.seed, set, kFeatures));
   }
   memory.poison(kIndicesOut);

@@ -28,7 +28,7 @@ class BalanceOnGpu final : public measure::Prepared {
   Status create(const measure::PrepareOptions& options) {
     WM_TRY(require_memory(device_,
                           {.sets = options.sets, .set_bytes = 4.0 * 5.0 * static_cast<double>(shape_.patches())}));
-    for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options.seed));
+    for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
 
@@ -44,6 +44,8 @@ class BalanceOnGpu final : public measure::Prepared {
     }
     return device_.synchronize();
   }
+
+  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].relevance.span(); }
 
   Result<ErrorCheck> check(std::size_t index) override {
     const Set& set = sets_[index];
@@ -61,18 +63,24 @@ class BalanceOnGpu final : public measure::Prepared {
     vision::BalanceBuffers buffers{};
   };
 
-  Status add_set(std::uint64_t seed) {
+  Status add_set(const measure::PrepareOptions& options) {
     const std::size_t index = sets_.size();
     const auto patches = static_cast<std::int64_t>(shape_.patches());
     Set& set = sets_.emplace_back();
-    WM_ASSIGN(set.scores, DeviceArray::make(device_, vision::kPerspectives * patches, ElementType::f32));
+    const std::int64_t scores_count = vision::kPerspectives * patches;
+    if (options.given.empty()) {
+      WM_ASSIGN(set.scores, DeviceArray::make(device_, scores_count, ElementType::f32));
+    } else {
+      set.scores = DeviceArray::of(options.given[index], scores_count, ElementType::f32);
+    }
     WM_ASSIGN(set.relevance, DeviceArray::make(device_, patches, ElementType::f32));
     WM_ASSIGN(set.tokens, DeviceArray::make(device_, patches, ElementType::int32));
     set.buffers = {.scores = set.scores.as<float>(),
                    .relevance = set.relevance.as<float>(),
                    .tokens = set.tokens.as<std::int32_t>()};
+    if (!options.given.empty()) return {};
     std::vector<float> scores(vision::kPerspectives * shape_.patches());
-    vision::fill_perspectives(scores, static_cast<std::size_t>(shape_.n), vision::array_seed(seed, index, 0));
+    vision::fill_perspectives(scores, static_cast<std::size_t>(shape_.n), vision::array_seed(options.seed, index, 0));
     return vision::upload(device_, set.scores, std::as_bytes(std::span(scores)));
   }
 

@@ -27,7 +27,7 @@ class PatchesOnGpu final : public measure::Prepared {
     const double rows = static_cast<double>(shape_.scores() + shape_.indices());
     WM_TRY(require_memory(device_,
                           {.sets = options.sets, .set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()))}));
-    for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options.seed));
+    for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
 
@@ -44,6 +44,8 @@ class PatchesOnGpu final : public measure::Prepared {
     }
     return device_.synchronize();
   }
+
+  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].indices_out.span(); }
 
   Result<ErrorCheck> check(std::size_t index) override {
     const Set& set = sets_[index];
@@ -64,13 +66,20 @@ class PatchesOnGpu final : public measure::Prepared {
     vision::PatchBuffers buffers{};
   };
 
-  Status add_set(std::uint64_t seed) {
+  Status add_set(const measure::PrepareOptions& options) {
     const std::size_t index = sets_.size();
     const ElementType type = shape_.element_bytes == 2 ? ElementType::bf16 : ElementType::f32;
     const auto scores = static_cast<std::int64_t>(shape_.scores());
     const auto indices = static_cast<std::int64_t>(shape_.indices());
     Set& set = sets_.emplace_back();
-    WM_ASSIGN(set.scores, DeviceArray::make(device_, scores, ElementType::f32));
+    if (options.given.empty()) {
+      WM_ASSIGN(set.scores, DeviceArray::make(device_, scores, ElementType::f32));
+      std::vector<float> values(shape_.scores());
+      vision::fill_scores_with_ties(values, vision::array_seed(options.seed, index, 0));
+      WM_TRY(vision::upload(device_, set.scores, std::as_bytes(std::span(values))));
+    } else {
+      set.scores = DeviceArray::of(options.given[index], scores, ElementType::f32);
+    }
     WM_ASSIGN(set.features, DeviceArray::make(device_, scores * shape_.d, type));
     WM_ASSIGN(set.indices_out, DeviceArray::make(device_, indices, ElementType::int32));
     WM_ASSIGN(set.features_out, DeviceArray::make(device_, indices * shape_.d, type));
@@ -78,11 +87,8 @@ class PatchesOnGpu final : public measure::Prepared {
                    .features = set.features.data(),
                    .indices_out = set.indices_out.as<std::int32_t>(),
                    .features_out = set.features_out.data()};
-    std::vector<float> values(shape_.scores());
-    vision::fill_scores_with_ties(values, vision::array_seed(seed, index, 0));
-    WM_TRY(vision::upload(device_, set.scores, std::as_bytes(std::span(values))));
     std::vector<std::byte> features(set.features.bytes());
-    vision::fill_features(features, shape_.element_bytes, vision::array_seed(seed, index, 1));
+    vision::fill_features(features, shape_.element_bytes, vision::array_seed(options.seed, index, 1));
     return vision::upload(device_, set.features, features);
   }
 

@@ -34,6 +34,13 @@ inline constexpr int kSquareParts = 64;
 cudaError_t launch_channel_squares(cudaStream_t stream, const TextureShape& shape, const float* out,
                                    const double* reference, ChannelSquares* squares);
 
+struct ScoreBuffers {
+  const float* texture;  ///< [batch, 5, side, side]
+  float* scores;         ///< [batch, 3, n]
+};
+/// One kernel, a block a patch.
+cudaError_t launch_patch_scores(cudaStream_t stream, const ScoreShape& shape, const ScoreBuffers& buffers);
+
 /// Scores of one image that top_k_patches and opponent_balance keep in shared memory.
 inline constexpr std::int64_t kMaxPatchesOnGpu = 8192;
 
