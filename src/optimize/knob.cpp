@@ -20,6 +20,11 @@ const char* name_of(Numerics numerics) {
 }
 
 bool takes(const Knob& knob, std::string_view value) {
+  if (std::string_view(knob.values) == kWholeNumber) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    return error == std::errc() && end == value.data() + value.size();
+  }
   const auto values = split(knob.values, '|');
   return *knob.values == '\0' || std::find(values.begin(), values.end(), value) != values.end();
 }

@@ -45,6 +45,9 @@ struct Setting {
 };
 using Settings = std::vector<Setting>;
 
+/// As the values of a knob: from 0 on.
+inline constexpr const char* kWholeNumber = "a whole number";
+
 struct Knob {
   const char* id;     ///< "loader.workers"
   const char* title;  ///< "loader workers"
@@ -53,7 +56,7 @@ struct Knob {
   const char* breaks;  ///< what it may break
   const char* undo;
   Numerics numerics = Numerics::rounding;
-  const char* values = "";    ///< that it takes, separated by '|'; empty: numbers, or what the program's torch knows
+  const char* values = "";    ///< that it takes, separated by '|', or kWholeNumber; empty: any text, as a list of CPUs
   double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe
   const char* variable = "";  ///< an environment variable that is set to the value; empty: the hook acts
   char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it

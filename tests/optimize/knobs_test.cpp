@@ -99,6 +99,12 @@ TEST(Knobs, names_that_mean_no_knob_are_refused_with_the_nearest) {
   EXPECT_EQ(value.error().what, "precision.weights has no value 'bf8'");
   EXPECT_EQ(value.error().hint, "it takes bf16, fp16, f32");
   EXPECT_TRUE(check_names({.asked = {{"precision.weights", "bf16"}, {"loader.workers", "7"}}}).ok());
+  EXPECT_FALSE(check_names({.asked = {{"channels_last", "no"}}}).ok());
+  for (const char* number : {"abc", "-3", "", "2.5"}) {
+    const auto workers = check_names({.asked = {{"loader.workers", number}}});
+    ASSERT_FALSE(workers.ok()) << number;
+    EXPECT_EQ(workers.error().hint, "it takes a whole number");
+  }
 }
 
 TEST(UserKnob, is_read_from_the_command_line) {

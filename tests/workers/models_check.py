@@ -187,6 +187,30 @@ def knobs():
     for name in ("flash", "mem_efficient", "cudnn", "math"):
         getattr(torch.backends.cuda, "enable_%s_sdp" % name, lambda on: None)(True)
     compiling()
+    out_of_memory()
+
+
+def out_of_memory():
+    """However a library says it, it is a result that a sweep ends with, and not an error of the data."""
+    import warpmark_worker
+
+    def kind_of(problem):
+        class Raises:
+            def run(self, question):
+                raise problem
+
+        return warpmark_worker.answer(Raises(), {"ask": "run"})["refused"]
+
+    for said in (
+        "std::bad_alloc",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "could not create a memory object",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes",
+    ):
+        assert kind_of(RuntimeError(said)) == "environment", said
+    assert kind_of(MemoryError()) == "environment"
+    assert kind_of(RuntimeError("mat1 and mat2 shapes cannot be multiplied")) == "data"
 
 
 def state(model, wanted):

@@ -77,6 +77,8 @@ def launch(steps):
     if lie == 'busy':
         time.sleep(steps * 0.02)
 
+ran = []
+
 def run(ask):
     steps, records = ask['steps'], []
     if folder is not None and lie != 'busy':
@@ -96,7 +98,7 @@ def run(ask):
         records = [r for i in range(steps) for r in ((2, i, end, whole), (10, i, end, part))]
     if lie == 'steps' and not ask['phases']:
         records = records[1:]
-    if lie == 'fast':
+    if lie == 'fast' or lie == 'fast first' and not ran:
         end = begin + (end - begin) // 4
         records = [(k, i, min(t, end), v) for k, i, t, v in records]
     if lie == 'early':
@@ -113,6 +115,7 @@ def run(ask):
         os._exit(9)
     if lie == 'killed':
         os.kill(os.getpid(), 9)
+    ran.append(steps)
     note(records)
     return {'begin_ns': begin, 'end_ns': 'soon' if lie == 'word' else end}
 

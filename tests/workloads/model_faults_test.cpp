@@ -44,6 +44,23 @@ TEST_F(FakeModel, that_lies_about_steps_or_time_is_mistrusted) {
   }
 }
 
+/// Windows before those that are published are held against our clock as well.
+TEST_F(FakeModel, that_lies_about_its_first_step_is_mistrusted) {
+  EXPECT_EQ(with("fast first").outcome, Outcome::mistrusted);
+}
+
+/// What is done while an answer is awaited may let our clock see it late, and excuses no more than that.
+TEST_F(FakeModel, is_doubted_whatever_is_done_while_it_works) {
+  auto workers = ModelWorkers::start({.words = {liar("fast")}, .device = "cpu"});
+  ASSERT_TRUE(workers.ok() && (*workers)->ask({{"ask", "hello"}}, 100).ok());
+  int looks = 0;
+  (*workers)->while_waiting([&] { ++looks; });
+  const auto window = (*workers)->window(20, true, 100);
+  ASSERT_TRUE(window.ok());
+  EXPECT_GT(looks, 0);
+  EXPECT_THAT(window->doubt, HasSubstr("by our clock"));
+}
+
 /// The sum of the phases is held against steps that were timed without marks, and against our clock.
 TEST_F(FakeModel, that_lies_about_phases_contradicts_the_clock) {
   const auto doubt_of = [&](const std::string& lie) {

@@ -28,6 +28,16 @@ warpmark::Run with_phases(double step_s) {
   return run;
 }
 
+TEST(Phases, of_a_long_generation_are_kept_evenly) {
+  warpmark::Run run;
+  run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, {1, 1, 1}));
+  std::vector<double> words(40'960);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<double>(i);
+  add_phases({.seconds = {{"token", words}}, .step_s = 1, .doubt = ""}, run);
+  ASSERT_EQ(run.metrics[1].samples.size(), 4096U);
+  EXPECT_DOUBLE_EQ(run.metrics[1].samples[4095], 40'950);
+}
+
 TEST(Phases, are_set_against_the_step_without_marks) {
   for (const double step_s : {0.895, 1.0, 1.105}) {
     const warpmark::Run run = with_phases(step_s);

@@ -30,6 +30,7 @@ extern const Knob attention_sdpa_knob{
     .breaks = "attention weights cannot be returned",
     .undo = "leave attn_implementation as it was",
     .numerics = Numerics::rounding,
+    .values = "on",
     .risk = 1.1,
     .variable = "",
     .offer = offer_attention_sdpa,

@@ -32,6 +32,7 @@ extern const Knob channels_last_knob{
     .breaks = "views of the program that assume the order of memory",
     .undo = "leave .to(memory_format=...) out",
     .numerics = Numerics::rounding,
+    .values = "on",
     .risk = 1.1,
     .variable = "",
     .switchable = true,

@@ -29,6 +29,7 @@ extern const Knob checkpoint_blocks_knob{
     .breaks = "20 to 30 % more time",
     .undo = "leave checkpointing out",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 3,
     .variable = "",
     .offer = offer_checkpoint_blocks,

@@ -44,6 +44,7 @@ extern const Knob compile_knob{
     .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",
     .undo = "leave model.compile() out",
     .numerics = Numerics::rounding,
+    .values = "default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs",
     .risk = 2,  // and its runs are the longest, so that others come first
     .variable = "",
     .offer = offer_compile,

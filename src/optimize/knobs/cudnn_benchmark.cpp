@@ -27,6 +27,7 @@ extern const Knob cudnn_benchmark_knob{
     .breaks = "shapes that change are tried again each time; memory while trying",
     .undo = "leave torch.backends.cudnn.benchmark = False",
     .numerics = Numerics::rounding,
+    .values = "on",
     .risk = 1.1,
     .variable = "",
     .offer = offer_cudnn_benchmark,

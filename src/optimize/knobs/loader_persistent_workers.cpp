@@ -28,6 +28,7 @@ extern const Knob loader_persistent_workers_knob{
     .breaks = "datasets whose state changes between epochs are not read anew",
     .undo = "leave persistent_workers=False",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .offer = offer_loader_persistent_workers,

@@ -29,6 +29,7 @@ extern const Knob loader_pin_memory_knob{
     .breaks = "page-locked memory is taken from the machine",
     .undo = "leave pin_memory=False",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .offer = offer_loader_pin_memory,

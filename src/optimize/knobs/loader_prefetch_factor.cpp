@@ -28,6 +28,7 @@ extern const Knob loader_prefetch_factor_knob{
     .breaks = "memory for the batches",
     .undo = "leave prefetch_factor=2",
     .numerics = Numerics::exact,
+    .values = kWholeNumber,
     .risk = 1,
     .variable = "",
     .offer = offer_loader_prefetch_factor,

@@ -54,6 +54,7 @@ extern const Knob loader_workers_knob{
     .breaks = "random transforms draw other numbers; memory for each worker; start of the workers each epoch",
     .undo = "leave num_workers as it was",
     .numerics = Numerics::random_streams,
+    .values = kWholeNumber,
     .risk = 1.1,
     .variable = "",
     .offer = offer_loader_workers,

@@ -27,6 +27,7 @@ extern const Knob memory_caching_knob{
     .breaks = "tools that look at every allocation, as compute-sanitizer",
     .undo = "set PYTORCH_NO_CUDA_MEMORY_CACHING again",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .offer = offer_memory_caching,

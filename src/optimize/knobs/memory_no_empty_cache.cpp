@@ -27,6 +27,7 @@ extern const Knob memory_no_empty_cache_knob{
     .breaks = "memory that another process waits for",
     .undo = "leave empty_cache as it was",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .switchable = true,

@@ -27,6 +27,7 @@ extern const Knob optimizer_set_to_none_knob{
     .breaks = "code that reads .grad between zero_grad and backward",
     .undo = "leave set_to_none=False",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .switchable = true,

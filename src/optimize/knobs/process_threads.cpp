@@ -37,6 +37,7 @@ extern const Knob process_threads_knob{
     .breaks = "other processes of the machine get less; sums in another order",
     .undo = "unset OMP_NUM_THREADS",
     .numerics = Numerics::rounding,
+    .values = kWholeNumber,
     .risk = 1.1,
     .variable = "OMP_NUM_THREADS",
     .switchable = true,

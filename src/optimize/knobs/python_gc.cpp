@@ -26,6 +26,7 @@ extern const Knob python_gc_knob{
     .breaks = "cycles among old objects are never freed",
     .undo = "leave gc.freeze() out",
     .numerics = Numerics::exact,
+    .values = "on",
     .risk = 1,
     .variable = "",
     .offer = offer_python_gc,

@@ -29,6 +29,7 @@ extern const Knob tf32_knob{
     .breaks = "10 bits of mantissa in products",
     .undo = "unset the variable",
     .numerics = Numerics::precision,
+    .values = "1",
     .risk = 1.1,
     .variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
     .switchable = true,

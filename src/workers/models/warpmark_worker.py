@@ -141,6 +141,17 @@ def refusal(kind, what, hint=""):
     return {"refused": kind, "what": what, "hint": hint}
 
 
+# What torch's allocators, cuBLAS, cuDNN and oneDNN say of it; each as a RuntimeError.
+OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "_STATUS_ALLOC_FAILED", "could not create a memory object", "out of memory")
+
+
+def is_out_of_memory(problem):
+    said = str(problem)
+    return isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError" or any(
+        words in said for words in OUT_OF_MEMORY
+    )
+
+
 def answer(worker, ask):
     operation = ask.get("ask")
     if operation not in ("hello", "prepare", "run", "check", "state", "shapes", "until", "serve", "record"):
@@ -151,7 +162,7 @@ def answer(worker, ask):
         name = type(problem).__name__
         if name == "Refused":
             return refusal(problem.kind, problem.what, problem.hint)
-        if isinstance(problem, MemoryError) or name == "OutOfMemoryError" or "allocate memory" in str(problem):
+        if is_out_of_memory(problem):
             return refusal(
                 "environment",
                 "not enough memory: " + str(problem).strip().split("\n")[0],

@@ -12,6 +12,16 @@ namespace {
 
 constexpr double kPhasesAgree = 0.01;  // beyond the slowest and the fastest of the timed windows
 
+constexpr std::size_t kMostSamples = 4096;  // a generation has one a word
+
+/// As many of them as are kept, evenly from all of the time.
+std::vector<double> thinned(std::vector<double> seconds) {
+  if (seconds.size() <= kMostSamples) return seconds;
+  std::vector<double> kept(kMostSamples);
+  for (std::size_t i = 0; i < kMostSamples; ++i) kept[i] = seconds[i * seconds.size() / kMostSamples];
+  return kept;
+}
+
 }  // namespace
 
 std::int64_t phase_steps(const PhaseSteps& wanted) {
@@ -23,7 +33,7 @@ std::int64_t phase_steps(const PhaseSteps& wanted) {
 void add_phases(ModelPhases phases, Run& run) {
   const Summary time = run.metrics.front().summary;
   for (auto& [name, seconds] : phases.seconds) {
-    run.metrics.push_back(stats::sampled_metric("phase." + name, "s", Better::lower, std::move(seconds)));
+    run.metrics.push_back(stats::sampled_metric("phase." + name, "s", Better::lower, thinned(std::move(seconds))));
   }
   if (!(time.median > 0)) return;
   const double ratio = phases.step_s / time.median;

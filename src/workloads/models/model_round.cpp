@@ -68,12 +68,13 @@ class ModelRound {
       return measure_quality(what_.params, shape_, *workers_, run_);
     }
     stage("first step");
-    look_at_memory(true);
     WM_ASSIGN(const ModelWindow first, window(1));
     losses_ = first.losses;
     stage("warming up");
+    memory_.look();
+    workers_->while_waiting([this] { memory_.look(); });
     WM_ASSIGN(const double steady, settle());
-    look_at_memory(false);
+    workers_->while_waiting(nullptr);
     stage("timing steps");
     WM_TRY(sample(steady));
     WM_TRY(learn());
@@ -159,15 +160,8 @@ class ModelRound {
     if (!(window.seconds > 0)) {
       return data_error(fmt::format("the worker says that {} steps took {:.3g} s each", count, window.seconds));
     }
-    if (!looks_) doubt(window.doubt);
+    doubt(window.doubt);
     return window;
-  }
-
-  /// Of the driver, beside steps that nobody times. Looks may come between the worker's answer and our clock: these
-  /// windows prove nothing, and those that count follow.
-  void look_at_memory(bool on) {
-    looks_ = on;
-    workers_->while_waiting(on ? std::function<void()>([this] { memory_.look(); }) : nullptr);
   }
 
   [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least, double window_s = kWindow_s) {
@@ -175,6 +169,12 @@ class ModelRound {
                                     kMostSteps);
   }
   [[nodiscard]] bool without_python() const { return what_.params.text("worker") == "cpp"; }
+  [[nodiscard]] bool on_several_gpus() const { return device_.info().backend == "cuda" && workers_->ranks() > 1; }
+  /// None where it is the first rank's alone, and would be taken for that of all.
+  [[nodiscard]] std::optional<double> sensor_of_all(std::string_view id) {
+    if (on_several_gpus()) return std::nullopt;
+    return read_sensor(device_, id);
+  }
   [[nodiscard]] double window_s() const { return device_.info().backend == "cuda" ? kGpuWindow_s : kWindow_s; }
 
   /// Windows until two in a row agree, or the cap.
@@ -201,7 +201,7 @@ class ModelRound {
     const auto count = steps_in_window(steady, 1, window_s());
     run_.timing = {"worker's clock between synchronizations", 1e-9, 0, count, 1};
     measure::StoppingRule rule(options_.stopping);
-    const auto energy = read_sensor(device_, "energy");
+    const auto energy = sensor_of_all("energy");
     const std::int64_t begin = monotonic_ns();
     while (!rule.done()) {
       WM_ASSIGN(const ModelWindow now, window(count));
@@ -212,12 +212,13 @@ class ModelRound {
     run_.stopped_because = rule.reason();
     run_.converged = rule.converged();
     run_.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, rule.samples()));
-    if (const auto after = read_sensor(device_, "energy"); energy && after && *after > *energy) {
+    if (const auto after = sensor_of_all("energy"); energy && after && *after > *energy) {
       const auto steps = static_cast<double>(count) * static_cast<double>(rule.samples().size());
       joules_ = (*after - *energy) / steps;
       add("energy", "J", Better::lower, *joules_);
     }
-    if (const auto busy = read_sensor(device_, "utilization")) add("gpu_utilization", "ratio", Better::higher, *busy);
+    if (on_several_gpus()) note("gpu_memory", "of the first rank's GPU; energy and utilization are not read");
+    if (const auto busy = sensor_of_all("utilization")) add("gpu_utilization", "ratio", Better::higher, *busy);
     memory_.look_last();
     return {};
   }
@@ -375,7 +376,6 @@ class ModelRound {
   std::unique_ptr<ModelWorkers> workers_;
   ModelShape shape_;
   DeviceMemory memory_;
-  bool looks_ = false;
   double sampled_s_ = 0;  ///< that timing took
   bool train_ = true;
   bool decode_ = false;

@@ -91,6 +91,7 @@ Result<Json> ModelWorkers::ask_each(const std::vector<Json>& questions, double d
     if (const Status posted = workers_[i]->post(questions[i]); !posted.ok()) return of_rank(i, posted.error());
   }
   const std::int64_t last = monotonic_ns() + static_cast<std::int64_t>(deadline_s * 1e9);
+  longest_wait_s_ = 0;
   std::vector<std::optional<Json>> answers(workers_.size());
   while (std::any_of(answers.begin(), answers.end(), [](const auto& answer) { return !answer; })) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -99,7 +100,7 @@ Result<Json> ModelWorkers::ask_each(const std::vector<Json>& questions, double d
       if (answers[i]) continue;
       const bool in_turns = workers_.size() > 1 || waiting_;
       if (in_turns && left_s > 0 && !workers_[i]->has_answer(kTurn_s)) {
-        if (waiting_) waiting_();
+        call_while_waiting();
         continue;
       }
       auto answer = workers_[i]->answer(left_s);
@@ -109,6 +110,13 @@ Result<Json> ModelWorkers::ask_each(const std::vector<Json>& questions, double d
     if (place_.interrupted != nullptr && place_.interrupted->load()) return environment_error("interrupted");
   }
   return std::move(*answers.front());
+}
+
+void ModelWorkers::call_while_waiting() {
+  if (!waiting_) return;
+  const std::int64_t begin = monotonic_ns();
+  waiting_();
+  longest_wait_s_ = std::max(longest_wait_s_, static_cast<double>(monotonic_ns() - begin) * 1e-9);
 }
 
 Result<Json> ModelWorkers::ask(const Json& question, double deadline_s) {
@@ -151,7 +159,7 @@ Result<ModelWindow> ModelWorkers::window(std::int64_t count, bool losses, double
     window.doubt = fmt::format("the worker was asked for {} steps and noted {} with {} losses", count, seen, told);
   } else if (!ordered || begin < static_cast<double>(asked) || end > static_cast<double>(answered) || !(theirs > 0)) {
     window.doubt = "the worker's times of steps lie outside of the window in which they were asked for";
-  } else if (ours - theirs > kClocksAgree * ours + kMessage_s) {
+  } else if (ours - theirs > kClocksAgree * ours + kMessage_s + longest_wait_s_) {
     window.doubt = fmt::format("the worker says {:.4g} s for steps that took {:.4g} s by our clock", theirs, ours);
   }
   window.seconds = theirs / static_cast<double>(std::max<std::int64_t>(count, 1));

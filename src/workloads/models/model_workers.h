@@ -62,11 +62,13 @@ class ModelWorkers {
  private:
   explicit ModelWorkers(Place place) : place_(std::move(place)) {}
   [[nodiscard]] std::string device_of(int rank) const;
+  void call_while_waiting();
   [[nodiscard]] Result<Json> ask_each(const std::vector<Json>& questions, double deadline_s);
 
   Place place_;
   ScratchFolder folder_;
   std::function<void()> waiting_;
+  double longest_wait_s_ = 0;  ///< of a call of it, since the last question: so late an answer may have been seen
   std::vector<std::unique_ptr<workers::ModelWorker>> workers_;
 };
 
