@@ -57,6 +57,10 @@ take_build() {
   kBuild=$1
   kStrip=$(cached CMAKE_STRIP)
   kObjdump=$(cached CMAKE_OBJDUMP)
+  kLibdw=$(cached LIBDW_LIBRARY)
+  if [[ ! -e $kLibdw ]]; then
+    fail "$kBuild was made without libdw ('$kLibdw'), which names source lines: install libdw-dev, run CMake again"
+  fi
   kProcessor=$(LC_ALL=C "$kObjdump" --file-headers "$kBuild/warpmark" | sed -n 's/^architecture: \([^,]*\).*/\1/p')
   case $kProcessor in
     i386:x86-64) kProcessor=x86_64 ;;
@@ -83,15 +87,15 @@ make_wheel_only() {
   rm -rf "$root"
 }
 
-# Name and file of every shared library that the executable and the modules load, at its start or, as libdw, at run time; not of
-# the MPI module, whose MPI is the cluster's own.
+# needed_libraries PLACE...: name and file of every shared library that the executable and the modules there load, at
+# its start or, as libdw, at run time; not of the MPI module, whose MPI is the cluster's own.
 needed_libraries() {
-  local libdw
-  libdw=$(readlink -f "$(cached LIBDW_LIBRARY)")
-  printf 'libdw.so.1 %s\n' "$libdw"
-  "${kLister[@]}" "$libdw" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
-  find "$1/bin/warpmark" "$1/lib/warpmark" -type f \( -name warpmark -o -name '*.so' \) ! -name libwarpmark_mpi.so \
-    -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
+  printf 'libdw.so.1 %s\n' "$(readlink -f "$kLibdw")"
+  {
+    "${kLister[@]}" "$kLibdw"
+    find "$@" \( -name warpmark -o -name '*.so' \) ! -type d ! -name libwarpmark_mpi.so \
+      -exec "${kLister[@]}" {} \; 2>/dev/null
+  } | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
 }
 
 # bundle_libraries ROOT [LIST]
@@ -102,7 +106,7 @@ bundle_libraries() {
       install -D --mode=644 --strip --strip-program="$kStrip" "$file" "$root/lib/$library"
       printf '%s %s\n' "$library" "$(readlink -f "$file")"
     fi
-  done < <(needed_libraries "$root") >"$list"
+  done < <(needed_libraries "$root/bin/warpmark" "$root/lib/warpmark") >"$list"
 }
 
 # The licenses of what was copied, as Debian keeps them.
@@ -148,23 +152,25 @@ $("$kObjdump" --dynamic-syms "$file" | grep -F "${family}_$newest")"
 
 # The executable and the modules as they were built, and the libraries of this system that would be packed with them.
 check_built_symbols() {
-  local module
+  local built
+  mapfile -t built < <(find "$kBuild" -maxdepth 1 \( -name warpmark -o -name 'libwarpmark*.so' \) ! -type d)
   {
-    printf '%s\n' "$kBuild/warpmark"
-    for module in "$kBuild"/libwarpmark_*.so; do if [[ -e $module ]]; then printf '%s\n' "$module"; fi; done
-    find "$kBuild" -maxdepth 1 \( -name warpmark -o -name 'libwarpmark_*.so' \) ! -name libwarpmark_mpi.so \
-      -exec "${kLister[@]}" {} \; 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
-      grep -vP "$kFromTheSystem" | awk '{print $2}' | sort -u
+    printf '%s\n' "${built[@]}"
+    needed_libraries "${built[@]}" | grep -vP "$kFromTheSystem" | awk '{print $2}' | sort -u
   } | check_symbol_versions
 }
 
-# From another folder and with an empty environment, every library but the system's comes from the distribution.
+# From another folder and with an empty environment, every library but the system's comes from the distribution. libdw
+# is loaded at run time by the executable, whose folder of libraries then serves libdw, too; alone it is told of it.
 check_it_runs() {
   local moved foreign
+  if [[ ! -e $1/lib/libdw.so.1 ]]; then fail "libdw.so.1 is not in the distribution"; fi
   moved=$(mktemp -d)
   cp -a "$1/." "$moved/"
-  foreign=$(env -i "${kLister[@]}" "$moved/bin/warpmark" | awk '$2 == "=>" {print $1, $3}' | grep -v " $moved/" |
-    grep -vP "$kFromTheSystem" || true)
+  foreign=$({
+    env -i "${kLister[@]}" "$moved/bin/warpmark"
+    env -i LD_LIBRARY_PATH="$moved/lib" "${kLister[@]}" "$moved/lib/libdw.so.1"
+  } | awk '$2 == "=>" {print $1, $3}' | grep -v " $moved/" | grep -vP "$kFromTheSystem" | sort -u || true)
   env -i --chdir=/ HOME="$moved" "${kRunner[@]}" "$moved/bin/warpmark" --version
   rm -rf "$moved"
   if [[ -n $foreign ]]; then fail "not taken from the distribution: $foreign"; fi

@@ -284,6 +284,42 @@ TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
   EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
 }
 
+TEST_F(Cli, plan_offloads_no_more_than_host_memory_holds) {
+  const auto plan = [&](const char* host_memory) {
+    return warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "48", "--hidden", "4096", "--heads",
+                     "32", "--batch", "8", "--host-memory", host_memory, "--json", path("plan.json")});
+  };
+  // 9.9e9 parameters: 119 GB of optimizer state, which a GPU of 80 GB does not hold.
+  const auto large = plan("200GB");
+  EXPECT_EQ(large.exit_code, 0) << large.err;
+  EXPECT_NE(large.out.find("host memory"), std::string::npos) << large.out;
+  EXPECT_GT(json("plan.json")["layouts"][0]["memory"]["host"].get<double>(), 100e9);
+  const auto small = plan("100GB");
+  EXPECT_EQ(small.exit_code, 1) << small.err;
+  EXPECT_FALSE(json("plan.json")["layouts"][0]["fits_host"].get<bool>());
+}
+
+TEST_F(Cli, plan_shows_no_host_memory_where_nothing_is_offloaded) {
+  const auto plan = warpmark({"plan", "--gpu", "a100-sxm-80gb", "--layers", "4", "--hidden", "1024", "--heads", "16",
+                              "--batch", "8", "--host-memory", "0"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(plan.out.find("host memory"), std::string::npos) << plan.out;
+}
+
+TEST_F(Cli, plan_refuses_options_of_the_other_kind_of_plan) {
+  for (const char* name : {"--gpu", "--gpus", "--per-node", "--price", "--utilization", "--compression", "--between",
+                           "--top", "--host-memory", "--layers"}) {
+    const auto refused = warpmark({"plan", "--step-time", "100ms", name, "1"});
+    EXPECT_EQ(refused.exit_code, 2) << name;
+    EXPECT_NE(refused.err.find(std::string(name) + " is of a model"), std::string::npos) << refused.err;
+  }
+  for (const char* name : {"--gradients", "--bucket", "--to", "--measured"}) {
+    const auto refused = warpmark({"plan", "--layers", "4", name, "1"});
+    EXPECT_EQ(refused.exit_code, 2) << name;
+    EXPECT_NE(refused.err.find(std::string(name) + " is of a measured step"), std::string::npos) << refused.err;
+  }
+}
+
 /// What `warpmark collective all_reduce --json` writes: 10 us and 100 GB/s with two ranks, 20 us and 50 GB/s with four.
 std::string sweep_of(int ranks) {
   Json rows = Json::array();

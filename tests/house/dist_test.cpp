@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
+#include "base/files.h"
 #include "base/subprocess.h"
 
 namespace warpmark {
@@ -21,6 +24,52 @@ TEST(Distribution, asks_for_no_newer_system_libraries_than_it_promises) {
                   {.deadline_s = 60});
   ASSERT_TRUE(checked.ok()) << checked.error().what;
   EXPECT_EQ(checked->exit_code, 0) << checked->err;
+}
+
+/// A build folder with the executable of this one, whose libdw is `libdw`.
+std::filesystem::path build_with_libdw(const char* name, const std::string& libdw) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / (name + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(std::string(WARPMARK_BINARY_DIR) + "/warpmark", folder / "warpmark");
+  EXPECT_TRUE(write_file(folder / "CMakeCache.txt",
+                         "CMAKE_STRIP:FILEPATH=/usr/bin/strip\n"
+                         "CMAKE_OBJDUMP:FILEPATH=/usr/bin/objdump\n"
+                         "LIBDW_LIBRARY:FILEPATH=" +
+                             libdw + "\n")
+                  .ok());
+  return folder;
+}
+
+Result<ProcessOutput> check_symbols(const std::filesystem::path& build) {
+  return run_process({std::string(WARPMARK_SOURCE_DIR) + "/cmake/make_dist.sh", "--check-symbols", build.string()},
+                     {.deadline_s = 60});
+}
+
+TEST(Distribution, is_not_made_without_libdw) {
+  const auto folder = build_with_libdw("no_libdw", "");
+  const auto checked = check_symbols(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(checked.ok()) << checked.error().what;
+  EXPECT_EQ(checked->exit_code, 1);
+  EXPECT_THAT(checked->err, testing::HasSubstr("was made without libdw"));
+}
+
+TEST(Distribution, is_checked_with_what_only_libdw_needs) {
+  const auto folder = build_with_libdw("new_libdw", "libdw.so");
+  // arc4random is in glibc since 2.36.
+  const auto made = run_process(
+      {"sh", "-ec",
+       "cd \"$1\"; echo 'unsigned arc4random(void); unsigned needed(void) { return arc4random(); }' > needed.c; "
+       "echo 'unsigned needed(void); unsigned dw(void) { return needed(); }' > dw.c; "
+       "cc -shared -fPIC needed.c -o libneeded.so; cc -shared -fPIC dw.c -L. -lneeded -Wl,-rpath,\"$1\" -o libdw.so; "
+       "sed -i \"s|=libdw.so|=$1/libdw.so|\" CMakeCache.txt",
+       "sh", folder.string()});
+  const auto checked = check_symbols(folder);
+  std::filesystem::remove_all(folder);
+  if (!made.ok() || made->exit_code != 0) GTEST_SKIP() << "no compiler with a new C library: " << made->err;
+  ASSERT_TRUE(checked.ok()) << checked.error().what;
+  EXPECT_EQ(checked->exit_code, 1);
+  EXPECT_THAT(checked->err, testing::HasSubstr("libneeded.so asks for GLIBC_2.36"));
 }
 
 }  // namespace

@@ -20,18 +20,21 @@ TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
 
 
 
-def python_with_torch():
+def python_with_torch(pythons, longest_s=120):
     """Looked for and not imported, which takes long; None if there is none of 1.13 or newer."""
     look = ("import importlib.util, os, runpy, sys; found = importlib.util.find_spec('torch'); found or sys.exit(1); "
             "version = runpy.run_path(os.path.join(os.path.dirname(found.origin), 'version.py'))['__version__']; "
             "sys.exit([int(n) for n in version.split('.')[:2]] < [1, 13])")
-    for python in ("python3", "/usr/bin/python3"):
-        if subprocess.run([python, "-c", look], capture_output=True, timeout=120).returncode == 0:
-            return python
+    for python in pythons:
+        try:
+            if subprocess.run([python, "-c", look], capture_output=True, timeout=longest_s).returncode == 0:
+                return python
+        except (OSError, subprocess.TimeoutExpired):
+            continue  # not installed, or hung in an import
     return None
 
 
-PYTHON_WITH_TORCH = python_with_torch()
+PYTHON_WITH_TORCH = python_with_torch((sys.executable, "python3", "/usr/bin/python3"))
 
 CONFIG = f"""
 schema: warpmark.mcp/1
@@ -103,6 +106,19 @@ class McpTest(unittest.TestCase):
         number = client.start(method, params)
         self.assertTrue(wait_until((self.path / "pids").exists))
         return number, [int(word) for word in (self.path / "pids").read_text().split()]
+
+
+class LookForTorch(unittest.TestCase):
+    def test_goes_on_where_an_interpreter_is_missing_or_hangs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            played = {"hangs": "exec sleep 60", "has_torch": "exit 0"}
+            for name, text in played.items():
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!/bin/sh\n{text}\n")
+                program.chmod(0o755)
+            missing, hangs, has_torch = (os.path.join(folder, name) for name in ("missing", *played))
+            self.assertEqual(python_with_torch((missing, hangs, has_torch), longest_s=2), has_torch)
+            self.assertIsNone(python_with_torch((missing, hangs), longest_s=2))
 
 
 class Protocol(McpTest):

@@ -100,8 +100,52 @@ TEST(Activations, in_host_memory_leave_two_layers_and_cost_what_the_link_cannot_
   EXPECT_EQ(hidden_s, 0) << "behind computing";
   cluster.host_link = 1e6;
   const auto slow = plan_layout(job, cluster, offloaded);
-  // Out and back, 2 micro-batches of 48 layers, but for what computing hides.
-  EXPECT_NEAR(slow.step_s - plan_layout(job, cluster, kept).step_s, 2 * 2 * 48 * layer / 1e6 - slow.compute_s, 1e-6);
+  // Out and back, 2 micro-batches of the 46 layers that leave, but for what computing hides.
+  EXPECT_NEAR(slow.step_s - plan_layout(job, cluster, kept).step_s, 2 * 2 * 46 * layer / 1e6 - slow.compute_s, 1e-3);
+}
+
+TEST(Activations, that_leave_are_hidden_by_the_forward_pass_alone_which_recomputation_makes_a_quarter) {
+  const TransformerShape shape{48, 6144, 48, 2048, 51200};
+  const TrainingJob job{.shape = shape, .batch = 32, .tokens = 1e9};
+  const Layout offloaded{
+      .data = 8, .zero = 3, .recompute = Recompute::full, .micro_batch = 4, .offload_activations = true};
+  auto cluster = nodes_of_a100(8);
+  const double compute_s = plan_layout(job, cluster, offloaded).compute_s;
+  Layout kept = offloaded;
+  kept.offload_activations = false;
+  const double one_way_s = 0.3 * compute_s;  // between a quarter and a third
+  cluster.host_link = 46 * layer_activations(shape, 4, 1, Recompute::full) / one_way_s;
+  const double added_s = plan_layout(job, cluster, offloaded).step_s - plan_layout(job, cluster, kept).step_s;
+  EXPECT_NEAR(added_s, 0.05 * compute_s, 1e-6);
+}
+
+TEST(Activations, of_two_layers_do_not_leave_and_are_no_layout_of_their_own) {
+  const TransformerShape shape{2, 1024, 16, 2048, 51200};
+  const TrainingJob job{.shape = shape, .batch = 8, .tokens = 1e9};
+  auto cluster = nodes_of_a100(1);
+  cluster.host_link = 1;
+  const Layout kept{.micro_batch = 8};
+  Layout offloaded = kept;
+  offloaded.offload_activations = true;
+  EXPECT_DOUBLE_EQ(plan_layout(job, cluster, offloaded).step_s, plan_layout(job, cluster, kept).step_s);
+  const auto plans = plan_layouts(job, cluster);
+  ASSERT_FALSE(plans.empty());
+  for (const auto& plan : plans) EXPECT_FALSE(plan.layout.offload_activations);
+}
+
+TEST(Layouts, fit_only_where_host_memory_holds_what_is_offloaded) {
+  const TransformerShape shape{24, 2304, 24, 2048, 51200};
+  const TrainingJob job{.shape = shape, .batch = 8, .tokens = 1e9};
+  auto cluster = nodes_of_a100(8);
+  const Layout layout{.data = 8, .offload = true, .recompute = Recompute::full};
+  const double host = memory_of(shape, layout).host;
+  cluster.host_memory_bytes = host;
+  EXPECT_TRUE(plan_layout(job, cluster, layout).fits);
+  cluster.host_memory_bytes = 0.99 * host;
+  const auto plan = plan_layout(job, cluster, layout);
+  EXPECT_FALSE(plan.fits);
+  EXPECT_TRUE(plan.fits_gpu);
+  EXPECT_FALSE(plan.fits_host);
 }
 
 TEST(Activations, that_fit_only_in_host_memory_make_layouts_possible) {

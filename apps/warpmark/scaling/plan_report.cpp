@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/quantity.h"
 
@@ -31,6 +32,13 @@ std::string layout_text(const validate::Layout& layout) {
                      offloaded);
 }
 
+constexpr std::ptrdiff_t kHostColumn = 5;  // beside the memory of a GPU
+
+Cell host_cell(const PlannedLayout& plan) {
+  if (plan.memory.host <= 0) return {"-"};
+  return {format_bytes(plan.memory.host), plan.fits_host ? Tone::good : Tone::bad};
+}
+
 }  // namespace
 
 Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& plans, std::size_t top,
@@ -49,25 +57,29 @@ Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& 
                    {"tokens/s", Align::right, 4},
                    {"days", Align::right},
                    {"dollars", Align::right}};
-  for (std::size_t i = 0; i < std::min(top, plans.size()); ++i) {
-    const auto& plan = plans[i];
+  const auto shown = std::span(plans).first(std::min(top, plans.size()));
+  const bool on_host = std::ranges::any_of(shown, [](const auto& plan) { return plan.memory.host > 0; });
+  if (on_host) table.columns.insert(table.columns.begin() + kHostColumn, {"host memory", Align::right});
+  for (const auto& plan : shown) {
     table.rows.push_back({{plan.gpu},
                           {layout_text(plan.layout)},
                           {validate::name_of(plan.layout.recompute)},
                           {fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch)},
-                          {format_bytes(plan.memory.gpu()), plan.fits ? Tone::good : Tone::bad},
+                          {format_bytes(plan.memory.gpu()), plan.fits_gpu ? Tone::good : Tone::bad},
                           {format_seconds(plan.step_s)},
                           {format_percent(plan.bubble_s / plan.step_s)},
                           {format_percent(plan.communication_s / plan.step_s)},
                           {format_si(plan.tokens_per_s, "")},
                           {format_significant(plan.hours / 24, 3)},
                           {plan.dollars > 0 ? format_si(plan.dollars, "") : "-"}});
+    if (on_host) table.rows.back().insert(table.rows.back().begin() + kHostColumn, host_cell(plan));
   }
   Section section{"Fastest that fit", {}, false, false};
   const bool fits = !plans.empty() && plans.front().fits;
   if (!fits) {
     section.heading = "None fits";
-    section.blocks.push_back(Paragraph{"These need the least memory; more GPUs or larger ones are needed.", Tone::bad});
+    section.blocks.push_back(Paragraph{
+        "These need the least memory of a GPU; more GPUs, larger ones or more host memory are needed.", Tone::bad});
   }
   section.blocks.push_back(std::move(table));
   section.blocks.push_back(
@@ -120,6 +132,8 @@ Json layout_json(const PlannedLayout& plan) {
             {"micro_batch", layout.micro_batch},
             {"micro_batches", layout.micro_batches},
             {"fits", plan.fits},
+            {"fits_gpu", plan.fits_gpu},
+            {"fits_host", plan.fits_host},
             {"memory",
              {{"parameters", plan.memory.parameters},
               {"gradients", plan.memory.gradients},

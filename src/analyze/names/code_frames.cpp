@@ -24,6 +24,21 @@ CodeFrame built_in(std::string_view name) {
   return {{}, 0, name};
 }
 
+/// In /usr/local/cuda or /usr/local/cuda-12.8 what programs include and link: its samples are programs themselves.
+bool is_of_cuda_toolkit(std::string_view file) {
+  constexpr std::string_view kRoot = "/usr/local/cuda";
+  if (!file.starts_with(kRoot)) return false;
+  const std::size_t slash = file.find('/', kRoot.size());
+  if (slash == std::string_view::npos) return false;
+  const std::string_view version = file.substr(kRoot.size(), slash - kRoot.size());
+  if (!version.empty() && (version.front() != '-' || version.find_first_not_of("-.0123456789") != version.npos)) {
+    return false;
+  }
+  const std::string_view within = file.substr(slash + 1);
+  constexpr std::array<std::string_view, 4> kParts = {"include/", "lib64/", "targets/", "bin/../targets/"};
+  return std::ranges::any_of(kParts, [within](auto part) { return within.starts_with(part); });
+}
+
 }  // namespace
 
 CodeFrame parse_code_frame(std::string_view name) {
@@ -44,18 +59,26 @@ CodeFrame parse_code_frame(std::string_view name) {
 }
 
 bool is_library_code(std::string_view file) {
-  constexpr std::array<std::string_view, 12> kWithin = {
-      "/site-packages/", "/dist-packages/", "/lib/python",     "/lib64/python",   "importlib", "/usr/include/",
-      "/include/c++/",   "/cuda/include/",  "/usr/local/cuda", "-linux/include/",  // targets of a toolkit elsewhere
-      "tmpxft_",                                                                   // what nvcc makes of a .cu
-      "_warpmark_"};                                                               // our own hook
+  constexpr std::array<std::string_view, 13> kWithin = {"/site-packages/",
+                                                        "/dist-packages/",
+                                                        "/lib/python",
+                                                        "/lib64/python",
+                                                        "importlib",
+                                                        "/usr/include/",
+                                                        "/include/c++/",
+                                                        "/cuda/include/",
+                                                        "/x86_64-linux/include/",
+                                                        "/sbsa-linux/include/",
+                                                        "/aarch64-linux/include/",  // targets of a toolkit elsewhere
+                                                        "tmpxft_",                  // what nvcc makes of a .cu
+                                                        "_warpmark_"};              // our own hook
   // PyTorch's profiler cuts what stands before a package or a module of Python's own.
   constexpr std::array<std::string_view, 16> kBegin = {
       "<",           "torch/",       "jax/",          "jaxlib/",  "cupy/",
       "numpy/",      "threading.py", "contextlib.py", "runpy.py", "multiprocessing/",
       "concurrent/", "selectors.py", "queue.py",      "flax/",    "transformers/",
       "accelerate/"};
-  return file.empty() ||
+  return file.empty() || is_of_cuda_toolkit(file) ||
          std::ranges::any_of(kWithin, [file](auto part) { return file.find(part) != std::string_view::npos; }) ||
          std::ranges::any_of(kBegin, [file](auto begin) { return file.starts_with(begin); });
 }

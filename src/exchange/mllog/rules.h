@@ -2,8 +2,8 @@
 //
 // Source: mlcommons/logging, compliance_checker/training_5.1.0/common.yaml and closed_common.yaml; numbers of runs and
 // targets from mlcommons/training_policies, training_rules.adoc (v6.0), which the closed_*.yaml of training_5.1.0 and
-// training_6.0.0 repeat. What they ask of hyperparameters of one benchmark is checked as far as all have it in common
-// (batch, optimizer, learning rate, seed).
+// training_6.0.0 repeat; names that were given up, as training_4.0.0 and training_5.0.0 have them. What they ask of
+// hyperparameters of one benchmark is checked as far as all have it in common (batch, optimizer, learning rate, seed).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MlPerfBenchmark {
   int runs;       ///< of one result; 0: not known here
   int dropped;    ///< fastest and slowest that do not count
   double target;  ///< of eval_accuracy; 0: there are several, which are not judged here
-  bool higher;    ///< whether more is better
+  bool higher;    ///< whether more is better; then it is a ratio, at most 1
 };
 
 /// Null for names that are none of them.

@@ -71,20 +71,35 @@ double activations_on_gpu(const TransformerShape& shape, const Layout& layout) {
   return std::min(all, 2 * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute));
 }
 
-/// They leave behind the forward pass and come back behind the backward one, which takes twice as long: what is longer
-/// than the pass is waited for.
+/// They leave behind the forward pass and come back behind the rest of the step, of which the forward pass is a third,
+/// less where something is computed again: what is longer than its pass is waited for. Those that stay do not travel.
 double activation_transfer_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double compute_s) {
   if (!layout.offload_activations) return 0;
-  const double layers = job.shape.layers / layout.pipeline * layout.micro_batches;
+  const double held = held_activations(job.shape, layout);
+  const double leaving = held > 0 ? 1 - activations_on_gpu(job.shape, layout) / held : 0;
+  const double layers = leaving * job.shape.layers / layout.pipeline * layout.micro_batches;
   const double bytes = layers * layer_activations(job.shape, layout.micro_batch, layout.tensor, layout.recompute);
   const double one_way_s = bytes / cluster.host_link;
-  return std::max(0.0, one_way_s - compute_s / 3) + std::max(0.0, one_way_s - compute_s * 2 / 3);
+  const double forward_s = compute_s / (3 * recompute_factor(job.shape, layout.recompute));
+  return std::max(0.0, one_way_s - forward_s) + std::max(0.0, one_way_s - (compute_s - forward_s));
 }
 
 /// What an exchange adds to a step of which `behind_s` can go on meanwhile: what is not hidden, and what hiding costs.
 double added_s(double exchange_s, double behind_s, double contention) {
   const double hidden_s = std::min(exchange_s, behind_s);
   return exchange_s - hidden_s + contention * hidden_s;
+}
+
+/// A layout with each kind of offload, but for those that would offload nothing: two layers stay anyway.
+void add_offloads(std::vector<PlannedLayout>& plans, const TrainingJob& job, const Cluster& cluster, Layout layout) {
+  for (const bool activations : {false, true}) {
+    layout.offload_activations = activations;
+    if (activations && activations_on_gpu(job.shape, layout) >= held_activations(job.shape, layout)) continue;
+    for (const bool state : {false, true}) {
+      layout.offload = state;
+      plans.push_back(plan_layout(job, cluster, layout));
+    }
+  }
 }
 
 }  // namespace
@@ -155,7 +170,9 @@ double gradient_bytes(double parameters, double hidden, Compression compression,
 PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
   PlannedLayout plan{.gpu = cluster.gpu, .layout = layout};
   plan.memory = memory_of(job.shape, layout);
-  plan.fits = plan.memory.gpu() <= kSpare * cluster.memory_bytes;
+  plan.fits_gpu = plan.memory.gpu() <= kSpare * cluster.memory_bytes;
+  plan.fits_host = plan.memory.host <= cluster.host_memory_bytes;
+  plan.fits = plan.fits_gpu && plan.fits_host;
   const double parameters = parameters_of(job.shape);
   const double tokens = job.batch * job.shape.sequence;
   plan.compute_s =
@@ -179,10 +196,6 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
 }
 
 std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster) {
-  struct Offload {
-    bool state, activations;
-  };
-  constexpr Offload kOffloads[] = {{false, false}, {true, false}, {false, true}, {true, true}};
   std::vector<PlannedLayout> plans;
   for (int tensor = 1; tensor <= std::min(cluster.gpus, cluster.per_node); tensor *= 2) {
     if (cluster.gpus % tensor != 0 || std::fmod(job.shape.heads, tensor) != 0) continue;
@@ -195,11 +208,8 @@ std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& c
         if (std::fmod(own_batch, micro) != 0) continue;
         for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
           for (int zero = 0; zero <= (data > 1 ? (pipeline > 1 ? 1 : 3) : 0); ++zero) {
-            for (const auto& [state, activations] : kOffloads) {
-              plans.push_back(plan_layout(job, cluster,
-                                          {data, tensor, pipeline, zero, state, recompute, micro,
-                                           static_cast<int>(own_batch) / micro, activations}));
-            }
+            add_offloads(plans, job, cluster,
+                         {data, tensor, pipeline, zero, false, recompute, micro, static_cast<int>(own_batch) / micro});
           }
         }
       }

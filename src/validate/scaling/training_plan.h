@@ -77,13 +77,14 @@ struct Cluster {
   std::string gpu;  ///< "h100-sxm"
   int gpus = 1;
   int per_node = 8;
-  double memory_bytes = 0;      ///< a GPU
-  double peak_flops = 0;        ///< a GPU, of the type that is trained in
-  double utilization = 0.4;     ///< of the peak, while it computes
-  collectives::Link within;     ///< a node
-  collectives::Link between;    ///< nodes
-  double dollars_per_hour = 0;  ///< a GPU; 0 if unknown
-  double host_link = 25e9;      ///< B/s, each direction, for what is offloaded
+  double memory_bytes = 0;                       ///< a GPU
+  double peak_flops = 0;                         ///< a GPU, of the type that is trained in
+  double utilization = 0.4;                      ///< of the peak, while it computes
+  collectives::Link within;                      ///< a node
+  collectives::Link between;                     ///< nodes
+  double dollars_per_hour = 0;                   ///< a GPU; 0 if unknown
+  double host_link = 25e9;                       ///< B/s, each direction, for what is offloaded
+  double host_memory_bytes = 256.0 * (1 << 30);  ///< a GPU's share of its node's, for what is offloaded
 };
 
 struct TrainingJob {
@@ -100,7 +101,9 @@ struct PlannedLayout {
   std::string gpu;
   Layout layout;
   MemoryPlan memory;
-  bool fits = false;
+  bool fits_gpu = false;
+  bool fits_host = false;
+  bool fits = false;     ///< both
   double compute_s = 0;  ///< of a step, without the bubble
   double bubble_s = 0;
   double communication_s = 0;  ///< that is not hidden

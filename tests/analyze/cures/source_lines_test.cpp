@@ -41,7 +41,13 @@ TEST(CodeFrames, are_read_as_each_recorder_writes_them) {
   EXPECT_TRUE(is_library_code("/opt/nvidia/targets/sbsa-linux/include/cuda_runtime.h"));
   EXPECT_TRUE(is_library_code("tmpxft_00004f7c_00000000-6_solver.cudafe1.stub.c"));
   EXPECT_TRUE(is_library_code("/tmp/x/hook/_warpmark_torch.py"));
+  EXPECT_TRUE(is_library_code("/usr/local/cuda-12.8/include/cub/cub.cuh"));
+  EXPECT_TRUE(is_library_code("/usr/local/cuda/lib64/libcudart.so"));
   EXPECT_FALSE(is_library_code("/home/me/train.py"));
+  EXPECT_FALSE(is_library_code("/home/me/app-linux/include/kernel.cuh"));
+  EXPECT_FALSE(is_library_code("/usr/local/cuda_work/train.py"));
+  EXPECT_FALSE(is_library_code("/usr/local/cuda-work/include/kernel.cuh"));
+  EXPECT_FALSE(is_library_code("/usr/local/cuda/samples/x.cu"));
 }
 
 /// Steps whose wait for the GPU `around` makes.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -30,37 +31,56 @@ using validate::Cluster;
 using validate::PlannedLayout;
 using validate::TrainingJob;
 
-constexpr OptionSpec kPlanOptions[] = {
-    {"--gpu", "ID", "kind of GPU, as `warpmark accept` knows datasheets: h100-sxm, a100-sxm-80gb; several compare",
-     true},
-    {"--gpus", "N", "how many (default 8)"},
-    {"--per-node", "N", "GPUs of a node (default 8)"},
-    {"--layers", "N", "of the transformer"},
-    {"--hidden", "N", "size of its hidden state"},
-    {"--heads", "N", "of attention"},
-    {"--sequence", "N", "tokens of a sequence (default 2048)"},
-    {"--vocabulary", "N", "words (default 51200)"},
-    {"--batch", "N", "sequences a step, over all GPUs"},
-    {"--tokens", "N", "of the whole training (default 1e9)"},
-    {"--price", "GPU=DOLLARS", "dollars an hour of one GPU, as h100-sxm=2.50 or 2.50 for all", true},
-    {"--utilization", "RATIO", "share of the peak while computing (default 40%)"},
-    {"--compression", "KIND", "of gradients: none, half (16 bits, default), powersgd:RANK", false,
-     "none half powersgd:4"},
-    {"--overlap", "RATIO", "share of the backward pass behind which gradients travel (default 70%)"},
-    {"--contention", "RATIO", "share of the exchange behind the backward pass that slows computing (default 60%)"},
-    {"--bucket", "BYTES", "with --step-time: gradients exchanged at once, in the mean (default 25MB)"},
-    {"--between", "RATE", "network of a node for each GPU (default 50GB/s)"},
-    {"--sweep", "FILE", "a sweep of `warpmark collective --json`: links as measured; several, of different ranks", true,
-     "<files>"},
-    {"--top", "N", "layouts shown (default 10)"},
-    {"--step-time", "TIME", "instead of a model: the step of one GPU, measured"},
-    {"--gradients", "BYTES", "with it: bytes of gradients a step"},
-    {"--to", "N,N,...", "with it: numbers of GPUs to foretell (default 2,4,8,16,32,64)"},
-    {"--measured", "N=TIME", "with it: a measured step, held back, to tell the error", true},
-    {"--json", "FILE", "write the results as JSON (warpmark.plan/1)", false, "<files>"},
-    {"--out", "DIR", "write plan.json, report.md and report.html", false, "<files>"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+/// The kinds of plan: of a model, and of a step that was measured on one GPU.
+enum class PlanKind { both, model, step };
+struct PlanOption {
+  OptionSpec spec;
+  PlanKind kind;  ///< of the plans that look at it
 };
+constexpr PlanOption kOptionsOfKinds[] = {
+    {{"--gpu", "ID", "kind of GPU, as `warpmark accept` knows datasheets: h100-sxm, a100-sxm-80gb; several compare",
+      true},
+     PlanKind::model},
+    {{"--gpus", "N", "how many (default 8)"}, PlanKind::model},
+    {{"--per-node", "N", "GPUs of a node (default 8)"}, PlanKind::model},
+    {{"--layers", "N", "of the transformer"}, PlanKind::model},
+    {{"--hidden", "N", "size of its hidden state"}, PlanKind::model},
+    {{"--heads", "N", "of attention"}, PlanKind::model},
+    {{"--sequence", "N", "tokens of a sequence (default 2048)"}, PlanKind::model},
+    {{"--vocabulary", "N", "words (default 51200)"}, PlanKind::model},
+    {{"--batch", "N", "sequences a step, over all GPUs"}, PlanKind::model},
+    {{"--tokens", "N", "of the whole training (default 1e9)"}, PlanKind::model},
+    {{"--price", "GPU=DOLLARS", "dollars an hour of one GPU, as h100-sxm=2.50 or 2.50 for all", true}, PlanKind::model},
+    {{"--utilization", "RATIO", "share of the peak while computing (default 40%)"}, PlanKind::model},
+    {{"--compression", "KIND", "of gradients: none, half (16 bits, default), powersgd:RANK", false,
+      "none half powersgd:4"},
+     PlanKind::model},
+    {{"--overlap", "RATIO", "share of the backward pass behind which gradients travel (default 70%)"}, PlanKind::both},
+    {{"--contention", "RATIO", "share of the exchange behind the backward pass that slows computing (default 60%)"},
+     PlanKind::both},
+    {{"--bucket", "BYTES", "with --step-time: gradients exchanged at once, in the mean (default 25MB)"},
+     PlanKind::step},
+    {{"--host-memory", "BYTES", "a GPU's share of its node's memory, for what is offloaded (default 256GiB)"},
+     PlanKind::model},
+    {{"--between", "RATE", "network of a node for each GPU (default 50GB/s)"}, PlanKind::model},
+    {{"--sweep", "FILE", "a sweep of `warpmark collective --json`: links as measured; several, of different ranks",
+      true, "<files>"},
+     PlanKind::both},
+    {{"--top", "N", "layouts shown (default 10)"}, PlanKind::model},
+    {{"--step-time", "TIME", "instead of a model: the step of one GPU, measured"}, PlanKind::both},
+    {{"--gradients", "BYTES", "with it: bytes of gradients a step"}, PlanKind::step},
+    {{"--to", "N,N,...", "with it: numbers of GPUs to foretell (default 2,4,8,16,32,64)"}, PlanKind::step},
+    {{"--measured", "N=TIME", "with it: a measured step, held back, to tell the error", true}, PlanKind::step},
+    {{"--json", "FILE", "write the results as JSON (warpmark.plan/1)", false, "<files>"}, PlanKind::both},
+    {{"--out", "DIR", "write plan.json, report.md and report.html", false, "<files>"}, PlanKind::both},
+    {{"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+     PlanKind::both},
+};
+constexpr auto kPlanOptions = [] {
+  std::array<OptionSpec, std::size(kOptionsOfKinds)> specs{};
+  std::ranges::transform(kOptionsOfKinds, specs.begin(), &PlanOption::spec);
+  return specs;
+}();
 
 Result<double> number_option(const ParsedOptions& options, const char* name, double otherwise, bool needed = false) {
   if (!options.has(name)) {
@@ -145,6 +165,10 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id,
   }
   cluster.between = {15e-6, 1 / between};
   cluster.host_link = sheet->pcie_bandwidth * 0.8;
+  if (options.has("--host-memory")) {
+    WM_ASSIGN(const auto bytes, parse_bytes(options.get("--host-memory")));
+    cluster.host_memory_bytes = static_cast<double>(bytes);
+  }
   WM_ASSIGN(cluster.dollars_per_hour, price_of(options, id));
   return cluster;
 }
@@ -252,18 +276,14 @@ Result<int> plan_data_parallel(Context& context, const ParsedOptions& options, c
 
 /// Options that the asked kind of plan would not look at.
 Status check_kind_of_plan(const ParsedOptions& options) {
-  constexpr std::array kOfModel = {"--layers",     "--hidden", "--heads", "--sequence",
-                                   "--vocabulary", "--batch",  "--tokens"};
-  constexpr std::array kOfStep = {"--gradients", "--bucket", "--to", "--measured"};
-  const auto given = [&](const char* name) { return options.has(name); };
-  if (options.has("--step-time")) {
-    const auto* const name = std::find_if(kOfModel.begin(), kOfModel.end(), given);
-    if (name == kOfModel.end()) return {};
-    return usage_error(std::string(*name) + " is of a model, --step-time of a measured step: give one of them");
-  }
-  const auto* const name = std::find_if(kOfStep.begin(), kOfStep.end(), given);
-  if (name == kOfStep.end()) return {};
-  return usage_error(std::string(*name) + " is of a measured step, which is missing", "give --step-time");
+  const bool of_step = options.has("--step-time");
+  const PlanKind other = of_step ? PlanKind::model : PlanKind::step;
+  const auto* const found = std::ranges::find_if(
+      kOptionsOfKinds, [&](const PlanOption& one) { return one.kind == other && options.has(one.spec.name); });
+  if (found == std::end(kOptionsOfKinds)) return {};
+  const std::string name = found->spec.name;
+  if (of_step) return usage_error(name + " is of a model, --step-time of a measured step: give one of them");
+  return usage_error(name + " is of a measured step, which is missing", "give --step-time");
 }
 
 Result<int> run_plan(Context& context, const ParsedOptions& options) {
