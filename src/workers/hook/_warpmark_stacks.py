@@ -11,9 +11,9 @@ import os
 import sys
 import time
 
-PERIOD_S = 0.005
+HANDOVER_S = 0.0002  # of the interpreter's lock, there and back: seven to ten samples' time (bench/stacks_overhead.py)
+MOST_SHARE = 0.015  # of the time of the thread that a sample interrupts; the period is as long as keeps it
 MOST_PERIOD_S = 0.05
-MOST_SHARE = 0.01  # of a processor; the period is as long as keeps it
 MOST_DEPTH = 128
 GPU_PACKAGES = ("torch", "jax", "cupy", "tensorflow", "numba", "pycuda", "triton", "paddle", "cuda")
 
@@ -24,7 +24,7 @@ class Sampler:
         pipe = os.path.join(folder, "%d.fifo" % os.getpid())
         os.mkfifo(pipe, 0o600)
         self.pipe = os.open(pipe, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self.period = PERIOD_S
+        self.period = HANDOVER_S / MOST_SHARE
         self.cost = 0.0  # of a sample, processor time, in the mean
         self.file = None
         self.begin()
@@ -73,7 +73,7 @@ class Sampler:
         if len(self.lines) > 512:
             self.flush()
         self.cost += 0.05 * (time.thread_time() - began - self.cost)
-        self.period = min(MOST_PERIOD_S, max(PERIOD_S, self.cost / MOST_SHARE))
+        self.period = min(MOST_PERIOD_S, (self.cost + HANDOVER_S) / MOST_SHARE)
 
     def stack_of(self, frame):
         numbers = []
