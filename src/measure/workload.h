@@ -31,6 +31,8 @@ struct PrepareOptions {
   /// Where the first input of each set stands that another work makes (Prepared::handed_on); empty: random ones. Of
   /// workloads that are stages of another (src/workloads/vision/relevance_pipeline.cpp).
   std::span<const std::span<std::byte>> given{};
+  /// Of a set, that need not be allocated.
+  [[nodiscard]] std::size_t given_bytes() const { return given.empty() ? 0 : given.front().size(); }
 };
 
 /// A workload with its inputs made and its library handles created. prepare -> time -> check.

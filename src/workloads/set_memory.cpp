@@ -16,15 +16,18 @@ std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1
 
 }  // namespace
 
-Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets, std::span<const std::size_t> array_bytes) {
-  WM_CHECK(sets > 0);
+Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets, std::span<const std::size_t> array_bytes,
+                                  std::span<const std::span<std::byte>> given) {
+  WM_CHECK(sets > 0 && (given.empty() || given.size() >= sets));
+  for (const auto& bytes : given) WM_CHECK(bytes.size() == array_bytes.front());
   SetMemory memory;
   memory.sets_ = sets;
+  memory.given_.assign(given.begin(), given.end());
   std::size_t end = 0;
   for (std::size_t i = 0; i < array_bytes.size(); ++i) {
     const std::size_t offset = round_up(end, kPage) + (i * kStagger) % kPage;
     memory.places_.push_back({offset, array_bytes[i]});
-    end = offset + array_bytes[i];
+    if (i > 0 || given.empty()) end = offset + array_bytes[i];
   }
   // Small sets are packed to the line, so that rotating over them does not visit one page offset only.
   memory.set_bytes_ = std::max<std::size_t>(round_up(end, 64), 64);
@@ -36,12 +39,6 @@ Result<SetMemory> SetMemory::make(device::Device& device, std::size_t sets, std:
   }
   WM_ASSIGN(memory.buffer_, device.allocate(total));
   return memory;
-}
-
-void SetMemory::take_first(std::span<const std::span<std::byte>> given) {
-  WM_CHECK(given.empty() || given.size() >= sets_);
-  for (const auto& bytes : given) WM_CHECK(bytes.size() == places_.front().bytes);
-  given_.assign(given.begin(), given.end());
 }
 
 void SetMemory::poison(std::size_t index) const {

@@ -19,10 +19,12 @@ namespace warpmark::workloads {
 class SetMemory {
  public:
   SetMemory() = default;
-  /// `array_bytes` are the sizes of one set's arrays. Uninitialized. Environment error naming the sizes if there is not
-  /// enough memory.
+  /// `array_bytes` are the sizes of one set's arrays. Uninitialized. `given`: another's memory, as large, which array 0
+  /// of each set is, and nothing is allocated for it; empty: it is allocated, too. Environment error naming the sizes if
+  /// there is not enough memory.
   [[nodiscard]] static Result<SetMemory> make(device::Device& device, std::size_t sets,
-                                              std::span<const std::size_t> array_bytes);
+                                              std::span<const std::size_t> array_bytes,
+                                              std::span<const std::span<std::byte>> given = {});
 
   [[nodiscard]] std::size_t sets() const { return sets_; }
 
@@ -37,9 +39,6 @@ class SetMemory {
     if (index == 0 && !given_.empty()) return given_[set];
     return {static_cast<std::byte*>(buffer_->data()) + set * set_bytes_ + places_[index].offset, places_[index].bytes};
   }
-
-  /// Array 0 of each set is memory of another's, as large. Empty: it stays as it is.
-  void take_first(std::span<const std::span<std::byte>> given);
 
   /// Fills array `index` of every set with bytes 0xFF: NaN in every floating format, -1 in integers.
   void poison(std::size_t index) const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "base/units.h"
@@ -181,6 +182,22 @@ TEST(SetMemory, keeps_arrays_apart_and_aligned) {
       EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [&](std::byte b) { return b == expected; }));
     }
   }
+}
+
+TEST(SetMemory, allocates_nothing_for_an_array_that_is_given) {
+  auto device = test::small_cpu();
+  std::vector<std::byte> others(200, std::byte{7});
+  const std::array<std::span<std::byte>, 2> given{std::span(others).first(100), std::span(others).last(100)};
+  const std::array<std::size_t, 2> sizes{100, 64};
+  const auto memory = SetMemory::make(device, 2, sizes, given);
+  ASSERT_TRUE(memory.ok());
+  memory->poison(1);
+  for (std::size_t set = 0; set < 2; ++set) {
+    EXPECT_EQ(memory->bytes(set, 0).data(), given[set].data());
+    EXPECT_EQ(memory->bytes(set, 0).size(), 100U);
+    EXPECT_EQ(memory->bytes(set, 1).size(), 64U);
+  }
+  EXPECT_TRUE(std::ranges::all_of(others, [](std::byte b) { return b == std::byte{7}; }));
 }
 
 }  // namespace

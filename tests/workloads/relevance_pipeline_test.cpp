@@ -107,6 +107,10 @@ TEST(RelevancePipeline, costs_what_its_stages_cost) {
   const auto top_k = test::cost_of("top_k_patches", {});
   EXPECT_DOUBLE_EQ(whole->bytes, texture->bytes + scores->bytes + balance->bytes + top_k->bytes);
   EXPECT_DOUBLE_EQ(whole->flops, texture->flops + scores->flops + balance->flops + top_k->flops);
+  // Of 64 images of 196 patches: the texture's 5 planes, 3 scores and 1 relevance, which two stages share.
+  const std::int64_t handed_on = 64 * (5 * 224 * 224 + (3 + 1) * 196) * 4;
+  EXPECT_EQ(whole->footprint_bytes, texture->footprint_bytes + scores->footprint_bytes + balance->footprint_bytes +
+                                        top_k->footprint_bytes - handed_on);
 }
 
 TEST(RelevancePipeline, refuses_what_a_stage_refuses) {

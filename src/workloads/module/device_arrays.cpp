@@ -41,12 +41,14 @@ class GivenBuffer final : public device::Buffer {
 
 }  // namespace
 
-DeviceArray DeviceArray::of(std::span<std::byte> given, std::int64_t count, ElementType type) {
+Result<DeviceArray> DeviceArray::given_or_made(device::Device& device, std::span<const std::span<std::byte>> given,
+                                               std::size_t set, std::int64_t count, ElementType type) {
+  if (given.empty()) return make(device, count, type);
   DeviceArray array;
   array.count_ = count;
   array.type_ = type;
-  WM_CHECK(given.size() == array.bytes());
-  array.buffer_ = std::make_unique<GivenBuffer>(given);
+  WM_CHECK(set < given.size() && given[set].size() == array.bytes());
+  array.buffer_ = std::make_unique<GivenBuffer>(given[set]);
   return array;
 }
 

@@ -23,8 +23,10 @@ class DeviceArray {
   /// Environment error naming the sizes if there is not enough memory. Uninitialized.
   [[nodiscard]] static Result<DeviceArray> make(device::Device& device, std::int64_t count, ElementType type);
 
-  /// Memory of another's, which outlives it; `given` is of so many elements.
-  [[nodiscard]] static DeviceArray of(std::span<std::byte> given, std::int64_t count, ElementType type);
+  /// Another's memory, which outlives it: that of `set`, of so many elements. Where none is given, as make().
+  [[nodiscard]] static Result<DeviceArray> given_or_made(device::Device& device,
+                                                         std::span<const std::span<std::byte>> given, std::size_t set,
+                                                         std::int64_t count, ElementType type);
 
   [[nodiscard]] void* data() const { return buffer_ ? buffer_->data() : nullptr; }
   template <typename T>

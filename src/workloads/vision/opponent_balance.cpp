@@ -119,8 +119,7 @@ Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& opt
   const BalanceShape shape = vision::balance_shape(options.params);
   const std::array bytes{vision::kPerspectives * shape.patches() * sizeof(float), shape.patches() * sizeof(float),
                          shape.patches() * sizeof(std::int32_t)};
-  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
-  memory.take_first(options.given);
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets && options.given.empty(); ++set) {
     vision::fill_perspectives(memory.array<float>(set, kScores), static_cast<std::size_t>(shape.n),
                               array_seed(options.seed, set, kScores));

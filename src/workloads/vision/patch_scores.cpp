@@ -137,8 +137,7 @@ Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& opt
   const ScoreShape shape = vision::score_shape(options.params);
   const std::array bytes{vision::kTextureOutputs * shape.pixels() * sizeof(float),
                          vision::kPerspectives * shape.n() * static_cast<std::size_t>(shape.batch) * sizeof(float)};
-  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
-  memory.take_first(options.given);
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets && options.given.empty(); ++set) {
     fill_random(memory.array<float>(set, kTexture), array_seed(options.seed, set, kTexture), -100.0F, 100.0F);
   }

@@ -12,6 +12,8 @@
 #include "stats/sampled_metric.h"
 #include "workloads/catalog.h"
 #include "workloads/shape.h"
+#include "workloads/vision/constants.h"
+#include "workloads/vision/shapes.h"
 
 namespace warpmark::workloads {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 using measure::Prepared;
 using measure::Workload;
 
-constexpr std::int64_t kPatchSide = 16;
+constexpr std::int64_t kPatchSide = vision::ScoreShape::kPatchSide;
 constexpr int kStageSamples = 21;        // their median counts
 constexpr double kStageSample_s = 2e-3;  // least length of one
 
@@ -73,7 +75,15 @@ Result<std::vector<Stage>> stages_of(const Params& params) {
   return stages;
 }
 
-/// Sums over the stages.
+/// What one stage writes and the next reads: the texture, the scores of the patches, and their relevance.
+std::int64_t handed_on_bytes(const Params& params) {
+  const auto shape = vision::score_shape(params);
+  const std::size_t patches = shape.n() * static_cast<std::size_t>(shape.batch);
+  return static_cast<std::int64_t>(
+      sizeof(float) * (vision::kTextureOutputs * shape.pixels() + (vision::kPerspectives + 1) * patches));
+}
+
+/// Sums over the stages, in whose memory what is handed on is once.
 Result<Cost> cost(const Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const auto stages, stages_of(params));
   Cost all{.flops = 0, .bytes = 0, .footprint_bytes = 0, .flop_type = "f32", .link = {}};
@@ -83,6 +93,7 @@ Result<Cost> cost(const Workload& /*self*/, const Params& params) {
     all.bytes += one.bytes;
     all.footprint_bytes += one.footprint_bytes;
   }
+  all.footprint_bytes -= handed_on_bytes(params);
   return all;
 }
 

@@ -113,8 +113,7 @@ Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& opt
   const PatchShape shape = vision::patch_shape(options.params);
   const std::array bytes{shape.scores() * sizeof(float), shape.scores() * shape.row_bytes(),
                          shape.indices() * sizeof(std::int32_t), shape.indices() * shape.row_bytes()};
-  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
-  memory.take_first(options.given);
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets; ++set) {
     if (options.given.empty()) {
       vision::fill_scores_with_ties(memory.array<float>(set, kScores), array_seed(options.seed, set, kScores));

@@ -26,8 +26,9 @@ class BalanceOnGpu final : public measure::Prepared {
       : device_(options.device), shape_(vision::balance_shape(options.params)) {}
 
   Status create(const measure::PrepareOptions& options) {
-    WM_TRY(require_memory(device_,
-                          {.sets = options.sets, .set_bytes = 4.0 * 5.0 * static_cast<double>(shape_.patches())}));
+    const double set_bytes = 4.0 * 5.0 * static_cast<double>(shape_.patches());
+    WM_TRY(require_memory(
+        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -67,12 +68,8 @@ class BalanceOnGpu final : public measure::Prepared {
     const std::size_t index = sets_.size();
     const auto patches = static_cast<std::int64_t>(shape_.patches());
     Set& set = sets_.emplace_back();
-    const std::int64_t scores_count = vision::kPerspectives * patches;
-    if (options.given.empty()) {
-      WM_ASSIGN(set.scores, DeviceArray::make(device_, scores_count, ElementType::f32));
-    } else {
-      set.scores = DeviceArray::of(options.given[index], scores_count, ElementType::f32);
-    }
+    WM_ASSIGN(set.scores, DeviceArray::given_or_made(device_, options.given, index, vision::kPerspectives * patches,
+                                                     ElementType::f32));
     WM_ASSIGN(set.relevance, DeviceArray::make(device_, patches, ElementType::f32));
     WM_ASSIGN(set.tokens, DeviceArray::make(device_, patches, ElementType::int32));
     set.buffers = {.scores = set.scores.as<float>(),

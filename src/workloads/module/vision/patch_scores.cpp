@@ -25,8 +25,9 @@ class ScoresOnGpu final : public measure::Prepared {
       : device_(options.device), shape_(vision::score_shape(options.params)) {}
 
   Status create(const measure::PrepareOptions& options) {
-    const double floats = static_cast<double>(texture_count() * (options.given.empty() ? 1 : 0) + scores_count());
-    WM_TRY(require_memory(device_, {.sets = options.sets, .set_bytes = sizeof(float) * floats}));
+    const double set_bytes = 4.0 * static_cast<double>(texture_count() + scores_count());
+    WM_TRY(require_memory(
+        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -67,16 +68,13 @@ class ScoresOnGpu final : public measure::Prepared {
     const std::size_t index = sets_.size();
     Set& set = sets_.emplace_back();
     WM_ASSIGN(set.scores, DeviceArray::make(device_, scores_count(), ElementType::f32));
-    if (options.given.empty()) {
-      WM_ASSIGN(set.texture, DeviceArray::make(device_, texture_count(), ElementType::f32));
-      std::vector<float> values(static_cast<std::size_t>(texture_count()));
-      stats::fill_uniform(std::span(values), vision::array_seed(options.seed, index, 0), -100.0F, 100.0F);
-      WM_TRY(vision::upload(device_, set.texture, std::as_bytes(std::span(values))));
-    } else {
-      set.texture = DeviceArray::of(options.given[index], texture_count(), ElementType::f32);
-    }
+    WM_ASSIGN(set.texture,
+              DeviceArray::given_or_made(device_, options.given, index, texture_count(), ElementType::f32));
     set.buffers = {.texture = set.texture.as<float>(), .scores = set.scores.as<float>()};
-    return {};
+    if (!options.given.empty()) return {};
+    std::vector<float> values(static_cast<std::size_t>(texture_count()));
+    stats::fill_uniform(std::span(values), vision::array_seed(options.seed, index, 0), -100.0F, 100.0F);
+    return vision::upload(device_, set.texture, std::as_bytes(std::span(values)));
   }
 
   device::Device& device_;

@@ -25,8 +25,9 @@ class PatchesOnGpu final : public measure::Prepared {
 
   Status create(const measure::PrepareOptions& options) {
     const double rows = static_cast<double>(shape_.scores() + shape_.indices());
-    WM_TRY(require_memory(device_,
-                          {.sets = options.sets, .set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()))}));
+    const double set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()));
+    WM_TRY(require_memory(
+        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -72,13 +73,11 @@ class PatchesOnGpu final : public measure::Prepared {
     const auto scores = static_cast<std::int64_t>(shape_.scores());
     const auto indices = static_cast<std::int64_t>(shape_.indices());
     Set& set = sets_.emplace_back();
+    WM_ASSIGN(set.scores, DeviceArray::given_or_made(device_, options.given, index, scores, ElementType::f32));
     if (options.given.empty()) {
-      WM_ASSIGN(set.scores, DeviceArray::make(device_, scores, ElementType::f32));
       std::vector<float> values(shape_.scores());
       vision::fill_scores_with_ties(values, vision::array_seed(options.seed, index, 0));
       WM_TRY(vision::upload(device_, set.scores, std::as_bytes(std::span(values))));
-    } else {
-      set.scores = DeviceArray::of(options.given[index], scores, ElementType::f32);
     }
     WM_ASSIGN(set.features, DeviceArray::make(device_, scores * shape_.d, type));
     WM_ASSIGN(set.indices_out, DeviceArray::make(device_, indices, ElementType::int32));
