@@ -20,8 +20,8 @@ class SetMemory {
  public:
   SetMemory() = default;
   /// `array_bytes` are the sizes of one set's arrays. Uninitialized. `given`: another's memory, as large, which array 0
-  /// of each set is, and nothing is allocated for it; empty: it is allocated, too. Environment error naming the sizes if
-  /// there is not enough memory.
+  /// of each set is, and nothing is allocated for it; empty: it is allocated, too. Environment error naming the sizes
+  /// if there is not enough memory.
   [[nodiscard]] static Result<SetMemory> make(device::Device& device, std::size_t sets,
                                               std::span<const std::size_t> array_bytes,
                                               std::span<const std::span<std::byte>> given = {});
