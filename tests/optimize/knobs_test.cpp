@@ -64,10 +64,10 @@ TEST(Knobs, a_loader_that_steps_wait_for_is_given_workers_first) {
   });
   ASSERT_NE(best, found.end());
   EXPECT_EQ(best->setting.knob, "loader.workers");
-  EXPECT_EQ(best->setting.value, "5");  // loading takes four times as long as the rest
+  EXPECT_EQ(best->setting.value, "8");  // loading takes four times as long as the rest; eight cores
 }
 
-TEST(Knobs, workers_are_as_many_as_hide_the_loading_and_at_most_twice_the_cores_of_a_gpu) {
+TEST(Knobs, workers_are_twice_as_many_as_hide_the_loading_where_there_is_a_core_for_each) {
   using Values = std::vector<std::string>;
   const auto offered = [](std::int64_t cores, std::int64_t processes) {
     auto facts = slow_loading();
@@ -77,8 +77,10 @@ TEST(Knobs, workers_are_as_many_as_hide_the_loading_and_at_most_twice_the_cores_
     for (const auto& one : find_in(knobs(), "loader.workers")->offer(facts, {}).candidates) values.push_back(one.value);
     return values;
   };
-  EXPECT_EQ(offered(64, 8), (Values{"5", "16"})) << "8 cores a GPU";
-  EXPECT_EQ(offered(12, 2), (Values{"5", "12"}));
+  EXPECT_EQ(offered(64, 2), (Values{"10", "16"})) << "loading takes four times as long as the rest";
+  EXPECT_EQ(offered(64, 8), (Values{"8", "16"})) << "8 cores a GPU";
+  EXPECT_EQ(offered(12, 2), (Values{"6", "12"}));
+  EXPECT_EQ(offered(6, 2), (Values{"5", "6"})) << "fewer cores than would hide it";
   EXPECT_EQ(offered(8, 4), (Values{"4"}));
   EXPECT_EQ(offered(1, 1), (Values{"4"})) << "what waits for a disk keeps no core busy";
 }

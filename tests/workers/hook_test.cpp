@@ -207,6 +207,35 @@ TEST_F(HookTest, ends_the_program_after_the_window_even_where_it_catches_everyth
   EXPECT_EQ(main_of(hooked).window->steps, 5);
 }
 
+TEST_F(HookTest, leaving_ends_a_loaders_workers_before_they_are_orphans) {
+  WM_NEEDS_TORCH();
+  const std::string program = R"(
+import os, threading, time, torch
+parent = os.getpid()
+def tell():
+    while os.getppid() == parent: time.sleep(0.02)
+    open('orphan', 'w').close()
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 100000
+    def __getitem__(self, i): return torch.ones(8)
+def begin(_):
+    open('worker', 'w').close()
+    threading.Thread(target=tell, daemon=True).start()
+loader = torch.utils.data.DataLoader(Data(), batch_size=4, num_workers=2, worker_init_fn=begin)
+model = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    model(x).sum().backward()
+    optimizer.step()
+)";
+  const auto hooked = run_script(program, {.warmup_steps = 2, .window_steps = 5, .stop = true});
+  EXPECT_EQ(hooked.output.exit_code, 0);
+  EXPECT_EQ(hooked.output.err.find("Error"), std::string::npos) << hooked.output.err;
+  EXPECT_EQ(main_of(hooked).ended, "window");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "worker"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "orphan"));
+}
+
 TEST_F(HookTest, a_model_can_be_saved_copied_and_read_without_it) {
   WM_NEEDS_TORCH();
   const auto program = training("#AFTER",

@@ -20,8 +20,10 @@ Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Set
   const auto most = std::clamp<std::int64_t>(2 * per_gpu, 4, 16);
   const double load = facts.phases.data + (loaders.front().workers > 0 ? compute : 0);
   const auto needed = static_cast<std::int64_t>(static_cast<double>(now) * load / compute) + 1;
+  // One that decodes beside others is slower than it was alone: twice as many, where there is a core for each.
+  const auto first = std::max(needed, std::min<std::int64_t>(2 * needed, per_gpu));
   Offer offer;
-  for (const auto count : {std::clamp<std::int64_t>(needed, 2, most), most}) {
+  for (const auto count : {std::clamp<std::int64_t>(first, 2, most), most}) {
     const auto value = std::to_string(count);
     const bool known = !offer.candidates.empty() && offer.candidates.front().value == value;
     if (known || count == loaders.front().workers || value_of(settings, "loader.workers") == value) continue;

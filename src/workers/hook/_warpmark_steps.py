@@ -8,6 +8,7 @@ where the plan says so, by os._exit, since a program may catch SystemExit.
 
 import math
 import os
+import signal
 import sys
 import time
 
@@ -100,10 +101,18 @@ class Recorder:
             if self.gate is None or self.warms_up_beside_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
+            if reads_ahead:
+                self.load_what_optimizers_load()
             self.synchronize()
             self.begin_s += gate_here.wait()
         except Exception as problem:
             self.report.fault("gate", problem)
+
+    def load_what_optimizers_load(self):
+        """Seconds of imports, at the first optimizer since PyTorch 2.0: a program that makes its loader's iterator
+        before its optimizer would do them in its turn."""
+        if "torch._dynamo" not in sys.modules and hasattr(self.torch, "compile"):
+            import torch._dynamo  # noqa: F401
 
     def warms_up_beside_others(self, reads_ahead):
         chooses_by_time = self.torch.backends.cudnn.benchmark or self.autotunes
@@ -313,12 +322,27 @@ class Recorder:
         self.report.add("end", why=why, marker=self.marker[0] if self.marker else "none", steps=self.steps_seen)
 
     def leave(self):
+        end_workers()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
                 pass
         os._exit(0)
+
+
+def end_workers():
+    """As an ordinary exit does. A loader's workers look for their parent every 5 s, and hold its output open so long."""
+    processes = sys.modules.get("multiprocessing")
+    if processes is None:
+        return
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # PyTorch's handler raises where a worker was killed
+    except ValueError:
+        return  # not the main thread, which alone may set it
+    for child in processes.active_children():
+        if child.daemon:
+            child.kill()
 
 
 def world_size(torch):
