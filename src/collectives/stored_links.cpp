@@ -1,6 +1,10 @@
 #include "collectives/stored_links.h"
 
+#include <fmt/format.h>
+
+#include "model/run_query.h"
 #include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -43,6 +47,25 @@ std::vector<Run> runs_of(const Links& links, std::int64_t bytes) {
     add_run(runs, "host_link", params, "latency", host.latency, bytes);
   }
   return runs;
+}
+
+std::optional<MeasuredLinks> measured_links(const Session& session) {
+  MeasuredLinks found;
+  std::vector<double> rates;
+  for (const Run& run : session.runs) {
+    const Metric* rate = metric_of(run, "bandwidth");
+    if (run.workload != "gpu_link" || rate == nullptr) continue;
+    if (!run.params.has("what") || !run.params.has("from") || !run.params.has("to")) continue;
+    const std::string& what = run.params.text("what");
+    if (what != "write" && what != "read") continue;
+    rates.push_back(rate->summary.median);
+    if (rates.size() > 1 && rates.back() >= found.slowest) continue;
+    found.slowest = rates.back();
+    found.where = fmt::format("GPU {} -> GPU {}, {}", run.params.integer("from"), run.params.integer("to"), what);
+  }
+  if (rates.empty() || !(found.slowest > 0)) return std::nullopt;
+  found.median = stats::median(rates);
+  return found;
 }
 
 }  // namespace warpmark::collectives

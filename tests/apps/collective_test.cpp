@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "apps/two_hosts.h"
+#include "base/files.h"
 #include "base/text.h"
+#include "device/cpu/memory.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -46,9 +49,146 @@ TEST_F(Collective, every_one_is_right_in_place_and_out_of_place) {
   }
 }
 
-TEST_F(Collective, reduces_half_precision_and_averages) {
-  for (const char* type : {"f16", "bf16", "uint8"}) {
+TEST_F(Collective, three_ranks_and_another_root_are_right) {
+  for (const char* kind : {"broadcast", "reduce", "gather", "scatter", "all_reduce", "alltoall"}) {
+    const auto output = warpmark({"collective", kind,  "--ranks", "3",           "--oversubscribe",
+                                  "--no-store", "-b",  "256",     "-e",          "4K",
+                                  "-f",         "16",  "-n",      "10",          "-r",
+                                  "2",          "-w",  "1",       "-a",          "3",
+                                  "--place",    "out", "--json",  path("c.json")});
+    EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
+    const bool has_root = std::string(kind) != "all_reduce" && std::string(kind) != "alltoall";
+    for (const auto& row : json("c.json")["rows"]) {
+      EXPECT_EQ(row["ranks"], 3);
+      EXPECT_EQ(row["root"], has_root ? 2 : -1) << kind;
+      EXPECT_EQ(row["out_of_place"]["wrong"], 0) << kind;
+      EXPECT_FALSE(row.contains("in_place")) << kind;
+    }
+  }
+  const auto none = two_ranks("broadcast", {"-r", "2"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("there is no rank 2 to be root"), std::string::npos) << none.err;
+  const auto unchecked = two_ranks("all_reduce", {"-c", "0", "--json", path("c.json")});
+  EXPECT_FALSE(json("c.json")["rows"][0]["out_of_place"].contains("wrong")) << unchecked.err;
+}
+
+TEST_F(Collective, presets_have_their_sizes_and_refuse_what_contradicts) {
+  const auto sizes = [&](const std::vector<std::string>& words) {
+    const auto output = warpmark(with({"collective", "all_reduce", "--ranks", "2", "--oversubscribe", "--no-store",
+                                       "-n", "2", "--json", path("p.json")},
+                                      words));
+    EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err;
+    return json("p.json")["plan"]["sizes"];
+  };
+  EXPECT_EQ(sizes({"--preset", "gradients", "-e", "4M"}), Json({1 << 20, 2 << 20, 4 << 20}));
+  EXPECT_EQ(json("p.json")["rows"][0]["type"], "f32");
+  EXPECT_FALSE(json("p.json")["rows"][0].contains("out_of_place")) << "in place";
+  EXPECT_EQ(sizes({"--preset", "decades", "-e", "16M"}), Json({1'000'000, 10'000'000}));
+  EXPECT_EQ(json("p.json")["rows"][0]["type"], "f64") << "10 GB of f32 are more elements than MPI counts";
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--preset", "gradients", "--place", "out"},
+                                                                 {"--preset", "gradients", "-d", "f16"},
+                                                                 {"--preset", "decades", "-f", "2"},
+                                                                 {"--preset", "decades", "-b", "20G"},
+                                                                 {"--preset", "none"}}) {
+    const auto output = warpmark(with({"collective", "all_reduce", "--ranks", "2", "--no-store"}, words));
+    EXPECT_EQ(output.exit_code, 2) << words.back() << output.err;
+  }
+}
+
+TEST_F(Collective, what_cannot_end_does_not_begin) {
+  const auto count =
+      warpmark({"collective", "all_reduce", "--ranks", "2", "--oversubscribe", "--no-store", "-b", "16G", "-e", "16G"});
+  EXPECT_EQ(count.exit_code, 5) << count.err;
+  EXPECT_NE(count.err.find("MPI counts up to 2147483647 elements"), std::string::npos) << count.err;
+  EXPECT_EQ(count.out.find("# "), std::string::npos) << "nothing was measured: " << count.out;
+  const auto available = device::read_memory("/").available_bytes;
+  if (available > std::int64_t{400} << 30) GTEST_SKIP() << "too much memory to ask for more";
+  const auto ranks = std::to_string(2 + available / (std::int64_t{8} << 30));  // of 8 GiB each
+  const auto memory = warpmark({"collective", "broadcast", "--ranks", ranks, "--oversubscribe", "--no-store", "-b",
+                                "4G", "-e", "4G", "-d", "f64"});
+  EXPECT_EQ(memory.exit_code, 5) << memory.err;
+  EXPECT_NE(memory.err.find("not enough memory on"), std::string::npos) << memory.err;
+}
+
+TEST_F(Collective, the_users_own_mpirun_starts_ranks_of_one_sweep) {
+  const auto output = run_process(
+      {"sh", "-c",
+       "unset WARPMARK_DB; mpirun --allow-run-as-root --oversubscribe -n 2 " + in_quotes(kExecutable) +
+           " collective all_reduce -b 256 -e 4K -f 16 -n 10 --no-store --json " + in_quotes(path("m.json"))},
+      {.deadline_s = 100});
+  ASSERT_TRUE(output.ok());
+  EXPECT_TRUE(output->exit_code == 0 || output->out.find("is slow") != std::string::npos) << output->err << output->out;
+  const auto head = output->out.find("busbw");
+  ASSERT_NE(head, std::string::npos) << output->out;
+  EXPECT_EQ(output->out.find("Avg bus bandwidth"), output->out.rfind("Avg bus bandwidth")) << "one rank shows";
+  EXPECT_EQ(json("m.json")["rows"].size(), 2U);
+  EXPECT_EQ(json("m.json")["rows"][0]["ranks"], 2);
+  EXPECT_EQ(json("m.json")["rows"][0]["out_of_place"]["wrong"], 0);
+}
+
+/// Takes the words of srun and starts the tasks as Slurm's own would see them, by mpirun.
+constexpr const char* kSrun = R"(#!/bin/sh
+printf '%s ' "$@" > "$0.words"
+tasks=1
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -n) tasks=$2; shift 2 ;;
+    --*) shift ;;
+    *) break ;;
+  esac
+done
+exec mpirun --allow-run-as-root --oversubscribe -n "$tasks" env SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS="$tasks" "$@"
+)";
+
+TEST_F(Collective, within_a_slurm_job_srun_starts_the_ranks) {
+  write("srun", kSrun);
+  std::filesystem::permissions(path("srun"), std::filesystem::perms::owner_all);
+  const auto run = [&](const std::string& words) {
+    const auto output = run_process(
+        {"sh", "-c",
+         "PATH=" + in_quotes(folder_.string()) + ":$PATH SLURM_JOB_ID=7 " + in_quotes(kExecutable) + " " + words},
+        {.deadline_s = 100});
+    EXPECT_TRUE(output.ok());
+    return output.ok() ? *output : ProcessOutput{};
+  };
+  const auto output =
+      run("collective all_gather --ranks 2 -b 256 -e 4K -f 16 -n 10 --no-store --json " + in_quotes(path("s.json")));
+  EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
+  EXPECT_EQ(json("s.json")["rows"][0]["out_of_place"]["wrong"], 0);
+  const auto words = read_file(path("srun.words"));
+  ASSERT_TRUE(words.ok()) << "srun was not asked";
+  EXPECT_THAT(*words, ::testing::StartsWith("-n 2 --kill-on-bad-exit=1 --mpi=pmix "));
+  const auto dead = run("collective all_gather --ranks 2 -b 256 -e 4K --plant dead:1 -T 20 --no-store");
+  EXPECT_EQ(dead.exit_code, 5) << dead.out;
+}
+
+TEST_F(Collective, ranks_on_two_hosts_are_measured_and_the_slow_one_named) {
+  const TwoHosts hosts(folder_);
+  if (!hosts.problem().empty()) GTEST_SKIP() << hosts.problem();
+  const std::vector<std::string> sweep{"collective",  "all_reduce", "--ranks",    "2",      "--hosts",
+                                       hosts.hosts(), "-b",         "256",        "-e",     "64K",
+                                       "-n",          "10",         "--no-store", "--json", path("h.json")};
+  const auto even = hosts.warpmark(kExecutable, sweep);
+  ASSERT_TRUE(even.ok());
+  EXPECT_TRUE(even->exit_code == 0 || even->out.find("is slow") != std::string::npos) << even->err << even->out;
+  const auto names = json("h.json")["head"]["hosts"];
+  ASSERT_EQ(names.size(), 2U);
+  EXPECT_EQ(names[1], "second-host");
+  EXPECT_NE(names[0], names[1]);
+  for (const auto& row : json("h.json")["rows"]) EXPECT_EQ(row["out_of_place"]["wrong"], 0);
+  const auto slow = hosts.warpmark(kExecutable, with(sweep, {"--plant", "slow:1:30ms"}));
+  ASSERT_TRUE(slow.ok());
+  EXPECT_EQ(slow->exit_code, 1);
+  EXPECT_NE(slow->out.find("rank 1 is slow"), std::string::npos) << slow->out;
+  const auto dead = hosts.warpmark(kExecutable, with(sweep, {"--plant", "dead:1", "-T", "20"}));
+  ASSERT_TRUE(dead.ok());
+  EXPECT_EQ(dead->exit_code, 5) << dead->err;
+}
+
+TEST_F(Collective, reduces_every_type_by_every_operation) {
+  for (const char* type : {"f64", "f32", "f16", "bf16", "int8", "uint8", "int32", "int64"}) {
     const auto output = two_ranks("all_reduce", {"-d", type, "-o", "all", "--json", path("c.json")});
+    ASSERT_EQ(json("c.json")["rows"].size(), 10U) << type << output.err;
     for (const auto& row : json("c.json")["rows"]) {
       EXPECT_EQ(row["out_of_place"]["wrong"], 0) << type << row["op"];
       EXPECT_EQ(row["in_place"]["wrong"], 0) << type << row["op"];
@@ -200,6 +340,27 @@ TEST_F(Collective, results_are_stored_and_serve_as_a_baseline) {
   const auto other = warpmark(with(sweep, {"--baseline", "last", "-d", "f64"}));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.err.find("the baseline has no such sweep"), std::string::npos) << other.err;
+}
+
+TEST_F(Collective, its_history_is_compared_checked_and_shown) {
+  const std::vector<std::string> sweep{"collective", "all_reduce", "--ranks", "2",  "--oversubscribe", "-b", "64K",
+                                       "-e",         "64K",        "-n",      "20", "--rounds",        "3"};
+  const auto good = warpmark(sweep);
+  ASSERT_NE(good.err.find("stored as"), std::string::npos) << good.err;
+  const auto before = parse_json(warpmark({"report", "last", "--format", "json"}).out, "report");
+  ASSERT_TRUE(before.ok());
+  const auto slow = warpmark(with(sweep, {"--plant", "slow:1:40ms"}));
+  EXPECT_EQ(slow.exit_code, 1) << slow.out;
+  // Forty times as long as any call on a busy machine.
+  const auto compared = warpmark({"compare", (*before)["id"].get<std::string>(), "last", "--json", path("c.json")});
+  EXPECT_EQ(compared.exit_code, 1) << compared.out << compared.err;
+  EXPECT_THAT(compared.out, ::testing::HasSubstr("all_reduce"));
+  const auto checked = warpmark({"check"});
+  EXPECT_THAT(checked.exit_code, ::testing::AnyOf(1, 3)) << checked.out << "few sessions may decide nothing";
+  EXPECT_THAT(checked.out, ::testing::HasSubstr("all_reduce"));
+  const auto trend = warpmark({"trend", "--dirty"});
+  EXPECT_EQ(trend.exit_code, 0) << trend.err;
+  EXPECT_THAT(trend.out, ::testing::HasSubstr("all_reduce"));
 }
 
 TEST_F(Collective, its_table_is_read_by_a_reader_made_for_nccl_tests) {

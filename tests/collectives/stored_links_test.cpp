@@ -40,6 +40,18 @@ TEST(StoredLinks, have_a_series_a_cell_and_none_for_what_was_not_measured) {
   EXPECT_EQ(runs[10].workload, "host_link");
 }
 
+TEST(StoredLinks, tell_the_slowest_and_the_median_of_writes_and_reads) {
+  Session session;
+  session.runs = runs_of(two_gpus(), 1 << 20);
+  const auto links = measured_links(session);
+  ASSERT_TRUE(links);
+  EXPECT_EQ(links->where, "GPU 1 -> GPU 0, write");
+  EXPECT_NEAR(links->slowest, 201e9, 1e9);
+  EXPECT_NEAR(links->median, 386.9e9, 1e9);
+  std::erase_if(session.runs, [](const auto& run) { return run.workload == "gpu_link"; });
+  EXPECT_FALSE(measured_links(session)) << "links to the host are none between GPUs";
+}
+
 TEST(Links, long_names_of_gpus_stand_beside_their_numbers_alone) {
   Links links = two_gpus();
   links.gpus = {"0 NVIDIA H100 80GB HBM3 [0000:00:06.0]", "1 NVIDIA H100 80GB HBM3 [0000:00:07.0]"};

@@ -4,12 +4,13 @@
 
 #include "base/json.h"
 #include "collectives/mpi/mpi_settings.h"
+#include "collectives/results/loops.h"
 #include "collectives/results/nccl_table.h"
+#include "collectives/results/report.h"
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
 #include "collectives/results/usual_reach.h"
 #include "collectives/start/launch.h"
-#include "collectives/start/sweep.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -43,6 +44,10 @@ TEST(Judge, large_sizes_by_the_fabric_and_small_ones_not_at_all) {
   const auto bad = judge(sweep_of({row_of(1 << 20, 50e9), row_of(1 << 30, 360e9)}), fabric, {{"NCCL_IB_DISABLE", "1"}});
   EXPECT_FALSE(bad.passed);
   EXPECT_EQ(bad.sizes[1].verdict, SizeVerdict::below);
+  // 550 of 600 GB/s is what the share of 92 % says, as 370 of 400.
+  const Expectation larger{.fabric = 600e9, .source = "given"};
+  EXPECT_TRUE(judge(sweep_of({row_of(1 << 30, 553e9)}), larger, {}).passed);
+  EXPECT_FALSE(judge(sweep_of({row_of(1 << 30, 549e9)}), larger, {}).passed);
   ASSERT_EQ(bad.causes.size(), 4U);
   EXPECT_NE(bad.causes[0].find("NCCL_DEBUG is not set"), std::string::npos);
   EXPECT_NE(bad.causes[2].find("NCCL_IB_DISABLE=1"), std::string::npos);
@@ -53,6 +58,55 @@ TEST(Judge, what_nvlinks_of_a_healthy_machine_reach_is_as_expected_and_a_tenth_l
   EXPECT_TRUE(
       judge(sweep_of({row_of(64 << 20, 313e9), row_of(1 << 30, 355e9), row_of(4LL << 30, 363e9)}), links, {}).passed);
   EXPECT_FALSE(judge(sweep_of({row_of(1 << 30, 320e9)}), links, {}).passed);
+}
+
+Sweep over_hosts(Collective kind, double busbw, int hosts) {
+  auto sweep = sweep_of({row_of(4LL << 30, busbw)});
+  sweep.rows.front().kind = kind;
+  for (std::size_t rank = 0; rank < sweep.head->hosts.size(); ++rank) {
+    sweep.head->hosts[rank] = "node" + std::to_string(static_cast<int>(rank) / (8 / hosts));
+  }
+  return sweep;
+}
+
+TEST(Judge, ranks_on_several_hosts_are_not_expected_to_reach_what_nvlinks_do) {
+  Expectation links{.fabric = 400e9, .source = "18 NVLinks", .usual = true};
+  const auto unknown = judge(over_hosts(Collective::all_reduce, 40e9, 2), links, {});
+  EXPECT_TRUE(unknown.passed);
+  EXPECT_EQ(unknown.sizes[0].verdict, SizeVerdict::not_judged);
+  EXPECT_NE(unknown.summary.find("what joins the 2 hosts is not known"), std::string::npos) << unknown.summary;
+  // Of 4 ports of 400 Gbit/s, rings carry all that they have: 184 of 200 GB/s are expected.
+  links.network = 200e9;
+  links.network_source = "4 InfiniBand ports of a host";
+  EXPECT_TRUE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed);
+  const auto slow = judge(over_hosts(Collective::all_reduce, 183e9, 2), links, {});
+  EXPECT_FALSE(slow.passed);
+  EXPECT_NE(slow.sizes[0].reason.find("4 InfiniBand ports"), std::string::npos) << slow.sizes[0].reason;
+  EXPECT_TRUE(judge(over_hosts(Collective::gather, 1e9, 2), links, {}).passed) << "nothing is expected";
+  links.usual = false;
+  EXPECT_FALSE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed) << "400 GB/s were given";
+}
+
+TEST(Network, carries_what_crosses_between_hosts) {
+  EXPECT_EQ(share_of_network(Collective::all_gather, 16, 2), 1);
+  // Of 16 ranks, 8 a host, each sends half of its data to the other host: 8 S / 2 through the host's ports of rate R
+  // take 4 S / R, so the bus bandwidth of 15/16 S is 15/64 R.
+  EXPECT_DOUBLE_EQ(share_of_network(Collective::alltoall, 16, 2), 15.0 / 64);
+  EXPECT_DOUBLE_EQ(share_of_network(Collective::sendrecv, 16, 2), 1.0 / 8);
+  EXPECT_EQ(share_of_network(Collective::all_gather, 15, 2), 0) << "uneven";
+  EXPECT_EQ(share_of_network(Collective::all_gather, 8, 1), 0) << "one host has no network";
+}
+
+TEST(Judge, measured_links_stand_beside_bandwidths_and_a_slow_pair_is_named) {
+  Expectation expectation{.fabric = 400e9, .source = "given"};
+  expectation.links = MeasuredLinks{.slowest = 200e9, .median = 390e9, .where = "GPU 1 -> GPU 0, write"};
+  const auto slow = judge(sweep_of({row_of(1 << 30, 190e9)}), expectation, {});
+  EXPECT_NEAR(slow.sizes[0].of_links, 0.95, 1e-12);
+  EXPECT_NE(slow.causes[1].find("the link GPU 1 -> GPU 0, write is slow: 200 GB/s"), std::string::npos)
+      << slow.causes[1];
+  expectation.links->slowest = 380e9;
+  const auto even = judge(sweep_of({row_of(1 << 30, 190e9)}), expectation, {});
+  EXPECT_NE(even.causes[1].find("links are even"), std::string::npos) << even.causes[1];
 }
 
 TEST(UsualReach, grows_with_size_and_lies_between_the_measured_ones) {
@@ -253,6 +307,43 @@ TEST(Tune, calls_a_gain_certain_only_where_rounds_agree) {
   EXPECT_NEAR(shifted.sizes[0].gain_interval->high, 1.2, 1e-6);
   const auto unclear = tune({measured({}, {10e9, 14e9, 8e9}), measured({{"A", "1"}}, {12e9, 9e9, 13e9})});
   EXPECT_FALSE(unclear.sizes[0].certain);
+}
+
+TEST(CollectiveReport, shows_spread_shares_verdicts_and_a_plot) {
+  auto sweep = sweep_of({row_of(1 << 20, 50e9), row_of(1 << 30, 300e9)});
+  sweep.head->ranks.assign(8, "Pid 1 on node device 0");
+  for (auto& row : sweep.rows) {
+    auto& place = *row.out_of_place;
+    place.samples_s.assign(300, place.time_s);
+    place.samples_s.front() *= 100;
+    place.skew_s = 3e-6;
+    place.late_rank = 5;
+    place.late_share = 0.5;
+  }
+  Expectation expectation{.fabric = 400e9, .source = "given"};
+  expectation.links = MeasuredLinks{.slowest = 375e9, .median = 390e9, .where = "GPU 1 -> GPU 0, write"};
+  Plan plan;
+  plan.iterations = 300;
+  plan.sizes = {1 << 20, 1 << 30};
+  const auto judgement = judge(sweep, expectation, {});
+  const auto report = build_report(plan, sweep, judgement, true);
+  EXPECT_EQ(report.title, "all_reduce over 8 ranks");
+  const auto& blocks = report.sections.back().blocks;
+  const auto& table = std::get<Table>(blocks.front());
+  std::vector<std::string> heads, cells;
+  for (const auto& column : table.columns) heads.push_back(column.name);
+  for (const auto& cell : table.rows.back()) cells.push_back(cell.text);
+  EXPECT_EQ(heads, (std::vector<std::string>{"size", "place", "median", "95 % interval", "p99", "skew", "last",
+                                             "of links", "of fabric", "verdict"}));
+  EXPECT_EQ(cells, (std::vector<std::string>{"1 GiB", "out", "6.263 ms", "6.263 ms .. 6.263 ms", "6.263 ms", "3.000 µs",
+                                             "5 (50 %)", "80.0 %", "75.0 %", "below, 368 GB/s expected"}));
+  const auto& plot = std::get<Plot>(blocks.back());
+  EXPECT_EQ(plot.title, "bus bandwidth");
+  ASSERT_EQ(plot.series.size(), 1U) << "expected is known of one size, which is no line";
+  EXPECT_NEAR(plot.series[0].points[1].second, 300e9, 1);
+  const Json json = to_json(plan, sweep, judgement);
+  EXPECT_NEAR(json["verdicts"][1]["of_links"].get<double>(), 0.8, 1e-9);
+  EXPECT_EQ(json["verdicts"][1]["verdict"], "below");
 }
 
 TEST(StoredRuns, have_a_series_a_size_and_place) {

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "collectives/mpi/mpi_settings.h"
+#include "collectives/net/live.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"
@@ -33,18 +36,20 @@ constexpr OptionSpec kCollectiveOptions[] = {
      "f64 f32 f16 bf16 int8 uint8 int32 int64"},
     {"-o", "OP", "sum prod min max avg, or all (default sum)", false, "sum prod min max avg all"},
     {"-r", "RANK", "root of broadcast, reduce, gather and scatter (default 0)"},
-    {"-c", "0|1", "check what was received (default 1)"},
+    {"-c", "N", "check what was received (default 1); 0: do not"},
     {"-a", "0..3", "time of rank 0, mean (1, default), least or largest over ranks"},
     {"-G", "N", "replay the calls N times as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)"},
     {"-T", "SECONDS", "longest without progress, then all ranks are ended (default 60)"},
     {"--place", "WHICH", "out, in, or both (default)", false, "out in both"},
-    {"--preset", "NAME", "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB)", false,
-     "gradients decades"},
+    {"--preset", "NAME",
+     "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB); -b and -e leave sizes out",
+     false, "gradients decades"},
     {"--rounds", "N", "sweeps, each in fresh processes (default 1; 3 with --sweep and --tune)"},
     {"--fabric", "RATE", "what the link between ranks carries, such as 400GB/s: 92 % of it is expected"},
     {"--expect", "RATIO", "share of the fabric that sizes from 64 MiB must reach (default 92%)"},
     {"--baseline", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
     {"--tolerance", "RATIO", "allowed below the baseline (default 5%)"},
+    {"--links", "SESSION", "what `warpmark links` measured, beside which GPUs' bandwidths stand", false, "<runs>"},
     {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree", true},
     {"--tune", "",
      "try NCCL's algorithms, protocols, threads, channels and interfaces, or Open MPI's parameters, one by one"},
@@ -90,20 +95,45 @@ Status choose_engine(const ParsedOptions& options, const std::optional<collectiv
   return {};
 }
 
-Status read_sizes(const ParsedOptions& options, collectives::Plan& plan) {
-  if (options.has("--preset")) {
-    const std::string preset = options.get("--preset");
-    if (preset == "gradients") {
-      // A model of 1.2e9 parameters exchanges 2.4 GB in bf16: buckets of 1 MiB up to the whole.
-      plan.out_of_place = false;
-      plan.type = collectives::DataType::f32;
-      WM_ASSIGN(plan.sizes, collectives::sizes_of({.from = 1 << 20, .to = std::int64_t{2} << 30, .factor = 2}));
-      return {};
-    }
-    if (preset != "decades") return usage_error("there is no preset '" + preset + "'", "presets: gradients, decades");
-    for (std::int64_t megabytes = 1; megabytes <= 10'000; megabytes *= 10) plan.sizes.push_back(megabytes * 1'000'000);
-    return {};
+/// What a preset says and the options contradict.
+Status no_contradiction(const ParsedOptions& options, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (!options.has(name)) continue;
+    return usage_error(fmt::format("--preset {} already says what {} does", options.get("--preset"), name),
+                       "leave one of them away");
   }
+  return {};
+}
+
+/// -b and -e leave sizes of a preset out.
+Status cut_sizes(const ParsedOptions& options, collectives::Plan& plan) {
+  WM_ASSIGN(const auto from, size_option(options, "-b", 0));
+  WM_ASSIGN(const auto to, size_option(options, "-e", INT64_MAX));
+  std::erase_if(plan.sizes, [&](std::int64_t size) { return size < from || size > to; });
+  if (plan.sizes.empty()) return usage_error("-b and -e leave no size of the preset");
+  return {};
+}
+
+Status read_preset(const ParsedOptions& options, collectives::Plan& plan) {
+  const std::string preset = options.get("--preset");
+  if (preset == "gradients") {
+    WM_TRY(no_contradiction(options, {"-f", "-i", "-d", "--place"}));
+    // A model of 1.2e9 parameters exchanges 2.4 GB in bf16: buckets of 1 MiB up to the whole.
+    plan.out_of_place = false;
+    plan.type = collectives::DataType::f32;
+    WM_ASSIGN(plan.sizes, collectives::sizes_of({.from = 1 << 20, .to = std::int64_t{2} << 30, .factor = 2}));
+    return cut_sizes(options, plan);
+  }
+  if (preset != "decades") return usage_error("there is no preset '" + preset + "'", "presets: gradients, decades");
+  WM_TRY(no_contradiction(options, {"-f", "-i"}));
+  for (std::int64_t megabytes = 1; megabytes <= 10'000; megabytes *= 10) plan.sizes.push_back(megabytes * 1'000'000);
+  // MPI counts 2^31 - 1 elements at most, of which 10 GB have 2.5e9 in f32.
+  if (plan.engine == "mpi" && !options.has("-d")) plan.type = collectives::DataType::f64;
+  return cut_sizes(options, plan);
+}
+
+Status read_sizes(const ParsedOptions& options, collectives::Plan& plan) {
+  if (options.has("--preset")) return read_preset(options, plan);
   collectives::SizeRange range;
   WM_ASSIGN(range.from, size_option(options, "-b", 8));
   const std::int64_t largest = plan.engine == "nccl" ? std::int64_t{1} << 30 : std::int64_t{64} << 20;
@@ -121,13 +151,13 @@ Status read_calls(const ParsedOptions& options, collectives::Plan& plan) {
   WM_ASSIGN(const auto iterations, count_of(options, "-n", 20, 1, 1'000'000));
   WM_ASSIGN(const auto warmups, count_of(options, "-w", 5, 0, 1'000'000));
   WM_ASSIGN(const auto root, count_of(options, "-r", 0, 0, 1'000'000));
-  WM_ASSIGN(const auto check, count_of(options, "-c", 1, 0, 1));
+  WM_ASSIGN(const auto check, count_of(options, "-c", 1, 0, 1'000'000));
   WM_ASSIGN(const auto average, count_of(options, "-a", 1, 0, 3));
   WM_ASSIGN(const auto graph, count_of(options, "-G", 0, 0, 1'000));
   plan.iterations = static_cast<int>(iterations);
   plan.warmups = static_cast<int>(warmups);
   plan.root = static_cast<int>(root);
-  plan.check = check == 1;
+  plan.check = check > 0;
   plan.average = static_cast<collectives::RankAverage>(average);
   plan.graph = static_cast<int>(graph);
   if (options.has("-T")) {
@@ -192,9 +222,20 @@ Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
   return {};
 }
 
-/// The fabric of this machine's NVLinks, for GPUs of this host alone.
+/// What joins this host to others: all InfiniBand and RoCE ports that are up.
+void expect_of_network(collectives::Expectation& expectation) {
+  int up = 0;
+  for (const auto& port : collectives::net::infiniband_ports()) {
+    if (port.state.find("ACTIVE") == std::string::npos || !(port.speed > 0)) continue;
+    expectation.network += port.speed;
+    ++up;
+  }
+  expectation.network_source = fmt::format("{} InfiniBand port{} of a host", up, up == 1 ? "" : "s");
+}
+
+/// The fabric of this machine's NVLinks, and of its network; which of them counts shows where ranks are.
 void expect_of_topology(CollectiveRequest& request) {
-  if (request.plan.engine != "nccl" || !request.launch.hosts.empty()) return;
+  if (request.plan.engine != "nccl") return;
   const auto gpus = device::nvml::gpu_list();
   if (!gpus.ok() || gpus->empty()) return;
   const auto& gpu = gpus->front();
@@ -202,6 +243,7 @@ void expect_of_topology(CollectiveRequest& request) {
       collectives::nvlink_fabric(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0));
   request.expectation.usual = true;
   request.expectation.source = fmt::format("what {} NVLinks usually reach", gpu.nvlinks_active.value_or(0));
+  expect_of_network(request.expectation);
 }
 
 Status read_expectation(const ParsedOptions& options, CollectiveRequest& request) {

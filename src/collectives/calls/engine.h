@@ -86,6 +86,8 @@ class Engine {
   /// at once, so the rank whose call took the least began last. Stamp::begin_ns is minus the call's own time then.
   [[nodiscard]] virtual bool begins_before_end() const { return false; }
 
+  /// Of this host's memory, that allocate() would take in this process; 0 where it is not the host's.
+  [[nodiscard]] virtual std::size_t host_bytes(std::size_t /*bytes_a_side*/) const { return 0; }
   /// Both sides of every local rank. Environment error naming the sizes.
   virtual Status allocate(std::size_t bytes_a_side) = 0;
   virtual Status fill(int local, const Region& region, const ExactInput& input, std::uint64_t salt, int rank) = 0;

@@ -156,6 +156,7 @@ class MpiEngine final : public Engine {
     return fmt::format("Pid {:6} on {:>10} device cpu", ::getpid(), device::host_name());
   }
 
+  [[nodiscard]] std::size_t host_bytes(std::size_t bytes_a_side) const override { return 2 * bytes_a_side; }
   Status allocate(std::size_t bytes_a_side) override {
     WM_TRY(sides_[0].make(bytes_a_side));
     return sides_[1].make(bytes_a_side);

@@ -30,14 +30,21 @@ const Judged* judged_of(const Judgement& judgement, std::int64_t bytes, bool in_
   return found == judgement.sizes.end() ? nullptr : &*found;
 }
 
+/// By which measured limit: ranks of MPI go through memory, those of NCCL through the links that --links tells of.
+const char* limit_of(const Sweep& sweep) { return sweep.head && sweep.head->copy_rate > 0 ? "of copies" : "of links"; }
+
+std::string share_of_limit(const Sweep& sweep, const Row& row, const Placement& place, const Judged* judged) {
+  if (sweep.head && sweep.head->copy_rate > 0) return format_percent(bus_bandwidth(row, place) / sweep.head->copy_rate);
+  return judged != nullptr && judged->of_links > 0 ? format_percent(judged->of_links) : "-";
+}
+
 Table spread_table(const Sweep& sweep, const Judgement& judgement) {
   Table table;
   table.columns = {{"size", Align::right},         {"place"},
                    {"median", Align::right},       {"95 % interval", Align::right},
                    {"p99", Align::right, 2},       {"skew", Align::right},
-                   {"last", Align::right, 1},      {"of copies", Align::right, 3},
+                   {"last", Align::right, 1},      {limit_of(sweep), Align::right, 3},
                    {"of fabric", Align::right, 4}, {"verdict"}};
-  const double copy = sweep.head ? sweep.head->copy_rate : 0;
   for (const auto& row : sweep.rows) {
     for (const bool in_place : {false, true}) {
       const auto& place = in_place ? row.in_place : row.out_of_place;
@@ -56,7 +63,7 @@ Table spread_table(const Sweep& sweep, const Judgement& judgement) {
            {p99 != nullptr && p99->value ? format_seconds(*p99->value) : "-"},
            {place->late_rank < 0 ? "-" : format_seconds(place->skew_s)},
            {place->late_rank < 0 ? "-" : fmt::format("{} ({:.0f} %)", place->late_rank, place->late_share * 100)},
-           {copy > 0 ? format_percent(bus_bandwidth(row, *place) / copy) : "-"},
+           {share_of_limit(sweep, row, *place, judged)},
            {judged != nullptr && judged->of_fabric > 0 ? format_percent(judged->of_fabric) : "-"},
            {judged != nullptr && judged->expected > 0
                 ? fmt::format("{}, {} expected", name_of(verdict), format_si(judged->expected, "B/s"))
@@ -164,6 +171,8 @@ Json to_json(const Plan& plan, const Sweep& sweep, const Judgement& judgement) {
     Json item{
         {"size", size.bytes}, {"in_place", size.in_place}, {"verdict", name_of(size.verdict)}, {"busbw", size.busbw}};
     if (size.expected > 0) item["expected"] = size.expected;
+    if (size.of_fabric > 0) item["of_fabric"] = size.of_fabric;
+    if (size.of_links > 0) item["of_links"] = size.of_links;
     if (!size.reason.empty()) item["reason"] = size.reason;
     json["verdicts"].push_back(std::move(item));
   }

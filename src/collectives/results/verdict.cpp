@@ -17,9 +17,29 @@ bool synchronizes(Collective kind) {
          kind == Collective::alltoall;
 }
 
+std::size_t hosts_of(const Sweep& sweep) {
+  if (!sweep.head) return 1;
+  return std::max<std::size_t>(1, std::set<std::string>(sweep.head->hosts.begin(), sweep.head->hosts.end()).size());
+}
+
+/// NVLinks promise nothing to ranks on several hosts: there the network is the limit. What was given holds anywhere.
+Expectation between_hosts(Expectation expectation, const Sweep& sweep) {
+  const auto hosts = static_cast<int>(hosts_of(sweep));
+  if (!expectation.usual || hosts < 2) return expectation;
+  expectation.usual = false;
+  expectation.fabric = sweep.rows.empty() ? 0
+                                          : expectation.network * share_of_network(sweep.rows.front().kind,
+                                                                                   sweep.rows.front().ranks, hosts);
+  expectation.source = expectation.network_source;
+  // Smaller ones are bound by the latency of many hosts.
+  expectation.large_bytes = std::max<std::int64_t>(expectation.large_bytes, 1 << 30);
+  return expectation;
+}
+
 Judged judge_one(const Row& row, const Placement& place, bool in_place, const Expectation& expectation) {
-  Judged judged{row.counts.bytes, in_place, SizeVerdict::not_judged, bus_bandwidth(row, place), 0, 0, {}};
+  Judged judged{row.counts.bytes, in_place, SizeVerdict::not_judged, bus_bandwidth(row, place), 0, 0, 0, {}};
   if (expectation.fabric > 0) judged.of_fabric = judged.busbw / expectation.fabric;
+  if (expectation.links) judged.of_links = judged.busbw / expectation.links->slowest;
   if (place.wrong.value_or(0) > 0) {
     judged.verdict = SizeVerdict::wrong;
     judged.reason = fmt::format("{} wrong elements", *place.wrong);
@@ -74,7 +94,21 @@ std::string set_or_not(const std::map<std::string, std::string>& environment, co
   return found == environment.end() ? name + " is not set" : name + "=" + found->second;
 }
 
-void add_causes(const Sweep& sweep, const std::map<std::string, std::string>& environment, Judgement& judgement) {
+/// A pair this far below the median of the others is a cause, not the spread of healthy ones (slow_links).
+constexpr double kSlowLink = 0.85;
+
+std::string link_cause(const std::optional<MeasuredLinks>& links) {
+  if (!links) return "topology: `warpmark links` tells which pair has no NVLink, or a slow link; --links takes it";
+  if (links->slowest >= kSlowLink * links->median) {
+    return fmt::format("links are even: the slowest, {}, carries {}, the median {}", links->where,
+                       format_si(links->slowest, "B/s"), format_si(links->median, "B/s"));
+  }
+  return fmt::format("the link {} is slow: {}, where the median of all carries {}", links->where,
+                     format_si(links->slowest, "B/s"), format_si(links->median, "B/s"));
+}
+
+void add_causes(const Sweep& sweep, const Expectation& expectation,
+                const std::map<std::string, std::string>& environment, Judgement& judgement) {
   auto& causes = judgement.causes;
   for (const int rank : judgement.wrong_ranks) {
     const std::string host = sweep.head && static_cast<std::size_t>(rank) < sweep.head->hosts.size()
@@ -96,7 +130,7 @@ void add_causes(const Sweep& sweep, const std::map<std::string, std::string>& en
   }
   causes.push_back(set_or_not(environment, "NCCL_DEBUG") +
                    ": with NCCL_DEBUG=INFO, lines with \"via\" tell which path each pair takes (P2P, SHM, NET)");
-  causes.push_back("topology: `warpmark links` tells which pair has no NVLink, or a slow link");
+  causes.push_back(link_cause(expectation.links));
   causes.push_back(set_or_not(environment, "NCCL_IB_DISABLE") +
                    ": 1 sends what goes between hosts over TCP instead of InfiniBand or RoCE");
   causes.push_back(set_or_not(environment, "NCCL_NET_GDR_LEVEL") +
@@ -105,8 +139,8 @@ void add_causes(const Sweep& sweep, const std::map<std::string, std::string>& en
 
 }  // namespace
 
-Judgement judge(const Sweep& sweep, const Expectation& expectation,
-                const std::map<std::string, std::string>& environment) {
+Judgement judge(const Sweep& sweep, const Expectation& asked, const std::map<std::string, std::string>& environment) {
+  const Expectation expectation = between_hosts(asked, sweep);
   Judgement judgement;
   std::set<int> wrong;
   for (const auto& row : sweep.rows) {
@@ -135,10 +169,13 @@ Judgement judge(const Sweep& sweep, const Expectation& expectation,
     judgement.summary = fmt::format("Rank {} makes the others wait.", judgement.slow.front().rank);
   } else if (good > 0) {
     judgement.summary = fmt::format("As fast as expected at all {} judged measurements.", good);
+  } else if (hosts_of(sweep) > 1 && expectation.fabric == 0) {
+    judgement.summary = fmt::format(
+        "Speed is not judged: what joins the {} hosts is not known; give --fabric or --baseline.", hosts_of(sweep));
   } else {
     judgement.summary = "Speed is not judged: give --fabric or --baseline.";
   }
-  add_causes(sweep, environment, judgement);
+  add_causes(sweep, expectation, environment, judgement);
   return judgement;
 }
 
@@ -150,6 +187,23 @@ const char* name_of(SizeVerdict verdict) {
     case SizeVerdict::not_judged: break;
   }
   return "-";
+}
+
+double share_of_network(Collective kind, int ranks, int hosts) {
+  if (hosts < 2 || ranks < hosts || ranks % hosts != 0) return 0;
+  const double all = ranks, of_host = all / hosts;
+  switch (kind) {
+    case Collective::all_reduce:
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::broadcast:
+    case Collective::reduce: return 1;
+    case Collective::alltoall: return (all - 1) / (of_host * (all - of_host));
+    case Collective::sendrecv: return 1 / of_host;
+    case Collective::gather:
+    case Collective::scatter: break;  // by how many ports the root's host takes them differs
+  }
+  return 0;
 }
 
 double nvlink_fabric(int nvlink_version, int links) {

@@ -11,11 +11,21 @@
 
 namespace warpmark::collectives {
 
+/// What `warpmark links` measured between GPUs, one direction.
+struct MeasuredLinks {
+  double slowest = 0;  ///< B/s
+  double median = 0;   ///< B/s
+  std::string where;   ///< the slowest: "GPU 0 -> GPU 3, write"
+};
+
 /// What a sweep is judged by. Without a fabric and a baseline, only its data and its ranks are.
 struct Expectation {
-  double fabric = 0;    ///< B/s that the link between ranks carries in use; 0: unknown
-  std::string source;   ///< "given", "NVLink 4, 18 links", ...
-  bool usual = false;   ///< of it only usual_reach is expected, as a collective does not fill its links
+  double fabric = 0;   ///< B/s that the link between ranks carries in use; 0: unknown
+  std::string source;  ///< "given", "NVLink 4, 18 links", ...
+  bool usual = false;  ///< of NVLinks: only usual_reach is expected, and only of ranks on one host
+  double network = 0;  ///< B/s, all ports that join a host to others; 0: unknown
+  std::string network_source;
+  std::optional<MeasuredLinks> links;
   double share = 0.92;  ///< of that, which large sizes must reach
   std::int64_t large_bytes = 64 << 20;
   /// Bus bandwidth of an earlier sweep by size and placement (in place is true), B/s.
@@ -32,6 +42,7 @@ struct Judged {
   double busbw = 0;      ///< B/s
   double expected = 0;   ///< B/s; 0 where nothing is expected
   double of_fabric = 0;  ///< ratio; 0 where the fabric is not known
+  double of_links = 0;   ///< ratio of the slowest measured link; 0 where none is known
   std::string reason;    ///< what it was judged by
 };
 
@@ -57,6 +68,10 @@ struct Judgement {
                               const std::map<std::string, std::string>& environment);
 
 [[nodiscard]] const char* name_of(SizeVerdict verdict);
+
+/// Bus bandwidth that ranks spread evenly over several hosts can have, over the rate of all ports of a host: what each
+/// byte crosses between hosts, with a port a rank. Rings pass a host's ports once: 1. 0 where it is not known.
+[[nodiscard]] double share_of_network(Collective kind, int ranks, int hosts);
 
 /// What an NVLink of this generation carries in use a second and direction, all links of a GPU together: 8/9 of its
 /// signalling rate, which is what the largest copies reach. 0 for what is not known.

@@ -7,9 +7,11 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/quantity.h"
 #include "base/units.h"
+#include "collectives/results/loops.h"
+#include "device/cpu/memory.h"
 #include "device/host_name.h"
-#include "stats/summary.h"
 
 namespace warpmark::collectives {
 
@@ -65,12 +67,43 @@ class Sweeper {
     for (const double value : offsets) {
       for (int i = 0; i < engine_.local_ranks(); ++i) offsets_ns_.push_back(static_cast<std::int64_t>(value));
     }
+    WM_TRY(check_support());
     progress_.step("allocating buffers");
     std::size_t largest = 0;
     for (const auto size : plan_.sizes) largest = std::max(largest, aligned(std::max<std::int64_t>(size, 1)));
     pool_ = std::max({largest, kSmallestPool, static_cast<std::size_t>(plan_.pool_bytes)});
+    WM_ASSIGN(hosts_, gather_texts(bootstrap_, device::host_name()));
+    WM_TRY(check_memory());
     WM_TRY(engine_.allocate(pool_));
     return tell_head(largest);
+  }
+
+  /// Before anything is measured: a sweep that cannot end should not begin.
+  Status check_support() {
+    for (const auto size : plan_.sizes) {
+      for (const auto op : plan_.ops) {
+        const Counts counts = counts_of(plan_.kind, size, plan_.type, engine_.ranks());
+        WM_TRY(engine_.supports({plan_.kind, plan_.type, op, plan_.root, counts, false, plan_.graph}));
+      }
+    }
+    return {};
+  }
+
+  /// Pages are touched where they are made, and a host without memory ends processes by its own choice.
+  Status check_memory() {
+    const std::size_t here = engine_.host_bytes(pool_);
+    if (here == 0) return {};
+    const auto processes = static_cast<std::size_t>(std::count(hosts_.begin(), hosts_.end(), device::host_name()));
+    const auto state = device::read_memory("/");
+    // The one that is asked first may see what others have taken already: all ask before any allocates.
+    WM_TRY(bootstrap_.barrier());
+    const double needed = static_cast<double>(here * std::max<std::size_t>(processes, 1));
+    if (state.available_bytes <= 0 || needed <= static_cast<double>(state.available_bytes)) return {};
+    return environment_error(
+        fmt::format("not enough memory on {}: {} rank{} need {}, {} are available", device::host_name(), processes,
+                    processes == 1 ? "" : "s", format_bytes(needed),
+                    format_bytes(static_cast<double>(state.available_bytes))),
+        "a smaller -e, or fewer ranks a host");
   }
 
   Status tell_head(std::size_t largest) {
@@ -83,12 +116,11 @@ class Sweeper {
     head.ranks.resize(static_cast<std::size_t>(engine_.ranks()));
     head.hosts.resize(head.ranks.size());
     const auto local_ranks = static_cast<std::size_t>(engine_.local_ranks());
-    WM_ASSIGN(const auto hosts, gather_texts(bootstrap_, device::host_name()));
     for (std::size_t local = 0; local < local_ranks; ++local) {
       WM_ASSIGN(const auto texts, gather_texts(bootstrap_, engine_.describe(static_cast<int>(local))));
       for (std::size_t process = 0; process < texts.size(); ++process) {
         head.ranks[process * local_ranks + local] = texts[process];
-        head.hosts[process * local_ranks + local] = hosts[process];
+        head.hosts[process * local_ranks + local] = hosts_[process];
       }
     }
     if (bootstrap_.process() == 0 && events_.head) events_.head(head);
@@ -320,62 +352,18 @@ class Sweeper {
   Progress& progress_;
   const SweepEvents& events_;
   std::vector<std::int64_t> offsets_ns_;
+  std::vector<std::string> hosts_;  ///< by process
   std::size_t pool_ = 0;
   int checked_sets_ = 0;
   ExactInput input_;
   std::string place_;
 };
 
-double combined(const std::vector<double>& values, RankAverage average) {
-  if (values.empty()) return 0;
-  switch (average) {
-    case RankAverage::rank0: return values.front();
-    case RankAverage::least: return *std::min_element(values.begin(), values.end());
-    case RankAverage::largest: return *std::max_element(values.begin(), values.end());
-    case RankAverage::mean: break;
-  }
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 }  // namespace
 
 Status run_sweep(const Plan& plan, Engine& engine, Bootstrap& bootstrap, Progress& progress,
                  const SweepEvents& events) {
   return Sweeper(plan, engine, bootstrap, progress, events).run();
-}
-
-Placement placement_of_loops(const std::vector<RankLoop>& loops, const std::vector<std::int64_t>& offsets_ns,
-                             RankAverage average) {
-  Placement place;
-  if (loops.empty()) return place;
-  std::size_t iterations = loops[0].each.size();
-  for (const auto& loop : loops) iterations = std::min(iterations, loop.each.size());
-  for (const auto& loop : loops) {
-    place.rank_s.push_back(loop.each.empty() ? loop.seconds : loop.seconds / static_cast<double>(loop.each.size()));
-  }
-  place.time_s = combined(place.rank_s, average);
-  std::vector<double> skews;
-  std::vector<std::size_t> late(loops.size(), 0);
-  for (std::size_t i = 0; i < iterations; ++i) {
-    std::vector<double> seconds;
-    std::int64_t first = INT64_MAX, last = INT64_MIN;
-    std::size_t last_rank = 0;
-    for (std::size_t rank = 0; rank < loops.size(); ++rank) {
-      seconds.push_back(loops[rank].each[i].seconds);
-      const std::int64_t begin = loops[rank].each[i].begin_ns + (rank < offsets_ns.size() ? offsets_ns[rank] : 0);
-      first = std::min(first, begin);
-      if (begin > last) last = begin, last_rank = rank;
-    }
-    place.samples_s.push_back(combined(seconds, average));
-    skews.push_back(static_cast<double>(last - first) * 1e-9);
-    ++late[last_rank];
-  }
-  if (iterations == 0 || loops.size() < 2) return place;
-  place.skew_s = stats::median(skews);
-  const auto most = std::max_element(late.begin(), late.end());
-  place.late_rank = static_cast<int>(most - late.begin());
-  place.late_share = static_cast<double>(*most) / static_cast<double>(iterations);
-  return place;
 }
 
 }  // namespace warpmark::collectives

@@ -41,8 +41,4 @@ struct SweepEvents {
 [[nodiscard]] Status run_sweep(const Plan& plan, Engine& engine, Bootstrap& bootstrap, Progress& progress,
                                const SweepEvents& events);
 
-/// What rank 0 makes of everybody's times; pure. `loops` and `offsets_ns` are by rank.
-[[nodiscard]] Placement placement_of_loops(const std::vector<RankLoop>& loops,
-                                           const std::vector<std::int64_t>& offsets_ns, RankAverage average);
-
 }  // namespace warpmark::collectives

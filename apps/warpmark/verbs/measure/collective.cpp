@@ -13,6 +13,7 @@
 #include "collectives/results/report.h"
 #include "collectives/results/stored.h"
 #include "collectives/start/worker.h"
+#include "collectives/stored_links.h"
 #include "warpmark/collective/collective_request.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
@@ -88,6 +89,27 @@ Status store_rounds(Context& context, const ParsedOptions& options, const Collec
                     fmt::format("{} iterations, as asked for", request.plan.iterations), request.format);
 }
 
+/// --baseline and --links.
+Status add_what_was_measured(const Context& context, const ParsedOptions& options, const coll::Row& like,
+                             coll::Expectation& expectation) {
+  if (options.has("--baseline")) {
+    WM_ASSIGN(const auto session, load_results(context, options, options.get("--baseline")));
+    expectation.baseline = coll::baseline_of(session, like);
+    if (expectation.baseline.empty()) {
+      return usage_error("the baseline has no such sweep: same collective, type, operation and ranks are needed",
+                         "warpmark history lists what there is");
+    }
+  }
+  if (options.has("--links")) {
+    WM_ASSIGN(const auto session, load_results(context, options, options.get("--links")));
+    expectation.links = coll::measured_links(session);
+    if (!expectation.links) {
+      return usage_error("that session has no links between GPUs", "`warpmark links` measures them");
+    }
+  }
+  return {};
+}
+
 Result<int> show(Context& context, const ParsedOptions& options, CollectiveRequest& request,
                  const std::vector<coll::Sweep>& rounds, const std::optional<Error>& fault) {
   const coll::Sweep sweep = coll::joined(rounds);
@@ -95,14 +117,7 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
     if (context.interrupted) return kInterrupted;
     return fault ? Result<int>(*fault) : internal_error("the ranks ended without a result");
   }
-  if (options.has("--baseline")) {
-    WM_ASSIGN(const auto session, load_results(context, options, options.get("--baseline")));
-    request.expectation.baseline = coll::baseline_of(session, sweep.rows.front());
-    if (request.expectation.baseline.empty()) {
-      return usage_error("the baseline has no such sweep: same collective, type, operation and ranks are needed",
-                         "warpmark history lists what there is");
-    }
-  }
+  WM_TRY(add_what_was_measured(context, options, sweep.rows.front(), request.expectation));
   const auto judgement = coll::judge(sweep, request.expectation, environment_of(context, request));
   if (request.format == "text") context.out << coll::nccl_table_foot(request.plan, sweep);
   const auto shown = [&](bool with_table) {
