@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "apps/slurm_job.h"
 #include "apps/two_hosts.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -126,28 +127,11 @@ TEST_F(Collective, the_users_own_mpirun_starts_ranks_of_one_sweep) {
   EXPECT_EQ(json("m.json")["rows"][0]["out_of_place"]["wrong"], 0);
 }
 
-/// Takes the words of srun and starts the tasks as Slurm's own would see them, by mpirun.
-constexpr const char* kSrun = R"(#!/bin/sh
-printf '%s ' "$@" > "$0.words"
-tasks=1
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -n) tasks=$2; shift 2 ;;
-    --*) shift ;;
-    *) break ;;
-  esac
-done
-exec mpirun --allow-run-as-root --oversubscribe -n "$tasks" env SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS="$tasks" "$@"
-)";
-
 TEST_F(Collective, within_a_slurm_job_srun_starts_the_ranks) {
-  write("srun", kSrun);
-  std::filesystem::permissions(path("srun"), std::filesystem::perms::owner_all);
+  ASSERT_TRUE(make_srun(folder_).ok());
   const auto run = [&](const std::string& words) {
-    const auto output = run_process(
-        {"sh", "-c",
-         "PATH=" + in_quotes(folder_.string()) + ":$PATH SLURM_JOB_ID=7 " + in_quotes(kExecutable) + " " + words},
-        {.deadline_s = 100});
+    const auto output =
+        run_process({"sh", "-c", in_slurm_job(folder_) + in_quotes(kExecutable) + " " + words}, {.deadline_s = 100});
     EXPECT_TRUE(output.ok());
     return output.ok() ? *output : ProcessOutput{};
   };

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "apps/profile_fixture.h"
+#include "apps/slurm_job.h"
 #include "apps/two_hosts.h"
 #include "support/schema_check.h"
 
@@ -87,6 +88,27 @@ TEST_F(RankProfiles, every_rank_is_recorded_into_one_file_on_one_clock) {
   const auto analysis = warpmark({"analyze", path("p.wmrec"), "--json", path("a.json")});
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
   EXPECT_EQ(json("a.json")["session"]["ranks"], 2) << json("a.json")["session"].dump();
+}
+
+TEST_F(RankProfiles, within_a_slurm_job_srun_starts_what_is_recorded_and_what_is_scaled) {
+  ASSERT_TRUE(make_srun(folder_).ok());
+  const auto run = [&](const std::string& words) {
+    const auto output =
+        run_process({"sh", "-c", in_slurm_job(folder_) + in_quotes(kExecutable) + " " + words}, {.deadline_s = 100});
+    EXPECT_TRUE(output.ok());
+    EXPECT_EQ(output->exit_code, 0) << output->err << output->out;
+    const auto told = read_file(path("srun.words"));
+    EXPECT_TRUE(told.ok()) << "srun was not asked";
+    return told.ok() ? *told : "";
+  };
+  EXPECT_THAT(run("profile --ranks 2 --delay 0s --duration 0s --out " + in_quotes(path("two.wmrec")) + " -- " +
+                  in_quotes(kProgram) + " 1 exit=0"),
+              HasSubstr("-n 2 --kill-on-bad-exit=1 --mpi=pmix"));
+  EXPECT_EQ(session_in(path("two.wmrec")).ranks.size(), 2U);
+  EXPECT_THAT(run("scale --ranks 1,2 --rounds 2 --warmup 0 --no-store --json " + in_quotes(path("s.json")) + " -- " +
+                  in_quotes(kProgram) + " 0.2 exit=0"),
+              HasSubstr("--mpi=pmix"));
+  EXPECT_EQ(json("s.json")["points"].size(), 2U);
 }
 
 TEST_F(RankProfiles, a_clock_that_is_wrong_is_found_and_set_right) {
