@@ -77,12 +77,15 @@ TEST(Judge, ranks_on_several_hosts_are_not_expected_to_reach_what_nvlinks_do) {
   EXPECT_NE(unknown.summary.find("what joins the 2 hosts is not known"), std::string::npos) << unknown.summary;
   // Of 4 ports of 400 Gbit/s, rings carry all that they have: 184 of 200 GB/s are expected.
   links.network = 200e9;
+  links.port = 50e9;
   links.network_source = "4 InfiniBand ports of a host";
   EXPECT_TRUE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed);
   const auto slow = judge(over_hosts(Collective::all_reduce, 183e9, 2), links, {});
   EXPECT_FALSE(slow.passed);
   EXPECT_NE(slow.sizes[0].reason.find("4 InfiniBand ports"), std::string::npos) << slow.sizes[0].reason;
   EXPECT_TRUE(judge(over_hosts(Collective::gather, 1e9, 2), links, {}).passed) << "nothing is expected";
+  links.network = 300e9;  // two ports more, of which four ranks a host do not need any
+  EXPECT_TRUE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed);
   links.usual = false;
   EXPECT_FALSE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed) << "400 GB/s were given";
 }

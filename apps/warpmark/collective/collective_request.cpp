@@ -228,6 +228,7 @@ void expect_of_network(collectives::Expectation& expectation) {
   for (const auto& port : collectives::net::infiniband_ports()) {
     if (port.state.find("ACTIVE") == std::string::npos || !(port.speed > 0)) continue;
     expectation.network += port.speed;
+    expectation.port = std::max(expectation.port, port.speed);
     ++up;
   }
   expectation.network_source = fmt::format("{} InfiniBand port{} of a host", up, up == 1 ? "" : "s");

@@ -25,11 +25,13 @@ std::size_t hosts_of(const Sweep& sweep) {
 /// NVLinks promise nothing to ranks on several hosts: there the network is the limit. What was given holds anywhere.
 Expectation between_hosts(Expectation expectation, const Sweep& sweep) {
   const auto hosts = static_cast<int>(hosts_of(sweep));
-  if (!expectation.usual || hosts < 2) return expectation;
+  if (!expectation.usual || hosts < 2 || sweep.rows.empty()) return expectation;
+  const Row& row = sweep.rows.front();
   expectation.usual = false;
-  expectation.fabric = sweep.rows.empty() ? 0
-                                          : expectation.network * share_of_network(sweep.rows.front().kind,
-                                                                                   sweep.rows.front().ranks, hosts);
+  // A host has ports for storage, too: no more than one is expected to serve each rank.
+  const double of_host = static_cast<double>(row.ranks) / hosts;
+  expectation.fabric =
+      std::min(expectation.network, of_host * expectation.port) * share_of_network(row.kind, row.ranks, hosts);
   expectation.source = expectation.network_source;
   // Smaller ones are bound by the latency of many hosts.
   expectation.large_bytes = std::max<std::int64_t>(expectation.large_bytes, 1 << 30);

@@ -24,6 +24,7 @@ struct Expectation {
   std::string source;  ///< "given", "NVLink 4, 18 links", ...
   bool usual = false;  ///< of NVLinks: only usual_reach is expected, and only of ranks on one host
   double network = 0;  ///< B/s, all ports that join a host to others; 0: unknown
+  double port = 0;     ///< B/s, the fastest of these
   std::string network_source;
   std::optional<MeasuredLinks> links;
   double share = 0.92;  ///< of that, which large sizes must reach
