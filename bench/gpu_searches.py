@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Searches of `warpmark optimize` on programs of the corpus, one lane a GPU, beside what the change by hand gains.
 
-    bench/gpu_searches.py WARPMARK OUT [--limit 540] [--budget 175] [--lanes N] [PROGRAM ...]
+    bench/gpu_searches.py WARPMARK OUT [--limit 540] [--budget 175] [--lanes N] [PROGRAM ... several:PROGRAM ...]
 
 Each lane has a GPU and its share of the processors, and takes the next program as long as a search and a trial by hand fit
 before --limit (seconds). What ended is in OUT at once: OUT/searches.jsonl has a line a program, OUT/NAME.json its journey and
-OUT/NAME.txt what was printed. The table comes last. Programs run side by side: gains are ratios within one lane.
+OUT/NAME.txt what was printed. The table comes last. Programs run side by side: gains are ratios within one lane. A `several:` program is one of
+gpu_optimize.py, with several flaws, searched by that script within --several-budget; what it says is OUT/NAME.txt.
 """
 
 import argparse
@@ -75,6 +76,22 @@ def search(program, lane, asked, cpus, end):
     return row
 
 
+def search_several(program, lane, asked, cpus, end):
+    """By gpu_optimize.py, whose journey and hand-made cure lie in OUT/several."""
+    environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(lane), WARPMARK_DB=str(asked.out / ("%d.db" % lane)))
+    environment.setdefault("STEPS", "2000")
+    left = end - time.monotonic() - 10
+    budget = int(min(asked.several_budget, left - 25))
+    words = ["taskset", "-c", cpus, sys.executable, str(CORPUS.parent / "bench" / "gpu_optimize.py"), "--full"]
+    words += [asked.warpmark, "--minutes", "%.2f" % (left / 60), "--budget", str(budget)]
+    words += ["--out", str(asked.out / "several"), program]
+    with (asked.out / (program + ".txt")).open("w") as text:
+        try:
+            subprocess.run(words, env=environment, stdout=text, stderr=text, timeout=left)
+        except subprocess.TimeoutExpired:
+            text.write("cut at the limit\n")
+
+
 def gain(row):
     """By the search, in its last test; 1 where it ended and kept nothing; None where it did not end."""
     speedup = row.get("measured_speedup")
@@ -109,6 +126,7 @@ def main():
     parser.add_argument("programs", nargs="*", default=PROGRAMS)
     parser.add_argument("--limit", type=float, default=540)
     parser.add_argument("--budget", type=float, default=175)
+    parser.add_argument("--several-budget", type=float, default=420)
     parser.add_argument("--lanes", type=int, help="default: as many as GPUs")
     asked = parser.parse_intermixed_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -130,6 +148,9 @@ def main():
                 program = todo.get_nowait()
             except queue.Empty:
                 return
+            if program.startswith("several:"):
+                search_several(program[len("several:") :], number, asked, own, end)
+                continue
             row = search(program, number, asked, own, end)
             with lock:
                 rows.append(row)
