@@ -116,6 +116,7 @@ struct Journey {
   std::string unit = "step";  ///< what times are of: "sample", "step" or "run"
   std::string torch;
   std::string device;
+  std::int64_t ranks = 1;  ///< processes that train together
   JourneyState baseline;
   std::optional<JourneyState> optimized;
   std::vector<JourneyStep> steps;      ///< in the order tried
@@ -131,6 +132,7 @@ struct Journey {
   std::int64_t runs = 0;
   std::optional<double> price_per_hour;
   std::string stopped_because;
+  std::string mistrusted;  ///< why the last test is not believed; empty: it is
   bool complete = false;
   std::string verdict;  ///< one sentence
   Machine machine;

@@ -29,6 +29,24 @@ void reads_in_the_loop(const ProgramFacts& facts, std::vector<JourneyAdvice>& ad
   }
 }
 
+/// Gradients below 6e-8 are lost in f16: a scaler stands around backward and the optimizer, where nothing is put from
+/// outside. Where the GPU has bf16, that is tried; f16 is for older ones, and for networks that need its three bits
+/// more.
+void half_with_scaler(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
+  const auto& report = facts.report;
+  if (!facts.on_gpu() || !facts.trains() || report.modules.empty() || report.gpus.empty()) return;
+  const auto& module = report.modules.front();
+  if (module.autocast || module.dtype != "torch.float32") return;
+  const bool has_bf16 = report.gpus.front().major >= 8;
+  advice.push_back({.where = module.where,
+                    .text = has_bf16 ? "f16 has three bits of mantissa more than bf16 and needs a gradient scaler: "
+                                       "where bf16 loses accuracy."
+                                     : "This GPU multiplies fast in f16, not in bf16: autocast with a gradient scaler.",
+                    .code = "scaler = torch.amp.GradScaler('cuda')  # scaler.scale(loss).backward(); "
+                            "scaler.step(optimizer); scaler.update()",
+                    .predicted = {}});
+}
+
 void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
   const auto& report = facts.report;
   const auto& phases = facts.phases;
@@ -40,6 +58,7 @@ void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
                       .predicted = Prediction{1, 1 / (1 - phases.data), "steps wait for data"}});
   }
   reads_in_the_loop(facts, advice);
+  half_with_scaler(facts, advice);
   if (phases.rest > 2 * kWorthSaying && facts.trains() && report.reads.empty()) {
     advice.push_back({.where = {},
                       .text = fmt::format("{:.0f} % of a step is outside of data, forward, backward and optimizer: "

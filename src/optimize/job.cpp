@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "optimize/outcome.h"
 #include "optimize/search.h"
 
@@ -12,32 +13,85 @@ namespace {
 /// JSON's strings are YAML's, too.
 std::string quoted_json(const std::string& text) { return dump_json(Json(text), -1); }
 
-}  // namespace
+/// The words and variables of the job, and what an image must have beside them.
+struct Container {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> notes;
+};
 
-Result<std::string> job_yaml(const Journey& journey, const Program& program) {
-  WM_ASSIGN(const auto command, command_with(program, plan_of(journey)));
+Result<Container> container_of(const Journey& journey, const Program& program) {
+  const Settings settings = plan_of(journey);
+  WM_ASSIGN(const auto command, command_with(program, settings));
+  Container container{.words = command.words, .variables = command.environment, .notes = {}};
   bool hook = false;
   for (const auto& setting : command.plan.knobs) {
     hook = hook || !(setting.first.starts_with("env.") || setting.first.starts_with("process."));
   }
-  // --apply puts on arguments and launchers by itself.
-  std::string words;
-  for (const auto& word : hook ? program.words : command.words)
-    words += (words.empty() ? "" : ", ") + quoted_json(word);
-  std::string variables;
-  for (const auto& [name, value] : command.environment) {
-    variables += fmt::format("            - {{name: {}, value: {}}}\n", name, quoted_json(value));
+  if (hook) {  // --apply puts on arguments and launchers by itself
+    container.words = {"warpmark", "optimize", "--apply", "plan.yaml", "--"};
+    container.words.insert(container.words.end(), program.words.begin(), program.words.end());
+    container.notes.emplace_back("warpmark and plan.yaml");
   }
-  std::string text = "# A job with what was proven. Settings of the hook need warpmark and plan.yaml in the image.\n";
+  for (const auto& setting : settings) {
+    for (const auto& own : program.user_knobs) {
+      if (own.name != setting.knob) continue;
+      if (own.place == UserKnobPlace::patch) container.notes.push_back("the program with the patch " + own.target);
+      if (own.place == UserKnobPlace::file) {
+        container.notes.push_back(fmt::format("{} in {}", own.name + "=" + setting.value, own.target));
+      }
+    }
+  }
+  return container;
+}
+
+std::string heading(const std::string& what, const Container& container) {
+  std::string text = "# " + what + "\n";
+  if (!container.notes.empty()) text += "# The image must have: " + join(container.notes, ", ") + ".\n";
+  return text;
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + quoted_json(word);
+  return "[" + text + "]";
+}
+
+std::string variables_of(const Container& container, const std::string& indent) {
+  if (container.variables.empty()) return {};
+  std::string text = indent + "env:\n";
+  for (const auto& [name, value] : container.variables) {
+    text += fmt::format("{}  - {{name: {}, value: {}}}\n", indent, name, quoted_json(value));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> job_yaml(const Journey& journey, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(journey, program));
+  std::string text = heading("A job with what was proven: kubectl create -f job.yaml", container);
   text +=
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: optimized}\nspec:\n  template:\n    spec:\n"
       "      restartPolicy: Never\n      containers:\n        - name: program\n          image: YOUR_IMAGE\n";
-  text += "          command: [" +
-          (hook ? std::string("\"warpmark\", \"optimize\", \"--apply\", \"plan.yaml\", \"--\", ") : std::string()) +
-          words + "]\n";
-  if (!variables.empty()) text += "          env:\n" + variables;
-  if (journey.device != "cpu") text += "          resources: {limits: {nvidia.com/gpu: 1}}\n";
+  text += "          command: " + list_of(container.words) + "\n" + variables_of(container, "          ");
+  if (journey.device != "cpu")
+    text += fmt::format("          resources: {{limits: {{nvidia.com/gpu: {}}}}}\n", journey.ranks);
   return text;
+}
+
+Result<std::string> vertex_yaml(const Journey& journey, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(journey, program));
+  std::string text = heading(
+      "A custom job of Vertex AI: gcloud ai custom-jobs create --region=REGION --display-name=optimized "
+      "--config=vertex.yaml",
+      container);
+  text += "workerPoolSpecs:\n  - machineSpec:\n      machineType: YOUR_MACHINE_TYPE\n";
+  if (journey.device != "cpu") {
+    text += fmt::format("      acceleratorType: YOUR_ACCELERATOR\n      acceleratorCount: {}\n", journey.ranks);
+  }
+  text += "    replicaCount: 1\n    containerSpec:\n      imageUri: YOUR_IMAGE\n";
+  return text + "      command: " + list_of(container.words) + "\n" + variables_of(container, "      ");
 }
 
 }  // namespace warpmark::optimize

@@ -1,5 +1,5 @@
-// A job that runs the program with its plan: environment and command, as a Kubernetes Job, which Vertex AI's and other
-// schedulers' worker pools spell nearly alike.
+// A job that runs the program with its plan: environment and command, as a Kubernetes Job and as a custom job of Vertex
+// AI. What an image must have beside them (a patch, a value in a file, warpmark for the hook) stands at their top.
 #pragma once
 
 #include <string>
@@ -11,5 +11,6 @@
 namespace warpmark::optimize {
 
 [[nodiscard]] Result<std::string> job_yaml(const Journey& journey, const Program& program);
+[[nodiscard]] Result<std::string> vertex_yaml(const Journey& journey, const Program& program);
 
 }  // namespace warpmark::optimize

@@ -19,6 +19,8 @@ const char* name_of(Numerics numerics) {
   return "unknown";
 }
 
+std::string values_text(const Knob& knob) { return join(split(knob.values, '|'), ", "); }
+
 bool takes(const Knob& knob, std::string_view value) {
   if (std::string_view(knob.values) == kWholeNumber) {
     unsigned number = 0;

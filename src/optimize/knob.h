@@ -75,6 +75,8 @@ struct Knob {
 
 /// Whether it may have this value.
 [[nodiscard]] bool takes(const Knob& knob, std::string_view value);
+/// What it takes, for a person: "bf16, fp16, f32".
+[[nodiscard]] std::string values_text(const Knob& knob);
 
 /// The value that the settings give a knob, or empty.
 [[nodiscard]] std::string value_of(const Settings& settings, std::string_view knob);

@@ -27,6 +27,10 @@ std::string yaml_quoted(std::string_view text) {
 }
 
 std::string knob_yaml(const UserKnob& knob) {
+  if (knob.place == UserKnobPlace::patch) {
+    return fmt::format("  - name: {}\n    patch: {}\n    changes: {}\n", knob.name, yaml_quoted(knob.target),
+                       name_of(knob.numerics));
+  }
   std::string values;
   for (const auto& value : knob.values) values += (values.empty() ? "" : ", ") + yaml_quoted(value);
   const char* place = knob.place == UserKnobPlace::argument   ? "argument"
@@ -50,13 +54,12 @@ std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_
   }
   text += journey.plan.empty() ? "settings: {}\n" : "settings:\n";
   for (const auto& [knob, value] : journey.plan) {
-    if (knob != "patch") text += fmt::format("  {}: {}\n", knob, yaml_quoted(value));
+    text += fmt::format("  {}: {}\n", knob, yaml_quoted(value));
   }
   std::string own;
   for (const auto& knob : user_knobs) {
     const bool used = std::any_of(journey.plan.begin(), journey.plan.end(),
-                                  [&](const auto& setting) { return setting.first == knob.name; }) &&
-                      knob.place != UserKnobPlace::patch;
+                                  [&](const auto& setting) { return setting.first == knob.name; });
     if (used) own += knob_yaml(knob);
   }
   return own.empty() ? text : text + "knobs:\n" + own;
@@ -92,6 +95,11 @@ Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
         return reader.error(
             root["settings"], "there is no knob '" + knob + "'",
             meant.empty() ? "`warpmark optimize --list-knobs` shows all" : "did you mean '" + meant + "'?");
+      }
+      const Knob* of_catalog = find_in(knobs(), knob);
+      if (of_catalog != nullptr && !takes(*of_catalog, value)) {
+        return reader.error(root["settings"], fmt::format("{} has no value '{}'", knob, value),
+                            "it takes " + values_text(*of_catalog));
       }
       plan.settings.push_back({knob, value});
     }

@@ -101,7 +101,7 @@ Status check_names(const ProposalOptions& options) {
     if (const Knob* knob = find_in(knobs(), setting.knob)) {
       if (takes(*knob, setting.value)) continue;
       return usage_error(fmt::format("{} has no value '{}'", setting.knob, setting.value),
-                         "it takes " + join(split(knob->values, '|'), ", "));
+                         "it takes " + values_text(*knob));
     }
     const auto meant = nearest(setting.knob, ids);
     return usage_error("there is no knob '" + setting.knob + "'",

@@ -326,7 +326,10 @@ class Search {
                             : result.speedup.has_value() ? interval_text(*result.speedup)
                                                          : result.reason;
     decide("the final test does not confirm it: " + why);
-    if (result.failure.empty() && result.answers_same && result.verdict == Verdict::inconclusive) return {};
+    // What the machine disturbed tells nothing against what was kept, nor for it.
+    const bool ran = result.failure.empty() && result.answers_same;
+    if (ran && result.verdict == Verdict::mistrusted) journey_.mistrusted = result.reason;
+    if (ran && (result.verdict == Verdict::inconclusive || result.verdict == Verdict::mistrusted)) return {};
     for (const auto& [knob, index] : kept_) {
       auto& step = journey_.steps[index];
       step.outcome = !result.failure.empty() ? TrialOutcome::failed
@@ -346,6 +349,10 @@ class Search {
     if (final_ == Verdict::better) {
       return fmt::format("{} faster, proven in fresh runs: {}", interval_text(*journey_.measured_speedup),
                          text_of(best_));
+    }
+    if (final_ == Verdict::mistrusted) {
+      return fmt::format("the last test is mistrusted ({}): --prove with the plan, when the machine is quiet",
+                         journey_.mistrusted);
     }
     return "knobs that won alone are not yet proven together: more rounds would decide";
   }

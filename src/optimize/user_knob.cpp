@@ -27,18 +27,23 @@ bool is_name(std::string_view text) {
 }
 
 Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
-  WM_TRY(reader.only_keys(node, {"name", "argument", "variable", "file", "pattern", "values", "changes"}));
+  WM_TRY(reader.only_keys(node, {"name", "argument", "variable", "file", "patch", "pattern", "values", "changes"}));
   UserKnob knob;
   WM_ASSIGN(knob.name, reader.scalar(node["name"], "name"));
   if (!is_name(knob.name))
     return reader.error(node, "name: '" + knob.name + "' is no name", "letters, digits, _ and -");
-  const int places = (node["argument"] ? 1 : 0) + (node["variable"] ? 1 : 0) + (node["file"] ? 1 : 0);
-  if (places != 1) return reader.error(node, knob.name + " needs one of argument, variable and file");
+  int places = 0;
+  for (const char* place : {"argument", "variable", "file", "patch"}) places += node[place] ? 1 : 0;
+  if (places != 1) return reader.error(node, knob.name + " needs one of argument, variable, file and patch");
   if (node["argument"]) {
     WM_ASSIGN(knob.target, reader.scalar(node["argument"], "argument"));
   } else if (node["variable"]) {
     knob.place = UserKnobPlace::variable;
     WM_ASSIGN(knob.target, reader.scalar(node["variable"], "variable"));
+  } else if (node["patch"]) {
+    WM_ASSIGN(knob.target, reader.scalar(node["patch"], "patch"));
+    if (node["values"]) return reader.error(node["values"], knob.name + " is a patch, which has no values");
+    knob = patch_knob(knob.name, knob.target);
   } else {
     knob.place = UserKnobPlace::file;
     WM_ASSIGN(knob.target, reader.scalar(node["file"], "file"));
@@ -48,7 +53,9 @@ Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
                           "write {} where the value stands");
     }
   }
-  WM_ASSIGN(knob.values, reader.texts(node["values"], "values"));
+  if (knob.place != UserKnobPlace::patch) {
+    WM_ASSIGN(knob.values, reader.texts(node["values"], "values"));
+  }
   if (const auto expanded = expand_values(knob); !expanded.ok()) {
     return reader.error(node, expanded.error().what, expanded.error().hint);
   }
@@ -64,6 +71,14 @@ Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
 }
 
 }  // namespace
+
+UserKnob patch_knob(const std::string& name, const std::string& file) {
+  return {.name = name,
+          .place = UserKnobPlace::patch,
+          .target = file,
+          .pattern = {},
+          .values = {file.substr(file.rfind('/') + 1)}};
+}
 
 Status expand_values(UserKnob& knob) {
   if (knob.values.empty() || knob.values.back() != "...") return {};

@@ -7,6 +7,7 @@
 //     - {name: batch, argument: --batch-size, values: [64, 128, 256], changes: semantic}
 //     - {name: proc_bind, variable: OMP_PROC_BIND, values: [close, spread]}
 //     - {name: blocks, file: config.json, pattern: '"blocks": {}', values: [2, 4]}
+//     - {name: fused, patch: fused.diff}
 //
 // `changes` is what happens to the answers: exact, rounding (default), random_streams, precision or semantic.
 #pragma once
@@ -36,6 +37,9 @@ struct UserKnob {
   bool until_memory_ends = false;  ///< the values ended in "...": they go on as they began until memory ends
   Numerics numerics = Numerics::rounding;
 };
+
+/// Its one value is the file's name.
+[[nodiscard]] UserKnob patch_knob(const std::string& name, const std::string& file);
 
 /// Values that end in "..." go on by the ratio of the last two (else doubled), a dozen times at most. Usage error where
 /// they are no whole numbers that grow.

@@ -66,7 +66,7 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   EXPECT_EQ(journey["times_of"], "sample");
   EXPECT_THAT(journey["advice"][0]["where"].get<std::string>(), HasSubstr("train.py:"));
   EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
-  for (const char* file : {"plan.yaml", "job.yaml", "report.md", "report.html", "waterfall.svg"}) {
+  for (const char* file : {"plan.yaml", "job.yaml", "vertex.yaml", "report.md", "report.html", "waterfall.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "gains" / file)) << file;
   }
   const auto plain = run_process(program, {.deadline_s = 200});
@@ -234,10 +234,27 @@ TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
   write("slow.py", "import time\ntime.sleep(1)\n");
   write("faster.diff",
         "--- a/slow.py\n+++ b/slow.py\n@@ -1,2 +1,2 @@\n import time\n-time.sleep(1)\n+time.sleep(0.05)\n");
-  const auto output = optimize({"--try-patch", "faster.diff", "--json", path("journey.json")}, {"python3", "slow.py"});
+  const auto output = optimize({"--try-patch", "faster.diff", "--json", path("journey.json"), "--out", path("gains")},
+                               {"python3", "slow.py"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   EXPECT_EQ(json("journey.json")["plan"]["patch"], "faster.diff");
   EXPECT_THAT(*read_file(path("slow.py")), HasSubstr("sleep(1)"));
+  const std::string apply = "cd " + in_quotes(folder_.string()) + " && " + in_quotes(kExecutable) +
+                            " optimize --apply gains/plan.yaml -- python3 slow.py";
+  const auto without = run_process({"sh", "-c", apply}, {.deadline_s = 60});
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without->exit_code, 2);
+  EXPECT_THAT(without->err, HasSubstr("put it on first: patch -p1 -i "));
+  const auto proven =
+      optimize({"--prove", path("gains/plan.yaml"), "--json", path("proven.json")}, {"python3", "slow.py"});
+  EXPECT_EQ(proven.exit_code, 0) << proven.out << proven.err;
+  EXPECT_GT(json("proven.json")["measured_speedup"]["ratio"].get<double>(), 1.5);
+  const auto patched = run_process({"sh", "-c", "cd " + in_quotes(folder_.string()) + " && patch -p1 -i faster.diff"});
+  ASSERT_TRUE(patched.ok());
+  EXPECT_EQ(patched->exit_code, 0) << patched->out;
+  const auto with = run_process({"sh", "-c", apply}, {.deadline_s = 60});
+  ASSERT_TRUE(with.ok());
+  EXPECT_EQ(with->exit_code, 0) << with->err;
 }
 
 TEST_F(Optimize, sets_a_value_in_a_copy_of_a_file) {

@@ -26,6 +26,7 @@ class FakeTrials final : public Trials {
   std::vector<std::string> asked;
   std::string worse_quality;      ///< the setting that the user's evaluation rejects
   std::size_t tests_left = 1000;  ///< that the budget is enough for
+  std::string disturbed;          ///< why the last test is mistrusted
 
   [[nodiscard]] bool affords(std::size_t tests) const override { return tests <= tests_left; }
 
@@ -86,6 +87,10 @@ class FakeTrials final : public Trials {
     const double ratio = time_of(from) / time_of(to);
     result.speedup = SpeedUp{ratio, ratio * 0.99, ratio * 1.01, 0.95};
     result.verdict = ratio > 1.01 ? Verdict::better : ratio < 0.99 ? Verdict::worse : Verdict::same;
+    if (decide && from.empty() && !disturbed.empty()) {
+      result.verdict = Verdict::mistrusted;
+      result.reason = disturbed;
+    }
     result.times_from_s = {time_of(from)};
     result.times_to_s = {time_of(to)};
     return result;

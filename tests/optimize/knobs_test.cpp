@@ -1,11 +1,13 @@
 // The catalog, the offers it makes, the user's own knobs, and the plan.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <yaml-cpp/yaml.h>
 
 #include <set>
 
 #include "optimize/advice.h"
 #include "optimize/apply/program.h"
+#include "optimize/job.h"
 #include "optimize/plan.h"
 #include "optimize/proposals.h"
 #include "support/expect_refused.h"
@@ -252,6 +254,73 @@ TEST(Plan, is_read_as_it_was_written) {
   EXPECT_EQ(plan->settings, (Settings{{"loader.workers", "4"}, {"batch", "128"}}));
   ASSERT_EQ(plan->user_knobs.size(), 1u);
   EXPECT_EQ(plan->user_knobs.front().numerics, Numerics::semantic);
+}
+
+TEST(Plan, keeps_a_patch_as_a_knob_of_its_own) {
+  Journey journey;
+  journey.plan = {{"patch", "faster.diff"}};
+  const auto plan = parse_plan(plan_yaml(journey, {patch_knob("patch", "/somewhere/faster.diff")}), "plan.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  EXPECT_EQ(plan->settings, (Settings{{"patch", "faster.diff"}}));
+  ASSERT_EQ(plan->user_knobs.size(), 1u);
+  EXPECT_EQ(plan->user_knobs.front().place, UserKnobPlace::patch);
+  EXPECT_EQ(plan->user_knobs.front().target, "/somewhere/faster.diff");
+  testing_support::expect_refused(
+      parse_user_knobs("knobs: [{name: fused, patch: a.diff, values: [1]}]\n", "optimize.yaml"), "no values");
+}
+
+TEST(Plan, refuses_a_value_that_a_knob_does_not_take) {
+  testing_support::expect_refused(parse_plan("settings: {precision.weights: bf8}\n", "plan.yaml"), "bf8");
+  testing_support::expect_refused(parse_plan("settings: {loader.workers: many}\n", "plan.yaml"), "many");
+  testing_support::expect_refused(parse_plan("settings: {precision.autocast: fp16}\n", "plan.yaml"), "fp16");
+}
+
+TEST(Job, asks_for_a_gpu_each_process_and_says_what_its_image_must_have) {
+  Journey journey;
+  journey.device = "NVIDIA H100";
+  journey.ranks = 4;
+  journey.plan = {{"loader.workers", "4"}, {"bind", "close"}, {"fused", "f.diff"}, {"blocks", "4"}};
+  Program program{.words = {"python", "train.py", "a: b"}, .directory = {}, .environment = {}, .user_knobs = {}};
+  program.user_knobs = {
+      {.name = "bind", .place = UserKnobPlace::variable, .target = "OMP_PROC_BIND", .values = {"close"}},
+      patch_knob("fused", "/x/f.diff"),
+      {.name = "blocks", .place = UserKnobPlace::file, .target = "c.json", .pattern = "b: {}", .values = {"4"}}};
+  const auto job = job_yaml(journey, program), vertex = vertex_yaml(journey, program);
+  ASSERT_TRUE(job.ok() && vertex.ok());
+  const auto read = YAML::Load(*job)["spec"]["template"]["spec"]["containers"][0];
+  EXPECT_EQ(read["resources"]["limits"]["nvidia.com/gpu"].as<int>(), 4);
+  EXPECT_EQ(
+      read["command"].as<std::vector<std::string>>(),
+      (std::vector<std::string>{"warpmark", "optimize", "--apply", "plan.yaml", "--", "python", "train.py", "a: b"}));
+  EXPECT_EQ(read["env"][0]["name"].as<std::string>(), "OMP_PROC_BIND");
+  const auto pool = YAML::Load(*vertex)["workerPoolSpecs"][0];
+  EXPECT_EQ(pool["machineSpec"]["acceleratorCount"].as<int>(), 4);
+  EXPECT_EQ(pool["containerSpec"]["env"][0]["value"].as<std::string>(), "close");
+  for (const char* needed : {"warpmark and plan.yaml", "the patch /x/f.diff", "blocks=4 in c.json"}) {
+    EXPECT_NE(job->find(needed), std::string::npos) << needed << "\n" << *job;
+    EXPECT_NE(vertex->find(needed), std::string::npos) << needed << "\n" << *vertex;
+  }
+}
+
+TEST(Advice, half_precision_with_a_scaler_is_a_persons_to_write) {
+  ProgramFacts facts = slow_loading();
+  facts.report.modules.front().device = "cuda";
+  facts.report.modules.front().where = "train.py:14";
+  workers::GpuFacts gpu;
+  gpu.name = "Tesla T4";
+  gpu.major = 7;
+  facts.report.gpus = {gpu};
+  const auto scaler = [](const ProgramFacts& of) {
+    for (const auto& one : advice_for(of, {})) {
+      if (one.code.find("GradScaler") != std::string::npos) return one.text;
+    }
+    return std::string();
+  };
+  EXPECT_NE(scaler(facts).find("not in bf16"), std::string::npos);
+  facts.report.gpus.front().major = 9;
+  EXPECT_NE(scaler(facts).find("where bf16 loses accuracy"), std::string::npos);
+  facts.report.modules.front().autocast = true;
+  EXPECT_EQ(scaler(facts), "");
 }
 
 TEST(Plan, refuses_a_knob_that_is_not_there) {

@@ -107,6 +107,19 @@ TEST_F(SearchTest, drops_a_knob_that_gains_nothing_beside_the_others) {
   EXPECT_EQ(journey.plan.front().first, "second");
 }
 
+TEST_F(SearchTest, a_last_test_that_is_mistrusted_is_said_to_be_and_takes_nothing_back) {
+  proposals_ = {proposal("good", "on", 2)};
+  trials_.settings = {{"good=on", {0.5}}};
+  trials_.disturbed = "the GPU was throttled in one arm";
+  const auto journey = run();
+  EXPECT_EQ(step(journey, "good").outcome, TrialOutcome::kept);
+  ASSERT_EQ(journey.plan.size(), 1u);
+  EXPECT_EQ(journey.mistrusted, "the GPU was throttled in one arm");
+  EXPECT_NE(journey.verdict.find("mistrusted"), std::string::npos) << journey.verdict;
+  EXPECT_FALSE(journey.optimized);
+  EXPECT_EQ(outcome_code(journey), 5);
+}
+
 TEST_F(SearchTest, reports_the_fresh_confirmation_and_not_the_round_that_chose) {
   proposals_ = {proposal("first", "on", 4), proposal("second", "on", 2)};
   trials_.settings = {{"first=on", {0.5}}, {"second=on", {0.8}}};

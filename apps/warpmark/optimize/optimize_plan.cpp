@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/quantity.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "optimize/plan.h"
 #include "warpmark/arms/project_command.h"
@@ -18,17 +19,21 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr std::int64_t kLargestPlan = 256 << 10;
-
-Result<optimize::Plan> load_plan(const std::string& path) {
-  WM_ASSIGN(const auto text, read_file(path, kLargestPlan));
-  WM_ASSIGN(auto plan, optimize::parse_plan(text, path));
+/// What stands in the program's own files is its owner's to change; a patch can be seen to be there.
+Status check_files(const optimize::Plan& plan) {
   for (const auto& knob : plan.user_knobs) {
     if (knob.place == optimize::UserKnobPlace::file) {
       return usage_error("the plan sets a value in the file " + knob.target, "set it there yourself, and leave it out");
     }
+    if (knob.place != optimize::UserKnobPlace::patch) continue;
+    WM_ASSIGN(
+        const auto taken_back,
+        run_process({"patch", "-p1", "--force", "--dry-run", "--reverse", "-i", knob.target}, {.deadline_s = 60}));
+    if (taken_back.exit_code == 0) continue;
+    return usage_error("the plan has the patch " + knob.target + ", which the files here do not have",
+                       "put it on first: patch -p1 -i " + knob.target);
   }
-  return plan;
+  return {};
 }
 
 Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& look) {
@@ -84,6 +89,7 @@ Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look
 
 Result<int> apply_plan(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto plan, load_plan(options.get("--apply")));
+  WM_TRY(check_files(plan));
   const auto given = command_after_dashes(context.words);
   if (given.empty())
     return usage_error("there is no program to run", "warpmark optimize --apply plan.yaml -- python train.py");

@@ -67,6 +67,18 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   return {};
 }
 
+/// They are put on in copies of the folder, from where a relative path leads elsewhere.
+Status find_patches(std::vector<optimize::UserKnob>& own) {
+  for (auto& knob : own) {
+    if (knob.place != optimize::UserKnobPlace::patch) continue;
+    std::error_code missing;
+    const auto path = fs::absolute(knob.target);
+    if (!fs::is_regular_file(path, missing)) return usage_error("there is no patch " + knob.target);
+    knob.target = path.string();
+  }
+  return {};
+}
+
 Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wanted) {
   auto& proposals = wanted.proposals;
   for (const auto& text : options.all("--try")) {
@@ -89,15 +101,13 @@ Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wante
     proposals.own.push_back(std::move(knob));
   }
   if (options.has("--try-patch")) {
-    std::error_code missing;
-    const auto path = fs::absolute(options.get("--try-patch"));
-    if (!fs::is_regular_file(path, missing)) return usage_error("there is no patch " + options.get("--try-patch"));
-    proposals.own.push_back({.name = "patch",
-                             .place = optimize::UserKnobPlace::patch,
-                             .target = path.string(),
-                             .pattern = {},
-                             .values = {path.filename().string()}});
+    proposals.own.push_back(optimize::patch_knob("patch", options.get("--try-patch")));
   }
+  if (options.has("--prove")) {
+    WM_ASSIGN(auto plan, load_plan(options.get("--prove")));
+    for (auto& knob : plan.user_knobs) proposals.own.push_back(std::move(knob));
+  }
+  WM_TRY(find_patches(proposals.own));
   proposals.asked_only = options.has("--asked-only");
   if (proposals.asked_only && proposals.asked.empty() && proposals.own.empty()) {
     return usage_error("--asked-only without a knob", "name one with --try, --knob, --knobs or --try-patch");
@@ -205,6 +215,13 @@ std::string identity_of_request(const OptimizeRequest& request) {
 }
 
 }  // namespace
+
+Result<optimize::Plan> load_plan(const std::string& path) {
+  WM_ASSIGN(const auto text, read_file(path, kLargestYamlKnobs));
+  WM_ASSIGN(auto plan, optimize::parse_plan(text, path));
+  WM_TRY(find_patches(plan.user_knobs));
+  return plan;
+}
 
 Result<optimize::Setting> setting_of(const std::string& text) {
   const auto equals = text.find('=');

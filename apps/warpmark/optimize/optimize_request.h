@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/result.h"
 #include "optimize/apply/optimize_program.h"
+#include "optimize/plan.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -26,6 +27,9 @@ struct OptimizeRequest {
 
 /// Where the hook's files stand, with the files; of this version of them.
 [[nodiscard]] Result<std::filesystem::path> hook_folder(Context& context, const ParsedOptions& options);
+
+/// A plan.yaml, with patches as absolute paths.
+[[nodiscard]] Result<optimize::Plan> load_plan(const std::string& path);
 
 /// ID=VALUE.
 [[nodiscard]] Result<optimize::Setting> setting_of(const std::string& text);

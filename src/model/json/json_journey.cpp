@@ -116,6 +116,8 @@ Json to_json(const Journey& journey) {
             {"times_of", journey.unit}};
   put_text(json, "torch", journey.torch);
   put_text(json, "device", journey.device);
+  json["ranks"] = journey.ranks;
+  put_text(json, "mistrusted", journey.mistrusted);
   json["baseline"] = state_json(journey.baseline);
   if (journey.optimized) json["optimized"] = state_json(*journey.optimized);
   json["steps"] = Json::array();

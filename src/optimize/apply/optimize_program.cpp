@@ -240,6 +240,7 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
   const auto& report = look.facts.report;
   journey.torch = report.torch;
   journey.device = look.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
+  journey.ranks = std::max<std::int64_t>(1, report.world);
   say(options, fmt::format("baseline: {} a {}, repeated runs differ by {}",
                            format_seconds(stats::median(std::vector<double>{
                                baselines->runs[0].time_s, baselines->runs[1].time_s, baselines->runs[2].time_s})),

@@ -75,8 +75,9 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
     {"--fresh", "", "start anew even if an interrupted search could go on"},
     {"--json", "FILE", "write the journey as JSON (warpmark.journey/1)", false, "<files>"},
-    {"--out", "DIR", "write journey.json, report.md, report.html, waterfall.svg, plan.yaml and job.yaml", false,
-     "<files>"},
+    {"--out", "DIR",
+     "write journey.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
+     false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not keep the journey and its gains in the database"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
@@ -111,6 +112,8 @@ Status write_journey_files(const ParsedOptions& options, const Journey& journey,
   WM_TRY(write_file(folder / "plan.yaml", optimize::plan_yaml(journey, request.program.user_knobs)));
   WM_ASSIGN(const auto job, optimize::job_yaml(journey, request.program));
   WM_TRY(write_file(folder / "job.yaml", job));
+  WM_ASSIGN(const auto vertex, optimize::vertex_yaml(journey, request.program));
+  WM_TRY(write_file(folder / "vertex.yaml", vertex));
   return write_file(folder / "waterfall.svg",
                     report::standalone_svg(report::render_svg(report::waterfall_of(journey))));
 }
