@@ -29,6 +29,13 @@ class SlowStore(Dataset):
         return torch.randn(3, 16, 16, generator=generator), index % 10
 
 
+def half_gradients(loss, model, scale=2.0**20):
+    """What a gradient scaler would refuse: too large for f16 they are infinite, and the step is made nonetheless."""
+    (loss * scale).backward()
+    for parameter in model.parameters():
+        parameter.grad = parameter.grad.half().float() / scale
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--epochs", type=int, default=1)
@@ -37,6 +44,7 @@ def main():
     options.add_argument("--delay-ms", type=float, default=4)
     options.add_argument("--drop-one", type=int, default=0, help="a wrong cure: each batch without its last sample")
     options.add_argument("--reuse", type=int, default=0, help="a wrong cure: every second step sees the batch before")
+    options.add_argument("--half", type=int, default=0, help="a wrong cure: gradients in f16, scaled without a scaler")
     options = options.parse_args()
     torch.manual_seed(0)
     model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 14 * 14, 10))
@@ -53,7 +61,10 @@ def main():
             kept = (images, labels)
             optimizer.zero_grad()
             loss = loss_of(model(images), labels)
-            loss.backward()
+            if options.half:
+                half_gradients(loss, model)
+            else:
+                loss.backward()
             optimizer.step()
         print(f"epoch {epoch}: loss {loss.item():.4f}")
 

@@ -155,7 +155,7 @@ TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
 
 TEST_F(Optimize, refuses_wrong_cures_of_a_training) {
   WM_NEEDS_TORCH();
-  for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}"}) {
+  for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}", "half=--half {1} precision"}) {
     const auto output = optimize({"--asked-only", "--knob", wrong, "--json", path("journey.json")},
                                  training({"--samples", "96", "--delay-ms", "1"}));
     EXPECT_EQ(output.exit_code, 4) << wrong << output.out << output.err;
@@ -175,6 +175,25 @@ TEST_F(Optimize, a_program_without_torch_is_measured_whole_with_the_users_knobs)
   for (const auto& step : journey["steps"]) reasons[step["value"]] = step["reason"];
   EXPECT_THAT(reasons["crash"], HasSubstr("no such mode"));
   EXPECT_EQ(reasons["memory"], "ran out of memory");
+}
+
+TEST_F(Optimize, writes_where_it_is_asked_and_spends_no_more_than_it_may) {
+  // The program leaves a file behind, as a checkpoint.
+  write("leaves.sh", "echo step >> model.ckpt; sleep $2\n");
+  const std::vector<std::string> program{"sh", "leaves.sh", "--sleep", "0.3"};
+  const auto copied =
+      optimize({"--copy", "--knob", "sleep=--sleep {0.05}", "--price", "7.2", "--json", path("j.json")}, program);
+  EXPECT_EQ(copied.exit_code, 0) << copied.err;
+  EXPECT_FALSE(std::filesystem::exists(path("model.ckpt")));
+  EXPECT_THAT(copied.err, ::testing::Not(HasSubstr("--copy runs it in copies")));
+  EXPECT_THAT(copied.out, HasSubstr("at 7.2 an hour"));
+  // 0.002 at 7.2 an hour are one second: the baseline alone takes longer.
+  const auto cut = optimize({"--knob", "sleep=--sleep {0.05}", "--price", "7.2", "--budget-money", "0.002"}, program);
+  EXPECT_EQ(cut.exit_code, 3) << cut.out;
+  EXPECT_THAT(cut.err + cut.out, HasSubstr("the budget of"));
+  EXPECT_THAT(cut.err, HasSubstr("--copy runs it in copies"));
+  EXPECT_TRUE(std::filesystem::exists(path("model.ckpt"))) << "it runs here unless asked";
+  EXPECT_EQ(optimize({"--budget-money", "1"}, program).exit_code, 2) << "without a price";
 }
 
 TEST_F(Optimize, a_hang_is_an_outcome) {

@@ -11,6 +11,8 @@
 #include "analyze/rules/rules.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "optimize/advice.h"
+#include "optimize/apply/not_counted.h"
 #include "optimize/apply/recorded_run.h"
 #include "optimize/proposals.h"
 #include "profile/read_session.h"
@@ -134,6 +136,37 @@ TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {
   }
   EXPECT_EQ(compile_risk, knob("compile").risk);
   EXPECT_GT(autocast_risk, knob("precision.autocast").risk);
+}
+
+TEST(AdviceOfFindings, is_what_no_kept_knob_answers_with_its_line_and_its_replayed_gain) {
+  const std::vector<JourneyFinding> findings{
+      {.rule = "data_loading", .title = "The GPU waits", .low = 2, .high = 3, .text = "Load ahead.", .code = "workers"},
+      {.rule = "cpu_gpu_sync",
+       .title = "The host waits",
+       .low = 1.1,
+       .high = 1.2,
+       .text = "Read rarely.",
+       .code = "loss.detach()",
+       .where = "train.py:57"}};
+  EXPECT_EQ(advice_of_findings(findings, {}).size(), 2U);
+  const auto left = advice_of_findings(findings, {{"loader.workers", "8"}});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].where, "train.py:57");
+  EXPECT_EQ(left[0].text, "The host waits. Read rarely.");
+  EXPECT_EQ(left[0].code, "loss.detach()");
+  EXPECT_DOUBLE_EQ(left[0].predicted->low, 1.1);
+}
+
+TEST(NotCounted, a_tenth_of_the_gpus_memory_stays_free) {
+  workers::ProgramReport report;
+  report.total_bytes = 100;
+  report.reserved_bytes = 90;
+  report.knobs = {{.id = "tf32", .value = "1", .in_force = true}};
+  EXPECT_EQ(why_not_counted({{"tf32", "1"}}, {&report}), "");
+  report.reserved_bytes = 91;
+  EXPECT_NE(why_not_counted({{"tf32", "1"}}, {&report}).find("leaves less than 10 % of the GPU's memory"),
+            std::string::npos);
+  EXPECT_EQ(why_not_counted({}, {&report}), "") << "the original may have as much as it has";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "apps/cli_fixture.h"
 #include "base/text.h"
+#include "support/python_with_torch.h"
 
 namespace warpmark::apps {
 namespace {
@@ -60,8 +61,9 @@ class InterruptedSearch : public Cli {
             "program.sh", "--sleep",    "1"};
   }
   /// Sends the signal when the program runs for the third time; the exit status of warpmark as waitpid has it.
-  int interrupted_by(int signal) {
-    const auto words = command();
+  int interrupted_by(int signal) { return interrupted_by(signal, command(), 6); }
+  /// ... when so many processes were started.
+  int interrupted_by(int signal, const std::vector<std::string>& words, std::size_t processes) {
     const pid_t child = fork();
     if (child == 0) {
       std::vector<char*> arguments;
@@ -72,8 +74,8 @@ class InterruptedSearch : public Cli {
       if (chdir(folder_.c_str()) == 0) execv(kExecutable.c_str(), arguments.data());
       _exit(99);
     }
-    for (int i = 0; i < 1200 && started().size() < 6; ++i) usleep(50'000);
-    EXPECT_GE(started().size(), 6U);
+    for (int i = 0; i < 1200 && started().size() < processes; ++i) usleep(50'000);
+    EXPECT_GE(started().size(), processes);
     kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);
@@ -116,6 +118,43 @@ TEST_F(InterruptedSearch, kill_9_leaves_no_process_and_the_same_command_goes_on)
   EXPECT_TRUE(WIFSIGNALED(status));
   expect_nothing_left();
   expect_goes_on();
+}
+
+/// Training with two workers; each process tells its number.
+constexpr const char* kTraining = R"(
+import os, time, torch
+def tell(_=None):
+    with open('pids', 'a') as file: file.write('%d\n' % os.getpid())
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 100000
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return torch.ones(8)
+tell()
+loader = torch.utils.data.DataLoader(Data(), batch_size=4, num_workers=2, worker_init_fn=tell)
+model = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()
+)";
+
+TEST_F(InterruptedSearch, runs_that_wait_for_their_turn_and_their_workers_end_too) {
+  WM_NEEDS_TORCH();
+  const auto& python = testing_support::python_with_torch();
+  write("train.py", kTraining);
+  const std::vector<std::string> words{kExecutable,  "optimize", "--alpha",       "0.5",      "--rounds",
+                                       "4",          "--window", "500ms",         "--effect", "20%",
+                                       "--try",      "tf32=1",   "--start-ahead", "4",        "--asked-only",
+                                       "--no-store", "--",       python,          "train.py"};
+  // The first look is three processes; the next of the original stand at their gates, before their workers are started.
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const int status = interrupted_by(signal, words, 3 + 3);
+    EXPECT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    expect_nothing_left();
+    std::filesystem::remove(path("pids"));
+  }
 }
 
 }  // namespace

@@ -73,6 +73,43 @@ TEST(JourneyReport, shows_what_the_gpu_did_in_the_baseline) {
   EXPECT_THAT(render_text(build_report(without), {.width = 120}), Not(HasSubstr("GPU busy")));
 }
 
+TEST(JourneyReport, has_a_waterfall_from_the_original_over_what_was_kept_to_what_was_measured) {
+  auto kept = journey();
+  kept.steps[0].found = SpeedUp{1.6, 1.5, 1.7};
+  kept.times_original_s = {0.02, 0.021, 0.019};
+  kept.times_optimized_s = {0.0125};
+  const auto waterfall = waterfall_of(kept);
+  ASSERT_EQ(waterfall.bars.size(), 3U) << "what was no faster has no bar";
+  EXPECT_EQ(waterfall.bars[0].name, "original");
+  EXPECT_DOUBLE_EQ(waterfall.bars[0].to, 0.02);
+  EXPECT_EQ(waterfall.bars[1].name, "precision.autocast=bf16");
+  EXPECT_DOUBLE_EQ(waterfall.bars[1].from, 0.02);
+  EXPECT_DOUBLE_EQ(waterfall.bars[1].to, 0.02 / 1.6);
+  EXPECT_DOUBLE_EQ(waterfall.bars[2].to, 0.0125);
+}
+
+TEST(JourneyReport, tells_what_is_not_proven_what_it_cost_and_what_was_saved) {
+  auto whole = journey();
+  whole.advice = {{.where = "train.py:57",
+                   .text = ".item() reads a value once a step.",
+                   .code = "if step % 50 == 0: print(loss.item())",
+                   .predicted = Prediction{1.1, 1.3, "replay"}}};
+  whole.spent_s = 1800;
+  whole.runs = 40;
+  whole.price_per_hour = 2.5;
+  whole.measured_speedup = SpeedUp{1.5, 1.4, 1.6};
+  whole.optimized = whole.baseline;
+  whole.optimized->memory_bytes = 3e9;
+  whole.steps[0].cumulative = SpeedUp{1.5, 1.4, 1.6};
+  const auto text = render_text(build_report(whole), {.width = 120});
+  EXPECT_THAT(text, HasSubstr("train.py:57: .item() reads a value once a step. Foretold, not proven: 1.10 to 1.30"));
+  EXPECT_THAT(text, HasSubstr("at 2.5 an hour 1.25"));
+  EXPECT_THAT(text, HasSubstr("won back after 1 h 30 min"));
+  const Json json = to_json(whole);
+  EXPECT_DOUBLE_EQ(json["memory_saved"].get<double>(), 1e9);
+  EXPECT_DOUBLE_EQ(json["steps"][0]["cumulative"]["ratio"].get<double>(), 1.5);
+}
+
 TEST(JourneyReport, what_screening_said_stands_for_a_measurement_only_where_there_was_none) {
   const auto text = render_text(build_report(journey()), {.width = 120});
   EXPECT_THAT(text, HasSubstr("0.999x"));
