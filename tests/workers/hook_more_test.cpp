@@ -91,6 +91,20 @@ TEST_F(HookMore, ranks_report_each_and_exchange_once_a_step) {
   }
 }
 
+TEST_F(HookMore, how_ranks_exchange_gradients_is_changed_and_read_back) {
+  WM_NEEDS_TORCH();
+  const auto plain = two_ranks({});
+  ASSERT_EQ(plain.output.exit_code, 0) << plain.output.err;
+  const auto exchanged = two_ranks({.knobs = {{"ddp.bucket_cap_mb", "1"}, {"ddp.gradient_as_bucket_view", "on"}}});
+  EXPECT_EQ(exchanged.output.exit_code, 0) << exchanged.output.err;
+  EXPECT_EQ(exchanged.output.out, plain.output.out);
+  ASSERT_EQ(knobs(exchanged).size(), 2u);
+  for (const auto& knob : knobs(exchanged)) {
+    EXPECT_TRUE(knob.in_force) << knob.id << knob.said;
+    EXPECT_EQ(knob.places, 1) << knob.id;
+  }
+}
+
 TEST_F(HookMore, static_graph_on_a_changing_graph_does_not_pass_for_the_same) {
   WM_NEEDS_TORCH();
   const auto plain = two_ranks({}, true);
@@ -98,6 +112,78 @@ TEST_F(HookMore, static_graph_on_a_changing_graph_does_not_pass_for_the_same) {
   const auto lie = two_ranks({.knobs = {{"ddp.static_graph", "on"}}}, true);
   const bool seen = lie.output.exit_code != 0 || lie.output.out != plain.output.out;
   EXPECT_TRUE(seen) << "a lie about the graph must show in an error or in other weights: " << lie.output.out;
+}
+
+constexpr const char* kBlocks = R"(
+import torch
+from torch import nn
+torch.manual_seed(0)
+calls = 0
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 16)
+    def forward(self, x):
+        global calls
+        calls += 1
+        return x + torch.tanh(self.a(x))
+model = nn.Sequential(nn.Sequential(*[Block() for _ in range(4)]), nn.Linear(16, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(6):
+    optimizer.zero_grad()
+    model(torch.randn(5, 16)).square().mean().backward()
+    optimizer.step()
+print("calls", calls)
+)";
+
+TEST_F(HookMore, blocks_that_are_checkpointed_are_computed_twice_and_learn_the_same) {
+  WM_NEEDS_TORCH();
+  const auto plain = run({python_with_torch()}, kBlocks, {});
+  const auto again = run({python_with_torch()}, kBlocks, {.knobs = {{"checkpoint.blocks", "on"}}});
+  EXPECT_EQ(plain.output.out, "calls 24\n") << plain.output.err;
+  EXPECT_EQ(again.output.out, "calls 48\n") << again.output.err;
+  EXPECT_EQ(main_of(again).losses, main_of(plain).losses);
+  EXPECT_EQ(main_of(again).losses.size(), 6u);
+  ASSERT_EQ(knobs(again).size(), 1u);
+  EXPECT_TRUE(knobs(again).front().in_force) << knobs(again).front().said;
+  EXPECT_EQ(knobs(again).front().places, 4);
+}
+
+TEST_F(HookMore, eager_attention_of_transformers_becomes_fused_where_the_model_has_it) {
+  WM_NEEDS_TORCH();
+  // What the library's classes have in common since 4.36, and nothing else of it.
+  std::filesystem::create_directory(folder_ / "transformers");
+  ASSERT_TRUE(write_file(folder_ / "transformers" / "__init__.py", "").ok());
+  ASSERT_TRUE(write_file(folder_ / "transformers" / "modeling_utils.py",
+                         "import torch\n"
+                         "class PreTrainedModel(torch.nn.Module):\n"
+                         "    _supports_sdpa = False\n"
+                         "    def __init__(self, config):\n"
+                         "        super().__init__()\n"
+                         "        self.config = config\n")
+                  .ok());
+  const std::string program = R"(
+import torch, types
+from transformers.modeling_utils import PreTrainedModel
+class Model(PreTrainedModel):
+    _supports_sdpa = SUPPORTED
+    def __init__(self, config):
+        super().__init__(config)
+        self.a = torch.nn.Linear(8, 2)
+    def forward(self, x): return self.a(x)
+model = Model(types.SimpleNamespace(_attn_implementation="eager"))
+with torch.no_grad():
+    for i in range(3): model(torch.ones(4, 8))
+print(model.config._attn_implementation)
+)";
+  for (const bool supported : {true, false}) {
+    auto text = program;
+    text.replace(text.find("SUPPORTED"), 9, supported ? "True" : "False");
+    const auto hooked = run({python_with_torch()}, text, {.knobs = {{"attention.sdpa", "on"}}});
+    EXPECT_EQ(hooked.output.out, supported ? "sdpa\n" : "eager\n") << hooked.output.err;
+    ASSERT_EQ(knobs(hooked).size(), 1u);
+    EXPECT_EQ(knobs(hooked).front().in_force, supported) << knobs(hooked).front().said;
+  }
 }
 
 constexpr const char* kReading = R"(

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What the hook of `warpmark optimize` costs a step without a knob, beside what two runs without it differ by.
+
+    bench/hook_overhead.py [--pairs 20] [--device cpu|cuda] [SIZE ...]
+
+Each round runs the same training three times in fresh processes, in random order: twice as it is (A and A') and once under the
+hook as a search runs it, with its notes of every step. A step's time is the program's own, of the second half of its steps.
+Printed: the median step, the ratio with the hook over without and that of the two without, each with its 95 % interval over
+rounds (Student's, of logarithms). Needs a python3 with torch; the hook is the one in src/workers/hook.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HOOK = pathlib.Path(__file__).resolve().parent.parent / "src" / "workers" / "hook"
+SIZES = {"tiny": (8, 8, 1, 6000), "layers": (128, 32, 24, 800), "wide": (512, 128, 4, 120)}  # width, batch, layers, steps
+PROGRAM = """
+import sys, time, torch
+width, batch, layers, steps, device = *map(int, sys.argv[1:5]), sys.argv[5]
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(*[torch.nn.Linear(width, width) for _ in range(layers)]).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+data = [torch.randn(batch, width, device=device) for _ in range(4)]
+def sync():
+    if device != "cpu": torch.cuda.synchronize()
+for i in range(steps):
+    if i == steps // 2:
+        sync()
+        begin = time.perf_counter()
+    optimizer.zero_grad()
+    loss = model(data[i % 4]).square().mean()
+    loss.backward()
+    optimizer.step()
+sync()
+print("step", (time.perf_counter() - begin) / (steps - steps // 2))
+"""
+
+
+def step_s(words, hooked, folder):
+    environment = dict(os.environ)
+    environment.pop("WARPMARK_HOOK", None)
+    if hooked:
+        plan = pathlib.Path(folder) / "plan.json"
+        plan.write_text(json.dumps({"version": 1, "knobs": {}, "warmup_steps": 5, "window_steps": 0, "stop": False, "seed": 1}))
+        environment.update(WARPMARK_HOOK=str(plan), WARPMARK_HOOK_REPORT=folder, PYTHONPATH=str(HOOK))
+    run = subprocess.run(words, env=environment, capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit("the program failed:\n" + run.stderr[-2000:])
+    if hooked and not any('"steps"' in f.read_text() for f in pathlib.Path(folder).glob("*.jsonl")):
+        sys.exit("the hook saw no step")
+    return float(run.stdout.split("step ")[-1].split()[0])
+
+
+def interval(logs):
+    """Of the ratio; Student's for these numbers of rounds, by its expansion in 1/df (Abramowitz, Stegun 26.7.5)."""
+    n, z = len(logs), 1.959964
+    df = n - 1
+    t = z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+    mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(n)
+    return tuple(math.exp(x) for x in (mean, mean - t * error, mean + t * error))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sizes", nargs="*", default=list(SIZES))
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    order = random.Random(asked.seed)
+    print("%-8s %12s %28s %28s" % ("size", "step", "with the hook / without", "without / without"))
+    for size in asked.sizes:
+        words = [asked.python, "-c", PROGRAM, *map(str, SIZES[size]), asked.device]
+        rounds = []
+        for _ in range(asked.pairs):
+            took = {}
+            for arm in order.sample(["a", "again", "hook"], 3):
+                with tempfile.TemporaryDirectory() as folder:
+                    took[arm] = step_s(words, arm == "hook", folder)
+            rounds.append(took)
+        plain = statistics.median(r["a"] for r in rounds)
+        told = ["%.3f (%.3f to %.3f)" % interval([math.log(r[arm] / r["a"]) for r in rounds]) for arm in ("hook", "again")]
+        print("%-8s %9.1f us %28s %28s" % (size, plain * 1e6, *told), flush=True)
+        print("  raw", json.dumps([[round(r[k] * 1e6, 2) for k in ("a", "again", "hook")] for r in rounds]))
+
+
+if __name__ == "__main__":
+    main()
