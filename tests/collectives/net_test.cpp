@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "base/files.h"
@@ -39,7 +40,8 @@ class Served : public ::testing::Test {
 TEST_F(Served, throughput_counts_what_arrived_both_ways) {
   for (const bool reverse : {false, true}) {
     int ticks = 0;
-    const auto result = measure_throughput(client_, 2, 0.4, reverse, [&](const Second&) { ++ticks; });
+    const auto result = measure_throughput(client_, {.streams = 2, .seconds = 0.4, .reverse = reverse},
+                                           [&](const Second&) { ++ticks; });
     ASSERT_TRUE(result.ok()) << result.error().what;
     EXPECT_GT(result->bytes, 0);
     EXPECT_GT(result->seconds, 0);
@@ -59,10 +61,32 @@ TEST_F(Served, round_trips_are_as_many_as_asked_for) {
 }
 
 TEST_F(Served, datagrams_come_back_on_the_loopback) {
-  const auto result = measure_datagrams(client_, 20, 0.002);
+  const auto result = measure_datagrams(client_, {.count = 20, .interval_s = 0.002});
   ASSERT_TRUE(result.ok()) << result.error().what;
   EXPECT_EQ(result->sent, 20);
   EXPECT_GE(result->round_trips_s.size(), 1U);
+}
+
+TEST_F(Served, blocks_and_datagrams_are_as_large_as_asked_for) {
+  for (const bool reverse : {false, true}) {
+    for (const std::size_t bytes : {std::size_t{100}, std::size_t{1} << 20}) {
+      const auto result =
+          measure_throughput(client_, {.seconds = 0.1, .reverse = reverse, .block_bytes = bytes}, nullptr);
+      ASSERT_TRUE(result.ok()) << result.error().what;
+      EXPECT_EQ(result->block_bytes, bytes);
+      EXPECT_EQ(std::fmod(result->bytes, static_cast<double>(bytes)), 0) << "whole blocks, and all arrived";
+      EXPECT_GT(result->bytes, 0);
+    }
+  }
+  for (const std::size_t bytes : {kDatagramBytes, std::size_t{1472}, kMostDatagramBytes}) {
+    const auto result = measure_datagrams(client_, {.count = 20, .interval_s = 0.002, .bytes = bytes});
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_EQ(result->bytes, bytes);
+    EXPECT_GE(result->round_trips_s.size(), 1U);
+  }
+  const auto refused = measure_throughput(client_, {.seconds = 0.1, .reverse = true, .block_bytes = 65 << 20}, nullptr);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("64 MiB"), std::string::npos) << refused.error().what;
 }
 
 TEST_F(Served, a_wrong_token_is_refused) {
