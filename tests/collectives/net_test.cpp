@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <random>
 #include <thread>
 
 #include "base/files.h"
@@ -185,6 +186,87 @@ TEST(SlowHosts, are_those_whose_pairs_are_all_slow) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->results.size(), 6U);
   EXPECT_FALSE(pairs_from_json(Json{{"hosts", 3}}).ok());
+}
+
+/// A pair is as slow as its slower end, and differs by chance.
+Pairs noisy_pairs(const std::vector<double>& rates, double noise, std::mt19937_64& random) {
+  std::lognormal_distribution<double> chance(0, noise);
+  Pairs pairs;
+  for (std::size_t a = 0; a < rates.size(); ++a) {
+    pairs.hosts.push_back(std::string("host") + std::to_string(a));
+    for (std::size_t b = a + 1; b < rates.size(); ++b) {
+      pairs.results.push_back(
+          {static_cast<int>(a), static_cast<int>(b), 2e-6, std::min(rates[a], rates[b]) * chance(random)});
+    }
+  }
+  return pairs;
+}
+
+std::vector<int> ranks_of(const std::vector<SlowHost>& slow) {
+  std::vector<int> ranks;
+  for (const auto& host : slow) ranks.push_back(host.rank);
+  return ranks;
+}
+
+TEST(SlowHosts, are_half_of_them_where_the_hosts_are_two_groups) {
+  std::mt19937_64 random(7);
+  for (const double slow_rate : {5e9, 7e9}) {
+    for (std::size_t hosts = 4; hosts <= 12; ++hosts) {
+      for (std::size_t slow = 2; slow + 2 <= hosts; ++slow) {
+        std::vector<double> rates(hosts, 10e9);
+        std::vector<int> planted;
+        for (std::size_t i = 0; i < slow; ++i) {
+          rates[hosts - 1 - i] = slow_rate;
+          planted.insert(planted.begin(), static_cast<int>(hosts - 1 - i));
+        }
+        const auto pairs = noisy_pairs(rates, 0.01, random);
+        EXPECT_EQ(ranks_of(slow_hosts(pairs)), planted) << slow << " of " << hosts << " at " << slow_rate;
+        EXPECT_EQ(host_groups(pairs)->slower, planted);
+        EXPECT_NEAR(slow_hosts(pairs)[0].usual, 10e9, 1e9);
+        EXPECT_NEAR(slow_hosts(pairs)[0].bandwidth, slow_rate, 0.1 * slow_rate);
+      }
+    }
+  }
+}
+
+TEST(SlowHosts, are_named_as_a_group) {
+  std::mt19937_64 random(1);
+  const auto report = build_report(noisy_pairs({10e9, 5e9, 10e9, 5e9}, 0.01, random));
+  std::vector<std::string> said;
+  for (const auto& block : report.sections[0].blocks) said.push_back(std::get<Paragraph>(block).text);
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_TRUE(said[0].starts_with("host1 (rank 1) is slow: ")) << said[0];
+  EXPECT_TRUE(said[1].starts_with("host3 (rank 3) is slow: ")) << said[1];
+  EXPECT_EQ(said[2], "The hosts are two groups: 2 of 4 are slower than the others are with each other.");
+}
+
+TEST(SlowHosts, are_none_among_equal_ones_however_noisy) {
+  std::mt19937_64 random(11);
+  int groups = 0, slow = 0;
+  for (const double noise : {0.01, 0.03, 0.1, 0.2, 0.4}) {
+    for (std::size_t hosts = 3; hosts <= 16; ++hosts) {
+      for (int trial = 0; trial < 300; ++trial) {
+        const auto pairs = noisy_pairs(std::vector<double>(hosts, 10e9), noise, random);
+        groups += host_groups(pairs) ? 1 : 0;
+        if (noise <= 0.03) slow += slow_hosts(pairs).empty() ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_EQ(groups, 0);
+  EXPECT_EQ(slow, 0);
+}
+
+TEST(SlowHosts, in_groups_are_not_those_without_a_neighbour_in_the_same_machine) {
+  std::mt19937_64 random(3);
+  auto pairs = noisy_pairs({10e9, 10e9, 10e9, 10e9, 10e9}, 0.02, random);
+  pairs.hosts[1] = pairs.hosts[0];  // two ranks of one host reach each other through memory
+  pairs.results[0].bandwidth = 80e9;
+  EXPECT_FALSE(host_groups(pairs));
+  EXPECT_TRUE(slow_hosts(pairs).empty());
+  // Three kinds of hosts are no two groups; nor is one slow host, which the median tells.
+  EXPECT_FALSE(host_groups(noisy_pairs({10e9, 10e9, 7e9, 7e9, 5e9, 5e9}, 0.02, random)));
+  const auto one = noisy_pairs({10e9, 10e9, 10e9, 10e9, 5e9}, 0.02, random);
+  EXPECT_EQ(ranks_of(slow_hosts(one)), std::vector<int>{4});
 }
 
 }  // namespace
