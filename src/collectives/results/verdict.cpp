@@ -29,7 +29,8 @@ Judged judge_one(const Row& row, const Placement& place, bool in_place, const Ex
   if (known != expectation.baseline.end()) {
     judged.expected = known->second * (1 - expectation.tolerance);
     judged.reason = fmt::format("baseline {}", format_si(known->second, "B/s"));
-  } else if (expectation.fabric > 0 && row.counts.bytes >= expectation.large_bytes && row.ranks > 1) {
+  } else if (expectation.fabric > 0 && expectation.unjudged.empty() && row.counts.bytes >= expectation.large_bytes &&
+             row.ranks > 1) {
     const double reached =
         expectation.fabric * (expectation.usual ? usual_reach(row.kind, row.ranks, row.counts.bytes) : 1);
     judged.expected = reached * expectation.share;
@@ -136,7 +137,7 @@ Judgement judge(const Sweep& sweep, const Expectation& expectation,
   } else if (good > 0) {
     judgement.summary = fmt::format("As fast as expected at all {} judged measurements.", good);
   } else {
-    judgement.summary = "Speed is not judged: give --fabric or --baseline.";
+    judgement.summary = fmt::format("Speed is not judged: {}give --fabric or --baseline.", expectation.unjudged);
   }
   add_causes(sweep, environment, judgement);
   return judgement;

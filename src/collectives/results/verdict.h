@@ -13,10 +13,11 @@ namespace warpmark::collectives {
 
 /// What a sweep is judged by. Without a fabric and a baseline, only its data and its ranks are.
 struct Expectation {
-  double fabric = 0;    ///< B/s that the link between ranks carries in use; 0: unknown
-  std::string source;   ///< "given", "NVLink 4, 18 links", ...
-  bool usual = false;   ///< of it only usual_reach is expected, as a collective does not fill its links
-  double share = 0.92;  ///< of that, which large sizes must reach
+  double fabric = 0;       ///< B/s that the link between ranks carries in use; 0: unknown
+  std::string source;      ///< "given", "NVLink 4, 18 links", ...
+  bool usual = false;      ///< of it only usual_reach is expected, as a collective does not fill its links
+  std::string unjudged{};  ///< why the fabric judges nothing; empty: it does
+  double share = 0.92;     ///< of that, which large sizes must reach
   std::int64_t large_bytes = 64 << 20;
   /// Bus bandwidth of an earlier sweep by size and placement (in place is true), B/s.
   std::map<std::pair<std::int64_t, bool>, double> baseline;
