@@ -10,6 +10,7 @@
 #include "apps/namespace_pair.h"
 #include "apps/three_hosts.h"
 #include "base/text.h"
+#include "support/relay.h"
 #include "support/schema_check.h"
 #include "warpmark/scaling/net_report.h"
 
@@ -136,6 +137,27 @@ TEST_F(NetServer, without_a_token_makes_one_that_works_while_others_do_not) {
   }
   EXPECT_EQ(client("", {}).exit_code, 2);
   EXPECT_TRUE(comes_to_have(path("server.txt"), "127.0.0.1 wrong token"));
+}
+
+TEST_F(NetServer, is_measured_over_a_path_of_a_planted_delay_and_loss) {
+  constexpr double kDelay = 0.005, kLoss = 0.1;
+  const test::Relay relay({.server_port = std::stoi(port_), .delay_s = kDelay, .loss = kLoss, .seed = 5});
+  ASSERT_GT(relay.port(), 0);
+  test::SeededDrops drops(5, kLoss);
+  int planted = 0;
+  for (int i = 0; i < 100; ++i) planted += drops.next() ? 1 : 0;
+  ASSERT_GT(planted, 2);
+  const auto output =
+      warpmark({"net", "client", test::Relay::kAddress, "--port", std::to_string(relay.port()), "--token", token_,
+                "--no-store", "--time", "0.2s", "--streams", "1", "--sizes", "1", "--json", path("net.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto result = json("net.json");
+  EXPECT_GE(result["latency"][0]["min"].get<double>(), 2 * kDelay);
+  EXPECT_LT(result["latency"][0]["min"].get<double>(), 2 * kDelay + 0.15);
+  EXPECT_GE(result["udp"]["min"].get<double>(), 2 * kDelay);
+  EXPECT_EQ(result["udp"]["returned"], 100 - planted);
+  EXPECT_THAT(output.out, HasSubstr("100 of 48 B sent, " + std::to_string(planted) + " lost (" +
+                                    std::to_string(planted) + ".0 %)"));
 }
 
 TEST_F(NetServer, gives_throughput_by_size_of_message_and_datagrams_of_a_size) {

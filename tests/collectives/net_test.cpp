@@ -1,42 +1,17 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
 #include <random>
-#include <thread>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "collectives/net/facts.h"
 #include "collectives/net/pairs.h"
-#include "collectives/net/session.h"
+#include "collectives/served.h"
 #include "support/fake_tree.h"
 
 namespace warpmark::collectives::net {
 namespace {
-
-/// A server in a thread, on a free port of the loopback.
-class Served : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto listener = listen_on({"127.0.0.1", 0});
-    ASSERT_TRUE(listener.ok()) << listener.error().what;
-    client_.server = {"127.0.0.1", port_of(*listener)};
-    client_.token = "secret";
-    thread_ = std::thread([this, socket = std::make_shared<Socket>(std::move(*listener))] {
-      status_ = serve(std::move(*socket), {.token = "secret", .interrupted = &interrupted_});
-    });
-  }
-  void TearDown() override {
-    interrupted_.store(true);
-    if (thread_.joinable()) thread_.join();
-    EXPECT_TRUE(status_.ok());
-  }
-  ClientOptions client_;
-  std::atomic<bool> interrupted_{false};
-  std::thread thread_;
-  Status status_;
-};
 
 TEST_F(Served, throughput_counts_what_arrived_both_ways) {
   for (const bool reverse : {false, true}) {
