@@ -3,96 +3,173 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 
-#include "base/json.h"
-#include "base/quantity.h"
 #include "collectives/nccl/nccl_engine.h"
 #include "collectives/results/verdict.h"
 #include "device/cuda/backend.h"
 #include "device/nvml/nvml.h"
+#include "device/pci_numa.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives {
 namespace {
 
-struct Kind {
-  const char* name;
-  LinkValue GpuPair::*value;
-};
-constexpr Kind kPairKinds[] = {{"write", &GpuPair::write}, {"read", &GpuPair::read}, {"both ways", &GpuPair::both}};
+constexpr double kOneWay = 0.8;    ///< of what is promised, that a direction alone reaches, and NVLink both ways
+constexpr double kBothWays = 0.5;  ///< PCIe both ways: not below what one way alone should carry
 
-double promised(const GpuPair& pair, const LinkFacts& facts) {
+std::string path_of(const GpuPair& pair, const LinkFacts& facts) {
+  const auto from = static_cast<std::size_t>(pair.from), to = static_cast<std::size_t>(pair.to);
+  return from < facts.paths.size() && to < facts.paths[from].size() ? facts.paths[from][to] : "unknown";
+}
+
+double nvlink_of(const GpuPair& pair, const LinkFacts& facts) {
   const auto from = static_cast<std::size_t>(pair.from), to = static_cast<std::size_t>(pair.to);
   if (from >= facts.nvlink.size() || to >= facts.nvlink.size()) return 0;
-  const double nvlink = std::min(facts.nvlink[from], facts.nvlink[to]);
-  return nvlink > 0 ? nvlink : std::min(facts.pcie[from], facts.pcie[to]);
+  const auto path = path_of(pair, facts);
+  return path == "NVLink" || path == "unknown" ? std::min(facts.nvlink[from], facts.nvlink[to]) : 0;
 }
 
-void judge_cell(std::vector<SlowLink>& slow, const std::string& where, double value, double expected, double usual) {
-  if (!(value > 0)) return;
-  if (expected > 0 && value < 0.8 * expected) {
-    slow.push_back({where, value, expected, "below 80 % of what its links promise"});
-  } else if (usual > 0 && value < 0.85 * usual) {
-    slow.push_back({where, value, usual, "below 85 % of the median of its kind"});
+/// One square of the matrices that tells a rate.
+struct Rate {
+  std::string where;
+  double value = 0;
+  double expected = 0;     ///< 0: not known
+  double least = kOneWay;  ///< share of it
+};
+
+/// All rates of one kind, against their promise and each other.
+void judge_rates(std::vector<SlowLink>& slow, const std::vector<Rate>& rates) {
+  std::vector<double> values;
+  for (const auto& rate : rates) values.push_back(rate.value);
+  const double usual = rates.empty() ? 0 : stats::median(values);
+  for (const auto& rate : rates) {
+    if (!(rate.value > 0)) continue;
+    if (rate.expected > 0 && rate.value < rate.least * rate.expected) {
+      slow.push_back({rate.where, rate.value, rate.expected,
+                      fmt::format("below {:.0f} % of what its links promise", 100 * rate.least)});
+    } else if (usual > 0 && rate.value < 0.85 * usual) {
+      slow.push_back({rate.where, rate.value, usual, "below 85 % of the median of its kind"});
+    }
   }
 }
 
-HeatMap heat_map(const Links& links, const std::string& title, const std::vector<SlowLink>& slow, const Kind& kind) {
-  HeatMap map{title, "from", "to", "slow", {}, {}, {}};
-  for (std::size_t i = 0; i < links.gpus.size(); ++i) {
-    map.rows.push_back(fmt::format("GPU {}", i));
-    map.columns.push_back(fmt::format("GPU {}", i));
+struct Latency {
+  std::string where;
+  std::string path;
+  const LinkValue* measured;
+};
+
+/// Of two, each is held against the other, which a median of both could not.
+void judge_latencies(std::vector<SlowLink>& slow, const std::vector<Latency>& latencies) {
+  constexpr double kLeastExcess = 1e-6;  // s; below it, two launches differ as much
+  for (const auto& one : latencies) {
+    std::vector<double> others;
+    for (const auto& other : latencies) {
+      if (&other != &one && other.path == one.path && other.measured->value > 0) {
+        others.push_back(other.measured->value);
+      }
+    }
+    if (others.empty()) continue;
+    const double usual = stats::median(others);
+    const double surely = one.measured->interval ? one.measured->interval->low : one.measured->value;
+    if (surely <= 2 * usual || surely - usual < kLeastExcess) continue;
+    slow.push_back({one.where, one.measured->value, usual, "above twice the median of the others of its path", "s"});
   }
-  map.squares.assign(links.gpus.size(), std::vector<HeatMap::Square>(links.gpus.size(), {std::nullopt, "-", false}));
+}
+
+void judge_pairs(std::vector<SlowLink>& slow, const Links& links, const LinkFacts& facts) {
+  struct Kind {
+    const char* name;
+    LinkValue GpuPair::*value;
+  };
+  constexpr Kind kKinds[] = {{"write", &GpuPair::write}, {"read", &GpuPair::read}, {"both ways", &GpuPair::both}};
+  for (const auto& kind : kKinds) {
+    const bool both = kind.value == &GpuPair::both;
+    std::vector<Rate> rates;
+    for (const auto& pair : links.pairs) {
+      const bool pcie = !(nvlink_of(pair, facts) > 0);
+      rates.push_back({fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, kind.name), (pair.*kind.value).value,
+                       (both ? 2 : 1) * promised(pair, facts), both && pcie ? kBothWays : kOneWay});
+    }
+    judge_rates(slow, rates);
+  }
+  std::vector<Latency> latencies;
   for (const auto& pair : links.pairs) {
-    const std::string where = fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, kind.name);
-    const bool marked = std::any_of(slow.begin(), slow.end(), [&](const auto& item) { return item.where == where; });
-    const double value = (pair.*kind.value).value;
-    map.squares[static_cast<std::size_t>(pair.from)][static_cast<std::size_t>(pair.to)] = {
-        value, format_si(value, "B/s"), marked};
+    latencies.push_back(
+        {fmt::format("GPU {} -> GPU {}, latency", pair.from, pair.to), path_of(pair, facts), &pair.latency});
   }
-  return map;
+  judge_latencies(slow, latencies);
 }
 
-std::string with_interval(const LinkValue& value, const std::function<std::string(double)>& format) {
-  if (!value.interval) return format(value.value);
-  const double half = (value.interval->high - value.interval->low) / 2;
-  return format(value.value) + (value.value > 0 ? fmt::format(" ± {:.1f} %", 100 * half / value.value) : "");
+void judge_hosts(std::vector<SlowLink>& slow, const Links& links, const LinkFacts& facts) {
+  std::vector<Rate> to_gpu, from_gpu, both;
+  std::vector<Latency> latencies;
+  for (const auto& host : links.hosts) {
+    const double expected = promised(host, facts);
+    to_gpu.push_back({fmt::format("host -> GPU {}", host.gpu), host.to_gpu.value, expected});
+    from_gpu.push_back({fmt::format("GPU {} -> host", host.gpu), host.from_gpu.value, expected});
+    both.push_back({fmt::format("host <-> GPU {}, both ways", host.gpu), host.both.value, 2 * expected, kBothWays});
+    latencies.push_back({fmt::format("host -> GPU {}, latency", host.gpu), "host", &host.latency});
+  }
+  judge_rates(slow, to_gpu);
+  judge_rates(slow, from_gpu);
+  judge_rates(slow, both);
+  judge_latencies(slow, latencies);
 }
 
-Json value_json(const LinkValue& value) {
-  Json json{{"value", value.value}};
-  if (value.interval) json["interval"] = {value.interval->low, value.interval->high};
-  return json;
+Attachment attachment_of(const device::nvml::GpuFacts& gpu, const std::filesystem::path& pci_devices) {
+  return {.pci_bus_id = gpu.pci_bus_id,
+          .nvlinks = gpu.nvlinks,
+          .nvlinks_active = gpu.nvlinks_active,
+          .nvlink_version = gpu.nvlink_version,
+          .pcie_generation = gpu.pcie_generation,
+          .pcie_max_generation = gpu.pcie_max_generation,
+          .pcie_width = gpu.pcie_width,
+          .pcie_max_width = gpu.pcie_max_width,
+          .numa_node = device::numa_node_of(gpu.pci_bus_id, pci_devices)};
 }
 
 }  // namespace
 
+double promised(const GpuPair& pair, const LinkFacts& facts) {
+  const auto from = static_cast<std::size_t>(pair.from), to = static_cast<std::size_t>(pair.to);
+  if (const double nvlink = nvlink_of(pair, facts); nvlink > 0) return nvlink;
+  return from < facts.pcie.size() && to < facts.pcie.size() ? std::min(facts.pcie[from], facts.pcie[to]) : 0;
+}
+
+double promised(const HostLink& host, const LinkFacts& facts) {
+  const auto gpu = static_cast<std::size_t>(host.gpu);
+  return gpu < facts.pcie.size() ? facts.pcie[gpu] : 0;
+}
+
 std::vector<SlowLink> slow_links(const Links& links, const LinkFacts& facts) {
   std::vector<SlowLink> slow;
-  for (const auto& kind : kPairKinds) {
-    std::vector<double> values;
-    for (const auto& pair : links.pairs) values.push_back((pair.*kind.value).value);
-    const double usual = stats::median(values);
-    const double directions = kind.value == &GpuPair::both ? 2 : 1;
-    for (const auto& pair : links.pairs) {
-      judge_cell(slow, fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, kind.name), (pair.*kind.value).value,
-                 directions * promised(pair, facts), usual);
+  judge_pairs(slow, links, facts);
+  judge_hosts(slow, links, facts);
+  return slow;
+}
+
+std::vector<std::string> degraded_links(const LinkFacts& facts) {
+  std::vector<std::string> degraded;
+  int most_links = 0;  // which of them a board uses is its maker's choice: one GPU with fewer than the others is not
+  for (const auto& gpu : facts.attached) most_links = std::max(most_links, gpu.nvlinks_active.value_or(0));
+  for (std::size_t i = 0; i < facts.attached.size(); ++i) {
+    const auto& gpu = facts.attached[i];
+    if (gpu.pcie_width && gpu.pcie_max_width && *gpu.pcie_width < *gpu.pcie_max_width) {
+      degraded.push_back(
+          fmt::format("GPU {}: PCIe x{} where GPU and slot can x{}", i, *gpu.pcie_width, *gpu.pcie_max_width));
+    }
+    if (gpu.pcie_generation && gpu.pcie_max_generation && *gpu.pcie_generation < *gpu.pcie_max_generation) {
+      degraded.push_back(fmt::format("GPU {}: PCIe generation {} where GPU and slot can {} (an idle link lowers it)", i,
+                                     *gpu.pcie_generation, *gpu.pcie_max_generation));
+    }
+    if (gpu.nvlinks_active && *gpu.nvlinks_active < most_links) {
+      degraded.push_back(
+          fmt::format("GPU {}: {} NVLinks active where another GPU has {}", i, *gpu.nvlinks_active, most_links));
     }
   }
-  std::vector<double> to_gpu, from_gpu;
-  for (const auto& host : links.hosts) {
-    to_gpu.push_back(host.to_gpu.value);
-    from_gpu.push_back(host.from_gpu.value);
-  }
-  for (const auto& host : links.hosts) {
-    const auto gpu = static_cast<std::size_t>(host.gpu);
-    const double expected = gpu < facts.pcie.size() ? facts.pcie[gpu] : 0;
-    judge_cell(slow, fmt::format("host -> GPU {}", host.gpu), host.to_gpu.value, expected, stats::median(to_gpu));
-    judge_cell(slow, fmt::format("GPU {} -> host", host.gpu), host.from_gpu.value, expected, stats::median(from_gpu));
-  }
-  return slow;
+  return degraded;
 }
 
 double pcie_rate(int generation, int width) {
@@ -104,104 +181,6 @@ double pcie_rate(int generation, int width) {
   return kTransfers[generation] * coding / 8 * width * 256 / 280;
 }
 
-Report build_report(const Links& links, const LinkFacts& facts, const std::vector<SlowLink>& slow) {
-  Report report;
-  report.title = fmt::format("Links of {} GPU{}", links.gpus.size(), links.gpus.size() == 1 ? "" : "s");
-  Section verdict{"Verdict", {}, false, false};
-  if (slow.empty()) verdict.blocks.push_back(Paragraph{"No link is slow.", Tone::good});
-  for (const auto& item : slow) {
-    verdict.blocks.push_back(Paragraph{fmt::format("{}: {}, {} of {}", item.where, format_si(item.value, "B/s"),
-                                                   item.reason, format_si(item.expected, "B/s")),
-                                       Tone::bad});
-  }
-  report.sections.push_back(std::move(verdict));
-  if (!links.pairs.empty()) {
-    Table table;
-    table.columns = {{"pair"},
-                     {"path"},
-                     {"write", Align::right},
-                     {"read", Align::right, 1},
-                     {"both ways", Align::right},
-                     {"expected", Align::right},
-                     {"latency", Align::right}};
-    const auto rate = [](double value) { return format_si(value, "B/s"); };
-    for (const auto& pair : links.pairs) {
-      const auto from = static_cast<std::size_t>(pair.from), to = static_cast<std::size_t>(pair.to);
-      const bool known = from < facts.paths.size() && to < facts.paths[from].size();
-      const double expected = promised(pair, facts);
-      table.rows.push_back({{fmt::format("{} -> {}", pair.from, pair.to)},
-                            {known       ? facts.paths[from][to]
-                             : pair.peer ? "peer"
-                                         : "through the host"},
-                            {with_interval(pair.write, rate)},
-                            {with_interval(pair.read, rate)},
-                            {with_interval(pair.both, rate)},
-                            {expected > 0 ? rate(expected) : "-"},
-                            {format_seconds(pair.latency.value)}});
-    }
-    Section section{"GPU to GPU", {std::move(table)}, false, false};
-    for (const auto& kind : kPairKinds) {
-      section.blocks.push_back(heat_map(links, std::string("bandwidth, ") + kind.name, slow, kind));
-    }
-    report.sections.push_back(std::move(section));
-  }
-  Table table;
-  table.columns = {{"GPU"},
-                   {"to GPU", Align::right},
-                   {"from GPU", Align::right},
-                   {"both ways", Align::right},
-                   {"expected", Align::right},
-                   {"latency", Align::right}};
-  for (const auto& host : links.hosts) {
-    const auto gpu = static_cast<std::size_t>(host.gpu);
-    const auto rate = [](double value) { return format_si(value, "B/s"); };
-    table.rows.push_back({{std::to_string(host.gpu)},
-                          {with_interval(host.to_gpu, rate)},
-                          {with_interval(host.from_gpu, rate)},
-                          {with_interval(host.both, rate)},
-                          {gpu < facts.pcie.size() && facts.pcie[gpu] > 0 ? rate(facts.pcie[gpu]) : "-"},
-                          {format_seconds(host.latency.value)}});
-  }
-  report.sections.push_back({"Host and GPU, pinned memory", {std::move(table)}, false, false});
-  Table names{{{"GPU"}, {"name"}}, {}};
-  for (const auto& gpu : links.gpus) {  // "0 NVIDIA H100 [0000:00:06.0]"
-    const auto space = gpu.find(' ');
-    names.rows.push_back({{gpu.substr(0, space)}, {space == gpu.npos ? "" : gpu.substr(space + 1)}});
-  }
-  report.sections.push_back({"GPUs", {std::move(names)}, false, false});
-  return report;
-}
-
-Json to_json(const Links& links, const LinkFacts& facts, const std::vector<SlowLink>& slow) {
-  Json json{{"schema", "warpmark.links/1"},
-            {"gpus", links.gpus},
-            {"pairs", Json::array()},
-            {"hosts", Json::array()},
-            {"slow", Json::array()}};
-  for (const auto& pair : links.pairs) {
-    json["pairs"].push_back({{"from", pair.from},
-                             {"to", pair.to},
-                             {"peer", pair.peer},
-                             {"write", value_json(pair.write)},
-                             {"read", value_json(pair.read)},
-                             {"both", value_json(pair.both)},
-                             {"latency", value_json(pair.latency)},
-                             {"expected", promised(pair, facts)}});
-  }
-  for (const auto& host : links.hosts) {
-    json["hosts"].push_back({{"gpu", host.gpu},
-                             {"to_gpu", value_json(host.to_gpu)},
-                             {"from_gpu", value_json(host.from_gpu)},
-                             {"both", value_json(host.both)},
-                             {"latency", value_json(host.latency)}});
-  }
-  for (const auto& item : slow) {
-    json["slow"].push_back(
-        {{"where", item.where}, {"value", item.value}, {"expected", item.expected}, {"reason", item.reason}});
-  }
-  return json;
-}
-
 Result<Links> measure_gpu_links(const LinkOptions& options) {
   const auto support = device::kCudaBackend.available();
   if (!support.available) return environment_error("links are between GPUs: " + support.reason, support.hint);
@@ -209,23 +188,47 @@ Result<Links> measure_gpu_links(const LinkOptions& options) {
   return module->links(options);
 }
 
-Result<LinkFacts> link_facts() {
+Result<LinkFacts> link_facts(const std::filesystem::path& pci_devices) {
   WM_ASSIGN(const auto gpus, device::nvml::gpu_list());
   LinkFacts facts;
   for (const auto& gpu : gpus) {
     // Plain copies reach what collectives can use of a link.
     facts.nvlink.push_back(nvlink_fabric(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0)));
     facts.pcie.push_back(pcie_rate(gpu.pcie_max_generation.value_or(0), gpu.pcie_max_width.value_or(0)));
+    facts.attached.push_back(attachment_of(gpu, pci_devices));
   }
   facts.paths.assign(gpus.size(), std::vector<std::string>(gpus.size(), "unknown"));
   const auto topology = device::nvml::topology();
   if (!topology.ok()) return facts;
   for (const auto& link : *topology) {
     const auto a = static_cast<std::size_t>(link.a), b = static_cast<std::size_t>(link.b);
-    if (a < gpus.size() && b < gpus.size()) facts.paths[a][b] = facts.paths[b][a] = link.path;
-    if (!link.nvlink && gpus.size() == 2) facts.nvlink.assign(2, 0);
+    if (a >= gpus.size() || b >= gpus.size()) continue;
+    const bool nameless = !link.nvlink && link.path == "unknown";
+    facts.paths[a][b] = facts.paths[b][a] = nameless ? "PCIe" : link.path;
   }
   return facts;
+}
+
+LinkFacts facts_of(const Links& links, const LinkFacts& facts) {
+  std::vector<std::size_t> places;
+  for (const auto& gpu : links.gpus) {  // "0 NVIDIA H200 [0000:00:06.0]"
+    const auto begin = gpu.rfind('[');
+    const auto name = begin == gpu.npos ? "" : device::pci_name(gpu.substr(begin + 1, gpu.size() - begin - 2));
+    const auto found = std::find_if(facts.attached.begin(), facts.attached.end(), [&](const Attachment& one) {
+      return !name.empty() && device::pci_name(one.pci_bus_id) == name;
+    });
+    if (found == facts.attached.end()) return facts;
+    places.push_back(static_cast<std::size_t>(std::distance(facts.attached.begin(), found)));
+  }
+  LinkFacts chosen;
+  for (const auto place : places) {
+    chosen.nvlink.push_back(facts.nvlink[place]);
+    chosen.pcie.push_back(facts.pcie[place]);
+    chosen.attached.push_back(facts.attached[place]);
+    chosen.paths.emplace_back();
+    for (const auto other : places) chosen.paths.back().push_back(facts.paths[place][other]);
+  }
+  return chosen;
 }
 
 }  // namespace warpmark::collectives

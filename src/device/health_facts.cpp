@@ -16,6 +16,7 @@
 #include "device/cuda/module_api.h"
 #include "device/health.h"
 #include "device/machine.h"
+#include "device/pci_numa.h"
 
 namespace warpmark::device {
 namespace {
@@ -69,16 +70,6 @@ std::optional<double> measure_steal(double seconds, int threads) {
   return std::max(0.0, after->steal_s - before->steal_s) / (elapsed_s * threads);
 }
 
-int numa_node_of(const std::string& pci_bus_id) {
-  // NVML writes "00000000:1B:00.0", sysfs "0000:1b:00.0".
-  if (pci_bus_id.size() < 12) return -1;
-  std::string name = pci_bus_id.substr(pci_bus_id.size() - 12);
-  for (char& letter : name) {
-    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return read_int(fs::path("/sys/bus/pci/devices") / name / "numa_node").value_or(-1);
-}
-
 void gather_gpus(HealthFacts& facts) {
   facts.cuda = find_in(backends(), "cuda")->available();
   const auto module = cuda_module();
@@ -91,7 +82,7 @@ void gather_gpus(HealthFacts& facts) {
   if (!gpus.ok()) return;
   for (auto& gpu : *gpus) {
     auto now = nvml::conditions_of(gpu.uuid);
-    facts.gpu_numa_nodes.push_back(numa_node_of(gpu.pci_bus_id));
+    facts.gpu_numa_nodes.push_back(numa_node_of(gpu.pci_bus_id).value_or(-1));
     facts.gpus.push_back({std::move(gpu), now.ok() ? *std::move(now) : Conditions{}});
   }
   if (auto links = nvml::topology(); links.ok()) facts.gpu_links = *std::move(links);

@@ -1,45 +1,23 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
+#include <cmath>
+#include <random>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "collectives/net/facts.h"
 #include "collectives/net/pairs.h"
-#include "collectives/net/session.h"
+#include "collectives/served.h"
 #include "support/fake_tree.h"
 
 namespace warpmark::collectives::net {
 namespace {
 
-/// A server in a thread, on a free port of the loopback.
-class Served : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto listener = listen_on({"127.0.0.1", 0});
-    ASSERT_TRUE(listener.ok()) << listener.error().what;
-    client_.server = {"127.0.0.1", port_of(*listener)};
-    client_.token = "secret";
-    thread_ = std::thread([this, socket = std::make_shared<Socket>(std::move(*listener))] {
-      status_ = serve(std::move(*socket), {.token = "secret", .interrupted = &interrupted_});
-    });
-  }
-  void TearDown() override {
-    interrupted_.store(true);
-    if (thread_.joinable()) thread_.join();
-    EXPECT_TRUE(status_.ok());
-  }
-  ClientOptions client_;
-  std::atomic<bool> interrupted_{false};
-  std::thread thread_;
-  Status status_;
-};
-
 TEST_F(Served, throughput_counts_what_arrived_both_ways) {
   for (const bool reverse : {false, true}) {
     int ticks = 0;
-    const auto result = measure_throughput(client_, 2, 0.4, reverse, [&](const Second&) { ++ticks; });
+    const auto result = measure_throughput(client_, {.streams = 2, .seconds = 0.4, .reverse = reverse},
+                                           [&](const Second&) { ++ticks; });
     ASSERT_TRUE(result.ok()) << result.error().what;
     EXPECT_GT(result->bytes, 0);
     EXPECT_GT(result->seconds, 0);
@@ -59,10 +37,32 @@ TEST_F(Served, round_trips_are_as_many_as_asked_for) {
 }
 
 TEST_F(Served, datagrams_come_back_on_the_loopback) {
-  const auto result = measure_datagrams(client_, 20, 0.002);
+  const auto result = measure_datagrams(client_, {.count = 20, .interval_s = 0.002});
   ASSERT_TRUE(result.ok()) << result.error().what;
   EXPECT_EQ(result->sent, 20);
   EXPECT_GE(result->round_trips_s.size(), 1U);
+}
+
+TEST_F(Served, blocks_and_datagrams_are_as_large_as_asked_for) {
+  for (const bool reverse : {false, true}) {
+    for (const std::size_t bytes : {std::size_t{100}, std::size_t{1} << 20}) {
+      const auto result =
+          measure_throughput(client_, {.seconds = 0.1, .reverse = reverse, .block_bytes = bytes}, nullptr);
+      ASSERT_TRUE(result.ok()) << result.error().what;
+      EXPECT_EQ(result->block_bytes, bytes);
+      EXPECT_EQ(std::fmod(result->bytes, static_cast<double>(bytes)), 0) << "whole blocks, and all arrived";
+      EXPECT_GT(result->bytes, 0);
+    }
+  }
+  for (const std::size_t bytes : {kDatagramBytes, std::size_t{1472}, kMostDatagramBytes}) {
+    const auto result = measure_datagrams(client_, {.count = 20, .interval_s = 0.002, .bytes = bytes});
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_EQ(result->bytes, bytes);
+    EXPECT_GE(result->round_trips_s.size(), 1U);
+  }
+  const auto refused = measure_throughput(client_, {.seconds = 0.1, .reverse = true, .block_bytes = 65 << 20}, nullptr);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("64 MiB"), std::string::npos) << refused.error().what;
 }
 
 TEST_F(Served, a_wrong_token_is_refused) {
@@ -161,6 +161,87 @@ TEST(SlowHosts, are_those_whose_pairs_are_all_slow) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->results.size(), 6U);
   EXPECT_FALSE(pairs_from_json(Json{{"hosts", 3}}).ok());
+}
+
+/// A pair is as slow as its slower end, and differs by chance.
+Pairs noisy_pairs(const std::vector<double>& rates, double noise, std::mt19937_64& random) {
+  std::lognormal_distribution<double> chance(0, noise);
+  Pairs pairs;
+  for (std::size_t a = 0; a < rates.size(); ++a) {
+    pairs.hosts.push_back(std::string("host") + std::to_string(a));
+    for (std::size_t b = a + 1; b < rates.size(); ++b) {
+      pairs.results.push_back(
+          {static_cast<int>(a), static_cast<int>(b), 2e-6, std::min(rates[a], rates[b]) * chance(random)});
+    }
+  }
+  return pairs;
+}
+
+std::vector<int> ranks_of(const std::vector<SlowHost>& slow) {
+  std::vector<int> ranks;
+  for (const auto& host : slow) ranks.push_back(host.rank);
+  return ranks;
+}
+
+TEST(SlowHosts, are_half_of_them_where_the_hosts_are_two_groups) {
+  std::mt19937_64 random(7);
+  for (const double slow_rate : {5e9, 7e9}) {
+    for (std::size_t hosts = 4; hosts <= 12; ++hosts) {
+      for (std::size_t slow = 2; slow + 2 <= hosts; ++slow) {
+        std::vector<double> rates(hosts, 10e9);
+        std::vector<int> planted;
+        for (std::size_t i = 0; i < slow; ++i) {
+          rates[hosts - 1 - i] = slow_rate;
+          planted.insert(planted.begin(), static_cast<int>(hosts - 1 - i));
+        }
+        const auto pairs = noisy_pairs(rates, 0.01, random);
+        EXPECT_EQ(ranks_of(slow_hosts(pairs)), planted) << slow << " of " << hosts << " at " << slow_rate;
+        EXPECT_EQ(host_groups(pairs)->slower, planted);
+        EXPECT_NEAR(slow_hosts(pairs)[0].usual, 10e9, 1e9);
+        EXPECT_NEAR(slow_hosts(pairs)[0].bandwidth, slow_rate, 0.1 * slow_rate);
+      }
+    }
+  }
+}
+
+TEST(SlowHosts, are_named_as_a_group) {
+  std::mt19937_64 random(1);
+  const auto report = build_report(noisy_pairs({10e9, 5e9, 10e9, 5e9}, 0.01, random));
+  std::vector<std::string> said;
+  for (const auto& block : report.sections[0].blocks) said.push_back(std::get<Paragraph>(block).text);
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_TRUE(said[0].starts_with("host1 (rank 1) is slow: ")) << said[0];
+  EXPECT_TRUE(said[1].starts_with("host3 (rank 3) is slow: ")) << said[1];
+  EXPECT_EQ(said[2], "The hosts are two groups: 2 of 4 are slower than the others are with each other.");
+}
+
+TEST(SlowHosts, are_none_among_equal_ones_however_noisy) {
+  std::mt19937_64 random(11);
+  int groups = 0, slow = 0;
+  for (const double noise : {0.01, 0.03, 0.1, 0.2, 0.4}) {
+    for (std::size_t hosts = 3; hosts <= 16; ++hosts) {
+      for (int trial = 0; trial < 300; ++trial) {
+        const auto pairs = noisy_pairs(std::vector<double>(hosts, 10e9), noise, random);
+        groups += host_groups(pairs) ? 1 : 0;
+        if (noise <= 0.03) slow += slow_hosts(pairs).empty() ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_EQ(groups, 0);
+  EXPECT_EQ(slow, 0);
+}
+
+TEST(SlowHosts, in_groups_are_not_those_without_a_neighbour_in_the_same_machine) {
+  std::mt19937_64 random(3);
+  auto pairs = noisy_pairs({10e9, 10e9, 10e9, 10e9, 10e9}, 0.02, random);
+  pairs.hosts[1] = pairs.hosts[0];  // two ranks of one host reach each other through memory
+  pairs.results[0].bandwidth = 80e9;
+  EXPECT_FALSE(host_groups(pairs));
+  EXPECT_TRUE(slow_hosts(pairs).empty());
+  // Three kinds of hosts are no two groups; nor is one slow host, which the median tells.
+  EXPECT_FALSE(host_groups(noisy_pairs({10e9, 10e9, 7e9, 7e9, 5e9, 5e9}, 0.02, random)));
+  const auto one = noisy_pairs({10e9, 10e9, 10e9, 10e9, 5e9}, 0.02, random);
+  EXPECT_EQ(ranks_of(slow_hosts(one)), std::vector<int>{4});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "collectives/mpi/mpi_settings.h"
 #include "collectives/results/loops.h"
 #include "collectives/results/nccl_table.h"
+#include "collectives/results/nvlink_expectation.h"
 #include "collectives/results/report.h"
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
@@ -86,6 +87,7 @@ TEST(Judge, ranks_on_several_hosts_are_not_expected_to_reach_what_nvlinks_do) {
   EXPECT_TRUE(judge(over_hosts(Collective::gather, 1e9, 2), links, {}).passed) << "nothing is expected";
   links.network = 300e9;  // two ports more, of which four ranks a host do not need any
   EXPECT_TRUE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed);
+  links.given = true;
   links.usual = false;
   EXPECT_FALSE(judge(over_hosts(Collective::all_reduce, 185e9, 2), links, {}).passed) << "400 GB/s were given";
 }
@@ -110,6 +112,31 @@ TEST(Judge, measured_links_stand_beside_bandwidths_and_a_slow_pair_is_named) {
   expectation.links->slowest = 380e9;
   const auto even = judge(sweep_of({row_of(1 << 30, 190e9)}), expectation, {});
   EXPECT_NE(even.causes[1].find("links are even"), std::string::npos) << even.causes[1];
+}
+
+TEST(NvlinkExpectation, is_the_measured_reach_or_says_that_there_is_none) {
+  const auto fourth = expectation_of_nvlinks(6, 18);  // H100, H200
+  EXPECT_NEAR(fourth.fabric, 400e9, 1e9);
+  EXPECT_TRUE(fourth.usual);
+  EXPECT_EQ(judge(sweep_of({row_of(1 << 30, 200e9)}), fourth, {}).sizes[0].verdict, SizeVerdict::below);
+  for (const auto& [version, links, generation] : {std::tuple{7, 18, 5}, {5, 12, 3}, {2, 6, 2}}) {
+    const auto other = expectation_of_nvlinks(version, links);
+    EXPECT_GT(other.fabric, 0);
+    EXPECT_FALSE(other.usual);
+    const auto judged = judge(sweep_of({row_of(1 << 30, 0.5 * other.fabric)}), other, {});
+    EXPECT_TRUE(judged.passed);
+    EXPECT_EQ(judged.sizes[0].verdict, SizeVerdict::not_judged);
+    EXPECT_NEAR(judged.sizes[0].of_fabric, 0.5, 1e-9) << "its share of the links is told";
+    EXPECT_EQ(judged.summary, "Speed is not judged: what share of NVLink " + std::to_string(generation) +
+                                  " collectives usually reach was not measured; give --fabric or --baseline.");
+  }
+  EXPECT_EQ(expectation_of_nvlinks(0, 0).fabric, 0) << "no NVLink";
+  EXPECT_EQ(judge(sweep_of({row_of(1 << 30, 1e9)}), expectation_of_nvlinks(0, 0), {}).summary,
+            "Speed is not judged: give --fabric or --baseline.");
+  // What an earlier sweep reached judges any fabric.
+  auto with_baseline = expectation_of_nvlinks(7, 18);
+  with_baseline.baseline[{1 << 30, false}] = 700e9;
+  EXPECT_FALSE(judge(sweep_of({row_of(1 << 30, 600e9)}), with_baseline, {}).passed);
 }
 
 TEST(UsualReach, grows_with_size_and_lies_between_the_measured_ones) {

@@ -20,6 +20,7 @@ using warpmark::device::nvml::kNotSupported;
 using warpmark::device::nvml::kSuccess;
 using warpmark::device::nvml::kUnsignedLongLong;
 using warpmark::device::nvml::Memory;
+using warpmark::device::nvml::PciInfo;
 using warpmark::device::nvml::ProcessInfo;
 using warpmark::device::nvml::Return;
 using warpmark::device::nvml::Utilization;
@@ -145,6 +146,23 @@ Return nvmlDeviceGetFieldValues(Handle, int count, FieldValue* fields) {
   }
   return kSuccess;
 }
+Return nvmlDeviceGetPciInfo_v3(Handle gpu, PciInfo* pci) {
+  *pci = {};
+  return put(index_of(gpu) == 0 ? "00000000:1B:00.0" : "00000000:AC:00.0", pci->bus_id, sizeof(pci->bus_id));
+}
+/// PCIe 5 x16, of which the second GPU has half of the lanes.
+Return nvmlDeviceGetCurrPcieLinkGeneration(Handle, unsigned* generation) { return *generation = 5, kSuccess; }
+Return nvmlDeviceGetMaxPcieLinkGeneration(Handle, unsigned* generation) { return *generation = 5, kSuccess; }
+Return nvmlDeviceGetCurrPcieLinkWidth(Handle gpu, unsigned* lanes) {
+  return *lanes = index_of(gpu) == 0 ? 16 : 8, kSuccess;
+}
+Return nvmlDeviceGetMaxPcieLinkWidth(Handle, unsigned* lanes) { return *lanes = 16, kSuccess; }
+/// 18 NVLinks of the fourth generation, between the two.
+Return nvmlDeviceGetNvLinkState(Handle, unsigned link, int* active) {
+  return *active = 1, link < 18 ? kSuccess : kNotSupported;
+}
+Return nvmlDeviceGetNvLinkVersion(Handle, unsigned, unsigned* version) { return *version = 6, kSuccess; }
+Return nvmlDeviceGetP2PStatus(Handle, Handle, int, int* status) { return *status = 0, kSuccess; }
 /// This process uses the first GPU; so does one that cannot be seen from here, and the program at work.
 Return nvmlDeviceGetComputeRunningProcesses_v3(Handle gpu, unsigned* count, ProcessInfo* processes) {
   *count = 0;

@@ -1,7 +1,5 @@
 #include "warpmark/collective/collective_request.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "base/units.h"
 #include "collectives/mpi/mpi_settings.h"
 #include "collectives/net/live.h"
+#include "collectives/results/nvlink_expectation.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"
@@ -240,20 +239,17 @@ void expect_of_topology(CollectiveRequest& request) {
   const auto gpus = device::nvml::gpu_list();
   if (!gpus.ok() || gpus->empty()) return;
   const auto& gpu = gpus->front();
-  request.expectation.fabric =
-      collectives::nvlink_fabric(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0));
-  request.expectation.usual = true;
-  request.expectation.source = fmt::format("what {} NVLinks usually reach", gpu.nvlinks_active.value_or(0));
+  request.expectation =
+      collectives::expectation_of_nvlinks(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0));
   expect_of_network(request.expectation);
 }
 
 Status read_expectation(const ParsedOptions& options, CollectiveRequest& request) {
   expect_of_topology(request);
   if (options.has("--fabric")) {
+    request.expectation = {.source = "given", .given = true};
     WM_ASSIGN(request.expectation.fabric, parse_quantity(options.get("--fabric"), "B/s"));
     if (!(request.expectation.fabric > 0)) return usage_error("--fabric must be above 0");
-    request.expectation.source = "given";
-    request.expectation.usual = false;
   }
   WM_ASSIGN(request.expectation.share, ratio_of(options, "--expect", request.expectation.share));
   WM_ASSIGN(request.expectation.tolerance, ratio_of(options, "--tolerance", request.expectation.tolerance));

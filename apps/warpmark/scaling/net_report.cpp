@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <iterator>
+
 #include "base/quantity.h"
 #include "stats/summary.h"
 
@@ -25,22 +28,28 @@ std::string percentile_text(const Summary& summary, std::size_t which) {
   return percentile.value ? format_seconds(*percentile.value) : "-";
 }
 
-/// As iperf3 writes numbers: "1.10", "94.1", " 941".
-std::string three_digits(double value) {
-  return value < 9.995   ? fmt::format("{:4.2f}", value)
-         : value < 99.95 ? fmt::format("{:4.1f}", value)
-                         : fmt::format("{:4.0f}", value);
+/// As iperf3 writes numbers: "1.10", "94.1", " 941", in the unit that leaves them below `step`, of five.
+std::string three_digits(double value, double step, const char* what) {
+  constexpr const char* kPrefixes[] = {"", "K", "M", "G", "T"};
+  std::size_t prefix = 0;
+  for (; value >= step && prefix + 1 < std::size(kPrefixes); ++prefix) value /= step;
+  const std::string number = value < 9.995   ? fmt::format("{:4.2f}", value)
+                             : value < 99.95 ? fmt::format("{:4.1f}", value)
+                                             : fmt::format("{:4.0f}", value);
+  return fmt::format("{} {}{}", number, kPrefixes[prefix], what);
 }
 
 Section throughput_section(const NetResult& result) {
   Table table;
-  table.columns = {{"streams", Align::right},     {"direction"},
-                   {"throughput", Align::right},  {"per second", Align::right, 1},
-                   {"retransmits", Align::right}, {"segment", Align::right, 2}};
+  table.columns = {{"streams", Align::right},       {"direction"},
+                   {"block", Align::right, 1},      {"throughput", Align::right},
+                   {"per second", Align::right, 1}, {"retransmits", Align::right},
+                   {"segment", Align::right, 2}};
   for (const auto& item : result.path.throughputs) {
     const auto summary = interval_summary(item);
     table.rows.push_back({{std::to_string(item.streams)},
                           {item.reverse ? "from server" : "to server"},
+                          {format_bytes(static_cast<double>(item.block_bytes))},
                           {format_si(rate_of(item) * 8, "bit/s", 4)},
                           {summary.n > 1 ? fmt::format("{} .. {}", format_si(summary.min * 8, "bit/s"),
                                                        format_si(summary.max * 8, "bit/s"))
@@ -73,15 +82,24 @@ Section latency_section(const NetResult& result) {
   return {"TCP round trips", {std::move(table)}, false, false};
 }
 
+/// ping's mdev: the deviation of these round trips themselves, not an estimate for others.
+double mdev_of(const Summary& summary) {
+  const auto n = static_cast<double>(summary.n);
+  return summary.n > 0 ? summary.stdev * std::sqrt((n - 1) / n) : 0;
+}
+
 Section datagram_section(const net::Datagrams& datagrams) {
   const auto summary = stats::summarize(datagrams.round_trips_s);
   const int lost = datagrams.sent - static_cast<int>(summary.n);
-  const std::string text = fmt::format(
-      "{} sent, {} lost ({}), {} out of order; round trip min/avg/max/mdev {} / {} / {} / {}, median {}, jitter {}",
-      datagrams.sent, lost, format_percent(datagrams.sent > 0 ? static_cast<double>(lost) / datagrams.sent : 0),
-      datagrams.out_of_order, format_seconds(summary.min), format_seconds(summary.mean), format_seconds(summary.max),
-      format_seconds(summary.stdev), format_seconds(summary.median),
-      format_seconds(net::jitter(datagrams.round_trips_s)));
+  std::string text = fmt::format(
+      "{} of {} B sent, {} lost ({}), {} out of order", datagrams.sent, datagrams.bytes, lost,
+      format_percent(datagrams.sent > 0 ? static_cast<double>(lost) / datagrams.sent : 0), datagrams.out_of_order);
+  if (summary.n > 0) {
+    text += fmt::format("; round trip min/avg/max/mdev {} / {} / {} / {}, median {}, jitter {}",
+                        format_seconds(summary.min), format_seconds(summary.mean), format_seconds(summary.max),
+                        format_seconds(mdev_of(summary)), format_seconds(summary.median),
+                        format_seconds(net::jitter(datagrams.round_trips_s)));
+  }
   return {"UDP, as ping", {Paragraph{text, lost > 0 ? Tone::warning : Tone::plain}}, false, false};
 }
 
@@ -109,15 +127,12 @@ std::string interval_head(bool sends) {
 }
 
 std::string interval_line(const net::Second& second) {
-  const double rate = second.bytes * 8 / (second.to_s - second.from_s);
-  const std::string retransmits = second.retransmits < 0 ? "" : fmt::format("  {:4}", second.retransmits);
-  // iperf3's units: transfers in powers of 1024, rates in powers of 1000, three digits of each.
-  const double gib = second.bytes / (1 << 30);
-  const std::string transfer = gib >= 1 ? three_digits(gib) + " GBytes" : three_digits(gib * 1024) + " MBytes";
-  const std::string speed =
-      rate >= 1e9 ? three_digits(rate * 1e-9) + " Gbits/sec" : three_digits(rate * 1e-6) + " Mbits/sec";
-  return fmt::format("[SUM] {:6.2f}-{:<6.2f} sec  {}  {}{}\n", second.from_s, second.to_s, transfer, speed,
-                     retransmits);
+  const double seconds = second.to_s - second.from_s;
+  const double rate = seconds > 0 ? second.bytes * 8 / seconds : 0;
+  const std::string retransmits = second.retransmits < 0 ? "" : fmt::format("  {:3}", second.retransmits);
+  // iperf3's units: transfers in powers of 1024, rates in powers of 1000.
+  return fmt::format("[SUM] {:6.2f}-{:<6.2f} sec  {}  {}/sec{}\n", second.from_s, second.to_s,
+                     three_digits(second.bytes, 1024, "Bytes"), three_digits(rate, 1000, "bits"), retransmits);
 }
 
 Report build_net_report(const NetResult& result) {
@@ -133,10 +148,9 @@ Report build_net_report(const NetResult& result) {
 Json net_json(const NetResult& result) {
   Json json{{"schema", "warpmark.net/1"}, {"throughput", Json::array()}, {"latency", Json::array()}};
   for (const auto& item : result.path.throughputs) {
-    Json one{{"streams", item.streams},   {"reverse", item.reverse},
-             {"bytes", item.bytes},       {"seconds", item.seconds},
-             {"rate", rate_of(item)},     {"local", item.local},
-             {"peer", item.peer},         {"stream_rates", item.stream_rates},
+    Json one{{"streams", item.streams},   {"reverse", item.reverse}, {"block", item.block_bytes},
+             {"bytes", item.bytes},       {"seconds", item.seconds}, {"rate", rate_of(item)},
+             {"local", item.local},       {"peer", item.peer},       {"stream_rates", item.stream_rates},
              {"intervals", Json::array()}};
     if (!item.reverse) one["retransmits"] = item.retransmits;
     for (const auto& second : item.intervals) {
@@ -155,10 +169,19 @@ Json net_json(const NetResult& result) {
     json["latency"].push_back(std::move(one));
   }
   if (result.path.datagrams) {
-    json["udp"] = {{"sent", result.path.datagrams->sent},
-                   {"returned", result.path.datagrams->round_trips_s.size()},
-                   {"out_of_order", result.path.datagrams->out_of_order},
-                   {"jitter", net::jitter(result.path.datagrams->round_trips_s)}};
+    const auto& datagrams = *result.path.datagrams;
+    json["udp"] = {{"sent", datagrams.sent},
+                   {"bytes", datagrams.bytes},
+                   {"returned", datagrams.round_trips_s.size()},
+                   {"out_of_order", datagrams.out_of_order},
+                   {"jitter", net::jitter(datagrams.round_trips_s)}};
+    if (const auto summary = stats::summarize(datagrams.round_trips_s); summary.n > 0) {
+      json["udp"].update({{"min", summary.min},
+                          {"mean", summary.mean},
+                          {"median", summary.median},
+                          {"max", summary.max},
+                          {"mdev", mdev_of(summary)}});
+    }
   }
   if (result.interface) {
     json["interface"] = {{"name", result.interface->name},

@@ -33,9 +33,9 @@ struct Stream {
   std::thread thread;
 };
 
-void send_for(Stream& stream, double seconds, const ClientOptions& options) {
-  const std::vector<char> block(kBlockBytes, 'w');
-  for (const std::int64_t begin = monotonic_ns(); seconds_since(begin) < seconds && !stopped(options);) {
+void send_for(Stream& stream, const ThroughputOptions& how, const ClientOptions& options) {
+  const std::vector<char> block(how.block_bytes, 'w');
+  for (const std::int64_t begin = monotonic_ns(); seconds_since(begin) < how.seconds && !stopped(options);) {
     stream.status = stream.socket.send_all(block);
     if (!stream.status.ok()) return;
     stream.bytes.fetch_add(static_cast<std::int64_t>(block.size()));
@@ -80,22 +80,22 @@ std::int64_t retransmits_of(const std::vector<std::unique_ptr<Stream>>& streams)
 }
 
 /// Tells what went by in every second while the streams work.
-std::vector<Second> watch(const std::vector<std::unique_ptr<Stream>>& streams, double seconds, bool reverse,
+std::vector<Second> watch(const std::vector<std::unique_ptr<Stream>>& streams, const ThroughputOptions& how,
                           const ClientOptions& options, const std::function<void(const Second&)>& tick) {
   std::vector<Second> intervals;
   const std::int64_t begin = monotonic_ns();
   double bytes_before = 0, before_s = 0;
   std::int64_t retransmits_before = 0;
-  while (before_s < seconds && !stopped(options)) {
-    const double until = std::min(std::floor(before_s) + 1, seconds);
+  while (before_s < how.seconds && !stopped(options)) {
+    const double until = std::min(std::floor(before_s) + 1, how.seconds);
     while (seconds_since(begin) < until && !stopped(options)) {
       std::this_thread::sleep_for(std::chrono::duration<double>(std::clamp(until - seconds_since(begin), 0.0, 0.1)));
     }
     const double now = seconds_since(begin);
     double bytes = 0;
     for (const auto& stream : streams) bytes += static_cast<double>(stream->bytes.load());
-    const std::int64_t retransmits = reverse ? 0 : retransmits_of(streams);
-    Second second{before_s, now, bytes - bytes_before, reverse ? -1 : retransmits - retransmits_before};
+    const std::int64_t retransmits = how.reverse ? 0 : retransmits_of(streams);
+    Second second{before_s, now, bytes - bytes_before, how.reverse ? -1 : retransmits - retransmits_before};
     before_s = now, bytes_before = bytes, retransmits_before = retransmits;
     if (second.to_s - second.from_s < 0.05) continue;
     if (tick) tick(second);
@@ -123,30 +123,31 @@ Result<Opened> open_connection(const ClientOptions& options, Json request) {
   return Opened{std::move(socket), std::move(answer)};
 }
 
-Result<Throughput> measure_throughput(const ClientOptions& options, int streams, double seconds, bool reverse,
+Result<Throughput> measure_throughput(const ClientOptions& options, const ThroughputOptions& how,
                                       const std::function<void(const Second&)>& tick) {
   std::vector<std::unique_ptr<Stream>> open_streams;
-  for (int i = 0; i < streams; ++i) {
-    WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", reverse ? "source" : "sink"}, {"seconds", seconds}}));
+  for (int i = 0; i < how.streams; ++i) {
+    Json request{{"kind", how.reverse ? "source" : "sink"}, {"seconds", how.seconds}, {"block", how.block_bytes}};
+    WM_ASSIGN(auto opened, open_connection(options, std::move(request)));
     open_streams.push_back(std::make_unique<Stream>());
     open_streams.back()->socket = std::move(opened.socket);
     WM_TRY(open_streams.back()->socket.set_timeout(options.timeout_s + 5));
   }
-  Throughput result{.streams = streams, .reverse = reverse};
+  Throughput result{.streams = how.streams, .reverse = how.reverse, .block_bytes = how.block_bytes};
   result.local = local_address(open_streams.front()->socket);
   result.peer = peer_address(open_streams.front()->socket);
   for (auto& stream : open_streams) {
-    stream->thread = std::thread([&stream = *stream, seconds, reverse, &options] {
-      reverse ? receive_all_of(stream, seconds, options) : send_for(stream, seconds, options);
+    stream->thread = std::thread([&stream = *stream, &how, &options] {
+      how.reverse ? receive_all_of(stream, how.seconds, options) : send_for(stream, how, options);
     });
   }
-  result.intervals = watch(open_streams, seconds, reverse, options, tick);
+  result.intervals = watch(open_streams, how, options, tick);
   for (auto& stream : open_streams) stream->thread.join();
   for (const auto& stream : open_streams) {
     if (!stream->status.ok()) return stream->status.error();
     result.bytes += stream->received_bytes;
     result.seconds = std::max(result.seconds, stream->seconds);
-    result.retransmits += reverse ? 0 : stream->facts.retransmits;
+    result.retransmits += how.reverse ? 0 : stream->facts.retransmits;
     result.stream_rates.push_back(stream->seconds > 0 ? stream->received_bytes / stream->seconds : 0);
   }
   result.facts = open_streams.front()->facts;
@@ -171,33 +172,38 @@ Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes,
   return latency;
 }
 
-Result<Datagrams> measure_datagrams(const ClientOptions& options, int count, double interval_s) {
-  WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", "udp"}, {"seconds", count * interval_s + 1}}));
+Result<Datagrams> measure_datagrams(const ClientOptions& options, const DatagramOptions& how) {
+  const double whole = how.count * how.interval_s + 1;
+  WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", "udp"}, {"seconds", whole}}));
   WM_ASSIGN(auto udp, udp_to_peer_of(opened.socket, opened.answer.value("port", 0)));
   struct Packet {
     std::array<char, 32> mark{};
     std::int64_t number = 0;
     std::int64_t sent_ns = 0;
   };
+  static_assert(sizeof(Packet) == kDatagramBytes);
   const std::string mark = opened.answer.value("mark", "");
-  Datagrams result;
+  std::vector<char> message(std::clamp(how.bytes, kDatagramBytes, kMostDatagramBytes), 'w');
+  Datagrams result{.bytes = message.size()};
   std::int64_t newest = -1;
   std::set<std::int64_t> seen;
   const std::int64_t begin = monotonic_ns();
-  const double whole = count * interval_s + 1;
   while (seconds_since(begin) < whole && !stopped(options)) {
-    const double due = result.sent * interval_s;
-    if (result.sent < count && seconds_since(begin) >= due) {
+    const double due = result.sent * how.interval_s;
+    if (result.sent < how.count && seconds_since(begin) >= due) {
       Packet packet{{}, result.sent, monotonic_ns()};
       std::copy_n(mark.begin(), std::min(mark.size(), packet.mark.size()), packet.mark.begin());
+      std::memcpy(message.data(), &packet, sizeof(packet));
       ++result.sent;
-      (void)::send(udp.handle(), &packet, sizeof(packet), MSG_NOSIGNAL);
+      (void)::send(udp.handle(), message.data(), message.size(), MSG_NOSIGNAL);
     }
-    if (result.sent == count && seen.size() == static_cast<std::size_t>(count)) break;
-    const double wait = result.sent < count ? std::max(result.sent * interval_s - seconds_since(begin), 1e-5) : 0.05;
-    WM_TRY(udp.set_timeout(wait));
+    if (result.sent == how.count && seen.size() == static_cast<std::size_t>(how.count)) break;
+    const double next = result.sent * how.interval_s - seconds_since(begin);
+    WM_TRY(udp.set_timeout(result.sent < how.count ? std::max(next, 1e-5) : 0.05));
+    const auto got = ::recv(udp.handle(), message.data(), message.size(), 0);
+    if (got != static_cast<ssize_t>(message.size())) continue;
     Packet packet;
-    if (::recv(udp.handle(), &packet, sizeof(packet), 0) != static_cast<ssize_t>(sizeof(packet))) continue;
+    std::memcpy(&packet, message.data(), sizeof(packet));
     if (packet.number < 0 || packet.number >= result.sent || !seen.insert(packet.number).second) continue;
     result.round_trips_s.push_back(seconds_since(packet.sent_ns));
     if (packet.number < newest) ++result.out_of_order;

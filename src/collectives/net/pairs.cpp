@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quantity.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "device/host_name.h"
+#include "stats/order_statistics.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives::net {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr int kSmall = 8;
 constexpr int kLarge = 4 << 20;
+constexpr double kSlowShare = 0.8;  ///< of the others' rate
 
 Status checked(const MpiModule& module, int code) {
   if (code == 0) return {};
@@ -45,6 +48,52 @@ double middle_of_own(std::vector<double> values, bool more_is_better) {
   return values[more_is_better ? values.size() / 2 : (values.size() - 1) / 2];
 }
 
+struct Spread {
+  double low = 0;  ///< logarithm of a rate
+  double high = 0;
+};
+
+/// Without the outermost twentieth at each end: one pair that was disturbed is none of its group's.
+Spread spread_of(std::vector<double> rates) {
+  std::sort(rates.begin(), rates.end());
+  return {std::log(stats::quantile_of_sorted(rates, 0.05)), std::log(stats::quantile_of_sorted(rates, 0.95))};
+}
+
+std::vector<PairResult> between_hosts(const Pairs& pairs) {
+  std::vector<PairResult> between;
+  for (const auto& pair : pairs.results) {
+    const auto& a = pairs.hosts[static_cast<std::size_t>(pair.a)];
+    if (a != pairs.hosts[static_cast<std::size_t>(pair.b)] && pair.bandwidth > 0) between.push_back(pair);
+  }
+  return between;
+}
+
+bool clearly_apart(const std::vector<double>& fast, const std::vector<double>& slow) {
+  // Of the pairs of four equal hosts one is the fastest: that chance makes its lead eight times what the other five
+  // differ by was seen twice in ten thousand simulations of noise of 10 to 40 %, and never below. With more pairs,
+  // twice.
+  const double times = fast.size() == 1 ? 8 : 2;
+  const Spread upper = spread_of(fast), lower = spread_of(slow);
+  const double gap = upper.low - lower.high;
+  return gap > -std::log(kSlowShare) && gap > times * std::max(upper.high - upper.low, lower.high - lower.low);
+}
+
+std::vector<SlowHost> below_the_median(const Pairs& pairs) {
+  std::vector<SlowHost> slow;
+  for (int rank = 0; rank < static_cast<int>(pairs.hosts.size()); ++rank) {
+    std::vector<double> own, others, own_latency, other_latency;
+    for (const auto& pair : pairs.results) {
+      const bool is_own = pair.a == rank || pair.b == rank;
+      (is_own ? own : others).push_back(pair.bandwidth);
+      (is_own ? own_latency : other_latency).push_back(pair.latency_s);
+    }
+    const SlowHost host{rank, middle_of_own(own, true), stats::median(others), middle_of_own(own_latency, false),
+                        stats::median(other_latency)};
+    if (host.bandwidth < kSlowShare * host.usual || host.latency_s > 2 * host.usual_latency_s) slow.push_back(host);
+  }
+  return slow;
+}
+
 }  // namespace
 
 Result<Pairs> measure_pairs() {
@@ -71,20 +120,49 @@ Result<Pairs> measure_pairs() {
   return pairs;
 }
 
-std::vector<SlowHost> slow_hosts(const Pairs& pairs) {
-  std::vector<SlowHost> slow;
-  if (pairs.hosts.size() < 3) return slow;  // of two hosts, neither can be told from the other
-  for (int rank = 0; rank < static_cast<int>(pairs.hosts.size()); ++rank) {
-    std::vector<double> own, others, own_latency, other_latency;
-    for (const auto& pair : pairs.results) {
-      const bool is_own = pair.a == rank || pair.b == rank;
-      (is_own ? own : others).push_back(pair.bandwidth);
-      (is_own ? own_latency : other_latency).push_back(pair.latency_s);
+std::optional<HostGroups> host_groups(const Pairs& pairs) {
+  const auto between = between_hosts(pairs);
+  std::vector<double> best(pairs.hosts.size(), 0);
+  for (const auto& pair : between) {
+    for (const int rank : {pair.a, pair.b}) {
+      best[static_cast<std::size_t>(rank)] = std::max(best[static_cast<std::size_t>(rank)], pair.bandwidth);
     }
-    const SlowHost host{rank, middle_of_own(own, true), stats::median(others), middle_of_own(own_latency, false),
-                        stats::median(other_latency)};
-    if (host.bandwidth < 0.8 * host.usual || host.latency_s > 2 * host.usual_latency_s) slow.push_back(host);
   }
+  std::vector<double> ordered(best);
+  std::sort(ordered.begin(), ordered.end());
+  if (ordered.size() < 4 || !(ordered.front() > 0)) return std::nullopt;
+  std::size_t cut = 0;  // of the slower group's size, where the step is largest
+  for (std::size_t size = 2; size + 2 <= ordered.size(); ++size) {
+    const auto step = [&](std::size_t at) { return ordered[at] / ordered[at - 1]; };
+    if (cut == 0 || step(size) > step(cut)) cut = size;
+  }
+  if (ordered[cut - 1] >= kSlowShare * ordered[cut]) return std::nullopt;
+  std::vector<double> fast, slow;
+  for (const auto& pair : between) {
+    const double ends = std::min(best[static_cast<std::size_t>(pair.a)], best[static_cast<std::size_t>(pair.b)]);
+    (ends >= ordered[cut] ? fast : slow).push_back(pair.bandwidth);
+  }
+  if (fast.empty() || slow.empty()) return std::nullopt;
+  if (!clearly_apart(fast, slow)) return std::nullopt;
+  HostGroups groups{{}, stats::median(slow), stats::median(fast)};
+  for (std::size_t rank = 0; rank < best.size(); ++rank) {
+    if (best[rank] < ordered[cut]) groups.slower.push_back(static_cast<int>(rank));
+  }
+  return groups;
+}
+
+std::vector<SlowHost> slow_hosts(const Pairs& pairs) {
+  if (pairs.hosts.size() < 3) return {};  // of two hosts, neither can be told from the other
+  auto slow = below_the_median(pairs);
+  const auto groups = host_groups(pairs);
+  if (!groups) return slow;
+  for (const int rank : groups->slower) {
+    auto known = std::find_if(slow.begin(), slow.end(), [&](const SlowHost& host) { return host.rank == rank; });
+    if (known == slow.end()) known = slow.insert(slow.end(), SlowHost{.rank = rank});
+    known->bandwidth = groups->bandwidth;
+    known->usual = groups->usual;
+  }
+  std::sort(slow.begin(), slow.end(), [](const SlowHost& a, const SlowHost& b) { return a.rank < b.rank; });
   return slow;
 }
 
@@ -122,12 +200,18 @@ Report build_report(const Pairs& pairs) {
   const auto slow = slow_hosts(pairs);
   Section verdict{"Verdict", {}, false, false};
   for (const auto& host : slow) {
-    const bool by_rate = host.bandwidth < 0.8 * host.usual;
+    const bool by_rate = host.bandwidth < kSlowShare * host.usual;
     verdict.blocks.push_back(
         Paragraph{fmt::format("{} (rank {}) is slow: {} where the others have {}",
                               pairs.hosts[static_cast<std::size_t>(host.rank)], host.rank,
                               by_rate ? format_si(host.bandwidth, "B/s") : format_seconds(host.latency_s),
                               by_rate ? format_si(host.usual, "B/s") : format_seconds(host.usual_latency_s)),
+                  Tone::bad});
+  }
+  if (const auto groups = host_groups(pairs)) {
+    verdict.blocks.push_back(
+        Paragraph{fmt::format("The hosts are two groups: {} of {} are slower than the others are with each other.",
+                              groups->slower.size(), pairs.hosts.size()),
                   Tone::bad});
   }
   if (slow.empty()) {

@@ -2,6 +2,7 @@
 // slow. Whatever network MPI uses is what is measured.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,20 @@ struct SlowHost {
   double latency_s = 0;
   double usual_latency_s = 0;
 };
-/// Hosts whose pairs have below 80 % of the others' bandwidth, or twice their latency. Pure.
+/// Two groups of hosts whose rates are clearly apart, as where half of them have another cable or card.
+struct HostGroups {
+  std::vector<int> slower;  ///< ranks
+  double bandwidth = 0;     ///< median of all pairs with one of those, B/s
+  double usual = 0;         ///< median of the pairs between the others, B/s
+};
+/// A host can what the best of its pairs reaches, as a pair is as slow as its slower end; pairs within one host do not
+/// count. Two groups are told where all of the one can less than 80 % of all of the other, and the gap between the
+/// pairs of the faster group and all others is twice what either differ among themselves (eight times where the faster
+/// group is a single pair); each group has two hosts at least. Pure.
+[[nodiscard]] std::optional<HostGroups> host_groups(const Pairs& pairs);
+
+/// Hosts whose pairs have below 80 % of the others' bandwidth, or twice their latency; and those of the slower group
+/// where there are two: a median says nothing where half of the hosts are slow. Pure.
 [[nodiscard]] std::vector<SlowHost> slow_hosts(const Pairs& pairs);
 
 [[nodiscard]] Json to_json(const Pairs& pairs);

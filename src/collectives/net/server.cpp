@@ -16,6 +16,8 @@
 namespace warpmark::collectives::net {
 namespace {
 
+constexpr double kMostBytes = 64 << 20;  ///< of a message or block that a client may ask for
+
 double served_s(std::int64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) * 1e-9; }
 
 /// One client's connection.
@@ -43,7 +45,7 @@ class Connection {
     const std::string kind = text_in(request, "kind");
     const double seconds = std::clamp(number_in(request, "seconds", 10), 0.0, options_.longest_s);
     if (kind == "sink") return sink(seconds);
-    if (kind == "source") return source(seconds);
+    if (kind == "source") return source(seconds, number_in(request, "block", kBlockBytes));
     if (kind == "echo") return echo(number_in(request, "bytes", 1));
     if (kind == "udp") return datagrams(seconds);
     if (options_.more) {
@@ -69,6 +71,8 @@ class Connection {
     return served_s(begin_ns) > seconds || (options_.interrupted != nullptr && options_.interrupted->load());
   }
 
+  Status refuse_size() { return socket_.send_line(Json{{"error", "1 B to 64 MiB a message"}}); }
+
   Status sink(double seconds) {
     WM_TRY(socket_.send_line(Json{{"ok", true}}));
     std::vector<char> block(kBlockBytes);
@@ -85,9 +89,10 @@ class Connection {
     return socket_.send_line(Json{{"bytes", bytes}, {"seconds", static_cast<double>(end - begin) * 1e-9}});
   }
 
-  Status source(double seconds) {
+  Status source(double seconds, double block_bytes) {
+    if (!(block_bytes >= 1 && block_bytes <= kMostBytes)) return refuse_size();
     WM_TRY(socket_.send_line(Json{{"ok", true}}));
-    const std::vector<char> block(kBlockBytes, 'w');
+    const std::vector<char> block(static_cast<std::size_t>(block_bytes), 'w');
     double bytes = 0;
     for (const std::int64_t begin = monotonic_ns(); !over(begin, seconds);) {
       WM_TRY(socket_.send_all(block));
@@ -99,7 +104,7 @@ class Connection {
   }
 
   Status echo(double bytes) {
-    if (!(bytes >= 1 && bytes <= (64 << 20))) return socket_.send_line(Json{{"error", "1 to 64 MiB a message"}});
+    if (!(bytes >= 1 && bytes <= kMostBytes)) return refuse_size();
     WM_TRY(socket_.send_line(Json{{"ok", true}}));
     WM_TRY(socket_.send_at_once());
     std::vector<char> message(static_cast<std::size_t>(bytes));
@@ -119,7 +124,7 @@ class Connection {
     WM_TRY(udp.set_timeout(0.2));
     const std::string mark = random_token();
     WM_TRY(socket_.send_line(Json{{"ok", true}, {"port", port_of(udp)}, {"mark", mark}}));
-    std::array<char, 2048> message{};
+    std::vector<char> message(kMostDatagramBytes);
     int count = 0;
     for (const std::int64_t begin = monotonic_ns(); !over(begin, seconds + 2);) {
       sockaddr_storage from{};

@@ -2,7 +2,7 @@
 // hash of token and number, so that nobody without the token makes a server send or receive. Nothing is encrypted.
 //
 //   {"kind": "sink", "seconds": 10}      the client sends until it ends; the server tells what came
-//   {"kind": "source", "seconds": 10}    the server sends
+//   {"kind": "source", "seconds": 10, "block": 131072}    the server sends, so much a call
 //   {"kind": "echo", "bytes": 64}        the server returns every message
 //   {"kind": "udp", "seconds": 10}       the server returns datagrams on a port that it tells
 //   {"kind": "clock"}                    the server answers each message with its time (clock.h)
@@ -57,9 +57,17 @@ struct Second {
   std::int64_t retransmits = 0;  ///< -1: not known, as the other side sends
 };
 
+struct ThroughputOptions {
+  int streams = 1;
+  double seconds = 5;
+  bool reverse = false;                   ///< the server sends
+  std::size_t block_bytes = kBlockBytes;  ///< of a call to send
+};
+
 struct Throughput {
   int streams = 1;
   bool reverse = false;
+  std::size_t block_bytes = kBlockBytes;
   double bytes = 0;    ///< that the receiver got
   double seconds = 0;  ///< of the receiver
   std::int64_t retransmits = 0;
@@ -69,9 +77,9 @@ struct Throughput {
   std::string local;
   std::string peer;
 };
-/// Sends for so long over so many streams; `reverse`: the server does. `tick` gets every second as it ends.
-[[nodiscard]] Result<Throughput> measure_throughput(const ClientOptions& options, int streams, double seconds,
-                                                    bool reverse, const std::function<void(const Second&)>& tick);
+/// Sends for so long over so many streams. `tick` gets every second as it ends.
+[[nodiscard]] Result<Throughput> measure_throughput(const ClientOptions& options, const ThroughputOptions& how,
+                                                    const std::function<void(const Second&)>& tick);
 
 struct Latency {
   std::size_t bytes = 0;              ///< of the message, both ways
@@ -81,13 +89,23 @@ struct Latency {
 [[nodiscard]] Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes, int count,
                                               double seconds);
 
+inline constexpr std::size_t kDatagramBytes = 48;         ///< at least: what tells one from another
+inline constexpr std::size_t kMostDatagramBytes = 65507;  ///< that UDP over IPv4 carries
+
+struct DatagramOptions {
+  int count = 100;
+  double interval_s = 0.01;
+  std::size_t bytes = kDatagramBytes;  ///< of each, kDatagramBytes to kMostDatagramBytes
+};
+
 struct Datagrams {
   int sent = 0;
   std::vector<double> round_trips_s;  ///< of those that came back
   int out_of_order = 0;
+  std::size_t bytes = kDatagramBytes;
 };
-/// UDP of 48 bytes every `interval_s`, as ping sends; waits a second for stragglers.
-[[nodiscard]] Result<Datagrams> measure_datagrams(const ClientOptions& options, int count, double interval_s);
+/// UDP every `interval_s`, as ping sends; waits a second for stragglers.
+[[nodiscard]] Result<Datagrams> measure_datagrams(const ClientOptions& options, const DatagramOptions& how);
 
 /// Mean difference of successive values (RFC 3550's jitter without its smoothing).
 [[nodiscard]] double jitter(const std::vector<double>& values);

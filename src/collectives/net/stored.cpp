@@ -40,6 +40,8 @@ std::vector<Run> runs_of(const PathResult& path, const std::string& peer) {
     Params params = common;
     params.set("streams", std::int64_t{one.streams});
     params.set("direction", std::string(one.reverse ? "from_server" : "to_server"));
+    // Of the default nothing is said, so that its series goes on.
+    if (one.block_bytes != kBlockBytes) params.set("block", static_cast<std::int64_t>(one.block_bytes));
     Run run = run_of("net_throughput", std::move(params));
     run.metrics.push_back(stats::sampled_metric("bandwidth", "B/s", Better::higher, rates_of(one)));
     if (!one.reverse) {
@@ -59,6 +61,7 @@ std::vector<Run> runs_of(const PathResult& path, const std::string& peer) {
   }
   if (path.datagrams && !path.datagrams->round_trips_s.empty()) {
     const auto& datagrams = *path.datagrams;
+    if (datagrams.bytes != kDatagramBytes) common.set("bytes", static_cast<std::int64_t>(datagrams.bytes));
     Run run = run_of("net_datagrams", common);
     const double returned = static_cast<double>(datagrams.round_trips_s.size()) / datagrams.sent;
     run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, datagrams.round_trips_s));

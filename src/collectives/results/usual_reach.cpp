@@ -28,6 +28,8 @@ constexpr Reach kReach[] = {
     {Collective::scatter, {0.774, 0.866, 0.912, 0.924}, {0.832, 0.902, 0.919, 0.928}},
 };
 
+constexpr int kMeasuredGeneration = 4;
+
 }  // namespace
 
 double usual_reach(Collective kind, int ranks, std::int64_t bytes) {
@@ -41,5 +43,13 @@ double usual_reach(Collective kind, int ranks, std::int64_t bytes) {
   const auto left = static_cast<std::size_t>(std::min(std::floor(at), last - 1));
   return columns[left] + (at - static_cast<double>(left)) * (columns[left + 1] - columns[left]);
 }
+
+int nvlink_generation(int nvlink_version) {
+  constexpr std::array kGenerations{0, 1, 2, 2, 3, 3, 4, 5};
+  const bool known = nvlink_version >= 0 && nvlink_version < static_cast<int>(kGenerations.size());
+  return known ? kGenerations[static_cast<std::size_t>(nvlink_version)] : 0;
+}
+
+bool reach_was_measured(int nvlink_version) { return nvlink_generation(nvlink_version) == kMeasuredGeneration; }
 
 }  // namespace warpmark::collectives

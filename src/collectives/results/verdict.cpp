@@ -25,9 +25,10 @@ std::size_t hosts_of(const Sweep& sweep) {
 /// NVLinks promise nothing to ranks on several hosts: there the network is the limit. What was given holds anywhere.
 Expectation between_hosts(Expectation expectation, const Sweep& sweep) {
   const auto hosts = static_cast<int>(hosts_of(sweep));
-  if (!expectation.usual || hosts < 2 || sweep.rows.empty()) return expectation;
+  if (expectation.given || hosts < 2 || sweep.rows.empty()) return expectation;
   const Row& row = sweep.rows.front();
   expectation.usual = false;
+  expectation.unjudged.clear();
   // A host has ports for storage, too: no more than one is expected to serve each rank.
   const double of_host = static_cast<double>(row.ranks) / hosts;
   expectation.fabric =
@@ -51,7 +52,8 @@ Judged judge_one(const Row& row, const Placement& place, bool in_place, const Ex
   if (known != expectation.baseline.end()) {
     judged.expected = known->second * (1 - expectation.tolerance);
     judged.reason = fmt::format("baseline {}", format_si(known->second, "B/s"));
-  } else if (expectation.fabric > 0 && row.counts.bytes >= expectation.large_bytes && row.ranks > 1) {
+  } else if (expectation.fabric > 0 && expectation.unjudged.empty() && row.counts.bytes >= expectation.large_bytes &&
+             row.ranks > 1) {
     const double reached =
         expectation.fabric * (expectation.usual ? usual_reach(row.kind, row.ranks, row.counts.bytes) : 1);
     judged.expected = reached * expectation.share;
@@ -175,7 +177,7 @@ Judgement judge(const Sweep& sweep, const Expectation& asked, const std::map<std
     judgement.summary = fmt::format(
         "Speed is not judged: what joins the {} hosts is not known; give --fabric or --baseline.", hosts_of(sweep));
   } else {
-    judgement.summary = "Speed is not judged: give --fabric or --baseline.";
+    judgement.summary = fmt::format("Speed is not judged: {}give --fabric or --baseline.", expectation.unjudged);
   }
   add_causes(sweep, expectation, environment, judgement);
   return judgement;

@@ -20,13 +20,15 @@ struct MeasuredLinks {
 
 /// What a sweep is judged by. Without a fabric and a baseline, only its data and its ranks are.
 struct Expectation {
-  double fabric = 0;   ///< B/s that the link between ranks carries in use; 0: unknown
-  std::string source;  ///< "given", "NVLink 4, 18 links", ...
-  bool usual = false;  ///< of NVLinks: only usual_reach is expected, and only of ranks on one host
-  double network = 0;  ///< B/s, all ports that join a host to others; 0: unknown
-  double port = 0;     ///< B/s, the fastest of these
-  std::string network_source;
-  std::optional<MeasuredLinks> links;
+  double fabric = 0;       ///< B/s that the link between ranks carries in use; 0: unknown
+  std::string source;      ///< "given", "NVLink 4, 18 links", ...
+  bool given = false;      ///< by the user: it holds wherever ranks are; else of NVLinks, and of ranks on one host
+  bool usual = false;      ///< of it only usual_reach is expected, as a collective does not fill its links
+  std::string unjudged{};  ///< why the fabric judges nothing; empty: it does
+  double network = 0;      ///< B/s, all ports that join a host to others; 0: unknown
+  double port = 0;         ///< B/s, the fastest of these
+  std::string network_source{};
+  std::optional<MeasuredLinks> links{};
   double share = 0.92;  ///< of that, which large sizes must reach
   std::int64_t large_bytes = 64 << 20;
   /// Bus bandwidth of an earlier sweep by size and placement (in place is true), B/s.

@@ -41,7 +41,7 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
   WM_TRY(check_outputs(options));
   WM_ASSIGN(const auto links, collectives::measure_gpu_links(link_options));
   const auto known = collectives::link_facts();
-  const collectives::LinkFacts facts = known.ok() ? *known : collectives::LinkFacts{};
+  const collectives::LinkFacts facts = known.ok() ? collectives::facts_of(links, *known) : collectives::LinkFacts{};
   const auto slow = collectives::slow_links(links, facts);
   const auto shown =
       shown_as([&] { return collectives::to_json(links, facts, slow); }, collectives::build_report(links, facts, slow));
@@ -60,8 +60,10 @@ extern const Command links_command{
     .details =
         "Copies between every pair of GPUs (write, read, both ways) and between each GPU and pinned host memory: "
         "bandwidth with the interval of its median, and latency. Each is held against what NVLink or PCIe of its "
-        "generation and width carries, and against the others of its kind; slow pairs are named and marked in the heat "
-        "map. Each cell is stored, so that compare, check and trend tell when a link becomes slow.\n"
+        "generation and width carries, and against the others of its kind, latencies against the others of their path; "
+        "slow pairs are named and marked in the heat maps. What NVML knows of the topology stands beside it: NVLinks, "
+        "PCIe now and at most, NUMA nodes; what works below what it can is told. Each cell is stored, so that compare, "
+        "check and trend tell when a link becomes slow.\n"
         "\n"
         "Exit code 0: no slow link; 1: a slow link; 5: no GPU.",
     .options = kLinksOptions,

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -35,8 +36,10 @@ constexpr OptionSpec kNetOptions[] = {
     {"--streams", "N,N,...", "client: numbers of TCP streams (default 1,4)"},
     {"--time", "TIME", "client: of each throughput test (default 5s); live: how long (default until Ctrl-C)"},
     {"--reverse", "", "client: the server sends"},
+    {"--block", "BYTES,...", "client: bytes of one call to send (default 128Ki); several: throughput by message size"},
     {"--sizes", "BYTES,...", "client: sizes of messages for round trips (default 1,1Ki,64Ki); 0 leaves them out"},
     {"--udp", "N", "client: datagrams for loss and jitter, one every 10 ms (default 100); 0 leaves them out"},
+    {"--datagram", "BYTES", "client: of each datagram (default and least 48, up to 65507)"},
     {"--hosts", "FILE", "test all pairs of these hosts, one a line, through mpirun", false, "<files>"},
     {"--ranks", "N", "with --hosts: ranks (default: one a host)"},
     {"--launcher-arg", "WORD", "a further word for mpirun", true},
@@ -87,36 +90,71 @@ Result<std::vector<std::int64_t>> numbers_of(const std::string& text, const char
   return numbers;
 }
 
-Result<NetResult> measure_path(Context& context, const ParsedOptions& options, const net::ClientOptions& client,
-                               bool prints) {
-  WM_ASSIGN(const auto streams, numbers_of(options.get("--streams", "1,4"), "--streams", false));
-  WM_ASSIGN(const auto sizes, numbers_of(options.get("--sizes", "1,1Ki,64Ki"), "--sizes", true));
+/// What the client is asked to measure.
+struct PathPlan {
+  std::vector<std::int64_t> streams, sizes, blocks;
+  net::DatagramOptions datagrams;
+  double seconds = 0;
+  bool reverse = false;
+};
+
+Result<PathPlan> path_plan(const ParsedOptions& options) {
+  PathPlan plan{.reverse = options.has("--reverse")};
+  WM_ASSIGN(plan.streams, numbers_of(options.get("--streams", "1,4"), "--streams", false));
+  WM_ASSIGN(plan.sizes, numbers_of(options.get("--sizes", "1,1Ki,64Ki"), "--sizes", true));
+  WM_ASSIGN(plan.blocks, numbers_of(options.get("--block", "128Ki"), "--block", true));
   WM_ASSIGN(const auto datagrams, count_of(options, "--udp", 100, 0, 100'000));
-  WM_ASSIGN(const double seconds, parse_duration_s(options.get("--time", "5s")));
-  if (!(seconds > 0 && seconds <= 3600)) return usage_error("--time is above 0 and up to an hour");
+  plan.datagrams.count = static_cast<int>(datagrams);
+  WM_ASSIGN(const auto bytes, parse_bytes(options.get("--datagram", "48")));
+  if (bytes < static_cast<std::int64_t>(net::kDatagramBytes) ||
+      bytes > static_cast<std::int64_t>(net::kMostDatagramBytes)) {
+    return usage_error(fmt::format("--datagram is {} to {} bytes", net::kDatagramBytes, net::kMostDatagramBytes));
+  }
+  plan.datagrams.bytes = static_cast<std::size_t>(bytes);
+  WM_ASSIGN(plan.seconds, parse_duration_s(options.get("--time", "5s")));
+  if (!(plan.seconds > 0 && plan.seconds <= 3600)) return usage_error("--time is above 0 and up to an hour");
+  for (const auto count : plan.streams) {
+    if (count < 1 || count > 100) return usage_error("--streams are 1 to 100");
+  }
+  for (const auto block : plan.blocks) {
+    if (block < 1) return usage_error("--block is 1 B to 64 MiB");
+  }
+  return plan;
+}
+
+Status measure_throughputs(Context& context, const PathPlan& plan, const net::ClientOptions& client, bool prints,
+                           net::PathResult& path) {
+  for (const auto count : plan.streams) {
+    for (const auto block : plan.blocks) {
+      if (context.interrupted) return {};
+      if (prints) {
+        const std::string of = plan.blocks.size() > 1 ? ", blocks of " + format_bytes(static_cast<double>(block)) : "";
+        context.out << fmt::format("{} stream{}{}\n", count, count == 1 ? "" : "s", of) << interval_head(!plan.reverse)
+                    << std::flush;
+      }
+      const net::ThroughputOptions how{static_cast<int>(count), plan.seconds, plan.reverse,
+                                       static_cast<std::size_t>(block)};
+      WM_ASSIGN(auto throughput, net::measure_throughput(client, how, [&](const net::Second& second) {
+                  if (prints) context.out << interval_line(second) << std::flush;
+                }));
+      path.throughputs.push_back(std::move(throughput));
+    }
+  }
+  return {};
+}
+
+Result<NetResult> measure_path(Context& context, const PathPlan& plan, const net::ClientOptions& client, bool prints) {
   NetResult result;
   result.environment = net::network_environment(context.environment);
-  for (const auto size : sizes) {
+  for (const auto size : plan.sizes) {
     if (size == 0 || context.interrupted) continue;
     WM_ASSIGN(auto latency, net::measure_latency(client, static_cast<std::size_t>(size), 2000, 5));
     result.path.latencies.push_back(std::move(latency));
   }
-  if (datagrams > 0 && !context.interrupted) {
-    WM_ASSIGN(result.path.datagrams, net::measure_datagrams(client, static_cast<int>(datagrams), 0.01));
+  if (plan.datagrams.count > 0 && !context.interrupted) {
+    WM_ASSIGN(result.path.datagrams, net::measure_datagrams(client, plan.datagrams));
   }
-  for (const auto count : streams) {
-    if (context.interrupted) break;
-    if (count < 1 || count > 100) return usage_error("--streams are 1 to 100");
-    if (prints) {
-      context.out << fmt::format("{} stream{}\n", count, count == 1 ? "" : "s")
-                  << interval_head(!options.has("--reverse")) << std::flush;
-    }
-    WM_ASSIGN(auto throughput, net::measure_throughput(client, static_cast<int>(count), seconds,
-                                                       options.has("--reverse"), [&](const net::Second& second) {
-                                                         if (prints) context.out << interval_line(second) << std::flush;
-                                                       }));
-    result.path.throughputs.push_back(std::move(throughput));
-  }
+  WM_TRY(measure_throughputs(context, plan, client, prints, result.path));
   if (!result.path.throughputs.empty()) {
     const auto name = net::interface_of(result.path.throughputs.front().local);
     for (auto& one : net::interfaces()) {
@@ -135,8 +173,9 @@ Result<int> be_client(Context& context, const ParsedOptions& options, const std:
   if (client.token.empty()) {
     return usage_error("the server's token is needed", "--token TEXT, or WARPMARK_NET_TOKEN; the server prints it");
   }
+  WM_ASSIGN(const auto plan, path_plan(options));
   set_grace(8);
-  WM_ASSIGN(const auto result, measure_path(context, options, client, format == "text"));
+  WM_ASSIGN(const auto result, measure_path(context, plan, client, format == "text"));
   const auto shown = shown_as([&] { return net_json(result); }, build_net_report(result));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "net", shown));
