@@ -6,7 +6,7 @@
 Each round runs the same training three times in fresh processes, in random order: twice as it is (A and A') and once under the
 hook as a search runs it, with its notes of every step. A step's time is the program's own, of the second half of its steps.
 Printed: the median step, the ratio with the hook over without and that of the two without, each with its 95 % interval over
-rounds (Student's, of logarithms). Needs a python3 with torch; the hook is the one in src/workers/hook.
+rounds (order statistics of the median). Needs a python3 with torch; the hook is the one in src/workers/hook.
 """
 
 import argparse
@@ -60,13 +60,16 @@ def step_s(words, hooked, folder):
     return float(run.stdout.split("step ")[-1].split()[0])
 
 
-def interval(logs):
-    """Of the ratio; Student's for these numbers of rounds, by its expansion in 1/df (Abramowitz, Stegun 26.7.5)."""
-    n, z = len(logs), 1.959964
-    df = n - 1
-    t = z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
-    mean, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(n)
-    return tuple(math.exp(x) for x in (mean, mean - t * error, mean + t * error))
+def interval(ratios):
+    """The median and its 95 % interval by order statistics, which no disturbed run can move far."""
+    ordered, n = sorted(ratios), len(ratios)
+    below, k = 0.0, 0  # the k-th smallest and largest: P(fewer than k of n coins) <= 2.5 %
+    while below + math.comb(n, k) / 2**n <= 0.025:
+        below += math.comb(n, k) / 2**n
+        k += 1
+    if k == 0:
+        sys.exit("%d rounds tell no interval: 6 at least" % n)
+    return statistics.median(ordered), ordered[k - 1], ordered[n - k]
 
 
 def main():
@@ -89,7 +92,7 @@ def main():
                     took[arm] = step_s(words, arm == "hook", folder)
             rounds.append(took)
         plain = statistics.median(r["a"] for r in rounds)
-        told = ["%.3f (%.3f to %.3f)" % interval([math.log(r[arm] / r["a"]) for r in rounds]) for arm in ("hook", "again")]
+        told = ["%.3f (%.3f to %.3f)" % interval([r[arm] / r["a"] for r in rounds]) for arm in ("hook", "again")]
         print("%-8s %9.1f us %28s %28s" % (size, plain * 1e6, *told), flush=True)
         print("  raw", json.dumps([[round(r[k] * 1e6, 2) for k in ("a", "again", "hook")] for r in rounds]))
 
