@@ -1,4 +1,4 @@
-// scale, net, plan and links from the command line: real processes, loopback and, where allowed, network namespaces.
+// scale, net and links from the command line: real processes, loopback and, where allowed, network namespaces.
 #include <unistd.h>
 
 #include "analyze/step_shares.h"
@@ -260,103 +260,6 @@ TEST_F(Cli, net_measures_all_pairs_of_three_hosts_and_names_the_one_whose_link_i
   for (const auto& host : pairs["slow"]) slow += host["bandwidth"] < 0.8 * host["usual"].get<double>() ? 1 : 0;
   EXPECT_EQ(slow, 1) << pairs;
   EXPECT_NE(output->out.find(hosts.host(3) + " (rank 2) is slow: "), std::string::npos) << output->out;
-}
-
-TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
-  const auto plan =
-      warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "64", "--layers", "48", "--hidden", "6144", "--heads", "48",
-                "--batch", "512", "--tokens", "1e11", "--price", "1.5", "--json", path("plan.json")});
-  EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  const auto layouts = json("plan.json")["layouts"];
-  EXPECT_TRUE(layouts[0]["fits"].get<bool>());
-  EXPECT_GT(layouts[0]["dollars"].get<double>(), 0);
-  EXPECT_EQ(warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "96", "--hidden", "12288", "--heads",
-                      "96", "--batch", "1"})
-                .exit_code,
-            1);
-  EXPECT_EQ(warpmark({"plan", "--gpu", "abacus", "--layers", "4", "--hidden", "64", "--heads", "4", "--batch", "8"})
-                .exit_code,
-            2);
-  EXPECT_EQ(warpmark({"plan"}).exit_code, 2);
-  write("bad.json", "{\"schema\": \"other\"}");
-  const auto bad = warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--sweep", path("bad.json")});
-  EXPECT_EQ(bad.exit_code, 2);
-  EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
-}
-
-TEST_F(Cli, plan_offloads_no_more_than_host_memory_holds) {
-  const auto plan = [&](const char* host_memory) {
-    return warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "48", "--hidden", "4096", "--heads",
-                     "32", "--batch", "8", "--host-memory", host_memory, "--json", path("plan.json")});
-  };
-  // 9.9e9 parameters: 119 GB of optimizer state, which a GPU of 80 GB does not hold.
-  const auto large = plan("200GB");
-  EXPECT_EQ(large.exit_code, 0) << large.err;
-  EXPECT_NE(large.out.find("host memory"), std::string::npos) << large.out;
-  EXPECT_GT(json("plan.json")["layouts"][0]["memory"]["host"].get<double>(), 100e9);
-  const auto small = plan("100GB");
-  EXPECT_EQ(small.exit_code, 1) << small.err;
-  EXPECT_FALSE(json("plan.json")["layouts"][0]["fits_host"].get<bool>());
-}
-
-TEST_F(Cli, plan_shows_no_host_memory_where_nothing_is_offloaded) {
-  const auto plan = warpmark({"plan", "--gpu", "a100-sxm-80gb", "--layers", "4", "--hidden", "1024", "--heads", "16",
-                              "--batch", "8", "--host-memory", "0"});
-  EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_EQ(plan.out.find("host memory"), std::string::npos) << plan.out;
-}
-
-TEST_F(Cli, plan_refuses_options_of_the_other_kind_of_plan) {
-  for (const char* name : {"--gpu", "--gpus", "--per-node", "--price", "--utilization", "--compression", "--between",
-                           "--top", "--host-memory", "--layers"}) {
-    const auto refused = warpmark({"plan", "--step-time", "100ms", name, "1"});
-    EXPECT_EQ(refused.exit_code, 2) << name;
-    EXPECT_NE(refused.err.find(std::string(name) + " is of a model"), std::string::npos) << refused.err;
-  }
-  for (const char* name : {"--gradients", "--bucket", "--to", "--measured"}) {
-    const auto refused = warpmark({"plan", "--layers", "4", name, "1"});
-    EXPECT_EQ(refused.exit_code, 2) << name;
-    EXPECT_NE(refused.err.find(std::string(name) + " is of a measured step"), std::string::npos) << refused.err;
-  }
-}
-
-/// What `warpmark collective all_reduce --json` writes: 10 us and 100 GB/s with two ranks, 20 us and 50 GB/s with four.
-std::string sweep_of(int ranks) {
-  Json rows = Json::array();
-  const double alpha_s = ranks == 2 ? 10e-6 : 20e-6, bytes_per_s = ranks == 2 ? 100e9 : 50e9;
-  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
-    collectives::Row row{collectives::Collective::all_reduce,
-                         collectives::DataType::f32,
-                         collectives::ReduceOp::sum,
-                         -1,
-                         ranks,
-                         {},
-                         {},
-                         {}};
-    row.counts = collectives::counts_of(row.kind, bytes, row.type, ranks);
-    collectives::Placement place;
-    place.time_s = alpha_s + static_cast<double>(bytes) / bytes_per_s;
-    place.samples_s.assign(5, place.time_s);
-    row.out_of_place = place;
-    rows.push_back(collectives::to_json(row));
-  }
-  return Json{{"schema", "warpmark.collective/1"}, {"rows", rows}}.dump();
-}
-
-TEST_F(Cli, plan_takes_for_each_number_of_gpus_the_sweep_of_as_many_ranks) {
-  write("two.json", sweep_of(2));
-  write("four.json", sweep_of(4));
-  const auto planned =
-      warpmark({"plan", "--step-time", "30ms", "--gradients", "4294967296", "--overlap", "50%", "--to", "2,4",
-                "--sweep", path("two.json"), "--sweep", path("four.json"), "--json", path("plan.json")});
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const auto steps = json("plan.json")["steps"];
-  EXPECT_NEAR(steps[0]["communication"].get<double>(), 44.7e-3, 1e-3);
-  EXPECT_NEAR(steps[1]["communication"].get<double>(), 89.3e-3, 2e-3);
-  const auto twice = warpmark(
-      {"plan", "--step-time", "30ms", "--gradients", "1MB", "--sweep", path("two.json"), "--sweep", path("two.json")});
-  EXPECT_EQ(twice.exit_code, 2);
-  EXPECT_NE(twice.err.find("two sweeps of 2 ranks"), std::string::npos) << twice.err;
 }
 
 }  // namespace
