@@ -86,6 +86,73 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
   EXPECT_EQ(warpmark({"scale", "--", "true"}).exit_code, 2);
 }
 
+TEST_F(Cli, scale_in_weak_mode_counts_the_work_of_all_workers) {
+  const auto output =
+      warpmark({"scale", "--gpus", "1,2,4", "--mode", "weak", "--work", "100", "--unit", "samples", "--rounds", "3",
+                "--warmup", "0", "--no-store", "--json", path("s.json"), "--", "sleep", "0.2"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(scaling["mode"], "weak");
+  EXPECT_EQ(scaling["fits"][0]["law"], "Gustafson");
+  for (const auto& point : scaling["points"]) {
+    const int workers = point["workers"];
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(point["throughput"][i].get<double>() * point["seconds"][i].get<double>(), 100 * workers, 1e-6);
+    }
+    EXPECT_GT(point["efficiency"]["value"].get<double>(), 0.7) << "as long with more workers, and so more work";
+  }
+  EXPECT_NE(output.out.find("Weak scaling"), std::string::npos) << output.out;
+  EXPECT_EQ(warpmark({"scale", "--gpus", "1,2", "--mode", "odd", "--", "true"}).exit_code, 2);
+}
+
+TEST_F(Cli, scale_starts_ranks_of_our_own_benchmark) {
+  if (!run_process({"mpirun", "--version"}).ok()) GTEST_SKIP() << "mpirun is not installed";
+  const auto output = warpmark({"scale",
+                                "--ranks",
+                                "1,2",
+                                "--oversubscribe",
+                                "--mode",
+                                "weak",
+                                "--rounds",
+                                "1",
+                                "--warmup",
+                                "0",
+                                "--no-store",
+                                "--timeout",
+                                "2m",
+                                "--json",
+                                path("s.json"),
+                                "--",
+                                kExecutable,
+                                "run",
+                                "copy",
+                                "--device",
+                                "cpu",
+                                "--rounds",
+                                "1",
+                                "--no-store",
+                                "--set",
+                                "size=1MiB"});
+  ASSERT_EQ(output.exit_code, 0) << output.err << output.out;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(scaling["worker"], "rank");
+  ASSERT_EQ(scaling["points"].size(), 2U);
+  for (const auto& point : scaling["points"]) {
+    EXPECT_EQ(point["failures"], 0) << point;
+    EXPECT_GT(point["median"].get<double>(), 0);
+    EXPECT_GT(point["peak_memory"].get<double>(), 0);
+  }
+}
+
+TEST_F(Cli, scale_records_no_profiles_of_other_hosts_and_says_what_does) {
+  write("hosts.txt", "a\nb\n");
+  const auto output =
+      warpmark({"scale", "--ranks", "1,2", "--hosts", path("hosts.txt"), "--profile", path("why"), "--", "true"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.err.find("--profile records on this host alone"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("warpmark profile --hosts FILE --ranks N --out N.wmrec"), std::string::npos) << output.err;
+}
+
 TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
   const std::string traces = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/";
   const std::vector<std::string> words{
