@@ -114,7 +114,8 @@ Result<LinkFit> fit_link(const std::vector<Row>& rows, Algorithm algorithm) {
 Result<LinkFit> fit_link(const std::vector<Row>& rows) {
   WM_ASSIGN(const auto ring, fit_link(rows, Algorithm::ring));
   WM_ASSIGN(const auto tree, fit_link(rows, Algorithm::tree));
-  return tree.median_error < ring.median_error ? tree : ring;
+  constexpr double kRounding = 1e-9;
+  return tree.median_error < ring.median_error - kRounding ? tree : ring;
 }
 
 double measured_cost(const std::vector<Row>& rows, const LinkFit& fit, double bytes) {

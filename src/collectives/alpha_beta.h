@@ -47,7 +47,8 @@ struct LinkFit {
 /// Alpha and beta by least squares of relative errors, neither below 0; every third size is held back and tells the
 /// error. Data error with fewer than 6 sizes or 2 ranks.
 [[nodiscard]] Result<LinkFit> fit_link(const std::vector<Row>& rows, Algorithm algorithm);
-/// The better of ring and tree.
+/// The ring, unless the tree describes the sweep better. One number of ranks hardly tells them apart, as either makes
+/// any straight line of bytes; beyond it the ring's costs grow faster, so that a plan by it promises less.
 [[nodiscard]] Result<LinkFit> fit_link(const std::vector<Row>& rows);
 
 /// Seconds of `bytes` between measured sizes, by straight lines between their logarithms; beyond them by the fit.

@@ -50,6 +50,7 @@ struct ScalingPoint {
   int workers = 1;
   std::vector<double> throughput;  ///< of each run, in order, in units of work a second
   std::vector<double> seconds;     ///< of each run
+  std::vector<double> joules;      ///< of each run; empty unless all were measured
   double median = 0;               ///< of the throughput
   Ranged speed_up;                 ///< against the fewest workers, times their number
   Ranged efficiency;               ///< ratio

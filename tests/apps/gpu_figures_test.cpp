@@ -59,6 +59,31 @@ TEST_F(GpuFigures, of_a_command_are_measured_though_nobody_asked) {
   for (const auto figure : kGpuFigures) EXPECT_THAT(output.out, HasSubstr(std::string(figure)));
 }
 
+TEST_F(GpuFigures, of_each_number_of_gpus_are_energy_of_a_sample_and_memory) {
+  const auto output = warpmark(with({"scale", "--gpus", "1,2", "--rounds", "2", "--warmup", "0", "--work", "100",
+                                     "--unit", "samples", "--json", path("s.json")},
+                                    at_work(kEightGib)));
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& point = scaling["points"][i];
+    // Every played GPU draws 700 W all the time; 0.6 s or more for 100 samples.
+    const double seconds = point["seconds"][0].get<double>() + point["seconds"][1].get<double>();
+    const double expected = static_cast<double>(i + 1) * 700 * seconds / 2 / 100;
+    EXPECT_NEAR(point["energy_per_work"]["value"].get<double>(), expected, 0.1 * expected) << i;
+    EXPECT_NEAR(point["work_per_joule"].get<double>(), 1 / expected, 0.1 / expected) << i;
+    EXPECT_GE(point["gpu_memory"].get<double>(), kEightGib) << i;
+    EXPECT_GT(point["peak_memory"].get<double>(), 0) << i;
+  }
+  EXPECT_THAT(output.out, HasSubstr("J/samples"));
+  EXPECT_THAT(output.out, HasSubstr("NVML, about ±5 %"));
+  const auto stored = warpmark({"report", "last", "--format", "json"});
+  const auto session = parse_json(stored.out, "report");
+  ASSERT_TRUE(session.ok()) << stored.err;
+  EXPECT_GE(median((*session)["runs"][0], kGpuEnergy), 700 * 0.6) << "beside the throughput";
+}
+
 TEST_F(GpuFigures, are_not_told_of_a_command_that_uses_none) {
   const auto output =
       warpmark({"run", "--rounds", "1", "--warmup", "0", "--json", path("o.json"), "--", "sleep", "0.6"});

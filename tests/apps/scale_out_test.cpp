@@ -1,9 +1,7 @@
-// scale and plan from the command line: real processes.
+// scale from the command line: real processes.
 #include "analyze/step_shares.h"
 #include "apps/cli_fixture.h"
 #include "base/text.h"
-#include "collectives/calls/operation.h"
-#include "collectives/results/row.h"
 #include "profile/read_session.h"
 #include "support/schema_check.h"
 
@@ -83,6 +81,73 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
   EXPECT_EQ(warpmark({"scale", "--", "true"}).exit_code, 2);
 }
 
+TEST_F(Cli, scale_in_weak_mode_counts_the_work_of_all_workers) {
+  const auto output =
+      warpmark({"scale", "--gpus", "1,2,4", "--mode", "weak", "--work", "100", "--unit", "samples", "--rounds", "3",
+                "--warmup", "0", "--no-store", "--json", path("s.json"), "--", "sleep", "0.2"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(scaling["mode"], "weak");
+  EXPECT_EQ(scaling["fits"][0]["law"], "Gustafson");
+  for (const auto& point : scaling["points"]) {
+    const int workers = point["workers"];
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(point["throughput"][i].get<double>() * point["seconds"][i].get<double>(), 100 * workers, 1e-6);
+    }
+    EXPECT_GT(point["efficiency"]["value"].get<double>(), 0.7) << "as long with more workers, and so more work";
+  }
+  EXPECT_NE(output.out.find("Weak scaling"), std::string::npos) << output.out;
+  EXPECT_EQ(warpmark({"scale", "--gpus", "1,2", "--mode", "odd", "--", "true"}).exit_code, 2);
+}
+
+TEST_F(Cli, scale_starts_ranks_of_our_own_benchmark) {
+  if (!run_process({"mpirun", "--version"}).ok()) GTEST_SKIP() << "mpirun is not installed";
+  const auto output = warpmark({"scale",
+                                "--ranks",
+                                "1,2",
+                                "--oversubscribe",
+                                "--mode",
+                                "weak",
+                                "--rounds",
+                                "1",
+                                "--warmup",
+                                "0",
+                                "--no-store",
+                                "--timeout",
+                                "2m",
+                                "--json",
+                                path("s.json"),
+                                "--",
+                                kExecutable,
+                                "run",
+                                "copy",
+                                "--device",
+                                "cpu",
+                                "--rounds",
+                                "1",
+                                "--no-store",
+                                "--set",
+                                "size=1MiB"});
+  ASSERT_EQ(output.exit_code, 0) << output.err << output.out;
+  const auto scaling = json("s.json");
+  EXPECT_EQ(scaling["worker"], "rank");
+  ASSERT_EQ(scaling["points"].size(), 2U);
+  for (const auto& point : scaling["points"]) {
+    EXPECT_EQ(point["failures"], 0) << point;
+    EXPECT_GT(point["median"].get<double>(), 0);
+    EXPECT_GT(point["peak_memory"].get<double>(), 0);
+  }
+}
+
+TEST_F(Cli, scale_records_no_profiles_of_other_hosts_and_says_what_does) {
+  write("hosts.txt", "a\nb\n");
+  const auto output =
+      warpmark({"scale", "--ranks", "1,2", "--hosts", path("hosts.txt"), "--profile", path("why"), "--", "true"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_NE(output.err.find("--profile records on this host alone"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("warpmark profile --hosts FILE --ranks N --out N.wmrec"), std::string::npos) << output.err;
+}
+
 TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
   const std::string traces = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/";
   const std::vector<std::string> words{
@@ -107,103 +172,6 @@ TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
   const auto none = warpmark(with(with(words, {"--profiled", "2=" + path("nothing.json")}), command));
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.err.find("does not exist"), std::string::npos) << none.err;
-}
-
-TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
-  const auto plan =
-      warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "64", "--layers", "48", "--hidden", "6144", "--heads", "48",
-                "--batch", "512", "--tokens", "1e11", "--price", "1.5", "--json", path("plan.json")});
-  EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  const auto layouts = json("plan.json")["layouts"];
-  EXPECT_TRUE(layouts[0]["fits"].get<bool>());
-  EXPECT_GT(layouts[0]["dollars"].get<double>(), 0);
-  EXPECT_EQ(warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "96", "--hidden", "12288", "--heads",
-                      "96", "--batch", "1"})
-                .exit_code,
-            1);
-  EXPECT_EQ(warpmark({"plan", "--gpu", "abacus", "--layers", "4", "--hidden", "64", "--heads", "4", "--batch", "8"})
-                .exit_code,
-            2);
-  EXPECT_EQ(warpmark({"plan"}).exit_code, 2);
-  write("bad.json", "{\"schema\": \"other\"}");
-  const auto bad = warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--sweep", path("bad.json")});
-  EXPECT_EQ(bad.exit_code, 2);
-  EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
-}
-
-TEST_F(Cli, plan_offloads_no_more_than_host_memory_holds) {
-  const auto plan = [&](const char* host_memory) {
-    return warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "1", "--layers", "48", "--hidden", "4096", "--heads",
-                     "32", "--batch", "8", "--host-memory", host_memory, "--json", path("plan.json")});
-  };
-  // 9.9e9 parameters: 119 GB of optimizer state, which a GPU of 80 GB does not hold.
-  const auto large = plan("200GB");
-  EXPECT_EQ(large.exit_code, 0) << large.err;
-  EXPECT_NE(large.out.find("host memory"), std::string::npos) << large.out;
-  EXPECT_GT(json("plan.json")["layouts"][0]["memory"]["host"].get<double>(), 100e9);
-  const auto small = plan("100GB");
-  EXPECT_EQ(small.exit_code, 1) << small.err;
-  EXPECT_FALSE(json("plan.json")["layouts"][0]["fits_host"].get<bool>());
-}
-
-TEST_F(Cli, plan_shows_no_host_memory_where_nothing_is_offloaded) {
-  const auto plan = warpmark({"plan", "--gpu", "a100-sxm-80gb", "--layers", "4", "--hidden", "1024", "--heads", "16",
-                              "--batch", "8", "--host-memory", "0"});
-  EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_EQ(plan.out.find("host memory"), std::string::npos) << plan.out;
-}
-
-TEST_F(Cli, plan_refuses_options_of_the_other_kind_of_plan) {
-  for (const char* name : {"--gpu", "--gpus", "--per-node", "--price", "--utilization", "--compression", "--between",
-                           "--top", "--host-memory", "--layers"}) {
-    const auto refused = warpmark({"plan", "--step-time", "100ms", name, "1"});
-    EXPECT_EQ(refused.exit_code, 2) << name;
-    EXPECT_NE(refused.err.find(std::string(name) + " is of a model"), std::string::npos) << refused.err;
-  }
-  for (const char* name : {"--gradients", "--bucket", "--to", "--measured"}) {
-    const auto refused = warpmark({"plan", "--layers", "4", name, "1"});
-    EXPECT_EQ(refused.exit_code, 2) << name;
-    EXPECT_NE(refused.err.find(std::string(name) + " is of a measured step"), std::string::npos) << refused.err;
-  }
-}
-
-/// What `warpmark collective all_reduce --json` writes: 10 us and 100 GB/s with two ranks, 20 us and 50 GB/s with four.
-std::string sweep_of(int ranks) {
-  Json rows = Json::array();
-  const double alpha_s = ranks == 2 ? 10e-6 : 20e-6, bytes_per_s = ranks == 2 ? 100e9 : 50e9;
-  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
-    collectives::Row row{collectives::Collective::all_reduce,
-                         collectives::DataType::f32,
-                         collectives::ReduceOp::sum,
-                         -1,
-                         ranks,
-                         {},
-                         {},
-                         {}};
-    row.counts = collectives::counts_of(row.kind, bytes, row.type, ranks);
-    collectives::Placement place;
-    place.time_s = alpha_s + static_cast<double>(bytes) / bytes_per_s;
-    place.samples_s.assign(5, place.time_s);
-    row.out_of_place = place;
-    rows.push_back(collectives::to_json(row));
-  }
-  return Json{{"schema", "warpmark.collective/1"}, {"rows", rows}}.dump();
-}
-
-TEST_F(Cli, plan_takes_for_each_number_of_gpus_the_sweep_of_as_many_ranks) {
-  write("two.json", sweep_of(2));
-  write("four.json", sweep_of(4));
-  const auto planned =
-      warpmark({"plan", "--step-time", "30ms", "--gradients", "4294967296", "--overlap", "50%", "--to", "2,4",
-                "--sweep", path("two.json"), "--sweep", path("four.json"), "--json", path("plan.json")});
-  ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  const auto steps = json("plan.json")["steps"];
-  EXPECT_NEAR(steps[0]["communication"].get<double>(), 44.7e-3, 1e-3);
-  EXPECT_NEAR(steps[1]["communication"].get<double>(), 89.3e-3, 2e-3);
-  const auto twice = warpmark(
-      {"plan", "--step-time", "30ms", "--gradients", "1MB", "--sweep", path("two.json"), "--sweep", path("two.json")});
-  EXPECT_EQ(twice.exit_code, 2);
-  EXPECT_NE(twice.err.find("two sweeps of 2 ranks"), std::string::npos) << twice.err;
 }
 
 }  // namespace

@@ -17,8 +17,10 @@ using ::testing::HasSubstr;
 /// Writes one float a launch; `broken` sets write nothing, so that the poison stays.
 class Doubler final : public Prepared {
  public:
-  Doubler(std::vector<float>& outputs, bool broken) : outputs_(outputs), broken_(broken) {}
+  Doubler(std::vector<float>& outputs, bool broken, std::size_t& launches)
+      : outputs_(outputs), broken_(broken), launches_(launches) {}
   Status launch(device::Stream, std::size_t set) override {
+    ++launches_;
     if (!broken_) outputs_[set] = 2.0F;
     return {};
   }
@@ -34,6 +36,7 @@ class Doubler final : public Prepared {
  private:
   std::vector<float>& outputs_;
   bool broken_;
+  std::size_t& launches_;
 };
 
 constexpr ParamSpec kParams[] = {{"n", ParamKind::integer, "4", "count"}};
@@ -42,6 +45,7 @@ struct Bench {
   std::vector<float> outputs;
   bool broken = false;
   bool supported = true;
+  std::size_t launches = 0;
 };
 
 const Bench& bench_of(const Workload& self) { return *static_cast<const Bench*>(self.extension); }
@@ -58,7 +62,7 @@ device::Support supports(const Workload& self, const DeviceInfo&, const Params&)
 Result<std::unique_ptr<Prepared>> prepare(const Workload& self, const PrepareOptions& options) {
   auto& bench = *static_cast<Bench*>(const_cast<void*>(self.extension));
   bench.outputs.assign(options.sets, 0);
-  return std::unique_ptr<Prepared>(std::make_unique<Doubler>(bench.outputs, bench.broken));
+  return std::unique_ptr<Prepared>(std::make_unique<Doubler>(bench.outputs, bench.broken, bench.launches));
 }
 
 std::vector<Overrides> cases(const Workload&, const DeviceInfo&) { return {{}}; }
@@ -191,12 +195,17 @@ TEST_F(MeasureRound, ends_after_the_launch_in_flight_when_interrupted) {
 TEST_F(MeasureRound, has_an_energy_only_where_the_device_counts_it) {
   options_.energy_s = 0.01;
   for (const auto& metric : measure().metrics) EXPECT_NE(metric.id, "energy");
-  device_.conditions_at = [](std::size_t n) {
-    return device::Conditions{{{"energy", "J", 5.0 * static_cast<double>(n)}}, {}, {}};
+  // 3 J a launch on top of what was counted before.
+  device_.conditions_at = [&](std::size_t) {
+    return device::Conditions{{{"energy", "J", 1000 + 3.0 * static_cast<double>(bench_.launches)}}, {}, {}};
   };
   const auto run = measure();
   ASSERT_EQ(run.metrics.back().id, "energy");
-  EXPECT_GT(run.metrics.back().summary.median, 0);
+  EXPECT_EQ(run.metrics.back().unit, "J");
+  EXPECT_DOUBLE_EQ(run.metrics.back().summary.median, 3);
+  // A counter that stood still, as one that was reset, tells nothing.
+  device_.conditions_at = [](std::size_t) { return device::Conditions{{{"energy", "J", 1000.0}}, {}, {}}; };
+  for (const auto& metric : measure().metrics) EXPECT_NE(metric.id, "energy");
 }
 
 Cost of_footprint(std::int64_t bytes) {

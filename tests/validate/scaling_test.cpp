@@ -125,6 +125,58 @@ TEST(Scaling, a_profile_that_could_not_be_read_is_told_and_loses_nothing) {
   EXPECT_EQ(to_json(scaling)["points"][1]["profile_problem"], "nothing was recorded");
 }
 
+TEST(Scaling, tells_energy_of_a_unit_of_work_and_memory) {
+  Scaling scaling;
+  scaling.mode = "strong";
+  scaling.worker = "GPU";
+  std::vector<ScalingRun> runs;
+  for (int round = 0; round < 3; ++round) {
+    runs.push_back({.workers = 1, .round = round, .seconds = 10, .work = 200, .peak_memory_bytes = 1e9 + round});
+    runs.back().gpu_memory_bytes = 8e9;
+    runs.back().joules = 3000 + 100 * round;
+    // What the command tells counts: 30 units a second for 6 s are 180, whatever --work says.
+    runs.push_back({.workers = 2, .round = round, .seconds = 6, .work = 200, .throughput = 30});
+    if (round > 0) runs.back().joules = 3600;
+  }
+  judge_scaling(runs, scaling);
+  const auto& one = scaling.points[0];
+  ASSERT_TRUE(one.energy_per_work_j && one.work_per_joule && one.peak_memory_bytes && one.gpu_memory_bytes);
+  EXPECT_DOUBLE_EQ(one.energy_per_work_j->value, 3100.0 / 200);
+  EXPECT_DOUBLE_EQ(*one.work_per_joule, 200 / 3100.0);
+  EXPECT_DOUBLE_EQ(*one.peak_memory_bytes, 1e9 + 1);
+  EXPECT_DOUBLE_EQ(*one.gpu_memory_bytes, 8e9);
+  EXPECT_EQ(one.joules, (std::vector<double>{3000, 3100, 3200}));
+  const auto& two = scaling.points[1];
+  ASSERT_TRUE(two.energy_per_work_j);
+  EXPECT_DOUBLE_EQ(two.energy_per_work_j->value, 3600.0 / 180);
+  EXPECT_TRUE(two.joules.empty()) << "one run has none";
+  EXPECT_FALSE(two.peak_memory_bytes || two.gpu_memory_bytes);
+  const auto json = to_json(scaling)["points"];
+  EXPECT_DOUBLE_EQ(json[0]["energy_per_work"]["value"].get<double>(), 15.5);
+  EXPECT_DOUBLE_EQ(json[0]["gpu_memory"].get<double>(), 8e9);
+  EXPECT_FALSE(json[1].contains("gpu_memory"));
+}
+
+TEST(Scaling, usual_bands_are_those_of_2_4_and_8_gpus) {
+  using Band = std::pair<double, double>;
+  EXPECT_EQ(usual_efficiency(2), (Band{0.90, 0.97}));
+  EXPECT_EQ(usual_efficiency(4), (Band{0.87, 0.95}));
+  EXPECT_EQ(usual_efficiency(8), (Band{0.85, 0.92}));
+  for (const int workers : {1, 3, 16}) EXPECT_FALSE(usual_efficiency(workers)) << workers;
+  const auto stands = [](int workers, double efficiency) {
+    Scaling scaling;
+    scaling.mode = "strong";
+    scaling.worker = "GPU";
+    judge_scaling({{.workers = 1, .seconds = 1}, {.workers = workers, .seconds = 1 / (efficiency * workers)}}, scaling);
+    return scaling.points[1].usual;
+  };
+  EXPECT_EQ(stands(2, 0.89), "below the usual 90-97 %");
+  EXPECT_EQ(stands(2, 0.91), "within the usual 90-97 %");
+  EXPECT_EQ(stands(4, 0.94), "within the usual 87-95 %");
+  EXPECT_EQ(stands(8, 0.93), "above the usual 85-92 %");
+  EXPECT_EQ(stands(16, 0.93), "");
+}
+
 TEST(Scaling, grades_end_where_they_should) {
   EXPECT_STREQ(efficiency_grade(0.95), "excellent");
   EXPECT_STREQ(efficiency_grade(0.9), "good");

@@ -92,7 +92,7 @@ TEST(Verdict, has_no_ratio_of_values_that_are_not_above_zero) {
   EXPECT_EQ(metric.verdict, Verdict::inconclusive);
   EXPECT_FALSE(metric.ratio);
   EXPECT_NE(metric.reason.find("B has the value 0"), std::string::npos) << metric.reason;
-  EXPECT_EQ(judged({.id = "none"}).verdict, Verdict::inconclusive);
+  EXPECT_EQ(judged(MetricVerdict{.id = "none"}).verdict, Verdict::inconclusive);
 }
 
 TEST(Verdict, adjusts_p_over_all_metrics) {

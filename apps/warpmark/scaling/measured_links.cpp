@@ -2,11 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "base/files.h"
 #include "base/json.h"
+#include "collectives/two_levels.h"
 
 namespace warpmark::apps {
 namespace {
+
+namespace coll = warpmark::collectives;
+
+/// The hosts that its ranks ran on; one, where an older sweep does not name them.
+int hosts_of(const Json& json) {
+  if (!json.contains("head") || !json["head"].is_object() || !json["head"].contains("hosts")) return 1;
+  std::set<Json> hosts;
+  for (const auto& host : json["head"]["hosts"]) hosts.insert(host);
+  return std::max(1, static_cast<int>(hosts.size()));
+}
+
+/// Of GPUs that one link joins: measured where a sweep on one host is of as many, else by the fit of the widest.
+double within_s(const PlanLinks& links, double bytes, int gpus) {
+  const auto own = links.sweeps.find(gpus);
+  if (own != links.sweeps.end() && own->second.hosts == 1) {
+    return coll::measured_cost(own->second.rows, own->second.fit, bytes);
+  }
+  const auto& fit = links.base().fit;
+  return coll::cost(coll::Collective::all_reduce, fit.algorithm, bytes, gpus, fit.link);
+}
 
 Result<MeasuredLink> read_sweep(const std::string& file) {
   WM_ASSIGN(const auto text, read_file(file));
@@ -25,6 +50,8 @@ Result<MeasuredLink> read_sweep(const std::string& file) {
                       "gradients are exchanged by all_reduce: sweep that");
   }
   WM_ASSIGN(link.fit, collectives::fit_link(link.rows));
+  link.ranks = link.rows.front().ranks;
+  link.hosts = hosts_of(json);
   return link;
 }
 
@@ -42,9 +69,44 @@ Result<std::map<int, MeasuredLink>> read_sweeps(const std::vector<std::string>& 
   return links;
 }
 
-std::optional<MeasuredLink> widest(const std::map<int, MeasuredLink>& links) {
-  if (links.empty()) return std::nullopt;
-  return links.rbegin()->second;
+Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks& told) {
+  PlanLinks links;
+  for (const auto& [ranks, sweep] : sweeps) (sweep.hosts > 1 ? links.over : links.within) = sweep;
+  links.sweeps = std::move(sweeps);
+  if (!links.within && !links.over) return usage_error("a sweep is needed: how long an all_reduce takes", "--sweep");
+  if (told.between && links.over) {
+    return usage_error(fmt::format("--between, and a sweep over {} hosts, both tell the network", links.over->hosts),
+                       "leave one of them out");
+  }
+  links.per_node = told.per_node.value_or(links.over ? links.over->per_host() : links.within->ranks);
+  if (told.between) {
+    links.network = Network::told;
+    links.between.link = *told.between;
+  } else if (links.over && !links.within && links.per_node > 1) {
+    links.network = Network::flat;
+  } else if (links.over) {
+    const int inside = links.over->per_host();
+    WM_ASSIGN(links.between, coll::fit_between(links.over->rows, inside,
+                                               [&](double bytes) { return within_s(links, bytes, inside); }));
+    links.network = Network::fitted;
+  }
+  return links;
+}
+
+double all_reduce_s(const PlanLinks& links, double bytes, int gpus) {
+  const int nodes = (gpus + links.per_node - 1) / links.per_node;
+  if (const auto own = links.sweeps.find(gpus); own != links.sweeps.end() && own->second.hosts == nodes) {
+    return coll::measured_cost(own->second.rows, own->second.fit, bytes);
+  }
+  const bool one_link = links.network == Network::unknown || links.network == Network::flat;
+  if (nodes == 1 || one_link) return within_s(links, bytes, gpus);
+  return coll::two_level_cost(
+      bytes, nodes, links.per_node, [&](double size) { return within_s(links, size, links.per_node); },
+      links.between.algorithm, links.between.link);
+}
+
+bool link_is_assumed(const PlanLinks& links, int gpus) {
+  return links.network == Network::unknown && gpus > links.per_node;
 }
 
 }  // namespace warpmark::apps

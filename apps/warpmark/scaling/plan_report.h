@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "collectives/alpha_beta.h"
 #include "model/report.h"
+#include "validate/scaling/data_parallel.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/scaling/measured_links.h"
 
@@ -20,10 +21,14 @@ struct Foretold {
   std::optional<double> measured_s;
 };
 
+/// Several numbers of GPUs: `plans` are the best of each.
 [[nodiscard]] Report layouts_report(const validate::TrainingJob& job, const std::vector<validate::PlannedLayout>& plans,
-                                    std::size_t top, const std::optional<MeasuredLink>& measured);
-[[nodiscard]] Report foretold_report(const std::vector<Foretold>& foretold, const MeasuredLink& link);
+                                    std::size_t top, const std::optional<PlanLinks>& links);
+/// `power_sgd`: it computes what is not in the step.
+[[nodiscard]] Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& links, bool power_sgd);
 [[nodiscard]] Json layout_json(const validate::PlannedLayout& plan);
 [[nodiscard]] Json fit_json(const collectives::LinkFit& fit);
+/// GPUs of a node, how those beyond are reckoned, and the link between nodes where there is one.
+[[nodiscard]] Json network_json(const PlanLinks& links);
 
 }  // namespace warpmark::apps

@@ -22,12 +22,18 @@ Tone tone_of_grade(const std::string& grade) {
 }
 
 Table points_table(const Scaling& scaling) {
+  // What nobody measured gives way first, and the interval, which speed-up tells as well, before what was.
+  constexpr int kEmpty = 5;
+  const auto& points = scaling.points;
+  const bool energy =
+      std::ranges::any_of(points, [](const auto& point) { return point.energy_per_work_j.has_value(); });
+  const bool memory = std::ranges::any_of(points, [](const auto& point) { return point.gpu_memory_bytes.has_value(); });
   Table table;
   table.columns = {{scaling.worker + "s", Align::right}, {scaling.unit + "/s", Align::right},
                    {"speed-up", Align::right},           {"efficiency", Align::right},
-                   {"95 % interval", Align::right},      {"grade"},
-                   {"usual band", Align::left, 2},       {"GPU memory", Align::right, 1},
-                   {"host memory", Align::right, 3},     {"J/" + scaling.unit, Align::right, 1}};
+                   {"95 % interval", Align::right, 2},   {"grade"},
+                   {"usual band", Align::left, 3},       {"GPU memory", Align::right, memory ? 1 : kEmpty},
+                   {"host memory", Align::right, 4},     {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
   for (const auto& point : scaling.points) {
     if (point.throughput.empty()) {
       table.rows.push_back({{std::to_string(point.workers)},

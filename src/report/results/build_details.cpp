@@ -1,8 +1,11 @@
 // Everything else that is known about each run, by workload: distribution, statistics, what was achieved, how it was
 // measured, in what environment, and how to repeat it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "model/beside.h"
 #include "model/names.h"
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"
@@ -165,6 +168,22 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
   return table;
 }
 
+/// What energies were read from. NVIDIA tells ±5 % of the power that NVML reads (nvmlDeviceGetPowerUsage), which the
+/// GPU's counter adds up.
+void add_energy_method(Section& section, const Runs& runs) {
+  bool gpus = false, processors = false;
+  for (const Run* run : runs) {
+    if (metric_of(*run, "energy") != nullptr) (run->device.starts_with("cpu") ? processors : gpus) = true;
+    if (metric_of(*run, kGpuEnergy) != nullptr) gpus = true;
+  }
+  if (!gpus && !processors) return;
+  const char* counters = !processors ? "GPUs' own counters (NVML"
+                         : !gpus     ? "processors' own counters (RAPL"
+                                     : "own counters of GPUs (NVML) and processors (RAPL";
+  section.blocks.push_back(
+      Paragraph{fmt::format("Energy: the {}, about ±5 %), idle power included.", counters), Tone::quiet});
+}
+
 std::string warmup_text(const Warmup& warmup) {
   if (warmup.launches == 0 && warmup.reason.empty()) return {};
   return format_plural(static_cast<std::size_t>(warmup.launches), "launch", "launches") + " in " +
@@ -287,6 +306,7 @@ std::vector<Section> detail_sections(const Session& session, const RunLabels& la
     for (auto& plot : distributions(runs, labels)) section.blocks.push_back(std::move(plot));
     add_table(section, statistics_table(runs, labels));
     add_table(section, achieved_table(session, runs, labels));
+    add_energy_method(section, runs);
     add_table(section, method_table(runs, labels));
     add_table(section, environment_table(runs, labels));
     add_table(section, repro_table(runs, labels));

@@ -84,9 +84,11 @@ ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
   for (const auto* run : runs) {
     point.throughput.push_back(throughput_of(*run));
     point.seconds.push_back(run->seconds);
+    if (run->joules) point.joules.push_back(*run->joules);
     memory.push_back(run->peak_memory_bytes);
     if (run->gpu_memory_bytes) gpu_memory.push_back(*run->gpu_memory_bytes);
   }
+  if (point.joules.size() < runs.size()) point.joules.clear();
   point.median = stats::median(point.throughput);
   if (stats::median(memory) > 0) point.peak_memory_bytes = stats::median(memory);
   if (!gpu_memory.empty()) point.gpu_memory_bytes = stats::median(gpu_memory);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "validate/scaling/data_parallel.h"
+
 namespace warpmark::validate {
 namespace {
 
@@ -14,23 +16,46 @@ double ring(Collective kind, double bytes, int ranks, const collectives::Link& l
   return collectives::cost(kind, collectives::Algorithm::ring, bytes, ranks, link);
 }
 
-/// Gradients of a step between replicas; ZeRO 3 gathers parameters twice, too.
+/// PowerSGD's two algorithms go over all gradients nine times in 32 bits: the error is added (two read, one written),
+/// two products read the sum, one writes what is sent, and the new error is their difference (two read, one written).
+constexpr double kPowerSgdPasses = 9;
+
+/// What compressing a step's gradients computes, of `parameters` on a GPU; that they become 16 bits is not counted.
+double compression_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double parameters) {
+  if (layout.data < 2 || job.compression != Compression::power_sgd) return 0;
+  const double flops_s = 6 * job.power_sgd_rank * parameters / (cluster.peak_flops * cluster.utilization);
+  const double bytes = kPowerSgdPasses * 4 * parameters;
+  return std::max(flops_s, cluster.memory_bandwidth > 0 ? bytes / cluster.memory_bandwidth : 0);
+}
+
+/// Gradients of a step between replicas. Until stage 1 they are accumulated where they are and exchanged once; from
+/// stage 2 on no GPU keeps them all, so that each micro-batch scatters its own, and stage 3 gathers parameters twice
+/// each time.
 double data_parallel_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double parameters) {
   if (layout.data < 2) return 0;
   const int per_node = std::max(1, cluster.per_node / (layout.tensor * layout.pipeline));
   const double bytes = gradient_bytes(parameters, job.shape.hidden, job.compression, job.power_sgd_rank);
   const auto& link = layout.data > per_node ? cluster.between : cluster.within;
-  double seconds = collectives::hierarchical_cost(Collective::all_reduce, bytes, layout.data, per_node, cluster.within,
-                                                  cluster.between);
-  if (layout.zero == 3) seconds += 2 * ring(Collective::all_gather, 2 * parameters, layout.data, link) / 2;
-  return seconds;
+  const double all_reduce_s = collectives::hierarchical_cost(Collective::all_reduce, bytes, layout.data, per_node,
+                                                             cluster.within, cluster.between);
+  if (layout.zero < 2) return all_reduce_s;
+  if (layout.zero == 2) return all_reduce_s * (layout.micro_batches + 1) / 2;
+  const double gathered = state_bytes(job.numbers).parameters * parameters;
+  return layout.micro_batches * (all_reduce_s + ring(Collective::all_gather, gathered, layout.data, link));
+}
+
+/// The computing behind which they travel: the backward pass, where they are exchanged once that of the last
+/// micro-batch.
+double backward_behind_s(const TrainingJob& job, const Layout& layout, double compute_s) {
+  return job.overlap * compute_s * 2 / 3 / (layout.zero < 2 ? layout.micro_batches : 1);
 }
 
 /// Four all_reduces of a micro-batch's activations a layer, twice forward and twice backward.
 double tensor_parallel_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
   if (layout.tensor < 2) return 0;
   const auto& link = layout.tensor > cluster.per_node ? cluster.between : cluster.within;
-  const double bytes = 2 * job.shape.sequence * layout.micro_batch * job.shape.hidden;
+  const double bytes =
+      element_bytes(job.numbers.precision) * job.shape.sequence * layout.micro_batch * job.shape.hidden;
   const double layers = job.shape.layers / layout.pipeline;
   const double again = layout.recompute == Recompute::full ? 6 : 4;
   return again * layers * layout.micro_batches * ring(Collective::all_reduce, bytes, layout.tensor, link);
@@ -39,7 +64,8 @@ double tensor_parallel_s(const TrainingJob& job, const Cluster& cluster, const L
 double pipeline_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
   if (layout.pipeline < 2) return 0;
   const auto& link = layout.tensor * layout.pipeline > cluster.per_node ? cluster.between : cluster.within;
-  const double bytes = 2 * job.shape.sequence * layout.micro_batch * job.shape.hidden / layout.tensor;
+  const double bytes =
+      element_bytes(job.numbers.precision) * job.shape.sequence * layout.micro_batch * job.shape.hidden / layout.tensor;
   return 2 * layout.micro_batches * ring(Collective::sendrecv, bytes, 2, link);
 }
 
@@ -57,44 +83,42 @@ bool better(const PlannedLayout& a, const PlannedLayout& b) {
 }
 
 /// Activations that a stage holds, but for what is computed again.
-double held_activations(const TransformerShape& shape, const Layout& layout) {
+double held_activations(const TransformerShape& shape, const Layout& layout, double element) {
   // The first stage of a pipeline that runs one forward, one backward holds as many micro-batches as there are stages.
   const double held = std::min(layout.pipeline, layout.micro_batches);
   return held * shape.layers / layout.pipeline *
-         layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute);
+         layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute, element);
 }
 
 /// Of those offloaded two layers' stay on the GPU: one that is computed with, and one on its way.
-double activations_on_gpu(const TransformerShape& shape, const Layout& layout) {
-  const double all = held_activations(shape, layout);
+double activations_on_gpu(const TransformerShape& shape, const Layout& layout, double element) {
+  const double all = held_activations(shape, layout, element);
   if (!layout.offload_activations) return all;
-  return std::min(all, 2 * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute));
+  return std::min(all, 2 * layer_activations(shape, layout.micro_batch, layout.tensor, layout.recompute, element));
 }
 
 /// They leave behind the forward pass and come back behind the rest of the step, of which the forward pass is a third,
 /// less where something is computed again: what is longer than its pass is waited for. Those that stay do not travel.
 double activation_transfer_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double compute_s) {
   if (!layout.offload_activations) return 0;
-  const double held = held_activations(job.shape, layout);
-  const double leaving = held > 0 ? 1 - activations_on_gpu(job.shape, layout) / held : 0;
+  const double element = element_bytes(job.numbers.precision);
+  const double held = held_activations(job.shape, layout, element);
+  const double leaving = held > 0 ? 1 - activations_on_gpu(job.shape, layout, element) / held : 0;
   const double layers = leaving * job.shape.layers / layout.pipeline * layout.micro_batches;
-  const double bytes = layers * layer_activations(job.shape, layout.micro_batch, layout.tensor, layout.recompute);
+  const double bytes =
+      layers * layer_activations(job.shape, layout.micro_batch, layout.tensor, layout.recompute, element);
   const double one_way_s = bytes / cluster.host_link;
   const double forward_s = compute_s / (3 * recompute_factor(job.shape, layout.recompute));
   return std::max(0.0, one_way_s - forward_s) + std::max(0.0, one_way_s - (compute_s - forward_s));
 }
 
-/// What an exchange adds to a step of which `behind_s` can go on meanwhile: what is not hidden, and what hiding costs.
-double added_s(double exchange_s, double behind_s, double contention) {
-  const double hidden_s = std::min(exchange_s, behind_s);
-  return exchange_s - hidden_s + contention * hidden_s;
-}
-
 /// A layout with each kind of offload, but for those that would offload nothing: two layers stay anyway.
 void add_offloads(std::vector<PlannedLayout>& plans, const TrainingJob& job, const Cluster& cluster, Layout layout) {
+  const double element = element_bytes(job.numbers.precision);
   for (const bool activations : {false, true}) {
     layout.offload_activations = activations;
-    if (activations && activations_on_gpu(job.shape, layout) >= held_activations(job.shape, layout)) continue;
+    if (activations && activations_on_gpu(job.shape, layout, element) >= held_activations(job.shape, layout, element))
+      continue;
     for (const bool state : {false, true}) {
       layout.offload = state;
       plans.push_back(plan_layout(job, cluster, layout));
@@ -118,34 +142,28 @@ const char* name_of(Recompute recompute) {
   return "";
 }
 
-MemoryPlan state_memory(double parameters, int zero, int replicas, bool offload) {
-  const double n = replicas;
-  MemoryPlan plan;
-  plan.parameters = 2 * parameters / (zero >= 3 ? n : 1);
-  plan.gradients = 2 * parameters / (zero >= 2 ? n : 1);
-  plan.optimizer = 12 * parameters / (zero >= 1 ? n : 1);
-  if (offload) plan.host = plan.optimizer, plan.optimizer = 0;
-  return plan;
-}
-
-double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute) {
+double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute,
+                         double element) {
   const double sbh = shape.sequence * micro_batch * shape.hidden;
-  const double scores = 5 * shape.heads * shape.sequence / shape.hidden;
+  // Of 34 + 5 a s / h bytes in the paper two, and one of the scores', are masks of dropout, which stay a byte each.
+  const double kept = 16 * element + 2;
+  const double scores = (2 * element + 1) * shape.heads * shape.sequence / shape.hidden;
   switch (recompute) {
-    case Recompute::none: return sbh / tensor * (34 + scores);
-    case Recompute::selective: return sbh / tensor * 34;
-    case Recompute::full: return 2 * sbh;
+    case Recompute::none: return sbh / tensor * (kept + scores);
+    case Recompute::selective: return sbh / tensor * kept;
+    case Recompute::full: return element * sbh;
   }
   return 0;
 }
 
-MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout) {
-  MemoryPlan plan =
-      state_memory(parameters_of(shape) / (layout.tensor * layout.pipeline), layout.zero, layout.data, layout.offload);
-  plan.activations = activations_on_gpu(shape, layout);
-  plan.host += held_activations(shape, layout) - plan.activations;
+MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout, const TrainingNumbers& numbers) {
+  const double element = element_bytes(numbers.precision);
+  MemoryPlan plan = state_memory(parameters_of(shape) / (layout.tensor * layout.pipeline), layout.zero, layout.data,
+                                 layout.offload, state_bytes(numbers));
+  plan.activations = activations_on_gpu(shape, layout, element);
+  plan.host += held_activations(shape, layout, element) - plan.activations;
   if (layout.recompute == Recompute::full) {
-    plan.activations += layer_activations(shape, layout.micro_batch, layout.tensor, Recompute::none);
+    plan.activations += layer_activations(shape, layout.micro_batch, layout.tensor, Recompute::none, element);
   }
   return plan;
 }
@@ -169,26 +187,32 @@ double gradient_bytes(double parameters, double hidden, Compression compression,
 
 PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout) {
   PlannedLayout plan{.gpu = cluster.gpu, .layout = layout};
-  plan.memory = memory_of(job.shape, layout);
+  const double parameters = parameters_of(job.shape);
+  const double own = parameters / (layout.tensor * layout.pipeline);
+  plan.memory = memory_of(job.shape, layout, job.numbers);
+  // What PowerSGD left out of a step it adds to the next: 4 bytes a parameter.
+  if (layout.data > 1 && job.compression == Compression::power_sgd) plan.memory.gradients += 4 * own;
   plan.fits_gpu = plan.memory.gpu() <= kSpare * cluster.memory_bytes;
   plan.fits_host = plan.memory.host <= cluster.host_memory_bytes;
   plan.fits = plan.fits_gpu && plan.fits_host;
-  const double parameters = parameters_of(job.shape);
   const double tokens = job.batch * job.shape.sequence;
   plan.compute_s =
       training_seconds(parameters, tokens, layout.gpus(), cluster.peak_flops * cluster.utilization, false) *
       recompute_factor(job.shape, layout.recompute);
   const double waiting = bubble(layout.pipeline, layout.micro_batches);
   plan.bubble_s = plan.compute_s * waiting / (1 - waiting);
-  const double own = parameters / (layout.tensor * layout.pipeline);
   const double gradients = data_parallel_s(job, cluster, layout, own);
-  const double behind_s = job.overlap * plan.compute_s * 2 / 3;
-  plan.communication_s = added_s(gradients, behind_s, job.contention) + tensor_parallel_s(job, cluster, layout) +
-                         pipeline_s(job, cluster, layout);
-  // Offloaded state: gradients go to the host and parameters come back, 2 bytes each.
-  if (layout.offload) plan.communication_s += 4 * own / (layout.zero >= 1 ? layout.data : 1) / cluster.host_link;
+  const double behind_s = backward_behind_s(job, layout, plan.compute_s);
+  plan.communication_s = exposed_exchange_s(gradients, behind_s, job.contention) +
+                         tensor_parallel_s(job, cluster, layout) + pipeline_s(job, cluster, layout);
+  plan.compression_s = compression_s(job, cluster, layout, own);
+  // Offloaded state: gradients go to the host and parameters come back.
+  const double element = element_bytes(job.numbers.precision);
+  if (layout.offload) {
+    plan.communication_s += 2 * element * own / (layout.zero >= 1 ? layout.data : 1) / cluster.host_link;
+  }
   plan.communication_s += activation_transfer_s(job, cluster, layout, plan.compute_s);
-  plan.step_s = plan.compute_s + plan.bubble_s + plan.communication_s;
+  plan.step_s = plan.compute_s + plan.bubble_s + plan.communication_s + plan.compression_s;
   plan.tokens_per_s = plan.step_s > 0 ? tokens / plan.step_s : 0;
   plan.hours = plan.tokens_per_s > 0 ? job.tokens / plan.tokens_per_s / 3600 : 0;
   plan.dollars = plan.hours * cluster.dollars_per_hour * layout.gpus();
@@ -217,20 +241,6 @@ std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& c
   }
   std::stable_sort(plans.begin(), plans.end(), better);
   return plans;
-}
-
-double message_bytes(const DataParallelJob& job) { return std::min(job.bucket_bytes, job.gradient_bytes); }
-
-DataParallelStep data_parallel_step(const DataParallelJob& job, double message_s) {
-  DataParallelStep step;
-  const double messages = message_bytes(job) > 0 ? job.gradient_bytes / message_bytes(job) : 0;
-  step.communication_s = messages * message_s;
-  const double behind_s = job.overlap * job.backward_share * job.step_s;
-  step.exposed_s =
-      std::max(added_s(step.communication_s, behind_s, job.contention), std::min(step.communication_s, message_s));
-  step.step_s = job.step_s + step.exposed_s;
-  step.efficiency = step.step_s > 0 ? job.step_s / step.step_s : 0;
-  return step;
 }
 
 }  // namespace warpmark::validate

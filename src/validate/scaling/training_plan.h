@@ -2,10 +2,10 @@
 // (data, tensor and pipeline parallelism, ZeRO stage, recomputation, accumulation), before anything is run. Pure.
 //
 // Sources: parameters and operations, Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters"
-// (SC 2021); states of mixed-precision Adam by ZeRO stage, Rajbhandari et al., "ZeRO" (SC 2020), and offload, Ren et
-// al., "ZeRO-Offload" (ATC 2021); activations, Korthikanti et al., "Reducing Activation Recomputation" (MLSys 2023);
-// those in host memory as ZeRO-R's P_a+cpu (Rajbhandari et al.); bubble, Huang et al., "GPipe" (NeurIPS 2019);
-// compression, Vogels et al., "PowerSGD" (NeurIPS 2019).
+// (SC 2021); states, see training_states.h; gradients that ZeRO's stages exchange, Rajbhandari et al., "ZeRO" (SC
+// 2020), section 7; activations, Korthikanti et al., "Reducing Activation Recomputation" (MLSys 2023); those in host
+// memory as ZeRO-R's P_a+cpu (Rajbhandari et al.); bubble, Huang et al., "GPipe" (NeurIPS 2019); compression, Vogels et
+// al., "PowerSGD" (NeurIPS 2019).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/alpha_beta.h"
+#include "validate/scaling/training_states.h"
 
 namespace warpmark::validate {
 
@@ -42,23 +43,12 @@ struct Layout {
   [[nodiscard]] int gpus() const { return data * tensor * pipeline; }
 };
 
-struct MemoryPlan {
-  double parameters = 0;  ///< bytes a GPU
-  double gradients = 0;
-  double optimizer = 0;
-  double activations = 0;
-  double host = 0;  ///< of what is offloaded, a GPU
-  [[nodiscard]] double gpu() const { return parameters + gradients + optimizer + activations; }
-};
+/// Bytes of activations of one layer and micro-batch, tensor and sequence parallelism alike; `element`: of one of them.
+[[nodiscard]] double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute,
+                                       double element = 2);
 
-/// Bytes of parameters, gradients and optimizer state a GPU: mixed precision with Adam, 2 + 2 + 12 a parameter, of
-/// which the stage splits the optimizer's (1), the gradients' (2) and the parameters' (3) among replicas.
-[[nodiscard]] MemoryPlan state_memory(double parameters, int zero, int replicas, bool offload = false);
-
-/// Bytes of activations in 16 bits of one layer and micro-batch, tensor and sequence parallelism alike.
-[[nodiscard]] double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute);
-
-[[nodiscard]] MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout);
+[[nodiscard]] MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout,
+                                   const TrainingNumbers& numbers = {});
 
 /// Share of a step in which a pipeline's GPUs wait: (p - 1) / (m + p - 1).
 [[nodiscard]] double bubble(int stages, int micro_batches);
@@ -78,6 +68,7 @@ struct Cluster {
   int gpus = 1;
   int per_node = 8;
   double memory_bytes = 0;                       ///< a GPU
+  double memory_bandwidth = 0;                   ///< B/s, a GPU; 0: what PowerSGD reads and writes is not counted
   double peak_flops = 0;                         ///< a GPU, of the type that is trained in
   double utilization = 0.4;                      ///< of the peak, while it computes
   collectives::Link within;                      ///< a node
@@ -95,6 +86,7 @@ struct TrainingJob {
   int power_sgd_rank = 4;
   double overlap = 0.7;     ///< share of the backward pass behind which gradients travel
   double contention = 0.6;  ///< of DataParallelJob
+  TrainingNumbers numbers;
 };
 
 struct PlannedLayout {
@@ -107,6 +99,7 @@ struct PlannedLayout {
   double compute_s = 0;  ///< of a step, without the bubble
   double bubble_s = 0;
   double communication_s = 0;  ///< that is not hidden
+  double compression_s = 0;    ///< what PowerSGD computes
   double step_s = 0;
   double tokens_per_s = 0;
   double hours = 0;    ///< of the whole training
@@ -117,27 +110,5 @@ struct PlannedLayout {
 
 /// All layouts of the cluster's GPUs that divide evenly, those that fit first, the fastest of them first.
 [[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster);
-
-/// Data parallelism foretold from one GPU: what it measured, and gradients exchanged behind the backward pass, bucket
-/// by bucket (Li et al., "PyTorch Distributed", VLDB 2020). While both run, NCCL's kernels take multiprocessors and
-/// memory bandwidth from those of the network; by how much was measured (docs/results/node-h200x4-2026-11-26.md).
-struct DataParallelJob {
-  double step_s = 0;  ///< of one GPU
-  double gradient_bytes = 0;
-  double bucket_bytes = 25e6;       ///< mean; the last cannot be hidden, and a tensor is never split
-  double backward_share = 2.0 / 3;  ///< of the step
-  double overlap = 0.7;
-  double contention = 0.6;  ///< share of the hidden time by which computing becomes slower
-};
-struct DataParallelStep {
-  double step_s = 0;
-  double communication_s = 0;
-  double exposed_s = 0;
-  double efficiency = 0;
-};
-/// What is exchanged at once: a bucket, or all gradients where they are less.
-[[nodiscard]] double message_bytes(const DataParallelJob& job);
-/// `message_s`: seconds of an all_reduce of message_bytes.
-[[nodiscard]] DataParallelStep data_parallel_step(const DataParallelJob& job, double message_s);
 
 }  // namespace warpmark::validate

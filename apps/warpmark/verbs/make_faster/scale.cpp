@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
+#include "model/beside.h"
 #include "model/scaling.h"
 #include "report/build/scaling.h"
 #include "stats/sampled_metric.h"
@@ -43,7 +44,8 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--unit", "NAME", "what they are: samples, tokens, ... (default runs)"},
     {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time"},
     {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)", true},
-    {"--profile", "DIR", "also record a run with each number into this folder: where the loss comes from", false,
+    {"--profile", "DIR",
+     "also record a run with each number into this folder: where the loss comes from; not with --hosts", false,
      "<files>"},
     {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)", true},
     {"--rounds", "N", "runs with each number, interleaved (default 5)"},
@@ -177,6 +179,10 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
     run.outcome = Outcome::passed;
     run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
     run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
+    if (!point.joules.empty()) {
+      const std::string_view energy = request.ranks ? "energy" : kGpuEnergy;
+      run.metrics.push_back(stats::metric_of_rounds(std::string(energy), "J", Better::lower, point.joules));
+    }
     run.rounds = static_cast<std::int64_t>(point.throughput.size());
     run.timing.method = "host clock";
     run.seed = request.seed;
@@ -212,6 +218,12 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   if (options.has("--profile") && options.has("--profiled")) {
     return usage_error("give --profile or --profiled, not both",
                        "--profile records; --profiled takes what is recorded");
+  }
+  if (options.has("--profile") && options.has("--hosts")) {
+    return usage_error(
+        "--profile records on this host alone, and --hosts names others",
+        "record each number with `warpmark profile --hosts FILE --ranks N --out N.wmrec -- COMMAND`, and "
+        "give --profiled N=N.wmrec");
   }
   WM_ASSIGN(const auto given, profiles_given(options.all("--profiled"), request.workers));
   set_grace(6);  // ranks are asked to end before they are killed
