@@ -151,6 +151,7 @@ TEST(LinkReport, names_slow_pairs_and_draws_a_map_of_each_kind) {
   auto links = healthy(3);
   pair_in(links, 0, 2).write = about(200e9);
   pair_in(links, 1, 0).latency = about(9e-6);
+  links.hosts[2].both = about(40e9);
   auto facts = facts_of_gpus(3);
   facts.attached[1].pcie_width = 8;
   facts.attached[2].numa_node.reset();
@@ -170,7 +171,8 @@ TEST(LinkReport, names_slow_pairs_and_draws_a_map_of_each_kind) {
   }
   EXPECT_THAT(maps, ElementsAre("bandwidth, write", "bandwidth, read", "bandwidth, both ways", "latency",
                                 "bandwidth, host and GPU"));
-  EXPECT_THAT(marked, ElementsAre("bandwidth, write: 200 GB/s", "latency: 9.000 µs"));
+  EXPECT_THAT(marked,
+              ElementsAre("bandwidth, write: 200 GB/s", "latency: 9.000 µs", "bandwidth, host and GPU: 40.0 GB/s"));
   const auto text = text_of(report);
   EXPECT_THAT(text, HasSubstr("GPU 0 -> GPU 2, write: 200 GB/s, below 80 % of what its links promise of 400 GB/s"));
   EXPECT_THAT(text, HasSubstr("GPU 1 -> GPU 0, latency: 9.000 µs, above twice the median of the others of its path of "

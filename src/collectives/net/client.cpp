@@ -127,10 +127,14 @@ Result<Throughput> measure_throughput(const ClientOptions& options, const Throug
                                       const std::function<void(const Second&)>& tick) {
   std::vector<std::unique_ptr<Stream>> open_streams;
   for (int i = 0; i < how.streams; ++i) {
-    Json request{{"kind", how.reverse ? "source" : "sink"}, {"seconds", how.seconds}, {"block", how.block_bytes}};
+    Json request{{"kind", how.reverse ? "source" : "sink"},
+                 {"seconds", how.seconds},
+                 {"streams", how.streams},
+                 {"block", how.block_bytes}};
     WM_ASSIGN(auto opened, open_connection(options, std::move(request)));
     open_streams.push_back(std::make_unique<Stream>());
     open_streams.back()->socket = std::move(opened.socket);
+    if (how.reverse && how.streams > 1) WM_TRY(open_streams.back()->socket.wake_for(kWakeBytes));
     WM_TRY(open_streams.back()->socket.set_timeout(options.timeout_s + 5));
   }
   Throughput result{.streams = how.streams, .reverse = how.reverse, .block_bytes = how.block_bytes};

@@ -44,7 +44,7 @@ class Connection {
     }
     const std::string kind = text_in(request, "kind");
     const double seconds = std::clamp(number_in(request, "seconds", 10), 0.0, options_.longest_s);
-    if (kind == "sink") return sink(seconds);
+    if (kind == "sink") return sink(seconds, number_in(request, "streams", 1) > 1);
     if (kind == "source") return source(seconds, number_in(request, "block", kBlockBytes));
     if (kind == "echo") return echo(number_in(request, "bytes", 1));
     if (kind == "udp") return datagrams(seconds);
@@ -73,7 +73,8 @@ class Connection {
 
   Status refuse_size() { return socket_.send_line(Json{{"error", "1 B to 64 MiB a message"}}); }
 
-  Status sink(double seconds) {
+  Status sink(double seconds, bool several) {
+    if (several) WM_TRY(socket_.wake_for(kWakeBytes));
     WM_TRY(socket_.send_line(Json{{"ok", true}}));
     std::vector<char> block(kBlockBytes);
     double bytes = 0;

@@ -160,6 +160,12 @@ Status Socket::send_at_once() {
   return environment_error(std::string("TCP_NODELAY: ") + std::strerror(errno));
 }
 
+Status Socket::wake_for(std::size_t bytes) {
+  const int least = static_cast<int>(bytes);
+  if (::setsockopt(handle_, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least)) == 0) return {};
+  return environment_error(std::string("SO_RCVLOWAT: ") + std::strerror(errno));
+}
+
 Status Socket::set_timeout(double seconds) {
   const timeval time{static_cast<time_t>(seconds),
                      static_cast<suseconds_t>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e6)};

@@ -36,6 +36,8 @@ class Socket {
   void end_sending();
   /// Small messages leave without waiting for more (TCP_NODELAY).
   Status send_at_once();
+  /// receive_some waits until so much has come, or the end: fewer wake-ups.
+  Status wake_for(std::size_t bytes);
   /// Longest wait of one call from now on.
   Status set_timeout(double seconds);
 
