@@ -172,7 +172,11 @@ TEST_F(NetServer, gives_throughput_by_size_of_message_and_datagrams_of_a_size) {
   EXPECT_EQ(result["udp"]["bytes"], 1472);
   EXPECT_THAT(output.out, HasSubstr("1 stream, blocks of 100 B"));
   EXPECT_THAT(output.out, HasSubstr("10 of 1472 B sent"));
-  for (const auto& bad : {std::pair{"--datagram", "47"}, {"--datagram", "65508"}, {"--block", "0"}, {"--block", "x"}}) {
+  for (const auto& bad : {std::pair{"--datagram", "47"},
+                          {"--datagram", "65508"},
+                          {"--block", "0"},
+                          {"--block", "5M"},
+                          {"--block", "x"}}) {
     EXPECT_EQ(client(token_, {bad.first, bad.second}).exit_code, 2) << bad.first << " " << bad.second;
   }
 }
@@ -262,8 +266,10 @@ TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {
   const auto limited =
       has_netem ? impaired : run_process({"sh", "-c", device + "tbf rate 50mbit burst 32kb limit 48kb"});
   const bool has_rate = !has_netem && limited.ok() && limited->exit_code == 0;
-  const std::string server =
-      hosts.in_b() + in_quotes(kExecutable) + " net server --bind 10.99.0.2 --once --token t > /dev/null & sleep 1; ";
+  const std::string server = hosts.in_b() + in_quotes(kExecutable) +
+                             " net server --bind 10.99.0.2 --once --token t > " + shell_quote(path("server.txt")) +
+                             " & for i in $(seq 100); do grep -q port " + shell_quote(path("server.txt")) +
+                             " && break; sleep 0.1; done; ";
   const std::string client = hosts.in_a() + in_quotes(kExecutable) +
                              " net client 10.99.0.2 --token t --time 1s --streams 1 --sizes 1 --udp 200 --json ";
   const auto output =

@@ -210,6 +210,10 @@ Result<std::vector<collectives::Settings>> tuned_settings(const ParsedOptions& o
 Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
   const auto sweeps = options.all("--sweep");
   if (!sweeps.empty() && options.has("--tune")) return usage_error("give --sweep or --tune, not both");
+  for (const char* name : {"--baseline", "--links"}) {
+    if (!options.has(name) || (sweeps.empty() && !options.has("--tune"))) continue;
+    return usage_error(std::string(name) + " is for one sweep, --sweep and --tune compare settings", "leave it out");
+  }
   if (!sweeps.empty()) {
     WM_ASSIGN(request.settings, collectives::combinations(sweeps));
   }

@@ -1,6 +1,7 @@
 // The command line of `warpmark collective`, checked: what to measure, how to start it, how to judge it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "collectives/results/tuning.h"
 #include "collectives/results/verdict.h"
 #include "collectives/start/launch.h"
+#include "model/run.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -17,6 +19,7 @@ struct CollectiveRequest {
   collectives::Plan plan;
   collectives::LaunchOptions launch;
   collectives::Expectation expectation;
+  std::optional<Session> baseline;              ///< of --baseline
   std::vector<collectives::Settings> settings;  ///< to compare; empty: none
   int rounds = 1;
   std::string format;

@@ -36,7 +36,9 @@ double within_s(const PlanLinks& links, double bytes, int gpus) {
 Result<MeasuredLink> read_sweep(const std::string& file) {
   WM_ASSIGN(const auto text, read_file(file));
   WM_ASSIGN(const auto json, parse_json(text, file));
-  if (!json.is_object() || json.value("schema", "") != "warpmark.collective/1" || !json["rows"].is_array()) {
+  const bool sweep = json.is_object() && json.contains("schema") && json["schema"] == "warpmark.collective/1" &&
+                     json.contains("rows") && json["rows"].is_array();
+  if (!sweep) {
     return data_error(file + " is no sweep of warpmark collective", "write one with --json");
   }
   MeasuredLink link;
@@ -78,11 +80,17 @@ Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks
     return usage_error(fmt::format("--between, and a sweep over {} hosts, both tell the network", links.over->hosts),
                        "leave one of them out");
   }
-  links.per_node = told.per_node.value_or(links.over ? links.over->per_host() : links.within->ranks);
+  const int hosts_have = std::max(links.within ? links.within->ranks : 1, links.over ? links.over->per_host() : 1);
+  links.per_node = told.per_node.value_or(hosts_have);
+  if (links.over && links.per_node < links.over->per_host()) {
+    return usage_error(fmt::format("--per-node {} is less than the {} ranks that a host had in a sweep", links.per_node,
+                                   links.over->per_host()),
+                       "leave it out");
+  }
   if (told.between) {
     links.network = Network::told;
     links.between.link = *told.between;
-  } else if (links.over && !links.within && links.per_node > 1) {
+  } else if (links.over && !links.within && links.over->per_host() > 1) {
     links.network = Network::flat;
   } else if (links.over) {
     const int inside = links.over->per_host();

@@ -26,10 +26,11 @@ struct MeasuredLink {
 
 /// How GPUs beyond one node are reckoned.
 enum class Network {
-  unknown,  ///< nothing tells: as if the link of one host joined them all
-  told,     ///< by the user
-  fitted,   ///< to a sweep over hosts, less what one within a host takes
-  flat,     ///< every sweep went over hosts: one link for all
+  unknown,   ///< nothing tells: as if the link of one host joined them all
+  told,      ///< by the user
+  fitted,    ///< to a sweep over hosts, less what one within a host takes
+  flat,      ///< every sweep went over hosts: one link for all
+  supposed,  ///< by nobody: the default of a plan of a model
 };
 
 /// Sweeps, what the user tells, and what follows for other numbers of GPUs.

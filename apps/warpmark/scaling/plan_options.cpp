@@ -10,13 +10,15 @@
 
 namespace warpmark::apps {
 
-Result<double> number_option(const ParsedOptions& options, const char* name, double otherwise, bool needed) {
+Result<double> number_option(const ParsedOptions& options, const char* name, double otherwise, bool needed,
+                             double most) {
   if (!options.has(name)) {
     if (!needed) return otherwise;
     return usage_error(std::string(name) + " is needed", "see --help; or foretell from one GPU with --step-time");
   }
   WM_ASSIGN(const double value, parse_number(options.get(name)));
   if (!(value > 0)) return usage_error(std::string(name) + " must be above 0");
+  if (!(value <= most)) return usage_error(fmt::format("{} must be {:g} at most", name, most));
   return value;
 }
 

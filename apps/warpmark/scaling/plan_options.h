@@ -11,9 +11,9 @@
 
 namespace warpmark::apps {
 
-/// Above 0. Usage error where it is needed and missing.
+/// Above 0, and `most` at most. Usage error where it is needed and missing.
 [[nodiscard]] Result<double> number_option(const ParsedOptions& options, const char* name, double otherwise,
-                                           bool needed = false);
+                                           bool needed = false, double most = 1e9);
 
 /// None and all of it are possible, too.
 [[nodiscard]] Result<double> contention_of(const ParsedOptions& options, double otherwise);

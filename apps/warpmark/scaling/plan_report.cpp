@@ -32,6 +32,11 @@ std::string network_text(const PlanLinks& links) {
     case Network::told:
       return fmt::format("Between {}: {} a message and {} for each GPU, as told.", nodes,
                          format_seconds(links.between.link.alpha_s), rate_text(links.between.link));
+    case Network::supposed:
+      return fmt::format(
+          "Between {}: {} a message and {} for each GPU, as nothing tells otherwise: give --between, or a "
+          "sweep over several hosts.",
+          nodes, format_seconds(links.between.link.alpha_s), rate_text(links.between.link));
     case Network::fitted:
       return fit_text(fmt::format("Between {}, from the sweep over {} hosts", nodes, links.over->hosts), links.between);
     case Network::flat:
@@ -214,9 +219,9 @@ Json fit_json(const coll::LinkFit& fit) {
 }
 
 Json network_json(const PlanLinks& links) {
-  const char* const sources[] = {"unknown", "told", "fitted", "flat"};
+  const char* const sources[] = {"unknown", "told", "fitted", "flat", "default"};
   Json json{{"per_node", links.per_node}, {"source", sources[static_cast<int>(links.network)]}};
-  if (links.network == Network::told) {
+  if (links.network == Network::told || links.network == Network::supposed) {
     json["alpha"] = links.between.link.alpha_s;
     json["beta"] = links.between.link.beta_s_per_byte;
   }

@@ -1,5 +1,8 @@
 #include "warpmark/scaling/plan_steps.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,7 +25,9 @@ Result<std::map<int, double>> measured_steps(const ParsedOptions& options) {
     const auto gpus = parse_integer(text.substr(0, equals));
     if (equals == std::string::npos || !gpus.ok())
       return usage_error("'" + text + "' is no measured step", "such as 2=110ms");
-    WM_ASSIGN(steps[static_cast<int>(*gpus)], parse_duration_s(text.substr(equals + 1)));
+    WM_ASSIGN(const double step_s, parse_duration_s(text.substr(equals + 1)));
+    if (!(step_s > 0)) return usage_error("--measured " + text + ": a step takes more than 0 s");
+    steps[static_cast<int>(*gpus)] = step_s;
   }
   return steps;
 }
@@ -43,6 +48,7 @@ Result<double> compressed_share(const ParsedOptions& options, const CompressionC
 Result<validate::DataParallelJob> data_parallel_job(const ParsedOptions& options, const CompressionChoice& choice) {
   validate::DataParallelJob job;
   WM_ASSIGN(job.step_s, parse_duration_s(options.get("--step-time")));
+  if (!(job.step_s > 0)) return usage_error("--step-time must be above 0");
   if (!options.has("--gradients")) return usage_error("--gradients is needed: bytes exchanged a step");
   WM_ASSIGN(const auto bytes, parse_bytes(options.get("--gradients")));
   job.gradient_bytes = static_cast<double>(bytes);
@@ -88,6 +94,10 @@ Result<int> plan_steps(Context& context, const ParsedOptions& options, const std
   WM_ASSIGN(const auto job, data_parallel_job(options, choice));
   WM_ASSIGN(const auto held_back, measured_steps(options));
   WM_ASSIGN(const auto counts, gpu_counts(options, "--to", "2,4,8,16,32,64", 2));
+  for (const auto& [gpus, step_s] : held_back) {
+    if (std::ranges::find(counts, gpus) != counts.end()) continue;
+    return usage_error(fmt::format("--measured {}=...: {} GPUs are not foretold", gpus, gpus), "name them in --to");
+  }
   std::vector<Foretold> foretold;
   for (const int gpus : counts) {
     const double message_s = all_reduce_s(links, validate::message_bytes(job), gpus);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -109,7 +110,7 @@ std::vector<Second> watch(const std::vector<std::unique_ptr<Stream>>& streams, c
 Result<Opened> open_connection(const ClientOptions& options, Json request) {
   WM_ASSIGN(auto socket, connect_to(options.server, options.timeout_s));
   WM_ASSIGN(const auto hello, socket.receive_line());
-  if (!hello.is_object() || hello.value("warpmark", "") != "net/1") {
+  if (!hello.is_object() || hello.value("warpmark", "") != "net/2") {
     return data_error("the other side is no server of this version of warpmark net",
                       "run the same warpmark on both sides");
   }
@@ -198,8 +199,13 @@ Result<Datagrams> measure_datagrams(const ClientOptions& options, const Datagram
       Packet packet{{}, result.sent, monotonic_ns()};
       std::copy_n(mark.begin(), std::min(mark.size(), packet.mark.size()), packet.mark.begin());
       std::memcpy(message.data(), &packet, sizeof(packet));
-      ++result.sent;
-      (void)::send(udp.handle(), message.data(), message.size(), MSG_NOSIGNAL);
+      // What the path could not take yet was not lost on it: it is tried again.
+      const auto left = ::send(udp.handle(), message.data(), message.size(), MSG_NOSIGNAL);
+      if (left < 0 && errno == EMSGSIZE) {
+        return usage_error(fmt::format("datagrams of {} bytes are too large for this path", message.size()),
+                           "a smaller --datagram");
+      }
+      if (left == static_cast<ssize_t>(message.size())) ++result.sent;
     }
     if (result.sent == how.count && seen.size() == static_cast<std::size_t>(how.count)) break;
     const double next = result.sent * how.interval_s - seconds_since(begin);

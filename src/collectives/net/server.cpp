@@ -16,6 +16,8 @@
 namespace warpmark::collectives::net {
 namespace {
 
+/// A client whose first packet was lost sends it again after a second (RFC 6298).
+constexpr double kIdle_s = 2;
 constexpr double kMostBytes = 64 << 20;  ///< of a message or block that a client may ask for
 
 double served_s(std::int64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) * 1e-9; }
@@ -36,7 +38,7 @@ class Connection {
   Status talk() {
     WM_TRY(socket_.set_timeout(10));
     const std::string challenge = random_token();
-    WM_TRY(socket_.send_line(Json{{"warpmark", "net/1"}, {"challenge", challenge}}));
+    WM_TRY(socket_.send_line(Json{{"warpmark", "net/2"}, {"challenge", challenge}}));
     WM_ASSIGN(const auto request, socket_.receive_line());
     if (!request.is_object() || !equal(text_in(request, "answer"), answer_to(options_.token, challenge))) {
       WM_TRY(socket_.send_line(Json{{"error", "wrong token"}}));
@@ -159,6 +161,7 @@ struct Served {
 Status serve(Socket listener, const ServerOptions& options) {
   std::list<Served> served;
   bool any = false;
+  std::int64_t busy_ns = 0;  // when somebody was served last
   const auto stops = [&] { return options.interrupted != nullptr && options.interrupted->load(); };
   while (!stops()) {
     for (auto item = served.begin(); item != served.end();) {
@@ -171,7 +174,9 @@ Status serve(Socket listener, const ServerOptions& options) {
     }
     pollfd wait{listener.handle(), POLLIN, 0};
     const int ready = ::poll(&wait, 1, 200);
-    if (ready == 0 && options.once && any && served.empty()) break;
+    if (!served.empty()) busy_ns = monotonic_ns();
+    const bool idle = any && served.empty() && static_cast<double>(monotonic_ns() - busy_ns) * 1e-9 > kIdle_s;
+    if (ready == 0 && options.once && idle) break;
     if (ready <= 0) continue;
     auto socket = accept_from(listener);
     if (!socket.ok()) continue;

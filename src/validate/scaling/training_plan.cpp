@@ -28,20 +28,26 @@ double compression_s(const TrainingJob& job, const Cluster& cluster, const Layou
   return std::max(flops_s, cluster.memory_bandwidth > 0 ? bytes / cluster.memory_bandwidth : 0);
 }
 
-/// Gradients of a step between replicas. Until stage 1 they are accumulated where they are and exchanged once; from
-/// stage 2 on no GPU keeps them all, so that each micro-batch scatters its own, and stage 3 gathers parameters twice
-/// each time.
+/// Gradients of a step between replicas: an all_reduce, which from stage 1 on is a reduce_scatter of gradients and an
+/// all_gather of parameters, half of it each. Until stage 1 gradients are accumulated where they are and exchanged
+/// once; from stage 2 on no GPU keeps them all, so that each micro-batch scatters its own, and stage 3 gathers
+/// parameters twice each time. Compression makes gradients smaller, not parameters.
 double data_parallel_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double parameters) {
   if (layout.data < 2) return 0;
   const int per_node = std::max(1, cluster.per_node / (layout.tensor * layout.pipeline));
   const double bytes = gradient_bytes(parameters, job.shape.hidden, job.compression, job.power_sgd_rank);
-  const auto& link = layout.data > per_node ? cluster.between : cluster.within;
-  const double all_reduce_s = collectives::hierarchical_cost(Collective::all_reduce, bytes, layout.data, per_node,
-                                                             cluster.within, cluster.between);
-  if (layout.zero < 2) return all_reduce_s;
-  if (layout.zero == 2) return all_reduce_s * (layout.micro_batches + 1) / 2;
-  const double gathered = state_bytes(job.numbers).parameters * parameters;
-  return layout.micro_batches * (all_reduce_s + ring(Collective::all_gather, gathered, layout.data, link));
+  const auto half_s = [&](double size) {
+    return collectives::hierarchical_cost(Collective::all_reduce, size, layout.data, per_node, cluster.within,
+                                          cluster.between) /
+           2;
+  };
+  const double scatter_s = half_s(bytes), gather_s = half_s(state_bytes(job.numbers).parameters * parameters);
+  switch (layout.zero) {
+    case 0: return 2 * scatter_s;
+    case 1: return scatter_s + gather_s;
+    case 2: return layout.micro_batches * scatter_s + gather_s;
+    default: return layout.micro_batches * (scatter_s + 2 * gather_s);
+  }
 }
 
 /// The computing behind which they travel: the backward pass, where they are exchanged once that of the last
@@ -124,6 +130,13 @@ void add_offloads(std::vector<PlannedLayout>& plans, const TrainingJob& job, con
       plans.push_back(plan_layout(job, cluster, layout));
     }
   }
+}
+
+/// Stages 2 and 3 scatter in each micro-batch, of which a pipeline has several under way. PowerSGD multiplies whole
+/// gradients.
+int most_zero(const TrainingJob& job, int data, int pipeline) {
+  if (data < 2 || job.compression == Compression::power_sgd) return 0;
+  return pipeline > 1 ? 1 : 3;
 }
 
 }  // namespace
@@ -231,7 +244,7 @@ std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& c
       for (int micro = 1; micro <= std::min(own_batch, 16.0); micro *= 2) {
         if (std::fmod(own_batch, micro) != 0) continue;
         for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-          for (int zero = 0; zero <= (data > 1 ? (pipeline > 1 ? 1 : 3) : 0); ++zero) {
+          for (int zero = 0; zero <= most_zero(job, data, pipeline); ++zero) {
             add_offloads(plans, job, cluster,
                          {data, tensor, pipeline, zero, false, recompute, micro, static_cast<int>(own_batch) / micro});
           }

@@ -97,6 +97,9 @@ constexpr auto kPlanOptions = [] {
   return specs;
 }();
 
+constexpr int kUsualNode = 8;
+constexpr coll::Link kUsualNetwork{coll::kNetworkAlpha_s, 1 / 50e9};
+
 Result<double> price_of(const ParsedOptions& options, const std::string& gpu) {
   double price = 0;
   for (const auto& text : options.all("--price")) {
@@ -125,7 +128,7 @@ Result<TrainingJob> job_of(const ParsedOptions& options) {
   WM_ASSIGN(job.shape.sequence, number_option(options, "--sequence", 2048));
   WM_ASSIGN(job.shape.vocabulary, number_option(options, "--vocabulary", 51200));
   WM_ASSIGN(job.batch, number_option(options, "--batch", 0, true));
-  WM_ASSIGN(job.tokens, number_option(options, "--tokens", 1e9));
+  WM_ASSIGN(job.tokens, number_option(options, "--tokens", 1e9, false, 1e18));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
   WM_ASSIGN(job.contention, contention_of(options, job.contention));
   WM_ASSIGN(job.numbers, numbers_of(options));
@@ -157,16 +160,16 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
   }
   Cluster cluster{.gpu = id};
   WM_ASSIGN(const auto told, told_links(options));
-  cluster.per_node = told.per_node.value_or(8);
+  cluster.per_node = links ? links->per_node : told.per_node.value_or(kUsualNode);
   cluster.memory_bytes = sheet->memory_bytes;
   cluster.memory_bandwidth = sheet->memory_bandwidth;
   WM_ASSIGN(cluster.peak_flops, rate_of(options, *sheet));
   WM_ASSIGN(cluster.utilization, ratio_of(options, "--utilization", 0.4));
   const double inside = sheet->nvlink_bandwidth > 0 ? sheet->nvlink_bandwidth * 8 / 9 : sheet->pcie_bandwidth * 0.8;
   cluster.within = {5e-6, 1 / inside};
-  cluster.between = told.between.value_or(coll::Link{coll::kNetworkAlpha_s, 1 / 50e9});
+  cluster.between = told.between.value_or(kUsualNetwork);
   if (links) cluster.within = links->within->fit.link;
-  if (links && links->network == Network::fitted) cluster.between = links->between.link;
+  if (links) cluster.between = links->between.link;
   cluster.host_link = sheet->pcie_bandwidth * 0.8;
   if (options.has("--host-memory")) {
     WM_ASSIGN(const auto bytes, parse_bytes(options.get("--host-memory")));
@@ -185,6 +188,12 @@ Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options) {
   if (!links.within) {
     return usage_error("a sweep over several hosts does not tell the link within one",
                        "give a sweep of one host as well");
+  }
+  // A sweep may have left out GPUs of its host; one over hosts was fitted with as many as those had.
+  if (links.network != Network::fitted) links.per_node = told.per_node.value_or(kUsualNode);
+  if (links.network == Network::unknown) {
+    links.network = Network::supposed;
+    links.between.link = kUsualNetwork;
   }
   return std::optional(std::move(links));
 }
@@ -228,6 +237,16 @@ Json layouts_json(const TrainingJob& job, const std::vector<PlannedLayout>& plan
   return json;
 }
 
+std::vector<std::string> without_layout(const std::vector<int>& counts, const std::vector<PlannedLayout>& plans) {
+  std::vector<std::string> numbers;
+  for (const int gpus : counts) {
+    if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.layout.gpus() == gpus; })) {
+      numbers.push_back(std::to_string(gpus));
+    }
+  }
+  return numbers;
+}
+
 Result<int> plan_model(Context& context, const ParsedOptions& options, const std::string& format) {
   WM_ASSIGN(const auto job, job_of(options));
   WM_ASSIGN(const auto links, measured_links(options));
@@ -237,8 +256,16 @@ Result<int> plan_model(Context& context, const ParsedOptions& options, const std
     return usage_error("no layout divides evenly: the batch, the heads and the layers must divide by their degrees",
                        "choose a batch that is a multiple of the number of GPUs");
   }
-  const auto shown = shown_as([&] { return layouts_json(job, plans, links); },
-                              layouts_report(job, plans, static_cast<std::size_t>(top), links));
+  WM_ASSIGN(const auto counts, gpu_counts(options, "--gpus", "8", 1));
+  // Of several numbers each has its row.
+  auto report = layouts_report(job, plans, counts.size() > 1 ? plans.size() : static_cast<std::size_t>(top), links);
+  const auto without = without_layout(counts, plans);
+  if (!without.empty()) {
+    report.sections.front().blocks.push_back(Paragraph{
+        fmt::format("No layout of {} GPUs divides the batch, the heads and the layers evenly.", join(without, ", ")),
+        Tone::warning});
+  }
+  const auto shown = shown_as([&] { return layouts_json(job, plans, links); }, std::move(report));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
   return std::ranges::any_of(plans, &PlannedLayout::fits) ? kSuccess : kGateFailed;

@@ -89,16 +89,11 @@ Status store_rounds(Context& context, const ParsedOptions& options, const Collec
                     fmt::format("{} iterations, as asked for", request.plan.iterations), request.format);
 }
 
-/// --baseline and --links.
-Status add_what_was_measured(const Context& context, const ParsedOptions& options, const coll::Row& like,
-                             coll::Expectation& expectation) {
+/// --baseline and --links, before anything is measured that could be lost.
+Status read_what_was_measured(const Context& context, const ParsedOptions& options, CollectiveRequest& request) {
+  auto& expectation = request.expectation;
   if (options.has("--baseline")) {
-    WM_ASSIGN(const auto session, load_results(context, options, options.get("--baseline")));
-    expectation.baseline = coll::baseline_of(session, like);
-    if (expectation.baseline.empty()) {
-      return usage_error("the baseline has no such sweep: same collective, type, operation and ranks are needed",
-                         "warpmark history lists what there is");
-    }
+    WM_ASSIGN(request.baseline, load_results(context, options, options.get("--baseline")));
   }
   if (options.has("--links")) {
     WM_ASSIGN(const auto session, load_results(context, options, options.get("--links")));
@@ -117,7 +112,14 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
     if (context.interrupted) return kInterrupted;
     return fault ? Result<int>(*fault) : internal_error("the ranks ended without a result");
   }
-  WM_TRY(add_what_was_measured(context, options, sweep.rows.front(), request.expectation));
+  Status baseline;
+  if (request.baseline) {
+    request.expectation.baseline = coll::baseline_of(*request.baseline, sweep.rows.front());
+    if (request.expectation.baseline.empty()) {
+      baseline = usage_error("the baseline has no such sweep: same collective, type, operation and ranks are needed",
+                             "warpmark history lists what there is");
+    }
+  }
   const auto judgement = coll::judge(sweep, request.expectation, environment_of(context, request));
   if (request.format == "text") context.out << coll::nccl_table_foot(request.plan, sweep);
   const auto shown = [&](bool with_table) {
@@ -130,6 +132,7 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
   WM_TRY(store_rounds(context, options, request, rounds, sweep.complete && !fault));
   if (context.interrupted) return kInterrupted;
   if (fault) return *fault;
+  WM_TRY(baseline);
   return judgement.passed ? kSuccess : kGateFailed;
 }
 
@@ -211,6 +214,7 @@ Result<int> run_collective(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto request, collective_request_of(context, options));
   WM_TRY(check_outputs(options));
+  WM_TRY(read_what_was_measured(context, options, request));
   const auto placed = coll::placed_by(context.environment);
   if (placed && !options.has("--ranks")) {
     request.launch.ranks = placed->ranks;

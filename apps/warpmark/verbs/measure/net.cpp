@@ -28,6 +28,8 @@ namespace {
 
 namespace net = warpmark::collectives::net;
 
+constexpr std::int64_t kMostBlock = 4 << 20;  // of which each stream has one; larger ones tell nothing more
+
 constexpr OptionSpec kNetOptions[] = {
     {"--token", "TEXT", "the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)"},
     {"--bind", "ADDRESS", "server: where to listen (default 127.0.0.1, this machine alone)"},
@@ -117,7 +119,7 @@ Result<PathPlan> path_plan(const ParsedOptions& options) {
     if (count < 1 || count > 100) return usage_error("--streams are 1 to 100");
   }
   for (const auto block : plan.blocks) {
-    if (block < 1) return usage_error("--block is 1 B to 64 MiB");
+    if (block < 1 || block > kMostBlock) return usage_error("--block is 1 B to 4 MiB");
   }
   return plan;
 }
