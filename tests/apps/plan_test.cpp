@@ -174,6 +174,49 @@ TEST_F(Cli, plan_fits_the_network_to_a_sweep_over_hosts) {
   EXPECT_NE(flat.out.find("its link stands for all GPUs"), std::string::npos) << flat.out;
 }
 
+TEST_F(Cli, plan_takes_the_widest_host_that_was_measured_for_a_node) {
+  // All GPUs of one host, and the network with one rank on each of two: a node has four GPUs all the same.
+  write("node.json", sweep_of_nodes(1));
+  write("thin.json", sweep_of(2, 2, [](double bytes) {
+          return collectives::cost(Collective::all_reduce, collectives::Algorithm::ring, bytes, 2, kNetwork);
+        }));
+  const auto planned = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--to", "4,8", "--sweep",
+                                 path("node.json"), "--sweep", path("thin.json"), "--json", path("plan.json")});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_EQ(json("plan.json")["network"]["per_node"], 4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double expected = 40 * two_level_s(25e6, i == 0 ? 4 : 8);
+    EXPECT_NEAR(json("plan.json")["steps"][i]["communication"].get<double>(), expected, 0.03 * expected) << i;
+  }
+  const auto model = warpmark({"plan", "--gpus", "8", "--layers", "24", "--hidden", "2048", "--heads", "16", "--batch",
+                               "64", "--sweep", path("node.json"), "--json", path("model.json")});
+  ASSERT_EQ(model.exit_code, 0) << model.err;
+  EXPECT_EQ(json("model.json")["network"]["source"], "default");
+  EXPECT_NE(model.out.find("nothing tells otherwise"), std::string::npos) << model.out;
+  write("nodes.json", sweep_of_nodes(2));
+  const auto small = warpmark(
+      {"plan", "--step-time", "100ms", "--gradients", "1GB", "--per-node", "2", "--sweep", path("nodes.json")});
+  EXPECT_EQ(small.exit_code, 2);
+  EXPECT_NE(small.err.find("less than the 4 ranks that a host had"), std::string::npos) << small.err;
+}
+
+TEST_F(Cli, plan_refuses_numbers_that_mean_nothing) {
+  write("node.json", sweep_of_nodes(1));
+  write("odd.json", "{\"schema\": 1, \"rows\": []}");
+  const std::vector<std::string> step{"plan", "--gradients", "1GB", "--to", "2,4", "--sweep", path("node.json")};
+  const std::vector<std::string> model{"plan", "--hidden", "64", "--heads", "4", "--batch"};
+  for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {with(step, {"--step-time", "0s"}), "--step-time must be above 0"},
+           {with(step, {"--step-time", "1s", "--measured", "2=0s"}), "a step takes more than 0 s"},
+           {with(step, {"--step-time", "1s", "--measured", "8=1s"}), "8 GPUs are not foretold"},
+           {with(model, {"3e9", "--layers", "4"}), "--batch must be 1e+09 at most"},
+           {{"plan", "--step-time", "1s", "--gradients", "1GB", "--sweep", path("odd.json")}, "is no sweep"}}) {
+    const auto refused = warpmark(words);
+    EXPECT_EQ(refused.exit_code, 2) << said << refused.out;
+    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(Cli, plan_warns_where_it_supposes_the_link_of_one_host_between_hosts) {
   write("node.json", sweep_of_nodes(1));
   const std::vector<std::string> words{"plan", "--step-time", "100ms",   "--gradients",    "1GB",
@@ -276,6 +319,9 @@ TEST_F(Cli, plan_of_several_numbers_of_gpus_tells_dollars_of_each) {
     EXPECT_EQ(one["data"].get<int>() * one["tensor"].get<int>() * one["pipeline"].get<int>(), gpus[i]);
     EXPECT_NEAR(one["dollars"].get<double>(), one["hours"].get<double>() * gpus[i] * 2.5, 1e-6);
   }
+  const auto odd =
+      warpmark({"plan", "--gpus", "8,7", "--layers", "24", "--hidden", "2048", "--heads", "16", "--batch", "64"});
+  EXPECT_NE(odd.out.find("No layout of 7 GPUs divides"), std::string::npos) << odd.out;
   EXPECT_EQ(
       warpmark({"plan", "--gpus", "8,0", "--layers", "4", "--hidden", "64", "--heads", "4", "--batch", "8"}).exit_code,
       2);

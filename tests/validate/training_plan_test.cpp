@@ -207,6 +207,32 @@ TEST(Layouts, from_stage_2_on_exchange_gradients_of_every_micro_batch) {
   EXPECT_NEAR(third.communication_s, 6 * scatter_s, 1e-9) << "parameters are gathered forward and backward";
 }
 
+TEST(Layouts, gather_parameters_at_their_own_size_and_over_nodes_as_all_reduces_are) {
+  auto cluster = nodes_of_a100(8);
+  cluster.per_node = 4;
+  cluster.within = {0, 1 / 50e9};
+  cluster.between = {0, 1 / 10e9};
+  auto job = small_job();
+  job.overlap = 0;
+  const auto half_s = [&](double bytes) {
+    return collectives::hierarchical_cost(collectives::Collective::all_reduce, bytes, 8, 4, cluster.within,
+                                          cluster.between) /
+           2;
+  };
+  const double parameters = parameters_of(kSmall);
+  job.compression = Compression::none;  // gradients of 4 bytes, parameters of 2
+  const auto communication_s = [&](int zero) {
+    return plan_layout(job, cluster, {.data = 8, .zero = zero, .micro_batch = 1}).communication_s;
+  };
+  EXPECT_NEAR(communication_s(0), 2 * half_s(4 * parameters), 1e-9);
+  EXPECT_NEAR(communication_s(1), half_s(4 * parameters) + half_s(2 * parameters), 1e-9);
+  EXPECT_NEAR(communication_s(3), half_s(4 * parameters) + 2 * half_s(2 * parameters), 1e-9);
+  job.compression = Compression::power_sgd;
+  cluster.gpus = 8;
+  job.batch = 8;
+  for (const auto& plan : plan_layouts(job, cluster)) EXPECT_EQ(plan.layout.zero, 0) << "it multiplies whole gradients";
+}
+
 TEST(Layouts, compression_shortens_the_exchange_and_power_sgd_computes_for_it) {
   auto cluster = nodes_of_a100(8);
   cluster.within = {0, 1 / 10e9};
