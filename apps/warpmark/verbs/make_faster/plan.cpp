@@ -313,8 +313,8 @@ extern const Command plan_command{
     .examples =
         "warpmark plan --gpu h100-sxm --gpus 64 --layers 48 --hidden 6144 --heads 48 \\\n"
         "    --batch 512 --tokens 100e9 --price 2.5\n"
-        "warpmark plan --gpus 8,16,32 --layers 48 --hidden 6144 --heads 48 --batch 512 --price 2.5 --precision fp8\n"
-        "warpmark plan --step-time 120ms --gradients 400MB --sweep node.json --per-node 8 --between 50GB/s",
+        "warpmark plan --gpus 8,64 --layers 48 --hidden 6144 --heads 48 --batch 512\n"
+        "warpmark plan --step-time 120ms --gradients 400MB --sweep node.json",
     .run = run_plan,
 };
 
