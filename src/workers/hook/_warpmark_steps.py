@@ -111,8 +111,12 @@ class Recorder:
     def load_what_optimizers_load(self):
         """Seconds of imports, at the first optimizer since PyTorch 2.0: a program that makes its loader's iterator
         before its optimizer would do them in its turn."""
-        if "torch._dynamo" not in sys.modules and hasattr(self.torch, "compile"):
+        if "torch._dynamo" in sys.modules or not hasattr(self.torch, "compile"):
+            return
+        try:
             import torch._dynamo  # noqa: F401
+        except ImportError as problem:
+            self.report.fault("imports", problem)  # the program may never need it
 
     def warms_up_beside_others(self, reads_ahead):
         chooses_by_time = self.torch.backends.cudnn.benchmark or self.autotunes
