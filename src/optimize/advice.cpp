@@ -37,6 +37,7 @@ void half_with_scaler(const ProgramFacts& facts, std::vector<JourneyAdvice>& adv
   if (!facts.on_gpu() || !facts.trains() || report.modules.empty() || report.gpus.empty()) return;
   const auto& module = report.modules.front();
   if (module.autocast || module.dtype != "torch.float32") return;
+  if (report.gpus.front().major < 7) return;  // no tensor cores
   const bool has_bf16 = report.gpus.front().major >= 8;
   advice.push_back({.where = module.where,
                     .text = has_bf16 ? "f16 has three bits of mantissa more than bf16 and needs a gradient scaler: "

@@ -96,7 +96,9 @@ Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
             root["settings"], "there is no knob '" + knob + "'",
             meant.empty() ? "`warpmark optimize --list-knobs` shows all" : "did you mean '" + meant + "'?");
       }
-      const Knob* of_catalog = find_in(knobs(), knob);
+      const bool own = std::any_of(plan.user_knobs.begin(), plan.user_knobs.end(),
+                                   [&, name = knob](const auto& one) { return one.name == name; });
+      const Knob* of_catalog = own ? nullptr : find_in(knobs(), knob);
       if (of_catalog != nullptr && !takes(*of_catalog, value)) {
         return reader.error(root["settings"], fmt::format("{} has no value '{}'", knob, value),
                             "it takes " + values_text(*of_catalog));

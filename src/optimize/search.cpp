@@ -23,8 +23,6 @@ double worth(const Proposal& proposal) {
   return (gain > 0 ? gain / proposal.risk : gain * proposal.risk) + (proposal.asked ? 1000 : 0);
 }
 
-Numerics weakest(Numerics a, Numerics b) { return std::max(a, b); }
-
 class Search {
  public:
   Search(Trials& trials, ProgramFacts baseline, const SearchOptions& options, Journey& journey)
@@ -35,10 +33,15 @@ class Search {
   /// The plan is taken as kept, and has to stand the final test.
   Status prove(const Settings& plan) {
     best_ = plan;
+    const auto proposals = options_.propose(facts_, {});  // the user's own knobs are among them
     for (const auto& setting : plan) {
       const Knob* knob = find_in(knobs(), setting.knob);
-      const auto numerics = knob != nullptr ? knob->numerics : Numerics::rounding;
-      numerics_ = weakest(numerics_, numerics);
+      const auto own = std::find_if(proposals.begin(), proposals.end(),
+                                    [&](const auto& one) { return one.setting.knob == setting.knob; });
+      const auto numerics = own != proposals.end() ? own->numerics
+                            : knob != nullptr      ? knob->numerics
+                                                   : Numerics::rounding;
+      numerics_ = std::max(numerics_, numerics);
       kept_.emplace_back(setting.knob, journey_.steps.size());
       journey_.steps.push_back({.knob = setting.knob,
                                 .value = setting.value,
@@ -246,7 +249,7 @@ class Search {
     }
     std::erase_if(kept_, [&](const auto& known) { return known.first == proposal.setting.knob; });
     kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
-    numerics_ = weakest(numerics_, proposal.numerics);
+    numerics_ = std::max(numerics_, proposal.numerics);
     best_ = candidate;
     best_changed_ = true;
   }
@@ -293,6 +296,13 @@ class Search {
       stopped_ = true;
       return {};
     }
+    // What the machine disturbed tells nothing against what was kept, nor for it.
+    if (result.failure.empty() && result.answers_same && result.verdict == Verdict::mistrusted) {
+      final_ = result.verdict;
+      journey_.mistrusted = result.reason;
+      decide("the last test is mistrusted: " + result.reason);
+      return {};
+    }
     journey_.times_original_s = result.times_from_s;
     journey_.times_optimized_s = result.times_to_s;
     journey_.measured_speedup = result.speedup;
@@ -326,10 +336,7 @@ class Search {
                             : result.speedup.has_value() ? interval_text(*result.speedup)
                                                          : result.reason;
     decide("the final test does not confirm it: " + why);
-    // What the machine disturbed tells nothing against what was kept, nor for it.
-    const bool ran = result.failure.empty() && result.answers_same;
-    if (ran && result.verdict == Verdict::mistrusted) journey_.mistrusted = result.reason;
-    if (ran && (result.verdict == Verdict::inconclusive || result.verdict == Verdict::mistrusted)) return {};
+    if (result.failure.empty() && result.answers_same && result.verdict == Verdict::inconclusive) return {};
     for (const auto& [knob, index] : kept_) {
       auto& step = journey_.steps[index];
       step.outcome = !result.failure.empty() ? TrialOutcome::failed

@@ -269,6 +269,12 @@ TEST(Plan, keeps_a_patch_as_a_knob_of_its_own) {
       parse_user_knobs("knobs: [{name: fused, patch: a.diff, values: [1]}]\n", "optimize.yaml"), "no values");
 }
 
+TEST(Plan, a_knob_of_the_users_own_takes_any_value_whatever_its_name) {
+  EXPECT_TRUE(
+      parse_plan("settings: {tf32: 'on'}\nknobs: [{name: tf32, argument: --tf32, values: ['on']}]\n", "plan.yaml")
+          .ok());
+}
+
 TEST(Plan, refuses_a_value_that_a_knob_does_not_take) {
   testing_support::expect_refused(parse_plan("settings: {precision.weights: bf8}\n", "plan.yaml"), "bf8");
   testing_support::expect_refused(parse_plan("settings: {loader.workers: many}\n", "plan.yaml"), "many");

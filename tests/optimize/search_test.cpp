@@ -115,6 +115,7 @@ TEST_F(SearchTest, a_last_test_that_is_mistrusted_is_said_to_be_and_takes_nothin
   EXPECT_EQ(step(journey, "good").outcome, TrialOutcome::kept);
   ASSERT_EQ(journey.plan.size(), 1u);
   EXPECT_EQ(journey.mistrusted, "the GPU was throttled in one arm");
+  EXPECT_FALSE(journey.measured_speedup) << "nothing is claimed";
   EXPECT_NE(journey.verdict.find("mistrusted"), std::string::npos) << journey.verdict;
   EXPECT_FALSE(journey.optimized);
   EXPECT_EQ(outcome_code(journey), 5);

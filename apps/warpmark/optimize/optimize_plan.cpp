@@ -26,9 +26,9 @@ Status check_files(const optimize::Plan& plan) {
       return usage_error("the plan sets a value in the file " + knob.target, "set it there yourself, and leave it out");
     }
     if (knob.place != optimize::UserKnobPlace::patch) continue;
-    WM_ASSIGN(
-        const auto taken_back,
-        run_process({"patch", "-p1", "--force", "--dry-run", "--reverse", "-i", knob.target}, {.deadline_s = 60}));
+    WM_ASSIGN(const auto taken_back,
+              run_process({"patch", "-p1", "--force", "--fuzz=0", "--dry-run", "--reverse", "-i", knob.target},
+                          {.deadline_s = 60}));
     if (taken_back.exit_code == 0) continue;
     return usage_error("the plan has the patch " + knob.target + ", which the files here do not have",
                        "put it on first: patch -p1 -i " + knob.target);

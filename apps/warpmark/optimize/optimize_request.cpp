@@ -105,7 +105,15 @@ Status read_knobs(const ParsedOptions& options, optimize::OptimizeOptions& wante
   }
   if (options.has("--prove")) {
     WM_ASSIGN(auto plan, load_plan(options.get("--prove")));
-    for (auto& knob : plan.user_knobs) proposals.own.push_back(std::move(knob));
+    for (auto& knob : plan.user_knobs) {
+      const auto same = std::find_if(proposals.own.begin(), proposals.own.end(),
+                                     [&](const auto& own) { return own.name == knob.name; });
+      if (same == proposals.own.end()) {
+        proposals.own.push_back(std::move(knob));
+      } else if (same->place != knob.place || fs::absolute(same->target) != fs::absolute(knob.target)) {
+        return usage_error("the plan and the command line have another knob " + knob.name + " each", "leave one out");
+      }
+    }
   }
   WM_TRY(find_patches(proposals.own));
   proposals.asked_only = options.has("--asked-only");

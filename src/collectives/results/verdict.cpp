@@ -27,12 +27,16 @@ Expectation between_hosts(Expectation expectation, const Sweep& sweep) {
   const auto hosts = static_cast<int>(hosts_of(sweep));
   if (expectation.given || hosts < 2 || sweep.rows.empty()) return expectation;
   const Row& row = sweep.rows.front();
+  // A host has ports for storage, too: no more than one is expected to serve each rank. What crosses between hosts
+  // also goes through the links within them.
+  const double of_host = static_cast<double>(row.ranks) / hosts;
+  const double between =
+      std::min(expectation.network, of_host * expectation.port) * share_of_network(row.kind, row.ranks, hosts);
+  const double within =
+      expectation.usual ? expectation.fabric * usual_reach(row.kind, static_cast<int>(of_host), 1 << 30) : 0;
   expectation.usual = false;
   expectation.unjudged.clear();
-  // A host has ports for storage, too: no more than one is expected to serve each rank.
-  const double of_host = static_cast<double>(row.ranks) / hosts;
-  expectation.fabric =
-      std::min(expectation.network, of_host * expectation.port) * share_of_network(row.kind, row.ranks, hosts);
+  expectation.fabric = std::min(between, within);
   expectation.source = expectation.network_source;
   // Smaller ones are bound by the latency of many hosts.
   expectation.large_bytes = std::max<std::int64_t>(expectation.large_bytes, 1 << 30);

@@ -95,14 +95,23 @@ class Sweeper {
     if (here == 0) return {};
     const auto processes = static_cast<std::size_t>(std::count(hosts_.begin(), hosts_.end(), device::host_name()));
     const auto state = device::read_memory("/");
-    // The one that is asked first may see what others have taken already: all ask before any allocates.
-    WM_TRY(bootstrap_.barrier());
+    const double available = state.total_bytes > 0 ? static_cast<double>(state.available_bytes) : 1e300;
+    // All ask before any allocates, and end with the same error: who waited for one that left would hide it.
     const double needed = static_cast<double>(here * std::max<std::size_t>(processes, 1));
-    if (state.available_bytes <= 0 || needed <= static_cast<double>(state.available_bytes)) return {};
+    WM_ASSIGN(const auto all, bootstrap_.all_gather(std::array{needed, available}));
+    for (std::size_t process = 0; 2 * process + 1 < all.size() && process < hosts_.size(); ++process) {
+      if (all[2 * process] > all[2 * process + 1]) {
+        return too_little_memory(hosts_[process], all[2 * process], all[2 * process + 1]);
+      }
+    }
+    return {};
+  }
+
+  Error too_little_memory(const std::string& host, double needed, double available) const {
+    const auto processes = std::count(hosts_.begin(), hosts_.end(), host);
     return environment_error(
-        fmt::format("not enough memory on {}: {} rank{} need {}, {} are available", device::host_name(), processes,
-                    processes == 1 ? "" : "s", format_bytes(needed),
-                    format_bytes(static_cast<double>(state.available_bytes))),
+        fmt::format("not enough memory on {}: {} rank{} need {}, {} are available", host, processes,
+                    processes == 1 ? "" : "s", format_bytes(needed), format_bytes(available)),
         "a smaller -e, or fewer ranks a host");
   }
 

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import weakref
 
 import _warpmark_gate as gate
 import _warpmark_profile as profile
@@ -32,6 +33,7 @@ class Recorder:
         self.autotunes = bool(plan.get("knobs", {}).get("compile"))  # every mode does: what wins stays in a cache on disk
         self.begin_s = clock()
         self.at_finish = []
+        self.iterators = weakref.WeakSet()  # of loaders, with their workers
         self.at_window = None
         self.screening = None  # of a process that switches knobs and times blocks of steps
         self.reset()
@@ -115,7 +117,7 @@ class Recorder:
             return
         try:
             import torch._dynamo  # noqa: F401
-        except ImportError as problem:
+        except Exception as problem:
             self.report.fault("imports", problem)  # the program may never need it
 
     def warms_up_beside_others(self, reads_ahead):
@@ -326,7 +328,10 @@ class Recorder:
         self.report.add("end", why=why, marker=self.marker[0] if self.marker else "none", steps=self.steps_seen)
 
     def leave(self):
-        end_workers()
+        try:
+            end_workers(list(self.iterators))
+        except Exception as problem:
+            self.report.fault("workers", problem)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -335,18 +340,17 @@ class Recorder:
         os._exit(0)
 
 
-def end_workers():
+def end_workers(iterators):
     """As an ordinary exit does. A loader's workers look for their parent every 5 s, and hold its output open so long."""
-    processes = sys.modules.get("multiprocessing")
-    if processes is None:
+    workers = [w for i in iterators for w in getattr(i, "_workers", ()) if w._parent_pid == os.getpid()]
+    if not workers:
         return
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # PyTorch's handler raises where a worker was killed
     except ValueError:
         return  # not the main thread, which alone may set it
-    for child in processes.active_children():
-        if child.daemon:
-            child.kill()
+    for worker in workers:
+        worker.kill()
 
 
 def world_size(torch):

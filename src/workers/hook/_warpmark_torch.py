@@ -144,6 +144,7 @@ class Hook:
             def __next__(iterator):
                 begin = clock()
                 batch = old(iterator)
+                recorder.iterators.add(iterator)
                 recorder.waited(clock() - begin, batch)
                 return batch
 

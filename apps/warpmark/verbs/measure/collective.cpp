@@ -214,8 +214,9 @@ Result<int> run_collective(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(auto request, collective_request_of(context, options));
   WM_TRY(check_outputs(options));
-  WM_TRY(read_what_was_measured(context, options, request));
   const auto placed = coll::placed_by(context.environment);
+  // Process 0 shows, and the others may have no such database.
+  if (!placed || placed->rank == 0) WM_TRY(read_what_was_measured(context, options, request));
   if (placed && !options.has("--ranks")) {
     request.launch.ranks = placed->ranks;
     return run_as_placed(context, options, request);
