@@ -23,7 +23,12 @@ namespace {
 Status check_files(const optimize::Plan& plan) {
   for (const auto& knob : plan.user_knobs) {
     if (knob.place == optimize::UserKnobPlace::file) {
-      return usage_error("the plan sets a value in the file " + knob.target, "set it there yourself, and leave it out");
+      const auto value = optimize::value_of(plan.settings, knob.name);
+      WM_ASSIGN(const auto text, read_file(knob.target));
+      WM_ASSIGN(const auto with, optimize::with_value(text, knob.pattern, value));
+      if (with == text) continue;
+      return usage_error(fmt::format("the plan sets {} in the file {} to {}", knob.name, knob.target, value),
+                         "set it there yourself: " + knob.pattern);
     }
     if (knob.place != optimize::UserKnobPlace::patch) continue;
     WM_ASSIGN(const auto taken_back,

@@ -67,12 +67,14 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   return {};
 }
 
-/// They are put on in copies of the folder, from where a relative path leads elsewhere.
-Status find_patches(std::vector<optimize::UserKnob>& own) {
+/// They are put on in copies of the folder, from where a relative path leads elsewhere. Where a plan came from another
+/// machine its patches lie `beside` it.
+Status find_patches(std::vector<optimize::UserKnob>& own, const fs::path& beside = {}) {
   for (auto& knob : own) {
     if (knob.place != optimize::UserKnobPlace::patch) continue;
     std::error_code missing;
-    const auto path = fs::absolute(knob.target);
+    auto path = fs::absolute(knob.target);
+    if (!beside.empty() && !fs::is_regular_file(path, missing)) path = beside / path.filename();
     if (!fs::is_regular_file(path, missing)) return usage_error("there is no patch " + knob.target);
     knob.target = path.string();
   }
@@ -214,6 +216,7 @@ std::string identity_of_request(const OptimizeRequest& request) {
   for (const auto& id : wanted.proposals.skip) text += " skip " + id;
   for (const auto& knob : wanted.proposals.own) {
     text += fmt::format(" own {} {} {} {}", knob.name, knob.target, knob.pattern, join(knob.values, ","));
+    if (knob.place == optimize::UserKnobPlace::patch) text += scripts_of({knob.target});
   }
   const auto& quality = wanted.quality;
   text += fmt::format(" eval {} {} {} {} {} {} {}", quality.metric, quality.margin, quality.lower, quality.answers,
@@ -227,7 +230,7 @@ std::string identity_of_request(const OptimizeRequest& request) {
 Result<optimize::Plan> load_plan(const std::string& path) {
   WM_ASSIGN(const auto text, read_file(path, kLargestYamlKnobs));
   WM_ASSIGN(auto plan, optimize::parse_plan(text, path));
-  WM_TRY(find_patches(plan.user_knobs));
+  WM_TRY(find_patches(plan.user_knobs, fs::absolute(path).parent_path()));
   return plan;
 }
 
@@ -267,7 +270,7 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
     return usage_error("--start-ahead does not go with copies of the folder", "a copy is of one run at a time");
   }
   if (copied) request.places.original = fs::current_path();
-  request.identity = identity_of_request(request);
+  request.identity = identity_of_request(request) + (options.has("--prove") ? " prove" : "");
   const auto name = hash_of(request.identity);
   request.journal = state / (name + ".jsonl");
   request.places.scratch = state / (name + ".run");

@@ -110,6 +110,11 @@ Status write_journey_files(const ParsedOptions& options, const Journey& journey,
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
   WM_TRY(write_file(folder / "plan.yaml", optimize::plan_yaml(journey, request.program.user_knobs)));
+  for (const auto& knob : request.program.user_knobs) {  // a plan that is taken elsewhere finds its patches beside it
+    if (knob.place != optimize::UserKnobPlace::patch) continue;
+    WM_ASSIGN(const auto patch, read_file(knob.target));
+    WM_TRY(write_file(folder / std::filesystem::path(knob.target).filename(), patch));
+  }
   WM_ASSIGN(const auto job, optimize::job_yaml(journey, request.program));
   WM_TRY(write_file(folder / "job.yaml", job));
   WM_ASSIGN(const auto vertex, optimize::vertex_yaml(journey, request.program));
