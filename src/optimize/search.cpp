@@ -33,7 +33,7 @@ class Search {
   /// The plan is taken as kept, and has to stand the final test.
   Status prove(const Settings& plan) {
     best_ = plan;
-    const auto proposals = options_.propose(facts_, {});  // the user's own knobs are among them
+    const auto proposals = options_.propose ? options_.propose(facts_, {}) : std::vector<Proposal>();  // own ones, too
     for (const auto& setting : plan) {
       const Knob* knob = find_in(knobs(), setting.knob);
       const auto own = std::find_if(proposals.begin(), proposals.end(),
