@@ -51,8 +51,12 @@ def by_hand(program, variants, environment, cpus, end):
     return took
 
 
+def environment_of(lane, asked):
+    return dict(os.environ, CUDA_VISIBLE_DEVICES=str(lane), WARPMARK_DB=str(asked.out / ("%d.db" % lane)))
+
+
 def search(program, lane, asked, cpus, end):
-    environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(lane), WARPMARK_DB=str(asked.out / ("%d.db" % lane)))
+    environment = environment_of(lane, asked)
     budget = int(min(asked.budget, end - time.monotonic() - HAND_S - 10))
     journey = asked.out / (program + ".json")
     words = ["taskset", "-c", cpus, asked.warpmark, "optimize", *OPTIONS, "--budget", "%ds" % budget, "--json", str(journey)]
@@ -78,7 +82,7 @@ def search(program, lane, asked, cpus, end):
 
 def search_several(program, lane, asked, cpus, end):
     """By gpu_optimize.py, whose journey and hand-made cure lie in OUT/several."""
-    environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(lane), WARPMARK_DB=str(asked.out / ("%d.db" % lane)))
+    environment = environment_of(lane, asked)
     environment.setdefault("STEPS", "2000")
     left = end - time.monotonic() - 10
     budget = int(min(asked.several_budget, left - 25))

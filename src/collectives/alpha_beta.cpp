@@ -1,4 +1,5 @@
 #include "collectives/alpha_beta.h"
+#include "collectives/two_levels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -86,9 +87,11 @@ double hierarchical_cost(Collective kind, double bytes, int ranks, int per_node,
   const int nodes = (ranks + inside - 1) / inside;
   if (nodes == 1) return cost(kind, Algorithm::ring, bytes, ranks, within);
   if (kind != Collective::all_reduce || inside == 1) return cost(kind, Algorithm::ring, bytes, ranks, between);
-  return cost(Collective::reduce_scatter, Algorithm::ring, bytes, inside, within) +
-         cost(Collective::all_reduce, Algorithm::ring, bytes / inside, nodes, between) +
-         cost(Collective::all_gather, Algorithm::ring, bytes, inside, within);
+  // A ring's all_reduce within the node is its reduce_scatter before and its all_gather behind that between nodes.
+  return two_level_cost(
+      bytes, nodes, inside,
+      [&](double size) { return cost(Collective::all_reduce, Algorithm::ring, size, inside, within); }, Algorithm::ring,
+      between);
 }
 
 Result<LinkFit> fit_link(const std::vector<Row>& rows, Algorithm algorithm) {

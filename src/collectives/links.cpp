@@ -48,8 +48,9 @@ void judge_rates(std::vector<SlowLink>& slow, const std::vector<Rate>& rates) {
     if (rate.expected > 0 && rate.value < rate.least * rate.expected) {
       slow.push_back({rate.where, rate.value, rate.expected,
                       fmt::format("below {:.0f} % of what its links promise", 100 * rate.least)});
-    } else if (usual > 0 && rate.value < 0.85 * usual) {
-      slow.push_back({rate.where, rate.value, usual, "below 85 % of the median of its kind"});
+    } else if (usual > 0 && rate.value < kEvenLinks * usual) {
+      slow.push_back(
+          {rate.where, rate.value, usual, fmt::format("below {:.0f} % of the median of its kind", 100 * kEvenLinks)});
     }
   }
 }
@@ -89,15 +90,14 @@ void judge_pairs(std::vector<SlowLink>& slow, const Links& links, const LinkFact
     std::vector<Rate> rates;
     for (const auto& pair : links.pairs) {
       const bool pcie = !(nvlink_of(pair, facts) > 0);
-      rates.push_back({fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, kind.name), (pair.*kind.value).value,
-                       (both ? 2 : 1) * promised(pair, facts), both && pcie ? kBothWays : kOneWay});
+      rates.push_back({where_of(pair, kind.name), (pair.*kind.value).value, (both ? 2 : 1) * promised(pair, facts),
+                       both && pcie ? kBothWays : kOneWay});
     }
     judge_rates(slow, rates);
   }
   std::vector<Latency> latencies;
   for (const auto& pair : links.pairs) {
-    latencies.push_back(
-        {fmt::format("GPU {} -> GPU {}, latency", pair.from, pair.to), path_of(pair, facts), &pair.latency});
+    latencies.push_back({where_of(pair, "latency"), path_of(pair, facts), &pair.latency});
   }
   judge_latencies(slow, latencies);
 }
@@ -107,9 +107,10 @@ void judge_hosts(std::vector<SlowLink>& slow, const Links& links, const LinkFact
   std::vector<Latency> latencies;
   for (const auto& host : links.hosts) {
     const double expected = promised(host, facts);
-    to_gpu.push_back({fmt::format("host -> GPU {}", host.gpu), host.to_gpu.value, expected});
-    from_gpu.push_back({fmt::format("GPU {} -> host", host.gpu), host.from_gpu.value, expected});
-    both.push_back({fmt::format("host <-> GPU {}, both ways", host.gpu), host.both.value, 2 * expected, kBothWays});
+    const auto where = where_of(host);
+    to_gpu.push_back({where.to_gpu, host.to_gpu.value, expected});
+    from_gpu.push_back({where.from_gpu, host.from_gpu.value, expected});
+    both.push_back({where.both, host.both.value, 2 * expected, kBothWays});
     latencies.push_back({fmt::format("host -> GPU {}, latency", host.gpu), "host", &host.latency});
   }
   judge_rates(slow, to_gpu);
@@ -131,6 +132,15 @@ Attachment attachment_of(const device::nvml::GpuFacts& gpu, const std::filesyste
 }
 
 }  // namespace
+
+std::string where_of(const GpuPair& pair, std::string_view what) {
+  return fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, what);
+}
+
+HostWhere where_of(const HostLink& host) {
+  return {fmt::format("host -> GPU {}", host.gpu), fmt::format("GPU {} -> host", host.gpu),
+          fmt::format("host <-> GPU {}, both ways", host.gpu)};
+}
 
 double promised(const GpuPair& pair, const LinkFacts& facts) {
   const auto from = static_cast<std::size_t>(pair.from), to = static_cast<std::size_t>(pair.to);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json_fwd.h"
@@ -46,6 +47,13 @@ struct SlowLink {
   std::string reason;
   std::string unit = "B/s";  ///< "s" of a latency
 };
+
+/// How SlowLink names squares of the matrices.
+[[nodiscard]] std::string where_of(const GpuPair& pair, std::string_view what);
+struct HostWhere {
+  std::string to_gpu, from_gpu, both;
+};
+[[nodiscard]] HostWhere where_of(const HostLink& host);
 
 /// A rate is slow below 80 % of what its topology promises (of PCIe both ways together: below what one way alone
 /// should carry, as healthy hosts differ in how much they gain by the second), or below 85 % of the median of its kind.

@@ -46,7 +46,7 @@ HeatMap pair_map(const Links& links, const std::vector<SlowLink>& slow, const Pa
   for (const auto& pair : links.pairs) {
     const double value = (pair.*kind.value).value;
     map.squares[static_cast<std::size_t>(pair.from)][static_cast<std::size_t>(pair.to)] = {
-        value, kind.text(value), is_slow(slow, fmt::format("GPU {} -> GPU {}, {}", pair.from, pair.to, kind.name))};
+        value, kind.text(value), is_slow(slow, where_of(pair, kind.name))};
   }
   return map;
 }
@@ -58,9 +58,9 @@ HeatMap host_map(const Links& links, const std::vector<SlowLink>& slow) {
     const auto square = [&](const LinkValue& value, const std::string& where) {
       return HeatMap::Square{value.value, rate_text(value.value), is_slow(slow, where)};
     };
-    map.squares.push_back({square(host.to_gpu, fmt::format("host -> GPU {}", host.gpu)),
-                           square(host.from_gpu, fmt::format("GPU {} -> host", host.gpu)),
-                           square(host.both, fmt::format("host <-> GPU {}, both ways", host.gpu))});
+    const auto where = where_of(host);
+    map.squares.push_back(
+        {square(host.to_gpu, where.to_gpu), square(host.from_gpu, where.from_gpu), square(host.both, where.both)});
   }
   return map;
 }

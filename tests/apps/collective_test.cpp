@@ -104,9 +104,10 @@ TEST_F(Collective, what_cannot_end_does_not_begin) {
   EXPECT_EQ(count.out.find("# "), std::string::npos) << "nothing was measured: " << count.out;
   const auto available = device::read_memory("/").available_bytes;
   if (available > std::int64_t{400} << 30) GTEST_SKIP() << "too much memory to ask for more";
-  const auto ranks = std::to_string(2 + available / (std::int64_t{8} << 30));  // of 8 GiB each
+  const auto ranks =
+      std::to_string(2 + available / (std::int64_t{24} << 30));  // of 24 GiB each: far more than there is
   const auto memory = warpmark({"collective", "broadcast", "--ranks", ranks, "--oversubscribe", "--no-store", "-b",
-                                "4G", "-e", "4G", "-d", "f64"});
+                                "12G", "-e", "12G", "-d", "f64"});
   EXPECT_EQ(memory.exit_code, 5) << memory.err;
   EXPECT_NE(memory.err.find("not enough memory on"), std::string::npos) << memory.err;
 }
@@ -129,20 +130,16 @@ TEST_F(Collective, the_users_own_mpirun_starts_ranks_of_one_sweep) {
 
 TEST_F(Collective, within_a_slurm_job_srun_starts_the_ranks) {
   ASSERT_TRUE(make_srun(folder_).ok());
-  const auto run = [&](const std::string& words) {
-    const auto output =
-        run_process({"sh", "-c", in_slurm_job(folder_) + in_quotes(kExecutable) + " " + words}, {.deadline_s = 100});
-    EXPECT_TRUE(output.ok());
-    return output.ok() ? *output : ProcessOutput{};
-  };
   const auto output =
-      run("collective all_gather --ranks 2 -b 256 -e 4K -f 16 -n 10 --no-store --json " + in_quotes(path("s.json")));
+      run_in_slurm_job(folder_, "collective all_gather --ranks 2 -b 256 -e 4K -f 16 -n 10 --no-store --json " +
+                                    in_quotes(path("s.json")));
   EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
   EXPECT_EQ(json("s.json")["rows"][0]["out_of_place"]["wrong"], 0);
   const auto words = read_file(path("srun.words"));
   ASSERT_TRUE(words.ok()) << "srun was not asked";
   EXPECT_THAT(*words, ::testing::StartsWith("-n 2 --kill-on-bad-exit=1 --mpi=pmix "));
-  const auto dead = run("collective all_gather --ranks 2 -b 256 -e 4K --plant dead:1 -T 20 --no-store");
+  const auto dead =
+      run_in_slurm_job(folder_, "collective all_gather --ranks 2 -b 256 -e 4K --plant dead:1 -T 20 --no-store");
   EXPECT_EQ(dead.exit_code, 5) << dead.out;
 }
 

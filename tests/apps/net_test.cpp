@@ -11,6 +11,7 @@
 #include "apps/three_hosts.h"
 #include "base/text.h"
 #include "support/relay.h"
+#include "support/report_text.h"
 #include "support/schema_check.h"
 #include "warpmark/scaling/net_report.h"
 
@@ -39,23 +40,6 @@ TEST(NetLines, have_their_units_from_nothing_to_the_fastest_network) {
   EXPECT_EQ(interval_line({0, 2, 125, -1}), "[SUM]   0.00-2.00   sec   125 Bytes   500 bits/sec\n");
 }
 
-/// Sentences and cells, a line each.
-std::string text_of(const Report& report) {
-  std::string text;
-  for (const auto& section : report.sections) {
-    for (const auto& block : section.blocks) {
-      if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += paragraph->text + "\n";
-      const auto* table = std::get_if<Table>(&block);
-      if (table == nullptr) continue;
-      for (const auto& row : table->rows) {
-        for (const auto& cell : row) text += cell.text + " | ";
-        text += "\n";
-      }
-    }
-  }
-  return text;
-}
-
 TEST(NetReport, has_percentiles_of_round_trips) {
   NetResult result;
   net::Latency latency{64, std::vector<double>(1000)};
@@ -68,7 +52,7 @@ TEST(NetReport, has_percentiles_of_round_trips) {
   EXPECT_NEAR(json["p99"].get<double>(), 990.01e-6, 1e-12);
   EXPECT_DOUBLE_EQ(json["max"].get<double>(), 1e-3);
   EXPECT_NEAR(json["jitter"].get<double>(), 1e-6, 1e-12);
-  const auto text = text_of(build_net_report(result));
+  const auto text = testing_support::text_of(build_net_report(result));
   EXPECT_THAT(text, HasSubstr("64 B | 500.5 µs | "));
   EXPECT_THAT(text, HasSubstr(" | 900.1 µs | 990.0 µs | 1.000 ms | "));
   result.path.latencies[0].round_trips_s.resize(20);
@@ -78,7 +62,7 @@ TEST(NetReport, has_percentiles_of_round_trips) {
 TEST(NetReport, tells_of_datagrams_what_ping_does) {
   NetResult result;
   result.path.datagrams = net::Datagrams{.sent = 4, .round_trips_s = {1e-3, 3e-3, 2e-3}, .out_of_order = 1};
-  const auto text = text_of(build_net_report(result));
+  const auto text = testing_support::text_of(build_net_report(result));
   EXPECT_THAT(text, HasSubstr("4 of 48 B sent, 1 lost (25.0 %), 1 out of order"));
   // mdev of ping: the root of the mean square less the squared mean, 0.8165 ms here.
   EXPECT_THAT(text, HasSubstr("min/avg/max/mdev 1.000 ms / 2.000 ms / 3.000 ms / 816.5 µs, median 2.000 ms"));
@@ -88,7 +72,7 @@ TEST(NetReport, tells_of_datagrams_what_ping_does) {
   EXPECT_NEAR(json["udp"]["mdev"].get<double>(), 0.8165e-3, 1e-7);
   EXPECT_DOUBLE_EQ(json["udp"]["max"].get<double>(), 3e-3);
   result.path.datagrams = net::Datagrams{.sent = 4};
-  EXPECT_EQ(text_of(build_net_report(result)), "4 of 48 B sent, 4 lost (100 %), 0 out of order\n")
+  EXPECT_EQ(testing_support::text_of(build_net_report(result)), "4 of 48 B sent, 4 lost (100 %), 0 out of order\n")
       << "no round trip has no time";
   EXPECT_EQ(testing_support::schema_errors(net_json(result), "net.schema.json"), "");
 }

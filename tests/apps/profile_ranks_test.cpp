@@ -93,10 +93,8 @@ TEST_F(RankProfiles, every_rank_is_recorded_into_one_file_on_one_clock) {
 TEST_F(RankProfiles, within_a_slurm_job_srun_starts_what_is_recorded_and_what_is_scaled) {
   ASSERT_TRUE(make_srun(folder_).ok());
   const auto run = [&](const std::string& words) {
-    const auto output =
-        run_process({"sh", "-c", in_slurm_job(folder_) + in_quotes(kExecutable) + " " + words}, {.deadline_s = 100});
-    EXPECT_TRUE(output.ok());
-    EXPECT_EQ(output->exit_code, 0) << output->err << output->out;
+    const auto output = run_in_slurm_job(folder_, words);
+    EXPECT_EQ(output.exit_code, 0) << output.err << output.out;
     const auto told = read_file(path("srun.words"));
     EXPECT_TRUE(told.ok()) << "srun was not asked";
     return told.ok() ? *told : "";

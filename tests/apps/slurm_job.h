@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <string>
 
+#include "apps/cli_fixture.h"
 #include "base/files.h"
+#include "base/subprocess.h"
 
 namespace warpmark::apps {
 
@@ -30,9 +32,14 @@ inline Status make_srun(const std::filesystem::path& folder) {
   return written;
 }
 
-/// What stands before a command of a shell within a job, where `folder` has that srun.
-inline std::string in_slurm_job(const std::filesystem::path& folder) {
-  return "PATH=\"" + folder.string() + ":$PATH\" SLURM_JOB_ID=7 ";
+/// warpmark within a job, where `folder` has that srun; not within a step of the job that these tests may run in.
+inline ProcessOutput run_in_slurm_job(const std::filesystem::path& folder, const std::string& words) {
+  const auto output = run_process({"sh", "-c",
+                                   "unset SLURM_STEP_ID SLURM_PROCID; PATH=\"" + folder.string() +
+                                       ":$PATH\" SLURM_JOB_ID=7 " + in_quotes(kExecutable) + " " + words},
+                                  {.deadline_s = 100});
+  EXPECT_TRUE(output.ok());
+  return output.ok() ? *output : ProcessOutput{};
 }
 
 }  // namespace warpmark::apps

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "support/fake_tree.h"
+#include "support/report_text.h"
 #include "support/schema_check.h"
 
 namespace warpmark::collectives {
@@ -131,22 +132,6 @@ TEST(DegradedLinks, are_those_below_what_gpu_and_slot_can) {
   EXPECT_THAT(degraded_links({}), IsEmpty());
 }
 
-/// Sentences and cells, a line each.
-std::string text_of(const Report& report) {
-  std::string text;
-  for (const auto& section : report.sections) {
-    for (const auto& block : section.blocks) {
-      if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += paragraph->text + "\n";
-      const auto* table = std::get_if<Table>(&block);
-      if (table == nullptr) continue;
-      for (const auto& row : table->rows) {
-        for (const auto& cell : row) text += cell.text + "\n";
-      }
-    }
-  }
-  return text;
-}
-
 TEST(LinkReport, names_slow_pairs_and_draws_a_map_of_each_kind) {
   auto links = healthy(3);
   pair_in(links, 0, 2).write = about(200e9);
@@ -173,7 +158,7 @@ TEST(LinkReport, names_slow_pairs_and_draws_a_map_of_each_kind) {
                                 "bandwidth, host and GPU"));
   EXPECT_THAT(marked,
               ElementsAre("bandwidth, write: 200 GB/s", "latency: 9.000 µs", "bandwidth, host and GPU: 40.0 GB/s"));
-  const auto text = text_of(report);
+  const auto text = testing_support::text_of(report);
   EXPECT_THAT(text, HasSubstr("GPU 0 -> GPU 2, write: 200 GB/s, below 80 % of what its links promise of 400 GB/s"));
   EXPECT_THAT(text, HasSubstr("GPU 1 -> GPU 0, latency: 9.000 µs, above twice the median of the others of its path of "
                               "2.200 µs"));

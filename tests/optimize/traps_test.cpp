@@ -4,6 +4,7 @@
 
 #include "apps/cli_fixture.h"
 #include "support/python_with_torch.h"
+#include "support/two_ranks.h"
 
 namespace warpmark::apps {
 namespace {
@@ -77,23 +78,8 @@ TEST_F(Traps, a_knob_that_the_program_cannot_take_is_not_in_force) {
   EXPECT_THAT(step["reason"].get<std::string>(), HasSubstr("not in force"));
 }
 
-/// Two ranks over gloo, of which every second step leaves a part of the model out.
-constexpr const char* kRanks = R"(
-import os, torch
-import torch.distributed as dist
-from torch import nn
-dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meeting-%s" % os.environ["MEETING"]),
-                        rank=int(os.environ["RANK"]), world_size=2)
-torch.manual_seed(0)
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 4)
-    def forward(self, x, both):
-        x = self.a(x)
-        return self.b(x) if both else x[:, :4]
-model = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+/// Every second step leaves a part of the model out.
+constexpr const char* kSteps = R"(
 for step in range(400):
     optimizer.zero_grad()
     model(torch.randn(4, 8), step % 2 == 0).square().mean().backward()
@@ -102,10 +88,8 @@ for step in range(400):
 
 TEST_F(Traps, static_graph_on_a_changing_graph_of_two_ranks_is_not_kept) {
   WM_NEEDS_TORCH();
-  write("ranks.py", kRanks);
-  // As torchrun starts them, which of Debian's torch 1.13 does not run on Python 3.11.
-  write("ranks.sh", "export WORLD_SIZE=2 GLOO_SOCKET_IFNAME=lo MEETING=$$\nRANK=1 LOCAL_RANK=1 " + python_with_torch() +
-                        " ranks.py &\nRANK=0 LOCAL_RANK=0 " + python_with_torch() + " ranks.py && wait $!\n");
+  write("ranks.py", testing_support::model_of_two_ranks(true) + kSteps);
+  write("ranks.sh", testing_support::start_two_ranks(python_with_torch(), "ranks.py") + "\n");
   const auto output = run_process(
       {kExecutable, "optimize", "--alpha", "0.5", "--rounds", "4", "--effect", "10%", "--asked-only", "--try",
        "ddp.static_graph=on", "--steps", "40", "--no-store", "--json", path("journey.json"), "--", "sh", "ranks.sh"},

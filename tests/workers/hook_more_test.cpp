@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "support/two_ranks.h"
 #include "workers/hooked_fixture.h"
 
 namespace warpmark::workers {
@@ -14,23 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using testing_support::python_with_torch;
 
-/// Two ranks over gloo that accumulate two gradients a step, and one in the last; the weights are printed.
-constexpr const char* kRanks = R"(
-import os, torch
-import torch.distributed as dist
-from torch import nn
-dist.init_process_group("gloo", init_method="file://" + os.path.abspath("meeting-%s" % os.environ["MEETING"]),
-                        rank=int(os.environ["RANK"]), world_size=2)
-torch.manual_seed(0)
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 4)
-    def forward(self, x, both=True):
-        x = self.a(x)
-        return self.b(x) if both else x[:, :4]
-model = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=UNUSED)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+/// They accumulate two gradients a step, and one in the last; the weights are printed.
+constexpr const char* kSteps = R"(
 torch.manual_seed(dist.get_rank())
 for step in range(8):
     for part in range(1 if step == 7 else 2):
@@ -51,17 +37,9 @@ class HookMore : public Hooked {
     return run_words(words, plan, environment, 300);
   }
   HookedRun two_ranks(const HookPlan& plan, bool changing = false) {
-    std::string program = kRanks;
-    program.replace(program.find("UNUSED"), 6, changing ? "True" : "False");
+    std::string program = testing_support::model_of_two_ranks(changing) + kSteps;
     program.replace(program.find("BOTH)"), 5, changing ? "step % 2 == 0)" : "True)");
-    // As torchrun starts them, which of Debian's torch 1.13 does not run on Python 3.11.
-    const std::string launcher =
-        "export WORLD_SIZE=2 GLOO_SOCKET_IFNAME=lo MEETING=$$; "
-        "RANK=1 LOCAL_RANK=1 " +
-        python_with_torch() +
-        " \"$0\" & "
-        "RANK=0 LOCAL_RANK=0 " +
-        python_with_torch() + " \"$0\" && wait $!";
+    const std::string launcher = testing_support::start_two_ranks(python_with_torch(), "\"$0\"");
     return run({"sh", "-c", launcher}, program, plan);
   }
   static std::vector<KnobState> knobs(const HookedRun& run) {

@@ -102,12 +102,9 @@ std::string set_or_not(const std::map<std::string, std::string>& environment, co
   return found == environment.end() ? name + " is not set" : name + "=" + found->second;
 }
 
-/// A pair this far below the median of the others is a cause, not the spread of healthy ones (slow_links).
-constexpr double kSlowLink = 0.85;
-
 std::string link_cause(const std::optional<MeasuredLinks>& links) {
   if (!links) return "topology: `warpmark links` tells which pair has no NVLink, or a slow link; --links takes it";
-  if (links->slowest >= kSlowLink * links->median) {
+  if (links->slowest >= kEvenLinks * links->median) {
     return fmt::format("links are even: the slowest, {}, carries {}, the median {}", links->where,
                        format_si(links->slowest, "B/s"), format_si(links->median, "B/s"));
   }

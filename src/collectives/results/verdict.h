@@ -11,6 +11,9 @@
 
 namespace warpmark::collectives {
 
+/// A link is slow below this share of the median of its kind: healthy ones spread less.
+inline constexpr double kEvenLinks = 0.85;
+
 /// What `warpmark links` measured between GPUs, one direction.
 struct MeasuredLinks {
   double slowest = 0;  ///< B/s

@@ -143,7 +143,6 @@ class Sweeper {
     row.counts = counts_of(plan_.kind, own_size, plan_.type, engine_.ranks());
     Call call{plan_.kind, plan_.type, op, std::max(row.root, 0), row.counts, false, plan_.graph};
     WM_TRY(agree(call, own_size));
-    WM_TRY(engine_.supports(call));
     if (plan_.out_of_place) {
       WM_ASSIGN(row.out_of_place, measure(call));
     }

@@ -82,12 +82,6 @@ double recompute_factor(const TransformerShape& shape, Recompute recompute) {
   return 1 + shape.sequence / (6 * shape.hidden + shape.sequence) / 3;
 }
 
-bool better(const PlannedLayout& a, const PlannedLayout& b) {
-  if (a.fits != b.fits) return a.fits;
-  if (a.fits) return a.step_s < b.step_s;
-  return a.memory.gpu() < b.memory.gpu();
-}
-
 /// Activations that a stage holds, but for what is computed again.
 double held_activations(const TransformerShape& shape, const Layout& layout, double element) {
   // The first stage of a pipeline that runs one forward, one backward holds as many micro-batches as there are stages.
@@ -230,6 +224,12 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
   plan.hours = plan.tokens_per_s > 0 ? job.tokens / plan.tokens_per_s / 3600 : 0;
   plan.dollars = plan.hours * cluster.dollars_per_hour * layout.gpus();
   return plan;
+}
+
+bool better(const PlannedLayout& a, const PlannedLayout& b) {
+  if (a.fits != b.fits) return a.fits;
+  if (a.fits) return a.step_s < b.step_s;
+  return a.memory.gpu() < b.memory.gpu();
 }
 
 std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster) {

@@ -106,9 +106,12 @@ struct PlannedLayout {
   double dollars = 0;  ///< 0 if unknown
 };
 
+/// The order of layouts: those that fit first, the fastest of them first; of the others the smallest.
+[[nodiscard]] bool better(const PlannedLayout& a, const PlannedLayout& b);
+
 [[nodiscard]] PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout);
 
-/// All layouts of the cluster's GPUs that divide evenly, those that fit first, the fastest of them first.
+/// All layouts of the cluster's GPUs that divide evenly, the better first.
 [[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster);
 
 }  // namespace warpmark::validate

@@ -144,7 +144,6 @@ class Hook:
             def __next__(iterator):
                 begin = clock()
                 batch = old(iterator)
-                recorder.iterators.add(iterator)
                 recorder.waited(clock() - begin, batch)
                 return batch
 
@@ -160,6 +159,15 @@ class Hook:
 
             return __init__
 
+        def make_iterator(old):
+            def __init__(iterator, *args, **kwargs):
+                old(iterator, *args, **kwargs)
+                recorder.iterators.add(iterator)
+
+            return __init__
+
+        if recorder.stop:
+            self.replace(dataloader._BaseDataLoaderIter, "__init__", make_iterator)
         if recorder.gate is not None:
             self.replace(
                 dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(True), old(loader))[1]

@@ -198,16 +198,9 @@ Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options) {
   return std::optional(std::move(links));
 }
 
-/// Those that fit first, the fastest of them first.
-bool better(const PlannedLayout& a, const PlannedLayout& b) {
-  if (a.fits != b.fits) return a.fits;
-  return a.fits ? a.step_s < b.step_s : a.memory.gpu() < b.memory.gpu();
-}
-
 /// All layouts; of several numbers of GPUs the best of each, by their number.
-Result<std::vector<PlannedLayout>> all_layouts(const ParsedOptions& options, const TrainingJob& job,
-                                               const std::optional<PlanLinks>& links) {
-  WM_ASSIGN(const auto counts, gpu_counts(options, "--gpus", "8", 1));
+Result<std::vector<PlannedLayout>> all_layouts(const ParsedOptions& options, const std::vector<int>& counts,
+                                               const TrainingJob& job, const std::optional<PlanLinks>& links) {
   auto ids = options.all("--gpu");
   if (ids.empty()) ids.push_back("h100-sxm");
   std::vector<PlannedLayout> plans;
@@ -220,7 +213,7 @@ Result<std::vector<PlannedLayout>> all_layouts(const ParsedOptions& options, con
       plans.insert(plans.end(), some.begin(), some.end());
     }
   }
-  if (counts.size() == 1) std::ranges::stable_sort(plans, better);
+  if (counts.size() == 1) std::ranges::stable_sort(plans, validate::better);
   return plans;
 }
 
@@ -251,12 +244,12 @@ Result<int> plan_model(Context& context, const ParsedOptions& options, const std
   WM_ASSIGN(const auto job, job_of(options));
   WM_ASSIGN(const auto links, measured_links(options));
   WM_ASSIGN(const auto top, count_of(options, "--top", 10, 1, 10'000));
-  WM_ASSIGN(const auto plans, all_layouts(options, job, links));
+  WM_ASSIGN(const auto counts, gpu_counts(options, "--gpus", "8", 1));
+  WM_ASSIGN(const auto plans, all_layouts(options, counts, job, links));
   if (plans.empty()) {
     return usage_error("no layout divides evenly: the batch, the heads and the layers must divide by their degrees",
                        "choose a batch that is a multiple of the number of GPUs");
   }
-  WM_ASSIGN(const auto counts, gpu_counts(options, "--gpus", "8", 1));
   // Of several numbers each has its row.
   auto report = layouts_report(job, plans, counts.size() > 1 ? plans.size() : static_cast<std::size_t>(top), links);
   const auto without = without_layout(counts, plans);
