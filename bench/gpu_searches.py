@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Searches of `warpmark optimize` on programs of the corpus, one lane a GPU, beside what the change by hand gains.
 
-    bench/gpu_searches.py WARPMARK OUT [--limit 540] [--budget 175] [--lanes N] [PROGRAM ... several:PROGRAM ...]
+    bench/gpu_searches.py WARPMARK OUT [--limit 540] [--budget 175] [--lanes N] [--first GPU] [PROGRAM ... several:PROGRAM ...]
 
 Each lane has a GPU and its share of the processors, and takes the next program as long as a search and a trial by hand fit
 before --limit (seconds). What ended is in OUT at once: OUT/searches.jsonl has a line a program, OUT/NAME.json its journey and
@@ -132,6 +132,7 @@ def main():
     parser.add_argument("--budget", type=float, default=175)
     parser.add_argument("--several-budget", type=float, default=420)
     parser.add_argument("--lanes", type=int, help="default: as many as GPUs")
+    parser.add_argument("--first", type=int, default=0, help="GPU of the first lane")
     asked = parser.parse_intermixed_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.limit
@@ -153,9 +154,9 @@ def main():
             except queue.Empty:
                 return
             if program.startswith("several:"):
-                search_several(program[len("several:") :], number, asked, own, end)
+                search_several(program[len("several:") :], asked.first + number, asked, own, end)
                 continue
-            row = search(program, number, asked, own, end)
+            row = search(program, asked.first + number, asked, own, end)
             with lock:
                 rows.append(row)
                 with (asked.out / "searches.jsonl").open("a") as file:

@@ -170,9 +170,14 @@ void read_memory(JsonFields& fields, ProgramReport& report) {
   fields.maybe("emptied", report.emptied);
 }
 
+void read_batch(JsonFields& fields, ProgramReport& report) { fields.maybe("bytes", report.batch_bytes); }
+
+void read_debugging(JsonFields& fields, ProgramReport& report) { fields.maybe("knobs", report.debugging); }
+
 void read_end(JsonFields& fields, ProgramReport& report) {
   fields.maybe("why", report.ended);
   fields.maybe("marker", report.marker);
+  fields.maybe("benchmarks", report.benchmarks);
 }
 
 void read_hello(JsonFields& fields, ProgramReport& report) {
@@ -233,6 +238,8 @@ constexpr LineKind kLineKinds[] = {
     {"fault", read_fault},
     {"window", read_window},
     {"memory", read_memory},
+    {"batch", read_batch},
+    {"debugging", read_debugging},
     {"end", read_end},
 };
 

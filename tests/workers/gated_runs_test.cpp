@@ -27,13 +27,17 @@ class Gated : public Hooked {
         "        self.end = torch.nn.Linear(4, 2)\n"
         "    def forward(self, x):\n"
         "        with open('steps', 'a') as file: file.write(name + '\\n')\n"
+        "        with open('choices', 'a') as file: print(torch.backends.cudnn.benchmark, end=' ', file=file)\n"
         "        if name == 'hangs': time.sleep(1000)\n"
         "        time.sleep(0.02)\n"
         "        return self.end(x)\n"
+        "torch.backends.cudnn.benchmark = 'CHOOSES' in os.environ\n"
         "model = Net()\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
         "batches = [torch.ones(4, 4)] * 12\n"
-        "if 'loader' in os.environ: batches = torch.utils.data.DataLoader(torch.ones(48, 4), batch_size=4)\n"
+        "if 'loader' in os.environ:\n"
+        "    workers = int(os.environ['loader'])\n"
+        "    batches = torch.utils.data.DataLoader(torch.ones(48, 4), batch_size=4, num_workers=workers)\n"
         "for batch in batches:\n"
         "    model(batch).sum().backward()\n"
         "    optimizer.step()\n");
@@ -96,6 +100,43 @@ TEST_F(Gated, take_half_of_their_warm_up_side_by_side) {
   const auto all = split(read_file(folder_ / "steps").value(), '\n');
   std::vector<std::string> after(all.begin() + 2, all.end());
   EXPECT_TRUE(std::ranges::is_sorted(after.begin(), std::ranges::find(after, ""))) << "a's steps, then b's";
+}
+
+TEST_F(Gated, convolutions_are_chosen_by_their_time_from_the_turn_on) {
+  WM_NEEDS_TORCH();
+  std::vector<HookedCommand> commands{named("a"), named("b")};
+  for (auto& command : commands) {
+    command.environment.emplace_back("CHOOSES", "1");
+    command.plan.knobs = {{"cudnn.benchmark", "on"}};
+  }
+  GatedRuns runs(std::move(commands), folder_ / "hook", folder_ / "scratch", nullptr);
+  runs.await_all(200);
+  EXPECT_EQ(read_file(folder_ / "choices").value(), "False False ") << "one step each";
+  const auto one = runs.turn(0, 200);
+  ASSERT_TRUE(one.run.ok()) << one.run.error().what;
+  EXPECT_EQ(read_file(folder_ / "choices").value().substr(0, 22), "False False True True ");
+  ASSERT_EQ(main_of(*one.run).knobs.size(), 1U);
+  EXPECT_TRUE(main_of(*one.run).knobs[0].in_force) << main_of(*one.run).knobs[0].said;
+}
+
+TEST_F(Gated, batches_that_workers_read_before_the_turn_are_not_timed) {
+  WM_NEEDS_TORCH();
+  std::vector<HookedCommand> commands;
+  for (const auto* name : {"a", "b"}) {
+    commands.push_back(named(name));
+    commands.back().environment.emplace_back("loader", "1");
+    commands.back().plan.most_ahead = 2;  // one worker has two in work
+  }
+  GatedRuns runs(std::move(commands), folder_ / "hook", folder_ / "scratch", nullptr);
+  runs.await_all(200);
+  EXPECT_EQ(turns().size(), 2U) << "half of the warm-up was side by side";
+  for (const std::size_t i : {0U, 1U}) {
+    const auto one = runs.turn(i, 200);
+    ASSERT_TRUE(one.run.ok()) << one.run.error().what;
+    ASSERT_TRUE(main_of(*one.run).window);
+    EXPECT_EQ(main_of(*one.run).window->steps, 6);
+    EXPECT_EQ(main_of(*one.run).steps.size(), 10U) << "two of warm-up, two read ahead, six";
+  }
 }
 
 TEST_F(Gated, what_has_no_turn_is_ended) {

@@ -13,6 +13,9 @@ namespace warpmark::workers {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 using testing_support::python_with_torch;
 
 /// They accumulate two gradients a step, and one in the last; the weights are printed.
@@ -27,24 +30,13 @@ total = sum(p.double().sum().item() for p in model.parameters())
 if dist.get_rank() == 0: print("weights %.6f" % total)
 )";
 
-class HookMore : public Hooked {
+class HookMore : public HookedText {
  protected:
-  HookedRun run(std::vector<std::string> words, const std::string& program, const HookPlan& plan,
-                const NamedValues& variables = {}) {
-    words.push_back(script(program));
-    auto environment = variables;
-    environment.emplace_back("OMP_NUM_THREADS", "1");
-    return run_words(words, plan, environment, 300);
-  }
   HookedRun two_ranks(const HookPlan& plan, bool changing = false) {
     std::string program = testing_support::model_of_two_ranks(changing) + kSteps;
     program.replace(program.find("BOTH)"), 5, changing ? "step % 2 == 0)" : "True)");
     const std::string launcher = testing_support::start_two_ranks(python_with_torch(), "\"$0\"");
     return run({"sh", "-c", launcher}, program, plan);
-  }
-  static std::vector<KnobState> knobs(const HookedRun& run) {
-    const auto main = main_processes(run.reports);
-    return main.empty() ? std::vector<KnobState>() : main.front()->knobs;
   }
 };
 
@@ -125,43 +117,6 @@ TEST_F(HookMore, blocks_that_are_checkpointed_are_computed_twice_and_learn_the_s
   ASSERT_EQ(knobs(again).size(), 1u);
   EXPECT_TRUE(knobs(again).front().in_force) << knobs(again).front().said;
   EXPECT_EQ(knobs(again).front().places, 4);
-}
-
-TEST_F(HookMore, eager_attention_of_transformers_becomes_fused_where_the_model_has_it) {
-  WM_NEEDS_TORCH();
-  // What the library's classes have in common since 4.36, and nothing else of it.
-  std::filesystem::create_directory(folder_ / "transformers");
-  ASSERT_TRUE(write_file(folder_ / "transformers" / "__init__.py", "").ok());
-  ASSERT_TRUE(write_file(folder_ / "transformers" / "modeling_utils.py",
-                         "import torch\n"
-                         "class PreTrainedModel(torch.nn.Module):\n"
-                         "    _supports_sdpa = False\n"
-                         "    def __init__(self, config):\n"
-                         "        super().__init__()\n"
-                         "        self.config = config\n")
-                  .ok());
-  const std::string program = R"(
-import torch, types
-from transformers.modeling_utils import PreTrainedModel
-class Model(PreTrainedModel):
-    _supports_sdpa = SUPPORTED
-    def __init__(self, config):
-        super().__init__(config)
-        self.a = torch.nn.Linear(8, 2)
-    def forward(self, x): return self.a(x)
-model = Model(types.SimpleNamespace(_attn_implementation="eager"))
-with torch.no_grad():
-    for i in range(3): model(torch.ones(4, 8))
-print(model.config._attn_implementation)
-)";
-  for (const bool supported : {true, false}) {
-    auto text = program;
-    text.replace(text.find("SUPPORTED"), 9, supported ? "True" : "False");
-    const auto hooked = run({python_with_torch()}, text, {.knobs = {{"attention.sdpa", "on"}}});
-    EXPECT_EQ(hooked.output.out, supported ? "sdpa\n" : "eager\n") << hooked.output.err;
-    ASSERT_EQ(knobs(hooked).size(), 1u);
-    EXPECT_EQ(knobs(hooked).front().in_force, supported) << knobs(hooked).front().said;
-  }
 }
 
 constexpr const char* kReading = R"(
@@ -259,59 +214,37 @@ TEST_F(HookMore, names_the_lines_that_read_values_in_the_loop) {
   EXPECT_GT(read.count, 20);
 }
 
-/// The torch of Debian 12 has no such switches: the program brings some of its own.
-TEST_F(HookMore, ways_of_attention_that_the_program_switched_off_are_told_and_put_on_again) {
+TEST_F(HookMore, debugging_aids_that_were_left_on_are_told_and_put_off) {
   WM_NEEDS_TORCH();
-  const std::string program =
-      "import torch\n"
-      "on = {'flash': True, 'mem_efficient': True, 'cudnn': True}\n"
-      "for name in on:\n"
-      "    setattr(torch.backends.cuda, name + '_sdp_enabled', lambda name=name: on[name])\n"
-      "    setattr(torch.backends.cuda, 'enable_%s_sdp' % name, lambda to, name=name: on.update({name: to}))\n"
-      "torch.backends.cuda.enable_flash_sdp(False)\n"
-      "model = torch.nn.Linear(4, 2)\n"
-      "for step in range(8): model(torch.ones(1, 4))\n"
-      "print(on)\n";
-  const HookPlan plan{.warmup_steps = 1};
-  const auto plain = run({python_with_torch()}, program, plan);
-  EXPECT_EQ(main_of(plain).attention_off, (std::vector<std::string>{"flash"}));
-  auto all = plan;
-  all.knobs = {{"attention.backend", "all"}};
-  const auto changed = run({python_with_torch()}, program, all);
-  EXPECT_THAT(changed.output.out, HasSubstr("'flash': True"));
-  ASSERT_EQ(main_of(changed).knobs.size(), 1U);
-  EXPECT_TRUE(main_of(changed).knobs[0].in_force) << main_of(changed).knobs[0].said;
-  EXPECT_TRUE(main_of(changed).attention_off.empty());
-}
+  const std::string program = R"(
+import torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(8):
+    with torch.autograd.set_detect_anomaly(True):
+        optimizer.zero_grad()
+        model(torch.ones(1, 4)).sum().backward()
+        print("looked" if torch.is_anomaly_enabled() else "did not look")
+        optimizer.step()
+)";
+  const NamedValues variables{{"CUDA_LAUNCH_BLOCKING", "1"}};
+  const auto plain = run({python_with_torch()}, program, {.warmup_steps = 1}, variables);
+  ASSERT_FALSE(main_processes(plain.reports).empty()) << plain.output.err;
+  EXPECT_THAT(main_processes(plain.reports).front()->debugging,
+              UnorderedElementsAre("debug.anomaly_detection", "debug.launch_blocking"));
+  EXPECT_THAT(plain.output.out, Not(HasSubstr("did not look")));
 
-TEST_F(HookMore, ways_of_attention_switched_off_in_every_step_are_on_in_each_forward) {
-  WM_NEEDS_TORCH();
-  const std::string switches =
-      "import torch\n"
-      "on = {'flash': True, 'mem_efficient': True, 'cudnn': True}\n"
-      "for name in on:\n"
-      "    setattr(torch.backends.cuda, name + '_sdp_enabled', lambda name=name: on[name])\n"
-      "    setattr(torch.backends.cuda, 'enable_%s_sdp' % name, lambda to, name=name: on.update({name: to}))\n"
-      "class Model(torch.nn.Linear):\n"
-      "    def forward(self, x):\n"
-      "        print(on['flash'])\n"
-      "        if inside: torch.backends.cuda.enable_flash_sdp(False)\n"
-      "        return super().forward(x)\n"
-      "model = Model(4, 2)\n";
-  const std::string steps =
-      "for step in range(8):\n"
-      "    torch.backends.cuda.enable_flash_sdp(False)\n"
-      "    model(torch.ones(1, 4))\n";
-  const HookPlan plan{.knobs = {{"attention.backend", "all"}}, .warmup_steps = 1};
-  const auto before = run({python_with_torch()}, switches + "inside = False\n" + steps, plan);
-  EXPECT_EQ(before.output.out.find("False"), std::string::npos) << before.output.out;
-  ASSERT_EQ(main_of(before).knobs.size(), 1U);
-  EXPECT_TRUE(main_of(before).knobs[0].in_force) << main_of(before).knobs[0].said;
-  EXPECT_EQ(main_of(before).knobs[0].places, 8);
-  const auto within = run({python_with_torch()}, switches + "inside = True\n" + steps, plan);
-  ASSERT_EQ(main_of(within).knobs.size(), 1U);
-  EXPECT_FALSE(main_of(within).knobs[0].in_force);
-  EXPECT_THAT(main_of(within).knobs[0].said, HasSubstr("within its forward"));
+  const HookPlan plan{.knobs = {{"debug.anomaly_detection", "off"}, {"debug.launch_blocking", "off"}},
+                      .warmup_steps = 1};
+  const auto off = run({python_with_torch()}, program, plan, variables);
+  ASSERT_EQ(knobs(off).size(), 2u) << off.output.err;
+  for (const auto& knob : knobs(off)) EXPECT_TRUE(knob.in_force) << knob.id << ": " << knob.said;
+  EXPECT_THAT(main_processes(off.reports).front()->debugging, IsEmpty());
+  EXPECT_THAT(off.output.out, HasSubstr("did not look"));
+
+  const auto without =
+      run({python_with_torch()}, "import torch\nfor s in range(8): torch.nn.Linear(4, 2)(torch.ones(1, 4))\n", plan);
+  for (const auto& knob : knobs(without)) EXPECT_FALSE(knob.in_force) << knob.id;
 }
 
 /// The variable outweighs the flag in the torch of Debian 12: the program brings a flag of its own.

@@ -53,4 +53,17 @@ class Hooked : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
+/// Programs given as text, on one processor.
+class HookedText : public Hooked {
+ protected:
+  HookedRun run(std::vector<std::string> words, const std::string& program, const HookPlan& plan,
+                const NamedValues& variables = {}) {
+    words.push_back(script(program));
+    auto environment = variables;
+    environment.emplace_back("OMP_NUM_THREADS", "1");
+    return run_words(words, plan, environment, 300);
+  }
+  static std::vector<KnobState> knobs(const HookedRun& run) { return main_of(run).knobs; }
+};
+
 }  // namespace warpmark::workers

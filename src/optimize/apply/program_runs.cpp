@@ -157,6 +157,7 @@ Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings
   auto plan = options.plan;
   plan.knobs = std::move(command.plan.knobs);
   command.plan = std::move(plan);
+  command.plan.tuned = ran_.contains(text_of(settings));
   command.deadline_s = options.deadline_s;
   command.interrupted = interrupted_;
   command.environment.emplace_back(kGuardVariable, guard_);
@@ -287,6 +288,7 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     if (result.failure.empty()) result.failure = "the program " + time_s.error().what;
     return result;
   }
+  ran_.insert(text_of(settings));
   result.time_s = *time_s;
   result.run.metrics = {stats::sampled_metric("time", "s", Better::lower, {*time_s})};
   result.run.outcome = Outcome::passed;

@@ -65,6 +65,14 @@ int most_together(const ProgramRun& baseline, int wanted, double available_bytes
   return std::max(1, static_cast<int>(most) / 2 * 2);
 }
 
+std::int64_t most_ahead(const ProgramFacts& facts, int together, double shared_bytes) {
+  constexpr double kSeconds = 2;
+  constexpr double kPart = 0.25;
+  const double busy_s = facts.seconds_per_step * (1 - facts.phases.data);
+  const double batches_bytes = static_cast<double>(std::max<std::int64_t>(1, facts.report.batch_bytes)) * together;
+  return static_cast<std::int64_t>(std::min(kSeconds / std::max(busy_s, 1e-3), kPart * shared_bytes / batches_bytes));
+}
+
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
 
 RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s) {
@@ -89,9 +97,6 @@ double log_spread(std::span<const double> times) {
   for (const double value : logs) squares += (value - mean) * (value - mean);
   return std::sqrt(squares / static_cast<double>(times.size() - 1));
 }
-
-/// A run that compiles for minutes is looked at alone, before others are started for its test.
-bool compiles(const Settings& from, const Settings& to) { return value_of(to, "compile") != value_of(from, "compile"); }
 
 /// One arm as an Experiment: a fresh process for each run. A program that fails is an error, which ends the test.
 class ProgramTrials::Arm final : public measure::Experiment {
@@ -274,7 +279,8 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   result.stopped = !result.reason.empty();
   if (result.stopped) return result;
   const double before_s = runs_.spent_s();
-  if (!compiles(from, to)) expect_rounds(from, to, options_.run, true);
+  // What compiles for minutes, and chooses by time, is looked at alone before others are started for its test.
+  if (value_of(to, "compile").empty()) expect_rounds(from, to, options_.run, true);
   auto run = runs_.run(to, options_.run);
   result.runs = 1;
   if (!run.ok()) {

@@ -1,5 +1,6 @@
 // The fused ways of scaled_dot_product_attention, where the program switched some off: a search for a NaN, or for the
-// same bits in each run, often leaves them so (torch.backends.cuda.enable_flash_sdp and its sisters).
+// same bits in each run, often leaves them so (torch.backends.cuda.enable_flash_sdp and its sisters, or
+// torch.nn.attention.sdpa_kernel around each attention).
 #include "optimize/knobs/offers.h"
 
 namespace warpmark::optimize {
@@ -15,7 +16,7 @@ JourneyAdvice attention_backend_source([[maybe_unused]] const ProgramFacts& fact
                                        [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Leave PyTorch all its ways of attention.",
-          .code = "# remove torch.backends.cuda.enable_flash_sdp(False), enable_mem_efficient_sdp(False), ...",
+          .code = "# remove torch.backends.cuda.enable_flash_sdp(False), sdpa_kernel(SDPBackend.MATH), ...",
           .predicted = {}};
 }
 

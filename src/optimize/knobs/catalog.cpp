@@ -24,6 +24,8 @@ namespace warpmark::optimize {
   X(memory_allocator)         \
   X(memory_no_empty_cache)    \
   X(checkpoint_blocks)        \
+  X(anomaly_detection)        \
+  X(launch_blocking)          \
   X(ddp_bucket)               \
   X(ddp_bucket_view)          \
   X(ddp_static_graph)         \

@@ -36,6 +36,12 @@ namespace warpmark::optimize {
   return facts.report.modules.empty() ? "" : facts.report.modules.front().where;
 }
 
+/// Whether the aid that this knob puts off is on.
+[[nodiscard]] inline bool debugs_with(const ProgramFacts& facts, std::string_view knob) {
+  const auto& on = facts.report.debugging;
+  return std::find(on.begin(), on.end(), knob) != on.end();
+}
+
 /// Forward and backward together.
 [[nodiscard]] inline double model_share(const ProgramFacts& facts) {
   return facts.phases.forward + facts.phases.backward;

@@ -26,6 +26,7 @@ class Knobs:
         self.notes = {}  # id -> what is worth telling although it held
         self.checks = {}  # id -> function that tells whether it is in force, or why not
         self.leaves_cache = "memory.no_empty_cache" in self.wanted
+        self.debugging = []  # debugging aids that are on: knobs that would put them off
         self.model = model_knobs.ModelKnobs(self)
         self.accumulation = accumulation.Accumulation(self)
 
@@ -46,6 +47,8 @@ class Knobs:
         self.empty_cache()
         self.caching()
         self.collector()
+        self.anomaly_detection()
+        self.launch_blocking()
         self.data_parallel()
         self.model.begin()
         if "probe.nothing" in self.wanted:  # changes nothing, and says that it holds: the tool's own trial of itself
@@ -204,6 +207,37 @@ class Knobs:
         cuda = self.torch.cuda  # without the cache nothing is ever reserved
         self.checks["memory.caching"] = lambda: None if cuda.max_memory_reserved() > 0 else "no memory was kept"
 
+    def anomaly_detection(self):
+        """Both context managers of torch.autograd call this function of torch."""
+        knobs, torch, name = self, self.torch, "debug.anomaly_detection"
+
+        def make(old):
+            def set_anomaly_enabled(enabled, check_nan=True):
+                if enabled and name in knobs.wanted:
+                    knobs.did(name)
+                    enabled = False
+                elif enabled and name not in knobs.debugging:
+                    knobs.debugging.append(name)
+                return old(enabled, check_nan)
+
+            return set_anomaly_enabled
+
+        self.hook.replace(torch, "set_anomaly_enabled", make)
+        self.checks[name] = lambda: "the program switches it on otherwise" if torch.is_anomaly_enabled() else None
+
+    BLOCKING = "CUDA_LAUNCH_BLOCKING"
+
+    def launch_blocking(self):
+        """CUDA reads the variable when it begins, which is after the import."""
+        name = "debug.launch_blocking"
+        if os.environ.get(self.BLOCKING, "0") == "0":
+            return self.cannot(name, "the variable is not set")
+        if name not in self.wanted:
+            return self.debugging.append(name)
+        del os.environ[self.BLOCKING]
+        self.did(name)
+        self.checks[name] = lambda: "the program sets it again" if self.BLOCKING in os.environ else None
+
     def collector(self):
         if "python.gc_freeze" not in self.wanted:
             return
@@ -265,6 +299,7 @@ class Knobs:
         for name in ("cudnn.benchmark",):  # programs set their flags at the beginning; once more, before the first step
             if name in self.wanted:
                 self.torch.backends.cudnn.benchmark = True
+                self.hook.recorder.hold_choices()
 
     def around(self, called, args, kwargs, inside):
         return self.model.around(called, args, kwargs, inside)
@@ -275,9 +310,11 @@ class Knobs:
         """The variable is what PyTorch begins with: a later version's programs may set the flag back, 1.13's cannot."""
         return None if self.torch.backends.cuda.matmul.allow_tf32 else "the program switches TF32 off"
 
-    def tell(self, report):
-        import os
+    def tell_debugging(self, report):
+        if self.debugging:
+            report.add("debugging", knobs=self.debugging)
 
+    def tell(self, report):
         for name, value in self.wanted.items():
             if name.startswith("env."):
                 problem = None if os.environ.get(name[4:]) == value else "the program changed the variable"

@@ -17,6 +17,8 @@ class ModelKnobs:
         self.prepared = set()
         self.modules = weakref.WeakSet()
         self.attention_lost = None  # why not all ways of attention were on in some forward
+        self.watches_attention = False
+        self.unfused = False  # some attention was left no fused way, if only for a while
 
     def begin(self):
         knobs = self.knobs
@@ -38,9 +40,12 @@ class ModelKnobs:
     def prepare(self, module, args):
         if id(module) in self.prepared:
             return
+        guarded = self.knobs.hook.guarded
         self.prepared.add(id(module))
         self.modules.add(module)
-        guarded = self.knobs.hook.guarded
+        if not self.watches_attention:
+            self.watches_attention = True
+            guarded("attention", self.watch_attention, None)
         wanted = self.knobs.wanted
         if self.weights is not None:
             guarded("weights", self.weights.prepare, None, module)
@@ -148,6 +153,28 @@ class ModelKnobs:
         enabled = {name: getattr(cuda, "%s_sdp_enabled" % name, lambda: True) for name in self.FUSED}
         return [name for name in self.FUSED if not enabled[name]()]
 
+    def watch_attention(self):
+        """What a program switches off within a forward is on again after it (torch.nn.attention.sdpa_kernel): both that
+        and torch.backends.cuda.enable_flash_sdp end in these functions."""
+        for name in self.FUSED:
+            if hasattr(self.torch._C, "_set_sdp_use_" + name):
+                self.knobs.hook.replace(self.torch._C, "_set_sdp_use_" + name, self.watched_switch)
+
+    def watched_switch(self, old):
+        getters = [getattr(self.torch._C, "_get_%s_sdp_enabled" % name, None) for name in self.FUSED]
+        enabled_ways = [getter for getter in getters if getter is not None]
+
+        def switch(enabled):
+            if not enabled and self.all_attention:
+                self.knobs.did("attention.backend")
+                enabled = True
+            result = old(enabled)
+            # To choose one way is a program's good right; to leave none is a search for an error.
+            self.unfused = self.unfused or not any(is_enabled() for is_enabled in enabled_ways)
+            return result
+
+        return switch
+
     def open_attention(self):
         """Before each forward, as a program may switch them off in every step."""
         off = self.backends_off()
@@ -170,6 +197,8 @@ class ModelKnobs:
 
     def tell_attention(self, report):
         off = self.knobs.hook.guarded("attention", self.backends_off, None)
+        if self.unfused and not off:
+            off = list(self.FUSED)
         if off:
             report.add("attention", off=off)
 

@@ -6,6 +6,7 @@ so that no step waits for the GPU. A window of steps is timed between two synchr
 where the plan says so, by os._exit, since a program may catch SystemExit.
 """
 
+import importlib
 import math
 import os
 import signal
@@ -30,7 +31,14 @@ class Recorder:
         self.sync_phases = bool(plan.get("sync_phases", False))
         self.profile = profile.of(torch, plan, report)
         self.gate = gate.of(plan)
-        self.autotunes = bool(plan.get("knobs", {}).get("compile"))  # every mode does: what wins stays in a cache on disk
+        self.compiles = bool(plan.get("knobs", {}).get("compile"))
+        # Every mode does: what wins stays in a cache on disk, and is there already where such a run was alone before.
+        self.autotunes = self.compiles and not plan.get("tuned", False)
+        self.convolves = False
+        self.benchmarks = False  # cuDNN shall choose by time from its turn on
+        self.most_ahead = int(plan.get("most_ahead", 0))
+        self.ahead = 0  # batches that workers of loaders may have ready by the time it goes on
+        self.batch_bytes = None
         self.begin_s = clock()
         self.at_finish = []
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
@@ -97,38 +105,66 @@ class Recorder:
         """Before the first forward or step, and after each step. Waiting is no part of the start.
 
         Runs that started together take the first half of their warm-up side by side, in which libraries and kernels are
-        loaded. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
-        kernels that are chosen by their time, as compiled ones are, are chosen with the GPU alone."""
+        loaded. Not where that would tell for or against a run: kernels that are chosen by their time, as compiled ones
+        are, are chosen with the GPU alone."""
         try:
             if self.gate is None or self.warms_up_beside_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
-            if reads_ahead:
-                self.load_what_optimizers_load()
+            if reads_ahead or self.compiles:
+                self.load_before_the_turn()
             self.synchronize()
             self.begin_s += gate_here.wait()
+            self.warmup += self.ahead
+            if self.benchmarks:
+                self.torch.backends.cudnn.benchmark = True
         except Exception as problem:
             self.report.fault("gate", problem)
 
-    def load_what_optimizers_load(self):
-        """Seconds of imports, at the first optimizer since PyTorch 2.0: a program that makes its loader's iterator
-        before its optimizer would do them in its turn."""
-        if "torch._dynamo" in sys.modules or not hasattr(self.torch, "compile"):
+    def begin_loader(self, loader):
+        """Its workers read ahead while the run waits. Such batches are not timed: the warm-up is longer by as many.
+        Where they are too many for that, the run waits before its workers begin."""
+        ahead = loader.num_workers * (loader.prefetch_factor or 2)
+        if ahead > self.most_ahead - self.ahead:
+            self.await_turn(True)
+        elif self.gate is not None:
+            self.ahead += ahead
+
+    def load_before_the_turn(self):
+        """Seconds of imports: for a compiler, and at the first optimizer since PyTorch 2.0, where a program makes its
+        loader's iterator before its optimizer."""
+        if not hasattr(self.torch, "compile"):
             return
-        try:
-            import torch._dynamo  # noqa: F401
-        except Exception as problem:
-            self.report.fault("imports", problem)  # the program may never need it
+        compiler = ("torch._inductor.compile_fx", "torch._inductor.codegen.triton")
+        for name in compiler if self.compiles else ("torch._dynamo",):
+            try:
+                importlib.import_module(name)
+            except Exception as problem:
+                self.report.fault("imports", problem)  # the program may never need it
 
     def warms_up_beside_others(self, reads_ahead):
-        chooses_by_time = self.torch.backends.cudnn.benchmark or self.autotunes
-        return not reads_ahead and not chooses_by_time and self.steps_seen < self.warmup // 2
+        # A CUDA graph of the second step would keep the convolutions that were not chosen.
+        fixed = self.compiles and self.convolves and self.torch.backends.cudnn.benchmark
+        if reads_ahead or self.autotunes or fixed or self.steps_seen >= self.warmup // 2:
+            return False
+        self.hold_choices()
+        return True
+
+    def hold_choices(self):
+        """cuDNN tries its algorithms in the first step in which it may: after the gate."""
+        flags = self.torch.backends.cudnn
+        if self.gate is not None and flags.benchmark:
+            flags.benchmark = False
+            self.benchmarks = True
 
     def waited(self, seconds, batch):
         self.wait += seconds
         if self.finished:
             return
         self.samples += samples_of(self.torch, batch, 0)
+        if self.batch_bytes is None:
+            self.batch_bytes = bytes_of(self.torch, batch, 0)
+            self.report.add("batch", bytes=self.batch_bytes)
 
     def enter_backward(self, loss):
         self.backward_depth += 1
@@ -325,7 +361,9 @@ class Recorder:
                 tell(self.report)
             if self.profile is not None:
                 self.profile.finish()
-        self.report.add("end", why=why, marker=self.marker[0] if self.marker else "none", steps=self.steps_seen)
+        benchmarks = bool(self.on_cuda() and self.torch.backends.cudnn.benchmark)
+        marker = self.marker[0] if self.marker else "none"
+        self.report.add("end", why=why, marker=marker, steps=self.steps_seen, benchmarks=benchmarks)
 
     def leave(self):
         try:
@@ -362,23 +400,34 @@ def world_size(torch):
     return int(said) if said.isdigit() else 1
 
 
+def parts_of(batch):
+    """Of a list, tuple or mapping; none of anything else."""
+    if isinstance(batch, dict) or hasattr(batch, "values"):
+        try:
+            return list(batch.values())
+        except Exception:
+            return []
+    return batch if isinstance(batch, (list, tuple)) else []
+
+
 def samples_of(torch, batch, depth):
     """Length of the first dimension of the first tensor in a batch."""
     if isinstance(batch, torch.Tensor):
         return int(batch.shape[0]) if batch.dim() > 0 else 1
     if depth > 3:
         return 0
-    if isinstance(batch, dict) or hasattr(batch, "values"):
-        try:
-            batch = list(batch.values())
-        except Exception:
-            return 0
-    if isinstance(batch, (list, tuple)):
-        for part in batch:
-            count = samples_of(torch, part, depth + 1)
-            if count:
-                return count
+    for part in parts_of(batch):
+        count = samples_of(torch, part, depth + 1)
+        if count:
+            return count
     return 0
+
+
+def bytes_of(torch, batch, depth):
+    """Of all tensors in a batch."""
+    if isinstance(batch, torch.Tensor):
+        return batch.numel() * batch.element_size()
+    return 0 if depth > 3 else sum(bytes_of(torch, part, depth + 1) for part in parts_of(batch))
 
 
 def first_tensor(torch, out, depth=0):

@@ -74,6 +74,7 @@ class Hook:
         self.report.add("patched", names=self.names)
         atexit.register(self.recorder.finish, "exit")
         self.recorder.at_finish.append(self.knobs.tell)
+        self.recorder.at_finish.append(self.knobs.tell_debugging)
         self.recorder.at_finish.append(self.knobs.model.tell_attention)
         if self.recorder.sync_phases:
             watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
@@ -170,7 +171,7 @@ class Hook:
             self.replace(dataloader._BaseDataLoaderIter, "__init__", make_iterator)
         if recorder.gate is not None:
             self.replace(
-                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(True), old(loader))[1]
+                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.begin_loader(loader), old(loader))[1]
             )
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
@@ -294,6 +295,8 @@ class Hook:
         def __call__(module, *args, **kwargs):
             if hook.recorder.in_forward or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
+            if hook.recorder.gate is not None and hook.recorder.compiles:
+                hook.recorder.convolves = hook.guarded("convolutions", hook.has_convolutions, True, module)
             hook.recorder.await_turn()
             hook.put_back()
             try:
@@ -313,6 +316,9 @@ class Hook:
             return next(module.parameters(), None) is not None
         except Exception:  # a module whose __init__ has not run: it will say so itself
             return False
+
+    def has_convolutions(self, module):
+        return any(isinstance(part, self.torch.nn.modules.conv._ConvNd) for part in module.modules())
 
     def put_back(self):
         self.torch.nn.Module.__call__ = self.module_call
