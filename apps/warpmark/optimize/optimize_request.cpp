@@ -44,7 +44,7 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   WM_ASSIGN(const auto amortize, count_of(options, "--train-steps", 0, 0, INT64_MAX / 2));
   wanted.amortize_steps = static_cast<double>(amortize);
   wanted.screens_within = !options.has("--no-screening");
-  WM_ASSIGN(wanted.window_s, time_option(options, "--window", 5));
+  WM_ASSIGN(wanted.window_s, time_option(options, "--window", 0));
   WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
   WM_ASSIGN(wanted.start_ahead, count_of(options, "--start-ahead", 1, 1, 64));
   if (wanted.start_ahead > 1 && options.has("--train-steps")) {

@@ -18,6 +18,7 @@
 #include "optimize/journey_states.h"
 #include "optimize/outcome.h"
 #include "optimize/search.h"
+#include "optimize/window_length.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 
@@ -25,24 +26,38 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr std::int64_t kBaselines = 3;
-constexpr std::int64_t kFewestSteps = 20;  // of the original; a cure may make them a fifth as long
+constexpr double kLeastWindow_s = 1;
+constexpr double kMostWindow_s = 10;
+constexpr double kFirstLook_s = 4;
 
-/// As many steps as take the window's time, all of a program that has no more, and at least some.
-void choose_window(const workers::ProgramReport& report, const OptimizeOptions& options, RunOptions& run) {
+/// Without those in which it was still warming up, where there are enough.
+std::vector<double> times_of_steps(const workers::ProgramReport& report) {
+  std::vector<double> times;
+  const auto& steps = report.steps;
+  for (std::size_t i = steps.size() > 4 ? 3 : 1; i < steps.size(); ++i) {
+    times.push_back(steps[i].end_s - steps[i - 1].end_s);
+  }
+  return times;
+}
+
+/// As many steps as were asked for, take the time that was, or the test needs; all of a program that has no more. What
+/// a run of so many tells.
+std::string choose_window(const workers::ProgramReport& report, const OptimizeOptions& options, RunOptions& run) {
   const auto seen = static_cast<std::int64_t>(report.steps.size());
   auto& plan = run.plan;
   plan.warmup_steps = std::clamp<std::int64_t>(seen / 4, 1, 5);
-  const auto& steps = report.steps;
-  const std::size_t first = steps.size() > 4 ? 2 : 0;
-  const double step_s =
-      (steps.back().end_s - steps[first].end_s) / std::max(1.0, static_cast<double>(steps.size() - first - 1));
-  const auto wanted = static_cast<std::int64_t>(std::ceil(options.window_s / std::max(step_s, 1e-6)));
-  plan.window_steps =
-      options.window_steps > 0 ? options.window_steps : std::clamp<std::int64_t>(wanted, kFewestSteps, 100'000);
+  const double least_s = options.window_s > 0 ? options.window_s : kLeastWindow_s;
+  const double most_s = options.window_s > 0 ? options.window_s : kMostWindow_s;
+  const auto length = window_length(times_of_steps(report), options.effect, least_s, most_s);
+  plan.window_steps = options.window_steps > 0 ? options.window_steps : std::min<std::int64_t>(length.steps, 100'000);
   const bool whole = report.ended == "exit";
   if (whole) plan.window_steps = std::min(plan.window_steps, seen - plan.warmup_steps);
   plan.window_s = 0;
   plan.stop = true;
+  const double error = length.error * std::sqrt(static_cast<double>(length.steps) /
+                                                static_cast<double>(std::max<std::int64_t>(1, plan.window_steps)));
+  return fmt::format("runs of {} steps: within one they tell their mean to {}", plan.window_steps,
+                     format_percent(error));
 }
 
 struct Baselines {
@@ -239,6 +254,10 @@ Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, 
     say(options, look.note);
     journey.decisions.push_back(look.note);
   }
+  if (!look.window.empty()) {
+    say(options, look.window);
+    journey.decisions.push_back(look.window);
+  }
   start_ahead(runs, look, options, journey);
   auto baselines = measure_baselines(runs, look, options);
   if (!baselines.ok()) return stopped_or(baselines.error(), runs, std::move(journey));
@@ -283,7 +302,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   look.run.amortize_steps = options.amortize_steps;
   look.run.time_of = TimeOf::step;
   look.run.plan = {.warmup_steps = 3,
-                   .window_s = std::max(2.0, 2 * options.window_s),
+                   .window_s = options.window_s > 0 ? std::max(2.0, 2 * options.window_s) : kFirstLook_s,
                    .stop = true,
                    .sync_phases = true,
                    .seed = static_cast<std::int64_t>(options.seed)};
@@ -299,7 +318,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   look.run.plan.sync_phases = false;
   if (steps >= 4) {
     look.run.time_of = TimeOf::sample;
-    choose_window(run.report, options, look.run);
+    look.window = choose_window(run.report, options, look.run);
     if (run.report.ended == "exit") look.most_steps = static_cast<std::int64_t>(steps) - look.run.plan.warmup_steps;
     return look;
   }

@@ -22,7 +22,7 @@ struct OptimizeOptions {
   double budget_s = 0;  ///< for the runs; 0 is without limit
   double loss_margin = 0.02;
   double deadline_s = 1800;       ///< of one run
-  double window_s = 5;            ///< measured steps of a run last about so long ...
+  double window_s = 0;            ///< measured steps of a run last about so long; 0: as the test needs, 1 to 10 s ...
   std::int64_t window_steps = 0;  ///< ... or are so many
   double amortize_steps = 0;
   bool screens_within = true;    ///< TrialOptions::screens_within
@@ -38,6 +38,7 @@ struct FirstLook {
   double host_bytes = 0;  ///< largest resident set of its processes
   std::optional<double> gpu_utilization, joules_per_step;
   std::int64_t most_steps = 0;  ///< that a window can have: the program ends then; 0: not known
+  std::string window;           ///< how long runs are, and what that tells; empty: whole runs
   std::string note;             ///< why only the time of the whole run can be measured; else empty
 };
 

@@ -65,7 +65,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--eval-ref", "FILE", "the references of these answers", false, "<files>"},
     {"--accuracy-command", "CMD", "run after a whole run; rejected where it does not exit with 0", true},
     {"--steps", "N", "steps that are measured in a run (default: as many as take --window)"},
-    {"--window", "TIME", "time that is measured in a run (default 5s)"},
+    {"--window", "TIME", "time that is measured in a run (default: as the test needs, 1s to 10s)"},
     {"--train-steps", "N", "steps of the real training: the start and compiling are spread over them"},
     {"--budget", "TIME", "most time, the last test included; the same command goes on where it ended"},
     {"--budget-money", "AMOUNT", "the same in money, at --price"},
