@@ -1,4 +1,4 @@
-#include "optimize/window_length.h"
+#include "optimize/apply/window_length.h"
 
 #include <gtest/gtest.h>
 

@@ -14,11 +14,11 @@
 #include "optimize/advice.h"
 #include "optimize/apply/program_trials.h"
 #include "optimize/apply/recorded_run.h"
+#include "optimize/apply/window_length.h"
 #include "optimize/findings.h"
 #include "optimize/journey_states.h"
 #include "optimize/outcome.h"
 #include "optimize/search.h"
-#include "optimize/window_length.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 
