@@ -192,7 +192,10 @@ void start_ahead(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& opti
   std::error_code none;
   const auto shared = std::filesystem::space("/dev/shm", none);
   if (!none && look.most_steps == 0) {
-    look.run.plan.most_ahead = most_ahead(look.facts, most, static_cast<double>(shared.available));
+    look.run.plan.most_ahead = most_ahead(look.facts, most,
+                                          {.shared_bytes = static_cast<double>(shared.available),
+                                           .available_bytes = available,
+                                           .program_bytes = look.host_bytes});
   }
   std::string text = "runs start one after another: several ranks, no steps, too few processors or too little memory";
   if (most > 1) text = fmt::format("{} runs of a test start at once, and take their steps one after another", most);

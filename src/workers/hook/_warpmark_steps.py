@@ -163,7 +163,11 @@ class Recorder:
             return
         self.samples += samples_of(self.torch, batch, 0)
         if self.batch_bytes is None:
-            self.batch_bytes = bytes_of(self.torch, batch, 0)
+            self.batch_bytes = 0
+            try:
+                self.batch_bytes = bytes_of(self.torch, batch, 0)
+            except Exception as problem:
+                self.report.fault("batch", problem)
             self.report.add("batch", bytes=self.batch_bytes)
 
     def enter_backward(self, loss):

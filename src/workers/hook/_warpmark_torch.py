@@ -296,7 +296,7 @@ class Hook:
             if hook.recorder.in_forward or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
             if hook.recorder.gate is not None and hook.recorder.compiles:
-                hook.recorder.convolves = hook.guarded("convolutions", hook.has_convolutions, True, module)
+                hook.recorder.convolves |= hook.guarded("convolutions", hook.has_convolutions, True, module)
             hook.recorder.await_turn()
             hook.put_back()
             try:
