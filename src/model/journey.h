@@ -72,7 +72,8 @@ struct JourneyStep {
   std::string numerics;  ///< "exact", "rounding", "random_streams", "precision", "semantic"
   TrialOutcome outcome = TrialOutcome::undecided;
   std::string reason;
-  bool asked = false;  ///< the user named the knob
+  std::string kernels;  ///< of a recording with it: in which kernels it showed; may be empty
+  bool asked = false;   ///< the user named the knob
   std::optional<Prediction> predicted;
   std::optional<TechniquePrior> prior;
   std::optional<SpeedUp> screened;    ///< of blocks of steps within one process, which may only discard

@@ -62,6 +62,9 @@ struct Knob {
   char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it
   const char* launcher =
       "";  ///< words put before the command, "{}" for the value: "taskset -c {}"; read back by the hook
+  /// Parts of names by which kernels of a recording show it, any of them, separated by blanks; "fused=fusedadam" is
+  /// that of one value. Empty: no kernel tells.
+  const char* kernels = "";
   /// The hook can put it on and take it off between two steps (src/workers/hook/_warpmark_switches.py): it is screened
   /// within one process before it gets processes of its own.
   bool switchable = false;

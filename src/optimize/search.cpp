@@ -229,8 +229,19 @@ class Search {
       return {};
     }
     if (!result.reason.empty()) decide(result.reason);
+    note_kernels(result);
     facts_ = std::move(result.facts);
     return {};
+  }
+
+  /// What was read back may still be without effect: the recording is a second witness.
+  void note_kernels(const TrialResult& result) {
+    for (const auto& [name, index] : kept_) {
+      const auto seen = std::ranges::find(result.kernels, name, [](const auto& one) { return one.first; });
+      if (seen == result.kernels.end()) continue;
+      journey_.steps[index].kernels = seen->second;
+      decide(fmt::format("{}: recorded {}", name, seen->second));
+    }
   }
 
   static void add_costs(const TrialResult& result, JourneyStep& step) {

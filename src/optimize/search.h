@@ -55,7 +55,8 @@ struct TrialResult {
   std::optional<double> memory_bytes;
   std::optional<double> gpu_utilization;
   std::optional<double> joules_per_step;
-  ProgramFacts facts;  ///< of `to`
+  ProgramFacts facts;                                        ///< of `to`
+  std::vector<std::pair<std::string, std::string>> kernels;  ///< of a recording: knob, in which kernels it showed
   std::vector<double> times_from_s;
   std::vector<double> times_to_s;
   double cost_s = 0;

@@ -46,6 +46,8 @@ class FakeTrials final : public Trials {
     result.facts = seen;
     result.facts.found = {{"seen", text_of(with), 1, 2}};
     result.reason = "looked at " + text_of(with);
+    for (const auto& setting : with)
+      result.kernels.emplace_back(setting.knob, "in 3 of 9 kernels, as k_" + setting.knob);
     return result;
   }
 

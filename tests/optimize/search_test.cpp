@@ -167,7 +167,9 @@ TEST_F(SearchTest, looks_again_after_each_kept_step_and_logs_every_decision) {
   EXPECT_EQ(seen.front(), "a=on");
   EXPECT_EQ(seen.back(), "a=on b=on") << "what is slower changes nothing";
   EXPECT_EQ(journey.decisions, logged);
-  for (const char* said : {"a=on: kept", "looked at a=on b=on", "c=on: slower", "without a again", "the original"}) {
+  EXPECT_EQ(journey.steps.front().kernels, "in 3 of 9 kernels, as k_a") << "the recording bears it out";
+  for (const char* said : {"a=on: kept", "b: recorded in 3 of 9 kernels, as k_b", "looked at a=on b=on", "c=on: slower",
+                           "without a again", "the original"}) {
     EXPECT_TRUE(std::any_of(logged.begin(), logged.end(), [&](const auto& text) {
       return text.find(said) != std::string::npos;
     })) << said;

@@ -37,6 +37,7 @@ Json step_json(const JourneyStep& step) {
             {"outcome", name_of(step.outcome)},
             {"reason", step.reason},
             {"asked", step.asked}};
+  put_text(json, "kernels", step.kernels);
   if (step.predicted) json["predicted"] = prediction_json(*step.predicted);
   if (step.prior) json["prior"] = prior_json(*step.prior);
   if (step.screened) json["screened"] = speedup_json(*step.screened);

@@ -38,7 +38,8 @@ struct ProgramRun {
   workers::ProgramReport report;         ///< of the main process
   std::vector<JourneyFinding> findings;  ///< of a run that was recorded
   std::vector<FoundGain> found;
-  bool gpu_work = false;  ///< the recording had work of a GPU
+  bool gpu_work = false;             ///< the recording had work of a GPU
+  std::vector<std::string> kernels;  ///< in it: the different names
   std::optional<double> memory_bytes;
   double host_bytes = 0;                  ///< largest resident set of its processes
   std::optional<double> gpu_utilization;  ///< while steps were measured ...

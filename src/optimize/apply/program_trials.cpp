@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "measure/experiment.h"
+#include "optimize/apply/kernels_seen.h"
 #include "optimize/apply/recorded_run.h"
 #include "optimize/screening.h"
 #include "stats/random.h"
@@ -17,7 +18,7 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr std::int64_t kRoundsBeforeGivingUp = 3;
-constexpr double kScreenNoise = 3;  // standard deviations by which a screening run may be slower than what it stands on
+constexpr double kScreenNoise = 3;     // standard deviations by which one run may be off
 constexpr double kScreenFloor = 0.03;  // and at least so much: one run tells no less
 constexpr int kMostScreenings = 3;     // of the same best: each after the first leaves out a knob that failed
 constexpr const char* kGivenUp = "no gain in sight";
@@ -79,6 +80,10 @@ std::int64_t most_ahead(const ProgramFacts& facts, int together, const HostRoom&
     most = std::min(most, kBatchesOfAWorker * std::floor(left / (kOfItsParent * room.program_bytes)));
   }
   return static_cast<std::int64_t>(std::max(0.0, most));
+}
+
+bool may_gain(double times_as_long, double spread, double effect) {
+  return std::log(times_as_long) <= std::max(kScreenNoise * spread, kScreenFloor) - std::log1p(effect);
 }
 
 std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
@@ -196,7 +201,11 @@ Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramF
       return result;
     }
     if (!recording && run->failure.empty()) result.facts = facts_of(run->report);
-    if (recording) result.reason = add_found(*run, result.facts);
+    if (!recording) continue;
+    result.reason = add_found(*run, result.facts);
+    for (const auto& setting : settings) {
+      if (auto text = kernels_seen(setting, run->kernels)) result.kernels.emplace_back(setting.knob, std::move(*text));
+    }
   }
   result.cost_s = runs_.spent_s() - before_s;
   return result;
@@ -308,10 +317,12 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   const double known_s = known_time_s(from);
   if (known_s > 0) {
     const double slower = run->time_s / known_s;
-    const double allowed = std::exp(std::max(kScreenNoise * std::max(spread_, known_spread(from)), kScreenFloor));
-    result.promising = slower <= allowed;
+    result.promising = may_gain(slower, std::max(spread_, known_spread(from)), options_.effect);
     result.times_as_long = slower;
     result.reason = fmt::format("one run took {:.3g} times as long", slower);
+    if (!result.promising && slower <= std::exp(kScreenFloor)) {
+      result.reason += fmt::format(": no gain of {:.3g} % in sight", options_.effect * 100);
+    }
     result.times_to_s = {run->time_s};
   }
   if (!result.promising || !result.answers_same) runs_.expect({});

@@ -74,6 +74,10 @@ struct HostRoom {
 /// workers than memory has room for where each takes half of what its parent does (they share pages until they write).
 [[nodiscard]] std::int64_t most_ahead(const ProgramFacts& facts, int together, const HostRoom& room);
 
+/// Whether a gain of `effect` is possible after one run that took so many times as long as what is known, where
+/// repeated runs differ by `spread` (standard deviation of the logarithm): within three of it, and 3 % at least.
+[[nodiscard]] bool may_gain(double times_as_long, double spread, double effect);
+
 /// Rounds of the sequential test below which nothing can be proven.
 [[nodiscard]] std::int64_t fewest_rounds(double alpha);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,18 @@ bool has_gpu_work(const ProfileSession& session) {
   return std::any_of(session.ranks.begin(), session.ranks.end(), [](const Timeline& timeline) {
     return std::any_of(timeline.events.kind.begin(), timeline.events.kind.end(), is_gpu_work);
   });
+}
+
+/// The different names.
+std::set<std::string> kernels_of(const ProfileSession& session) {
+  std::set<std::string> names;
+  for (const auto& timeline : session.ranks) {
+    const auto& events = timeline.events;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events.kind[i] == EventKind::kernel) names.emplace(timeline.names.at(events.name[i]));
+    }
+  }
+  return names;
 }
 
 void remove_folder(const std::filesystem::path& folder) {
@@ -65,6 +78,7 @@ Json analyze_traces(const std::filesystem::path& folder) {
     return json;
   }
   json["gpu_work"] = has_gpu_work(*session);
+  json["kernels"] = kernels_of(*session);
   const auto analysis = analyze::analyze(*session, {.tables = false});
   for (const auto& finding : findings_of(analysis)) {
     json["findings"].push_back({{"rule", finding.rule},
@@ -122,6 +136,7 @@ void put_findings(const Json& json, ProgramRun& run) {
                             .code = one.value("code", ""),
                             .where = one.value("where", "")});
   }
+  run.kernels = json.value("kernels", std::vector<std::string>());
   for (const auto& one : json.value("found", Json::array())) {
     run.found.push_back(
         {one.value("rule", ""), one.value("advice", ""), one.value("low", 1.0), one.value("high", 1.0)});

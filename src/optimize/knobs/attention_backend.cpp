@@ -32,6 +32,7 @@ extern const Knob attention_backend_knob{
     .values = "all|math|flash|efficient|cudnn",
     .risk = 1,
     .variable = "",
+    .kernels = "all=sdpa all=flash all=fmha flash=flash efficient=fmha cudnn=cudnn_generated",
     .offer = offer_attention_backend,
     .source = attention_backend_source,
 };

@@ -33,6 +33,7 @@ extern const Knob attention_sdpa_knob{
     .values = "on",
     .risk = 1.1,
     .variable = "",
+    .kernels = "sdpa flash fmha",
     .offer = offer_attention_sdpa,
     .source = attention_sdpa_source,
 };

@@ -35,6 +35,7 @@ extern const Knob channels_last_knob{
     .values = "on",
     .risk = 1.1,
     .variable = "",
+    .kernels = "nhwc channels_last",
     .switchable = true,
     .offer = offer_channels_last,
     .source = channels_last_source,

@@ -47,6 +47,7 @@ extern const Knob compile_knob{
     .values = "default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs",
     .risk = 2,  // and its runs are the longest, so that others come first
     .variable = "",
+    .kernels = "triton_",
     .offer = offer_compile,
     .source = compile_source,
 };

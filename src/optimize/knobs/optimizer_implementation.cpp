@@ -59,6 +59,7 @@ extern const Knob optimizer_implementation_knob{
     .values = "fused|foreach",
     .risk = 1,
     .variable = "",
+    .kernels = "fused=fusedadam fused=fused_adam fused=fusedsgd fused=fusedadagrad foreach=multi_tensor_apply",
     .switchable = true,
     .offer = offer_optimizer_implementation,
     .source = optimizer_implementation_source,

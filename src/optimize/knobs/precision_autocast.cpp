@@ -37,6 +37,7 @@ extern const Knob precision_autocast_knob{
     .values = "bf16",  // f16 needs a scaler around the optimizer, which is not put in from outside
     .risk = 1.3,
     .variable = "",
+    .kernels = "bf16=bfloat16 bf16=bf16",
     .switchable = true,
     .offer = offer_precision_autocast,
     .source = precision_autocast_source,

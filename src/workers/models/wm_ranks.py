@@ -35,7 +35,10 @@ class Ranks:
         if self.world == 1:
             return model
         ids = [self.device] if self.device.type == "cuda" else None
-        return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids)
+        # Gradients lie in the buckets, so that none is copied; running statistics of norms, which no gradient depends on,
+        # stay each rank's own.
+        options = {"gradient_as_bucket_view": True, "broadcast_buffers": False}
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **options)
 
     def alone(self, called, wanted):
         return called.no_sync() if wanted and self.world > 1 and hasattr(called, "no_sync") else contextlib.nullcontext()
