@@ -186,11 +186,6 @@ double samples_per_step(const ProgramReport& report) {
   return static_cast<double>(report.window->samples) / static_cast<double>(report.window->steps);
 }
 
-/// Without warm-up, which is longer where a loader had read ahead.
-std::int64_t steps_of(const ProgramReport& report) {
-  return report.window ? report.window->steps : static_cast<std::int64_t>(report.steps.size());
-}
-
 }  // namespace
 
 AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate, Numerics numerics,
@@ -202,8 +197,8 @@ AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const Prog
     if (std::fabs(before - after) > 1e-9 * std::max(before, after)) {
       return refused("samples", fmt::format("a step has {:.4g} samples instead of {:.4g}", after, before));
     }
-    if (steps_of(candidate) < steps_of(a)) {
-      return refused("samples", fmt::format("it took {} steps instead of {}", steps_of(candidate), steps_of(a)));
+    if (candidate.steps.size() < a.steps.size()) {
+      return refused("samples", fmt::format("it took {} steps instead of {}", candidate.steps.size(), a.steps.size()));
     }
   }
   // Which algorithm a convolution got is chance, and adds up in its own order; few baselines may have drawn the same.

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "optimize/priors.h"
+
 namespace warpmark::optimize {
 namespace {
 
@@ -59,6 +61,33 @@ std::vector<std::pair<std::string, double>> phases_of(const ProgramFacts& facts)
           {"backward", phases.backward},
           {"optimizer", phases.optimizer},
           {"rest", phases.rest}};
+}
+
+JourneyStep planned_step(const Setting& setting, Numerics numerics) {
+  const Knob* knob = find_in(knobs(), setting.knob);
+  return {.knob = setting.knob,
+          .value = setting.value,
+          .title = knob != nullptr ? knob->title : setting.knob,
+          .numerics = name_of(numerics),
+          .outcome = TrialOutcome::kept,
+          .reason = "part of the plan",
+          .asked = true,
+          .prior = prior_of(setting.knob),
+          .answers = {.kind = "none", .text = "judged with the whole plan"}};
+}
+
+std::vector<std::string> put_kernels(const std::vector<std::pair<std::string, std::string>>& seen,
+                                     const std::vector<std::pair<std::string, std::size_t>>& kept,
+                                     std::vector<JourneyStep>& steps) {
+  std::vector<std::string> said;
+  for (const auto& [name, index] : kept) {
+    for (const auto& [knob, text] : seen) {
+      if (knob != name) continue;
+      steps[index].kernels = text;
+      said.push_back(fmt::format("{}: recorded {}", name, text));
+    }
+  }
+  return said;
 }
 
 JourneyState optimized_state(const JourneyState& baseline, const TrialResult& result) {

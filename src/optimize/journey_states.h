@@ -20,6 +20,15 @@ namespace warpmark::optimize {
 /// What a trial on top of the best makes of its step: `tested` by A/B, else by the run that may only discard.
 void judge_trial(const TrialResult& result, bool tested, JourneyStep& step);
 
+/// One of a plan that is proven as a whole.
+[[nodiscard]] JourneyStep planned_step(const Setting& setting, Numerics numerics);
+
+/// In which kernels of a recording each knob showed, into the steps of the kept ones (knob, index of its step), and as
+/// sentences: what was read back may still be without effect, and the recording is a second witness.
+[[nodiscard]] std::vector<std::string> put_kernels(const std::vector<std::pair<std::string, std::string>>& seen,
+                                                   const std::vector<std::pair<std::string, std::size_t>>& kept,
+                                                   std::vector<JourneyStep>& steps);
+
 /// Shares of a step by their names.
 [[nodiscard]] std::vector<std::pair<std::string, double>> phases_of(const ProgramFacts& facts);
 

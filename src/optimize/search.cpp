@@ -43,15 +43,7 @@ class Search {
                                                    : Numerics::rounding;
       numerics_ = std::max(numerics_, numerics);
       kept_.emplace_back(setting.knob, journey_.steps.size());
-      journey_.steps.push_back({.knob = setting.knob,
-                                .value = setting.value,
-                                .title = knob != nullptr ? knob->title : setting.knob,
-                                .numerics = name_of(numerics),
-                                .outcome = TrialOutcome::kept,
-                                .reason = "part of the plan",
-                                .asked = true,
-                                .prior = prior_of(setting.knob),
-                                .answers = {.kind = "none", .text = "judged with the whole plan"}});
+      journey_.steps.push_back(planned_step(setting, numerics));
     }
     return finish();
   }
@@ -229,19 +221,9 @@ class Search {
       return {};
     }
     if (!result.reason.empty()) decide(result.reason);
-    note_kernels(result);
+    for (const auto& text : put_kernels(result.kernels, kept_, journey_.steps)) decide(text);
     facts_ = std::move(result.facts);
     return {};
-  }
-
-  /// What was read back may still be without effect: the recording is a second witness.
-  void note_kernels(const TrialResult& result) {
-    for (const auto& [name, index] : kept_) {
-      const auto seen = std::ranges::find(result.kernels, name, [](const auto& one) { return one.first; });
-      if (seen == result.kernels.end()) continue;
-      journey_.steps[index].kernels = seen->second;
-      decide(fmt::format("{}: recorded {}", name, seen->second));
-    }
   }
 
   static void add_costs(const TrialResult& result, JourneyStep& step) {

@@ -77,7 +77,6 @@ std::string plan_text(const HookPlan& plan) {
   }
   if (!plan.screening.switches.empty()) json["screening"] = screening_json(plan.screening);
   if (!plan.gate.empty()) json["gate"] = plan.gate;
-  if (plan.most_ahead > 0) json["most_ahead"] = plan.most_ahead;
   if (plan.tuned) json["tuned"] = true;
   if (plan.seed) json["seed"] = *plan.seed;
   return dump_json(json) + "\n";

@@ -170,8 +170,6 @@ void read_memory(JsonFields& fields, ProgramReport& report) {
   fields.maybe("emptied", report.emptied);
 }
 
-void read_batch(JsonFields& fields, ProgramReport& report) { fields.maybe("bytes", report.batch_bytes); }
-
 void read_debugging(JsonFields& fields, ProgramReport& report) { fields.maybe("knobs", report.debugging); }
 
 void read_end(JsonFields& fields, ProgramReport& report) {
@@ -238,7 +236,6 @@ constexpr LineKind kLineKinds[] = {
     {"fault", read_fault},
     {"window", read_window},
     {"memory", read_memory},
-    {"batch", read_batch},
     {"debugging", read_debugging},
     {"end", read_end},
 };

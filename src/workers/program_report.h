@@ -52,7 +52,6 @@ struct ProgramReport {
   std::int64_t allocated_bytes = 0;  ///< most of the GPU's memory in the window
   std::int64_t reserved_bytes = 0;
   std::int64_t total_bytes = 0;
-  std::int64_t batch_bytes = 0;        ///< of the first batch of a loader
   std::int64_t emptied = 0;            ///< calls of empty_cache after the first step
   std::vector<std::string> debugging;  ///< aids that are on, by the knobs that put them off
   std::vector<std::string> faults;     ///< of the hook itself

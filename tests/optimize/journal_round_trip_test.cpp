@@ -87,7 +87,6 @@ TEST_F(RoundTrip, the_report_keeps_every_number) {
   EXPECT_EQ(report.allocated_bytes, 4096000001);
   EXPECT_EQ(report.reserved_bytes, 5368709121);
   EXPECT_EQ(report.emptied, 4);
-  EXPECT_EQ(report.batch_bytes, 2408448);
   EXPECT_TRUE(report.benchmarks);
   EXPECT_EQ(report.debugging, std::vector<std::string>{"debug.launch_blocking"});
   EXPECT_EQ(report.knobs.at(0).places, 9);

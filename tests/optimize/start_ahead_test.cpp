@@ -34,21 +34,6 @@ TEST(StartAhead, as_many_as_cores_and_memory_have_room_for) {
   EXPECT_EQ(most_together(ranks, 8, 100e9, 16), 1);
 }
 
-TEST(StartAhead, workers_read_ahead_what_two_seconds_use_up_and_shared_memory_holds) {
-  ProgramFacts facts;
-  facts.seconds_per_step = 0.1;
-  facts.phases.data = 0.8;
-  facts.report.batch_bytes = 1'000'000;
-  EXPECT_EQ(most_ahead(facts, 10, {.shared_bytes = 1e12}), 100) << "the model takes 20 ms a step";
-  EXPECT_EQ(most_ahead(facts, 10, {.shared_bytes = 400e6}), 10) << "a tenth of 100 MB, in batches of 1 MB";
-  EXPECT_EQ(most_ahead(facts, 10, {}), 0);
-  const HostRoom room{.shared_bytes = 1e12, .available_bytes = 100e9, .program_bytes = 2e9};
-  EXPECT_EQ(most_ahead(facts, 10, room), 12) << "8 GB a run: six workers of 1 GB, two batches each";
-  EXPECT_EQ(most_ahead(facts, 50, room), 0) << "no room for a worker";
-  facts.report.batch_bytes = 0;
-  EXPECT_EQ(most_ahead(facts, 10, {.shared_bytes = 1e12}), 100) << "no loader was seen";
-}
-
 class NeverWaits : public ::testing::Test {
  protected:
   void SetUp() override {

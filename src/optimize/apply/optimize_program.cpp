@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 
 #include "base/command_line.h"
 #include "base/quantity.h"
@@ -180,7 +178,7 @@ Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey 
 }
 
 /// Where asked for; as many as the machine has room for.
-void start_ahead(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& options, Journey& journey) {
+void start_ahead(ProgramRuns& runs, const FirstLook& look, const OptimizeOptions& options, Journey& journey) {
   if (options.start_ahead < 2) return;
   const auto available = static_cast<double>(device::read_memory("/").available_bytes);
   ProgramRun like;
@@ -189,14 +187,6 @@ void start_ahead(ProgramRuns& runs, FirstLook& look, const OptimizeOptions& opti
   const int most = most_together(like, static_cast<int>(options.start_ahead), available,
                                  static_cast<int>(device::usable_cpus().size()));
   runs.start_together(most);
-  std::error_code none;
-  const auto shared = std::filesystem::space("/dev/shm", none);
-  if (!none && look.most_steps == 0) {
-    look.run.plan.most_ahead = most_ahead(look.facts, most,
-                                          {.shared_bytes = static_cast<double>(shared.available),
-                                           .available_bytes = available,
-                                           .program_bytes = look.host_bytes});
-  }
   std::string text = "runs start one after another: several ranks, no steps, too few processors or too little memory";
   if (most > 1) text = fmt::format("{} runs of a test start at once, and take their steps one after another", most);
   say(options, text);

@@ -239,6 +239,7 @@ Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& 
     }
   }
   WM_TRY(journal_.append(question, *answer));
+  if (answer->value("exit_code", 0) == 0 && !answer->value("timed_out", false)) ran_.insert(text_of(settings));
   return std::move(*answer);
 }
 
@@ -288,7 +289,6 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     if (result.failure.empty()) result.failure = "the program " + time_s.error().what;
     return result;
   }
-  ran_.insert(text_of(settings));
   result.time_s = *time_s;
   result.run.metrics = {stats::sampled_metric("time", "s", Better::lower, {*time_s})};
   result.run.outcome = Outcome::passed;

@@ -129,7 +129,7 @@ class ProgramRuns {
   std::optional<workers::Guardian> guardian_;  ///< from the first run on
   int together_ = 1;
   std::deque<Expected> expected_;
-  std::set<std::string> ran_;  ///< settings with which it came to its end, as text
+  std::set<std::string> ran_;  ///< settings with which it came to its end in this search, as text
   struct Batch;
   std::shared_ptr<Batch> batch_;  ///< runs that have started and wait; never shared, runs_together.cpp knows the type
   double share_s_ = 0;            ///< of a run that started with others: its turn, and its share of the start

@@ -66,22 +66,6 @@ int most_together(const ProgramRun& baseline, int wanted, double available_bytes
   return std::max(1, static_cast<int>(most) / 2 * 2);
 }
 
-std::int64_t most_ahead(const ProgramFacts& facts, int together, const HostRoom& room) {
-  constexpr double kSeconds = 2;
-  constexpr double kPartOfShared = 0.25;
-  constexpr double kPart = 0.8;
-  constexpr double kOfItsParent = 0.5;
-  constexpr double kBatchesOfAWorker = 2;  // PyTorch's own prefetch_factor
-  const double busy_s = facts.seconds_per_step * (1 - facts.phases.data);
-  const double batches_bytes = static_cast<double>(std::max<std::int64_t>(1, facts.report.batch_bytes)) * together;
-  double most = std::min(kSeconds / std::max(busy_s, 1e-3), kPartOfShared * room.shared_bytes / batches_bytes);
-  if (room.program_bytes > 0) {
-    const double left = kPart * room.available_bytes / together - room.program_bytes;
-    most = std::min(most, kBatchesOfAWorker * std::floor(left / (kOfItsParent * room.program_bytes)));
-  }
-  return static_cast<std::int64_t>(std::max(0.0, most));
-}
-
 bool may_gain(double times_as_long, double spread, double effect) {
   return std::log(times_as_long) <= std::max(kScreenNoise * spread, kScreenFloor) - std::log1p(effect);
 }

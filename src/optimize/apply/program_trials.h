@@ -64,16 +64,6 @@ class ProgramTrials final : public Trials {
 /// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
 /// fifths of the GPU's memory and of `available_bytes` of the host's; even. 1 for programs of several ranks.
 [[nodiscard]] int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus);
-struct HostRoom {
-  double shared_bytes = 0;     ///< free of /dev/shm
-  double available_bytes = 0;  ///< of memory
-  double program_bytes = 0;    ///< that a process of the program takes
-};
-/// Batches that a loader's workers may read while one of `together` runs waits for its turn, as steps that use them up
-/// are not timed: of two seconds; of a quarter of the shared memory in which workers hand them over; and of no more
-/// workers than memory has room for where each takes half of what its parent does (they share pages until they write).
-[[nodiscard]] std::int64_t most_ahead(const ProgramFacts& facts, int together, const HostRoom& room);
-
 /// Whether a gain of `effect` is possible after one run that took so many times as long as what is known, where
 /// repeated runs differ by `spread` (standard deviation of the logarithm): within three of it, and 3 % at least.
 [[nodiscard]] bool may_gain(double times_as_long, double spread, double effect);

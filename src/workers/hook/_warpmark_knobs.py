@@ -6,6 +6,7 @@ count.
 import gc
 import inspect
 import os
+import sys
 
 import _warpmark_accumulation as accumulation
 import _warpmark_machine as machine
@@ -14,6 +15,15 @@ import _warpmark_model_knobs as model_knobs
 # Optimizers of torch.optim that have a fused and a foreach implementation, and those that have foreach alone.
 FUSED = ("Adam", "AdamW", "SGD")
 FOREACH = ("RAdam", "NAdam", "Adamax", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop")
+COMPILERS = ("torch._functorch.", "torch._dynamo.", "functorch.")
+
+
+def within_compiler():
+    """Whether a compiler entered torch.autograd's context manager, which calls this function's caller."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "") in ("torch.autograd.anomaly_mode", "contextlib"):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").startswith(COMPILERS)
 
 
 class Knobs:
@@ -39,16 +49,19 @@ class Knobs:
     def cannot(self, name, why):
         self.refused.setdefault(name, why)
 
+    def environment(self):
+        """Variables that are left over from debugging."""
+        self.caching()
+        self.launch_blocking()
+
     def begin(self):
         torch = self.torch
         self.flag("cudnn.benchmark", torch.backends.cudnn, "benchmark", True)
         self.optimizer_arguments()
         self.zero_grad()
         self.empty_cache()
-        self.caching()
         self.collector()
         self.anomaly_detection()
-        self.launch_blocking()
         self.data_parallel()
         self.model.begin()
         if "probe.nothing" in self.wanted:  # changes nothing, and says that it holds: the tool's own trial of itself
@@ -208,11 +221,13 @@ class Knobs:
         self.checks["memory.caching"] = lambda: None if cuda.max_memory_reserved() > 0 else "no memory was kept"
 
     def anomaly_detection(self):
-        """Both context managers of torch.autograd call this function of torch."""
+        """Both context managers of torch.autograd call this function of torch. So does a compiler while it traces."""
         knobs, torch, name = self, self.torch, "debug.anomaly_detection"
 
         def make(old):
             def set_anomaly_enabled(enabled, check_nan=True):
+                if enabled and within_compiler():
+                    return old(enabled, check_nan)
                 if enabled and name in knobs.wanted:
                     knobs.did(name)
                     enabled = False
@@ -228,7 +243,7 @@ class Knobs:
     BLOCKING = "CUDA_LAUNCH_BLOCKING"
 
     def launch_blocking(self):
-        """CUDA reads the variable when it begins, which is after the import."""
+        """CUDA reads the variable when it begins, which is after the import, and before the hook looks at the GPUs."""
         name = "debug.launch_blocking"
         if os.environ.get(self.BLOCKING, "0") == "0":
             return self.cannot(name, "the variable is not set")
@@ -299,7 +314,6 @@ class Knobs:
         for name in ("cudnn.benchmark",):  # programs set their flags at the beginning; once more, before the first step
             if name in self.wanted:
                 self.torch.backends.cudnn.benchmark = True
-                self.hook.recorder.hold_choices()
 
     def around(self, called, args, kwargs, inside):
         return self.model.around(called, args, kwargs, inside)

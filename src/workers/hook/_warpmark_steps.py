@@ -35,10 +35,6 @@ class Recorder:
         # Every mode does: what wins stays in a cache on disk, and is there already where such a run was alone before.
         self.autotunes = self.compiles and not plan.get("tuned", False)
         self.convolves = False
-        self.benchmarks = False  # cuDNN shall choose by time from its turn on
-        self.most_ahead = int(plan.get("most_ahead", 0))
-        self.ahead = 0  # batches that workers of loaders may have ready by the time it goes on
-        self.batch_bytes = None
         self.begin_s = clock()
         self.at_finish = []
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
@@ -105,30 +101,23 @@ class Recorder:
         """Before the first forward or step, and after each step. Waiting is no part of the start.
 
         Runs that started together take the first half of their warm-up side by side, in which libraries and kernels are
-        loaded. Not where that would tell for or against a run: kernels that are chosen by their time, as compiled ones
-        are, are chosen with the GPU alone."""
+        loaded. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
+        what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
+        are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
         try:
-            if self.gate is None or self.warms_up_beside_others(reads_ahead):
+            if self.gate is None or self.in_loader() or self.warms_up_beside_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
                 self.load_before_the_turn()
             self.synchronize()
             self.begin_s += gate_here.wait()
-            self.warmup += self.ahead
-            if self.benchmarks:
-                self.torch.backends.cudnn.benchmark = True
         except Exception as problem:
             self.report.fault("gate", problem)
 
-    def begin_loader(self, loader):
-        """Its workers read ahead while the run waits. Such batches are not timed: the warm-up is longer by as many.
-        Where they are too many for that, the run waits before its workers begin."""
-        ahead = loader.num_workers * (loader.prefetch_factor or 2)
-        if ahead > self.most_ahead - self.ahead:
-            self.await_turn(True)
-        elif self.gate is not None:
-            self.ahead += ahead
+    def in_loader(self):
+        """Whether this is a worker of a loader: what its dataset computes is no step, and nobody waits for it."""
+        return self.torch.utils.data.get_worker_info() is not None
 
     def load_before_the_turn(self):
         """Seconds of imports: for a compiler, and at the first optimizer since PyTorch 2.0, where a program makes its
@@ -143,32 +132,14 @@ class Recorder:
                 self.report.fault("imports", problem)  # the program may never need it
 
     def warms_up_beside_others(self, reads_ahead):
-        # A CUDA graph of the second step would keep the convolutions that were not chosen.
-        fixed = self.compiles and self.convolves and self.torch.backends.cudnn.benchmark
-        if reads_ahead or self.autotunes or fixed or self.steps_seen >= self.warmup // 2:
-            return False
-        self.hold_choices()
-        return True
-
-    def hold_choices(self):
-        """cuDNN tries its algorithms in the first step in which it may: after the gate."""
-        flags = self.torch.backends.cudnn
-        if self.gate is not None and flags.benchmark:
-            flags.benchmark = False
-            self.benchmarks = True
+        chooses_by_time = self.autotunes or (self.convolves and self.torch.backends.cudnn.benchmark)
+        return not reads_ahead and not chooses_by_time and self.steps_seen < self.warmup // 2
 
     def waited(self, seconds, batch):
         self.wait += seconds
         if self.finished:
             return
         self.samples += samples_of(self.torch, batch, 0)
-        if self.batch_bytes is None:
-            self.batch_bytes = 0
-            try:
-                self.batch_bytes = bytes_of(self.torch, batch, 0)
-            except Exception as problem:
-                self.report.fault("batch", problem)
-            self.report.add("batch", bytes=self.batch_bytes)
 
     def enter_backward(self, loss):
         self.backward_depth += 1
@@ -199,7 +170,7 @@ class Recorder:
         self.has_optimizer = True
 
     def stepped(self, seconds, optimizer):
-        if self.finished:
+        if self.finished or self.in_loader():
             return
         if self.marker is None or self.marker[0] == "forward":
             if self.marker is not None:
@@ -214,7 +185,7 @@ class Recorder:
 
     def forwarded(self, seconds, module, args, out):
         self.forwards_seen += 1
-        if self.finished:
+        if self.finished or self.in_loader():
             return
         try:
             if self.sync_phases:
@@ -425,13 +396,6 @@ def samples_of(torch, batch, depth):
         if count:
             return count
     return 0
-
-
-def bytes_of(torch, batch, depth):
-    """Of all tensors in a batch."""
-    if isinstance(batch, torch.Tensor):
-        return batch.numel() * batch.element_size()
-    return 0 if depth > 3 else sum(bytes_of(torch, part, depth + 1) for part in parts_of(batch))
 
 
 def first_tensor(torch, out, depth=0):

@@ -58,6 +58,7 @@ class Hook:
             torch.manual_seed(seed)
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed(seed)
+        self.guarded("environment", self.knobs.environment, None)  # before CUDA begins, which reads it
         self.tell_torch()
         for place in (
             self.patch_loader,
@@ -171,7 +172,7 @@ class Hook:
             self.replace(dataloader._BaseDataLoaderIter, "__init__", make_iterator)
         if recorder.gate is not None:
             self.replace(
-                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.begin_loader(loader), old(loader))[1]
+                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(loader.num_workers > 0), old(loader))[1]
             )
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
@@ -295,7 +296,7 @@ class Hook:
         def __call__(module, *args, **kwargs):
             if hook.recorder.in_forward or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
-            if hook.recorder.gate is not None and hook.recorder.compiles:
+            if hook.recorder.gate is not None:
                 hook.recorder.convolves |= hook.guarded("convolutions", hook.has_convolutions, True, module)
             hook.recorder.await_turn()
             hook.put_back()
