@@ -57,7 +57,7 @@ struct ProgramReport {
   std::vector<std::string> faults;     ///< of the hook itself
   bool benchmarks = false;             ///< convolutions on its GPU were chosen by their time
   std::string ended;                   ///< "window", "exit"; empty: it did not tell
-  std::string marker;                  ///< "optimizer", "forward", "none": what ends a step
+  std::string marker;                  ///< "optimizer", "forward", "graph", "none": what ends a step
 };
 
 /// The report of one process. A last line cut short by a crash is left out. Data error for another version, a line that

@@ -75,5 +75,51 @@ for step in range(8):
   EXPECT_FALSE(main_processes(off.reports).front()->knobs.front().in_force) << "there is nothing to put off";
 }
 
+/// A torch without CUDA has the class without what it stands on: the program brings that.
+constexpr const char* kGraphs = R"(
+import sys, time, torch
+if torch.version.cuda: sys.exit(77)
+base = torch.cuda.CUDAGraph.__mro__[1]
+base.capture_begin = base.capture_end = lambda graph, *more, **named: None
+base.replay = lambda graph: time.sleep(0.005)
+graph = object.__new__(torch.cuda.CUDAGraph)
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(1, 4)).sum().backward()
+    optimizer.step()
+for warm_up in range(3): step()
+graph.capture_begin()
+for captured in range(20): step()
+graph.capture_end()
+)";
+
+TEST_F(HookElsewhere, replays_of_a_graph_of_the_whole_step_are_steps_and_what_it_captured_is_none) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, std::string(kGraphs) + "for i in range(30): graph.replay()\n",
+                          {.warmup_steps = 2, .window_steps = 6, .stop = true, .sync_phases = true});
+  if (hooked.output.exit_code == 77) GTEST_SKIP() << "a torch with CUDA needs a GPU for its graphs";
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  const auto& report = main_of(hooked);
+  EXPECT_EQ(report.marker, "graph");
+  ASSERT_TRUE(report.window);
+  EXPECT_EQ(report.window->steps, 6);
+  EXPECT_GE(report.window->seconds, 6 * 0.005);
+  EXPECT_THAT(report.losses, IsEmpty()) << "they lie within the graph";
+  EXPECT_THAT(report.faults, IsEmpty());
+}
+
+TEST_F(HookElsewhere, replays_beside_the_optimizers_steps_are_parts_of_them) {
+  WM_NEEDS_TORCH();
+  const auto hooked =
+      run({python_with_torch()}, std::string(kGraphs) + "for i in range(30): graph.replay(); graph.replay(); step()\n",
+          {.warmup_steps = 2, .window_steps = 6, .stop = true});
+  if (hooked.output.exit_code == 77) GTEST_SKIP() << "a torch with CUDA needs a GPU for its graphs";
+  EXPECT_EQ(main_of(hooked).marker, "optimizer") << hooked.output.err;
+  ASSERT_TRUE(main_of(hooked).window);
+  EXPECT_EQ(main_of(hooked).window->steps, 6);
+}
+
 }  // namespace
 }  // namespace warpmark::workers

@@ -20,6 +20,9 @@ import _warpmark_profile as profile
 clock = time.perf_counter
 
 
+REPLAYS = 3  # of CUDA graphs, with no other step between them, after which they are the steps
+
+
 class Recorder:
     def __init__(self, torch, plan, report):
         self.torch = torch
@@ -35,6 +38,7 @@ class Recorder:
         # Every mode does: what wins stays in a cache on disk, and is there already where such a run was alone before.
         self.autotunes = self.compiles and not plan.get("tuned", False)
         self.convolves = False
+        self.capturing = False  # a CUDA graph: nothing happens, and nothing may be waited for
         self.begin_s = clock()
         self.at_finish = []
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
@@ -51,6 +55,7 @@ class Recorder:
 
     def reset(self):
         self.marker = None
+        self.replays = 0  # in a row
         self.steps_seen = 0
         self.rows = []
         self.written = 0
@@ -92,7 +97,7 @@ class Recorder:
         return self.cuda
 
     def synchronize(self):
-        if self.on_cuda():
+        if self.on_cuda() and not self.capturing:
             self.torch.cuda.synchronize()
 
     # Called from the points
@@ -105,7 +110,7 @@ class Recorder:
         what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
         are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
         try:
-            if self.gate is None or self.in_loader() or self.warms_up_beside_others(reads_ahead):
+            if self.gate is None or self.capturing or self.in_loader() or self.warms_up_beside_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
@@ -143,7 +148,7 @@ class Recorder:
 
     def enter_backward(self, loss):
         self.backward_depth += 1
-        if self.backward_depth > 1 or self.finished:
+        if self.backward_depth > 1 or self.finished or self.capturing:
             return
         try:
             most = 100000 if self.screening is None else 0
@@ -170,8 +175,9 @@ class Recorder:
         self.has_optimizer = True
 
     def stepped(self, seconds, optimizer):
-        if self.finished or self.in_loader():
+        if self.finished or self.capturing or self.in_loader():
             return
+        self.replays = 0
         if self.marker is None or self.marker[0] == "forward":
             if self.marker is not None:
                 self.restart()
@@ -185,8 +191,9 @@ class Recorder:
 
     def forwarded(self, seconds, module, args, out):
         self.forwards_seen += 1
-        if self.finished or self.in_loader():
+        if self.finished or self.capturing or self.in_loader():
             return
+        self.replays = 0
         try:
             if self.sync_phases:
                 begin = clock()
@@ -208,6 +215,26 @@ class Recorder:
                 self.end_of_step(0.0)
         except Exception as problem:
             self.report.fault("forward", problem)
+            self.finished = True
+
+    def replayed(self, seconds, graph):
+        """Of one that the program made; those within a module or a backward are parts of their step."""
+        if self.finished or self.in_forward or self.backward_depth > 0 or self.in_loader():
+            return
+        try:
+            if self.sync_phases:
+                begin = clock()
+                self.synchronize()
+                seconds += clock() - begin
+            self.forward += seconds
+            self.replays += 1
+            if self.replays >= REPLAYS and (self.marker is None or self.marker[0] != "graph"):
+                self.restart()
+                self.marker = ("graph", graph)
+            if self.marker is not None and self.marker[1] is graph:
+                self.end_of_step(0.0)
+        except Exception as problem:
+            self.report.fault("replay", problem)
             self.finished = True
 
     # The window

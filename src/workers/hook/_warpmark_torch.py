@@ -14,6 +14,7 @@ import sys
 import traceback
 import weakref
 
+import _warpmark_graphs as graphs
 import _warpmark_knobs as knobs
 import _warpmark_machine as machine
 import _warpmark_reads as reads
@@ -65,6 +66,7 @@ class Hook:
             self.patch_optimizer,
             self.patch_backward,
             self.patch_forward,
+            self.patch_graphs,
             self.knobs.begin,
             self.begin_screening,
         ):
@@ -311,6 +313,10 @@ class Hook:
         self.watching_call = __call__
         self.names.append("Module.__call__ until the first outermost call")
         self.watch_forward()
+
+    def patch_graphs(self):
+        if hasattr(self.torch.cuda, "CUDAGraph"):  # since torch 1.10
+            graphs.patch(self.torch.cuda.CUDAGraph, self.recorder, self.replace)
 
     def has_parameters(self, module):
         try:
