@@ -23,11 +23,21 @@ struct Limits {
   double trend = 0;  ///< of the mean over the last third
 };
 
-Limits limits_of(Numerics numerics, double margin) {
+/// bf16 has 8 bits: sums in another order differ by that in each layer.
+constexpr double kNarrowRounding = 1e-2;
+
+/// Its networks compute in 16 bits, by autocast or as their weights have no more.
+bool computes_in_16_bits(const ProgramReport& report) {
+  return std::ranges::any_of(report.modules, [](const auto& module) {
+    return module.autocast || module.dtype == "torch.bfloat16" || module.dtype == "torch.float16";
+  });
+}
+
+Limits limits_of(Numerics numerics, double margin, bool narrow) {
   constexpr double kNotJudged = std::numeric_limits<double>::infinity();
   switch (numerics) {
     case Numerics::exact: return {1e-6, 1e-4};
-    case Numerics::rounding: return {1e-3, margin};
+    case Numerics::rounding: return {narrow ? kNarrowRounding : 1e-3, margin};
     case Numerics::precision: return {2e-2, margin};
     case Numerics::random_streams:
     case Numerics::semantic: return {kNotJudged, margin};
@@ -105,7 +115,7 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
       trend_noise = std::max(trend_noise, trend_difference(baselines[i].losses, baselines[j].losses, n));
     }
   }
-  const Limits limits = limits_of(numerics, options.margin);
+  const Limits limits = limits_of(numerics, options.margin, computes_in_16_bits(baselines.front()));
   const double first = first_difference(a, b, n), first_allowed = limits.first + kNoiseFactor * first_noise;
   if (first > first_allowed) {
     return {
@@ -142,11 +152,10 @@ double output_difference(const std::vector<double>& a, const std::vector<double>
   return std::sqrt(error / std::max(norm, kLeast));
 }
 
-/// bf16 has 8 bits: sums in another order differ by that in each layer.
 double output_limit(Numerics numerics, bool half) {
   switch (numerics) {
     case Numerics::precision: return 3e-2;
-    case Numerics::rounding: return half ? 1e-2 : 1e-3;
+    case Numerics::rounding: return half ? kNarrowRounding : 1e-3;
     default: return 1e-6;
   }
 }

@@ -96,7 +96,9 @@ class Search {
   }
 
   /// Whether the budget is enough for another trial and then the tests that prove the set with it.
-  [[nodiscard]] bool affords_trial() const { return kept_.empty() || trials_.affords(kept_.size() + 3); }
+  [[nodiscard]] bool affords_trial() const {
+    return kept_.empty() || trials_.affords(1 + kept_.size() + 1 + kLastTest);
+  }
 
   /// All that can be switched within a process, beside the best so far.
   Status screen_within() {
@@ -252,7 +254,7 @@ class Search {
     const auto all = kept_;
     for (const auto& [knob, index] : all) {
       if (kept_.size() < 2) break;
-      if (!trials_.affords(2)) {
+      if (!trials_.affords(1 + kLastTest)) {
         cut_short_ = true;
         decide("the rest of the budget is for the last test");
         break;
@@ -364,7 +366,8 @@ class Search {
   Settings best_;
   std::vector<std::pair<std::string, std::size_t>> kept_;  ///< knob, index of its step
   static constexpr int kEnded = 2;
-  std::map<std::string, int> ended_;  ///< of knobs whose values grow: how many in turn gained nothing
+  static constexpr std::size_t kLastTest = 2;  ///< in tests: its runs are longer, and none of them has started before
+  std::map<std::string, int> ended_;           ///< of knobs whose values grow: how many in turn gained nothing
   std::set<std::string> tried_;
   static constexpr double kFarSlower = 1.5;
   std::set<std::string> far_slower_;  ///< knobs with a value that took so many times as long: no other is tried

@@ -41,6 +41,18 @@ TEST(Answers, what_is_allowed_grows_with_the_kind_of_knob) {
   EXPECT_FALSE(judged(training(1.1), Numerics::precision).same);
 }
 
+TEST(Answers, sums_of_16_bits_in_another_order_differ_by_more) {
+  for (const auto& module : {workers::ModuleFacts{.dtype = "torch.float32", .autocast = true},
+                             workers::ModuleFacts{.dtype = "torch.bfloat16"}}) {
+    auto narrow = training(1);
+    narrow.modules.push_back(module);
+    const std::vector<ProgramReport> baselines{narrow, narrow};
+    EXPECT_TRUE(judge_answers(baselines, training(1.005), Numerics::rounding, {}).same);
+    EXPECT_FALSE(judge_answers(baselines, training(1.015), Numerics::rounding, {}).same);
+    EXPECT_FALSE(judge_answers(baselines, training(1.005), Numerics::exact, {}).same);
+  }
+}
+
 TEST(Answers, a_late_drift_is_found_by_the_trend) {
   const auto verdict = judged(training(1.05, 30), Numerics::rounding);
   EXPECT_FALSE(verdict.same);

@@ -56,7 +56,7 @@ class Optimize : public Cli {
 TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   WM_NEEDS_TORCH();
   // Waiting for data takes many times as long as computing, so that workers help on any machine.
-  const auto program = training({"--samples", "64", "--delay-ms", "40"});
+  const auto program = training({"--samples", "64", "--delay-ms", "16"});
   const auto output = optimize({"--asked-only", "--try", "loader.workers=4", "--out", path("gains")}, program);
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   const auto journey = json("gains/journey.json");

@@ -265,7 +265,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
       give(kRunSequence, "cells_at_once", finding.gain);
     }
     fuse();
-    give(kCaptureStatic, "cuda_graph", graph);
+    give(kCaptureStatic, "static_cuda_graph", graph);
   }
   finding.recommendations.push_back({AdviceKind::config, "Give every launch more to do: a larger batch.",
                                      batch_snippet(evidence, 2, "as many launches for twice the samples")});

@@ -57,7 +57,8 @@ Table steps_of(const Journey& journey) {
 Table reasons_of(const Journey& journey) {
   Table table{{{"knob"}, {"why"}, {"answers", Align::left, 1}}, {}};
   for (const auto& step : journey.steps) {
-    table.rows.push_back({{step.knob}, {step.reason}, {step.answers.text, Tone::quiet}});
+    const std::string why = step.reason + (step.kernels.empty() ? "" : "; recorded " + step.kernels);
+    table.rows.push_back({{step.knob}, {why}, {step.answers.text, Tone::quiet}});
   }
   return table;
 }

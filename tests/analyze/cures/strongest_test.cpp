@@ -66,7 +66,7 @@ TEST(Summary, names_the_cure_that_fits_and_the_strongest_each_with_its_interval)
   ASSERT_EQ(first.rule, "launch_overhead");
   const Recommendation* graph = stronger_cure(first);
   ASSERT_NE(graph, nullptr);
-  EXPECT_EQ(graph->id, "cuda_graph");
+  EXPECT_EQ(graph->id, "static_cuda_graph");
   EXPECT_THAT(analysis.verdict, HasSubstr(interval_of(first.gain) + " as fast; first: compile the model"));
   EXPECT_THAT(analysis.verdict, HasSubstr("; most, where it can be done: "));
   EXPECT_THAT(analysis.verdict, testing::EndsWith(interval_of(*graph->gain) + "."));
