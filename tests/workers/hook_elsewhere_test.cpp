@@ -121,5 +121,27 @@ TEST_F(HookElsewhere, replays_beside_the_optimizers_steps_are_parts_of_them) {
   EXPECT_EQ(main_of(hooked).window->steps, 6);
 }
 
+/// On a processor, as on a GPU: nothing that the program can see is left behind.
+TEST_F(HookElsewhere, libraries_are_loaded_without_a_trace) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, R"(
+import torch
+import _warpmark_libraries as libraries
+torch.manual_seed(1)
+expected = torch.rand(3).tolist()
+torch.manual_seed(1)
+torch.backends.cudnn.benchmark = True
+with torch.no_grad(): libraries.load(torch, "cpu", (torch.float32,), True)
+assert torch.rand(3).tolist() == expected, "the random numbers are others"
+assert torch.backends.cudnn.benchmark and torch.is_grad_enabled()
+model = torch.nn.Linear(4, 2)
+for step in range(8): model(torch.ones(1, 4))
+)",
+                          {.warmup_steps = 1});
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  EXPECT_EQ(main_of(hooked).steps.size(), 8U);
+  EXPECT_THAT(main_of(hooked).losses, IsEmpty()) << "its gradients are none of the program's";
+}
+
 }  // namespace
 }  // namespace warpmark::workers

@@ -15,6 +15,7 @@ import time
 import weakref
 
 import _warpmark_gate as gate
+import _warpmark_libraries as libraries
 import _warpmark_profile as profile
 
 clock = time.perf_counter
@@ -115,6 +116,8 @@ class Recorder:
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
                 self.load_before_the_turn()
+            if self.steps_seen == 0:
+                self.load_libraries()
             self.synchronize()
             self.begin_s += gate_here.wait()
         except Exception as problem:
@@ -135,6 +138,18 @@ class Recorder:
                 importlib.import_module(name)
             except Exception as problem:
                 self.report.fault("imports", problem)  # the program may never need it
+
+    def load_libraries(self):
+        if not self.on_cuda():
+            return
+        torch = self.torch
+        try:
+            # A program that lets cuDNN choose by time has convolutions; before its first forward nothing else tells.
+            convolutions = self.convolves or torch.backends.cudnn.benchmark
+            half = torch.bfloat16 if torch.cuda.get_device_capability()[0] >= 8 else torch.float16
+            libraries.load(torch, "cuda", (torch.float32, half), convolutions)
+        except Exception as problem:
+            self.report.fault("libraries", problem)  # the program loads its own
 
     def warms_up_beside_others(self, reads_ahead):
         chooses_by_time = self.autotunes or (self.convolves and self.torch.backends.cudnn.benchmark)
