@@ -23,26 +23,32 @@ struct Limits {
   double trend = 0;  ///< of the mean over the last third
 };
 
-/// bf16 has 8 bits: sums in another order differ by that in each layer.
-constexpr double kNarrowRounding = 1e-2;
+constexpr Numerics kAllNumerics[] = {Numerics::exact,          Numerics::rounding,  Numerics::rounding_of_16_bits,
+                                     Numerics::random_streams, Numerics::precision, Numerics::semantic};
 
-/// Its networks compute in 16 bits, by autocast or as their weights have no more.
-bool computes_in_16_bits(const ProgramReport& report) {
-  return std::ranges::any_of(report.modules, [](const auto& module) {
-    return module.autocast || module.dtype == "torch.bfloat16" || module.dtype == "torch.float16";
-  });
-}
-
-Limits limits_of(Numerics numerics, double margin, bool narrow) {
+Limits limits_of(Numerics numerics, double margin) {
   constexpr double kNotJudged = std::numeric_limits<double>::infinity();
   switch (numerics) {
     case Numerics::exact: return {1e-6, 1e-4};
-    case Numerics::rounding: return {narrow ? kNarrowRounding : 1e-3, margin};
+    case Numerics::rounding: return {1e-3, margin};
+    case Numerics::rounding_of_16_bits: return {1e-2, margin};
     case Numerics::precision: return {2e-2, margin};
     case Numerics::random_streams:
     case Numerics::semantic: return {kNotJudged, margin};
   }
   return {1e-6, 1e-4};
+}
+
+/// Of several the widest, each for itself.
+Limits limits_of(const NumericsSet& set, double margin) {
+  Limits widest;
+  for (const auto one : kAllNumerics) {
+    if (!set.has(one)) continue;
+    const Limits limits = limits_of(one, margin);
+    widest.first = std::max(widest.first, limits.first);
+    widest.trend = std::max(widest.trend, limits.trend);
+  }
+  return widest;
 }
 
 std::size_t first_of_last_third(std::size_t n) { return n - std::max<std::size_t>(1, n / 3); }
@@ -94,8 +100,8 @@ AnswerVerdict refused(std::string kind, std::string text) {
   return {.same = false, .check = {.kind = std::move(kind), .difference = 0, .allowed = 0, .text = std::move(text)}};
 }
 
-AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const ProgramReport& candidate, Numerics numerics,
-                           const AnswerOptions& options) {
+AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
+                           const NumericsSet& numerics, const AnswerOptions& options) {
   const auto& b = candidate.losses;
   std::size_t n = b.size(), finite = std::numeric_limits<std::size_t>::max();
   for (const auto& baseline : baselines) {
@@ -115,7 +121,7 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
       trend_noise = std::max(trend_noise, trend_difference(baselines[i].losses, baselines[j].losses, n));
     }
   }
-  const Limits limits = limits_of(numerics, options.margin, computes_in_16_bits(baselines.front()));
+  const Limits limits = limits_of(numerics, options.margin);
   const double first = first_difference(a, b, n), first_allowed = limits.first + kNoiseFactor * first_noise;
   if (first > first_allowed) {
     return {
@@ -127,11 +133,11 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
                                       std::min(n, kFirstSteps), format_percent(first), format_percent(first_allowed))}};
   }
   double allowed = limits.trend + kNoiseFactor * trend_noise;
-  const bool another_draw = numerics == Numerics::random_streams || numerics == Numerics::semantic;
+  const bool another_draw = numerics.has(Numerics::random_streams) || numerics.has(Numerics::semantic);
   if (another_draw) allowed += std::min(0.05, 2 * standard_error(a, b, n));
   double difference = trend_difference(a, b, n);
   // A lower loss is as suspicious as a higher one, but of a training that was meant to become another.
-  if (numerics == Numerics::semantic && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
+  if (numerics.has(Numerics::semantic) && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
   return {.same = difference <= allowed,
           .check = {.kind = "losses",
                     .difference = difference,
@@ -152,16 +158,16 @@ double output_difference(const std::vector<double>& a, const std::vector<double>
   return std::sqrt(error / std::max(norm, kLeast));
 }
 
-double output_limit(Numerics numerics, bool half) {
-  switch (numerics) {
-    case Numerics::precision: return 3e-2;
-    case Numerics::rounding: return half ? kNarrowRounding : 1e-3;
-    default: return 1e-6;
-  }
+/// bf16 has 8 bits: sums in another order differ by that in each layer.
+double output_limit(const NumericsSet& numerics, bool half) {
+  if (numerics.has(Numerics::precision)) return 3e-2;
+  const bool rounds = numerics.has(Numerics::rounding) || numerics.has(Numerics::rounding_of_16_bits);
+  if (rounds) return half ? 1e-2 : 1e-3;
+  return 1e-6;
 }
 
 AnswerVerdict judge_outputs(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
-                            Numerics numerics) {
+                            const NumericsSet& numerics) {
   const auto& a = baselines.front().outputs;
   const auto& b = candidate.outputs;
   const std::size_t n = std::min(a.size(), b.size());
@@ -197,11 +203,11 @@ double samples_per_step(const ProgramReport& report) {
 
 }  // namespace
 
-AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate, Numerics numerics,
-                            const AnswerOptions& options) {
+AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
+                            NumericsSet numerics, const AnswerOptions& options) {
   WM_CHECK(!baselines.empty());
   const auto& a = baselines.front();
-  if (numerics != Numerics::semantic) {
+  if (!numerics.has(Numerics::semantic)) {
     const double before = samples_per_step(a), after = samples_per_step(candidate);
     if (std::fabs(before - after) > 1e-9 * std::max(before, after)) {
       return refused("samples", fmt::format("a step has {:.4g} samples instead of {:.4g}", after, before));
@@ -211,7 +217,7 @@ AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const Prog
     }
   }
   // Which algorithm a convolution got is chance, and adds up in its own order; few baselines may have drawn the same.
-  if (numerics == Numerics::exact && (a.benchmarks || candidate.benchmarks)) numerics = Numerics::rounding;
+  if (a.benchmarks || candidate.benchmarks) numerics.add(Numerics::rounding);
   if (!a.losses.empty()) return judge_losses(baselines, candidate, numerics, options);
   if (!a.outputs.empty()) return judge_outputs(baselines, candidate, numerics);
   return {

@@ -28,7 +28,7 @@ struct AnswerVerdict {
 
 /// `baselines` are at least one run without the knob and of as many steps.
 [[nodiscard]] AnswerVerdict judge_answers(std::span<const workers::ProgramReport> baselines,
-                                          const workers::ProgramReport& candidate, Numerics numerics,
+                                          const workers::ProgramReport& candidate, NumericsSet numerics,
                                           const AnswerOptions& options);
 
 }  // namespace warpmark::optimize

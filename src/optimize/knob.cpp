@@ -8,10 +8,18 @@
 
 namespace warpmark::optimize {
 
+Numerics numerics_of(const Knob& knob, const ProgramFacts& facts) {
+  const bool narrow = std::ranges::any_of(facts.report.modules, [](const auto& module) {
+    return module.autocast || module.dtype == "torch.bfloat16" || module.dtype == "torch.float16";
+  });
+  return narrow && knob.numerics == Numerics::rounding ? Numerics::rounding_of_16_bits : knob.numerics;
+}
+
 const char* name_of(Numerics numerics) {
   switch (numerics) {
     case Numerics::exact: return "exact";
-    case Numerics::rounding: return "rounding";
+    case Numerics::rounding:
+    case Numerics::rounding_of_16_bits: return "rounding";
     case Numerics::random_streams: return "random_streams";
     case Numerics::precision: return "precision";
     case Numerics::semantic: return "semantic";

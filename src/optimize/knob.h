@@ -17,13 +17,31 @@ namespace warpmark::optimize {
 
 /// How far answers may move. Decides the limits of the answer check (answers.h).
 enum class Numerics {
-  exact,           ///< the same numbers
-  rounding,        ///< another order of additions
-  random_streams,  ///< the same if nothing random is drawn in workers, else another draw
-  precision,       ///< fewer bits
-  semantic,        ///< another training: only where asked for, and judged by the trend of the loss
+  exact,                ///< the same numbers
+  rounding,             ///< another order of additions
+  rounding_of_16_bits,  ///< the same by a knob of ours, of a program that computes in 16 bits
+  random_streams,       ///< the same if nothing random is drawn in workers, else another draw
+  precision,            ///< fewer bits
+  semantic,             ///< another training: only where asked for, and judged by the trend of the loss
 };
 [[nodiscard]] const char* name_of(Numerics numerics);
+
+/// How far answers may move under several settings together.
+class NumericsSet {
+ public:
+  NumericsSet(Numerics one) { add(one); }  // NOLINT(google-explicit-constructor): one is a set, too
+  void add(Numerics one) { bits_ |= 1U << static_cast<unsigned>(one); }
+  [[nodiscard]] NumericsSet with(Numerics one) const {
+    NumericsSet both = *this;
+    both.add(one);
+    return both;
+  }
+  [[nodiscard]] bool has(Numerics one) const { return (bits_ >> static_cast<unsigned>(one) & 1U) != 0; }
+  [[nodiscard]] bool only_exact() const { return bits_ == 1U << static_cast<unsigned>(Numerics::exact); }
+
+ private:
+  unsigned bits_ = 0;
+};
 
 /// One value worth trying, and what is foretold of it.
 struct Candidate {
@@ -75,6 +93,9 @@ struct Knob {
 };
 
 [[nodiscard]] Catalog<Knob> knobs();
+
+/// Of a program that computes in 16 bits sums in another order differ by more.
+[[nodiscard]] Numerics numerics_of(const Knob& knob, const ProgramFacts& facts);
 
 /// Whether it may have this value.
 [[nodiscard]] bool takes(const Knob& knob, std::string_view value);

@@ -65,7 +65,7 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
     }
     found.push_back({.setting = setting,
                      .title = knob->title,
-                     .numerics = knob->numerics,
+                     .numerics = numerics_of(*knob, facts),
                      .predicted = std::move(predicted),
                      .risk = risk_of(*knob, answers, facts),
                      .asked = true});
@@ -77,7 +77,7 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
       const auto answers = answers_of(*knob, candidate);
       found.push_back({.setting = {knob->id, std::move(candidate.value)},
                        .title = knob->title,
-                       .numerics = knob->numerics,
+                       .numerics = numerics_of(*knob, facts),
                        .predicted = sharpened(answers, std::move(candidate.predicted), facts),
                        .risk = risk_of(*knob, answers, facts),
                        .switchable = knob->switchable});

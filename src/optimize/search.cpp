@@ -39,9 +39,9 @@ class Search {
       const auto own = std::find_if(proposals.begin(), proposals.end(),
                                     [&](const auto& one) { return one.setting.knob == setting.knob; });
       const auto numerics = own != proposals.end() ? own->numerics
-                            : knob != nullptr      ? knob->numerics
+                            : knob != nullptr      ? numerics_of(*knob, facts_)
                                                    : Numerics::rounding;
-      numerics_ = std::max(numerics_, numerics);
+      numerics_.add(numerics);
       kept_.emplace_back(setting.knob, journey_.steps.size());
       journey_.steps.push_back(planned_step(setting, numerics));
     }
@@ -152,11 +152,12 @@ class Search {
                      .prior = prior_of(proposal.setting.knob)};
     if (const auto* known = screened_.known(proposal.setting)) step.screened = known->gain;
     const Settings candidate = with(best_, proposal.setting);
-    WM_ASSIGN(auto result, trials_.screen(best_, candidate, proposal.numerics));
+    const auto numerics = numerics_.with(proposal.numerics);  // answers are compared with the original's
+    WM_ASSIGN(auto result, trials_.screen(best_, candidate, numerics));
     add_costs(result, step);
     std::optional<TrialResult> test;
     if (!result.stopped && result.failure.empty() && result.answers_same && result.promising) {
-      WM_ASSIGN(test, trials_.compare(best_, candidate, proposal.numerics, false));
+      WM_ASSIGN(test, trials_.compare(best_, candidate, numerics, false));
       add_costs(*test, step);
     }
     const TrialResult& last = test ? *test : result;
@@ -244,7 +245,7 @@ class Search {
     }
     std::erase_if(kept_, [&](const auto& known) { return known.first == proposal.setting.knob; });
     kept_.emplace_back(proposal.setting.knob, journey_.steps.size());
-    numerics_ = std::max(numerics_, proposal.numerics);
+    numerics_.add(proposal.numerics);
     best_ = candidate;
     best_changed_ = true;
   }
@@ -309,7 +310,7 @@ class Search {
     }
     if (result.speedup && singles > 0) journey_.interaction = result.speedup->ratio / singles;
     // Leaving knobs out changed the set that was judged.
-    if (kept_.size() > 1 && numerics_ != Numerics::exact && result.failure.empty() && result.answers_same) {
+    if (kept_.size() > 1 && !numerics_.only_exact() && result.failure.empty() && result.answers_same) {
       WM_ASSIGN(const auto judged, trials_.evaluate(best_));
       stopped_ = judged.stopped;
       if (stopped_) return {};
@@ -375,7 +376,7 @@ class Search {
   bool best_changed_ = true;
   std::optional<SpeedUp> so_far_;
   std::optional<double> memory_;
-  Numerics numerics_ = Numerics::exact;
+  NumericsSet numerics_ = Numerics::exact;
   Verdict final_ = Verdict::inconclusive;
   bool stopped_ = false;
   bool cut_short_ = false;  ///< the budget left out knobs or tests, and what was found is proven

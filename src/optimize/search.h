@@ -83,13 +83,14 @@ class Trials {
  public:
   virtual ~Trials() = default;
   /// One run of `to`; may only discard.
-  virtual Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) = 0;
+  virtual Result<TrialResult> screen(const Settings& from, const Settings& to, const NumericsSet& numerics) = 0;
   /// All settings, each alone on top of `from`, within one process; may only discard. Where that cannot be, nothing.
   virtual Result<ScreeningResult> screen_within(const Settings& /*from*/, const std::vector<Setting>& /*settings*/) {
     return ScreeningResult{};
   }
   /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
-  virtual Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) = 0;
+  virtual Result<TrialResult> compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
+                                      bool decide) = 0;
   /// Whether the program is as good under the settings by what the user judges it by, over whole runs. Where nobody
   /// asked for that, it is.
   virtual Result<TrialResult> evaluate(const Settings& /*settings*/) { return TrialResult{}; }

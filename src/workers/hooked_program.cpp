@@ -77,6 +77,7 @@ std::string plan_text(const HookPlan& plan) {
   }
   if (!plan.screening.switches.empty()) json["screening"] = screening_json(plan.screening);
   if (!plan.gate.empty()) json["gate"] = plan.gate;
+  if (plan.graphs_alone) json["graphs_alone"] = true;
   if (plan.tuned) json["tuned"] = true;
   if (plan.seed) json["seed"] = *plan.seed;
   return dump_json(json) + "\n";

@@ -44,8 +44,9 @@ struct HookPlan {
   bool profile_stacks = false;     ///< with the program's lines; slows it down
   std::string profile_folder{};    ///< existing; takes a trace of each process
   ScreeningPlan screening{};
-  std::string gate{};                  ///< an existing folder in which it waits for its turn; empty: it does not
-  bool tuned = false;                  ///< an equal run was alone before: what it compiles was chosen then
+  std::string gate{};         ///< an existing folder in which it waits for its turn; empty: it does not
+  bool graphs_alone = false;  ///< replays of the program's own CUDA graphs are its steps, and nothing before them is
+  bool tuned = false;         ///< an equal run was alone before: what it compiles was chosen then
   std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own
 };
 

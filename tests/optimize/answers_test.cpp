@@ -22,7 +22,7 @@ ProgramReport training(double factor, std::size_t from = 0) {
   return report;
 }
 
-AnswerVerdict judged(const ProgramReport& candidate, Numerics numerics) {
+AnswerVerdict judged(const ProgramReport& candidate, const NumericsSet& numerics) {
   const std::vector<ProgramReport> baselines{training(1), training(1)};
   return judge_answers(baselines, candidate, numerics, {});
 }
@@ -42,15 +42,23 @@ TEST(Answers, what_is_allowed_grows_with_the_kind_of_knob) {
 }
 
 TEST(Answers, sums_of_16_bits_in_another_order_differ_by_more) {
-  for (const auto& module : {workers::ModuleFacts{.dtype = "torch.float32", .autocast = true},
-                             workers::ModuleFacts{.dtype = "torch.bfloat16"}}) {
-    auto narrow = training(1);
-    narrow.modules.push_back(module);
-    const std::vector<ProgramReport> baselines{narrow, narrow};
-    EXPECT_TRUE(judge_answers(baselines, training(1.005), Numerics::rounding, {}).same);
-    EXPECT_FALSE(judge_answers(baselines, training(1.015), Numerics::rounding, {}).same);
-    EXPECT_FALSE(judge_answers(baselines, training(1.005), Numerics::exact, {}).same);
-  }
+  EXPECT_TRUE(judged(training(1.005), Numerics::rounding_of_16_bits).same);
+  EXPECT_FALSE(judged(training(1.015), Numerics::rounding_of_16_bits).same);
+  EXPECT_FALSE(judged(training(1.005), Numerics::rounding).same) << "as of a knob that may do anything";
+}
+
+TEST(Answers, of_several_settings_the_widest_limit_counts) {
+  NumericsSet both = Numerics::exact;
+  EXPECT_TRUE(both.only_exact());
+  both.add(Numerics::precision);
+  EXPECT_FALSE(both.only_exact());
+  EXPECT_TRUE(judged(training(1.015), both).same) << "nothing exact could follow fewer bits otherwise";
+  EXPECT_FALSE(judged(training(1.05), both).same);
+  both.add(Numerics::random_streams);
+  auto drawn = training(1);
+  drawn.losses[0] *= 1.5;
+  EXPECT_TRUE(judged(drawn, both).same) << "another draw: first losses are not judged";
+  EXPECT_FALSE(judged(drawn, Numerics::precision).same);
 }
 
 TEST(Answers, a_late_drift_is_found_by_the_trend) {

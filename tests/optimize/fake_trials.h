@@ -24,9 +24,10 @@ class FakeTrials final : public Trials {
   std::map<std::string, double> together;       ///< by two names joined by '+': a further factor where both are on
   int stop_after = 1000;                        ///< trials until "interrupted"
   std::vector<std::string> asked;
-  std::string worse_quality;      ///< the setting that the user's evaluation rejects
-  std::size_t tests_left = 1000;  ///< that the budget is enough for
-  std::string disturbed;          ///< why the last test is mistrusted
+  std::string worse_quality;                     ///< the setting that the user's evaluation rejects
+  std::map<std::string, NumericsSet> judged_by;  ///< in the last test of these settings
+  std::size_t tests_left = 1000;                 ///< that the budget is enough for
+  std::string disturbed;                         ///< why the last test is mistrusted
 
   [[nodiscard]] bool affords(std::size_t tests) const override { return tests <= tests_left; }
 
@@ -71,7 +72,7 @@ class FakeTrials final : public Trials {
     return result;
   }
 
-  Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics /*numerics*/) override {
+  Result<TrialResult> screen(const Settings& from, const Settings& to, const NumericsSet& /*numerics*/) override {
     asked.push_back("screen " + text_of(to));
     TrialResult result = about(to);
     if (result.stopped) return result;
@@ -81,7 +82,9 @@ class FakeTrials final : public Trials {
     return result;
   }
 
-  Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics /*numerics*/, bool decide) override {
+  Result<TrialResult> compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
+                              bool decide) override {
+    judged_by.insert_or_assign(text_of(to), numerics);
     tests_left -= std::min<std::size_t>(1, tests_left);
     asked.push_back((decide ? "decide " : "compare ") + text_of(from) + " | " + text_of(to));
     TrialResult result = about(to);

@@ -202,6 +202,19 @@ TEST_F(SearchTest, rejects_what_is_faster_and_worse_by_the_users_evaluation) {
   EXPECT_EQ(outcome_code(journey), 4);
 }
 
+TEST_F(SearchTest, what_was_kept_before_widens_how_answers_are_judged) {
+  proposals_ = {proposal("bits", "16", 4), proposal("pinned", "on", 3)};
+  proposals_[0].numerics = Numerics::precision;
+  proposals_[1].numerics = Numerics::exact;
+  trials_.settings = {{"bits=16", {0.5}}, {"pinned=on", {0.5}}};
+  const auto journey = run();
+  EXPECT_EQ(journey.plan.size(), 2u);
+  const auto& both = trials_.judged_by.at("bits=16 pinned=on");
+  EXPECT_TRUE(both.has(Numerics::precision));
+  EXPECT_TRUE(both.has(Numerics::exact));
+  EXPECT_FALSE(both.has(Numerics::rounding));
+}
+
 TEST_F(SearchTest, proves_what_was_found_where_the_budget_runs_short) {
   proposals_ = {proposal("a", "on", 4), proposal("b", "on", 3), proposal("c", "on", 2)};
   trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.5}}, {"c=on", {0.5}}};

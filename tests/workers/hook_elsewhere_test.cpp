@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "workers/hooked_fixture.h"
 
 namespace warpmark::workers {
@@ -82,43 +84,107 @@ if torch.version.cuda: sys.exit(77)
 base = torch.cuda.CUDAGraph.__mro__[1]
 base.capture_begin = base.capture_end = lambda graph, *more, **named: None
 base.replay = lambda graph: time.sleep(0.005)
-graph = object.__new__(torch.cuda.CUDAGraph)
-model = torch.nn.Linear(4, 2)
+def captured(what):
+    graph = object.__new__(torch.cuda.CUDAGraph)
+    graph.capture_begin()
+    for i in range(20): what()
+    graph.capture_end()
+    return graph
+model, encoder = torch.nn.Linear(4, 2), torch.nn.Linear(4, 4)
+def forward():
+    with torch.no_grad(): return encoder(torch.ones(1, 4))
+)";
+constexpr const char* kOptimizerStep = R"(
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 def step():
     optimizer.zero_grad()
     model(torch.ones(1, 4)).sum().backward()
     optimizer.step()
-for warm_up in range(3): step()
-graph.capture_begin()
-for captured in range(20): step()
-graph.capture_end()
 )";
 
-TEST_F(HookElsewhere, replays_of_a_graph_of_the_whole_step_are_steps_and_what_it_captured_is_none) {
+class HookGraphs : public HookElsewhere {
+ protected:
+  /// No value: there is a torch with CUDA, whose graphs need a GPU.
+  std::optional<ProgramReport> report_of(const std::string& program, HookPlan plan = {}) {
+    plan.warmup_steps = 2;
+    plan.window_steps = 6;
+    plan.stop = true;
+    const auto hooked = run({python_with_torch()}, kGraphs + program, plan);
+    if (hooked.output.exit_code == 77) return std::nullopt;
+    EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+    EXPECT_THAT(main_of(hooked).faults, IsEmpty());
+    return main_of(hooked);
+  }
+  static void expect_window(const ProgramReport& report, const char* marker) {
+    EXPECT_EQ(report.marker, marker);
+    ASSERT_TRUE(report.window);
+    EXPECT_EQ(report.window->steps, 6);
+  }
+};
+constexpr const char* kNeedsGpu = "a torch with CUDA needs a GPU for its graphs";
+
+TEST_F(HookGraphs, replays_of_the_whole_step_are_steps_and_what_was_captured_is_none) {
   WM_NEEDS_TORCH();
-  const auto hooked = run({python_with_torch()}, std::string(kGraphs) + "for i in range(30): graph.replay()\n",
-                          {.warmup_steps = 2, .window_steps = 6, .stop = true, .sync_phases = true});
-  if (hooked.output.exit_code == 77) GTEST_SKIP() << "a torch with CUDA needs a GPU for its graphs";
-  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
-  const auto& report = main_of(hooked);
-  EXPECT_EQ(report.marker, "graph");
-  ASSERT_TRUE(report.window);
-  EXPECT_EQ(report.window->steps, 6);
-  EXPECT_GE(report.window->seconds, 6 * 0.005);
-  EXPECT_THAT(report.losses, IsEmpty()) << "they lie within the graph";
-  EXPECT_THAT(report.faults, IsEmpty());
+  const auto report = report_of(std::string(kOptimizerStep) +
+                                    "for warm_up in range(3): step()\n"
+                                    "graph = captured(step)\n"
+                                    "for i in range(30): graph.replay()\n",
+                                {.sync_phases = true});
+  if (!report) GTEST_SKIP() << kNeedsGpu;
+  expect_window(*report, "graph");
+  EXPECT_GE(report->window->seconds, 6 * 0.005);
+  EXPECT_THAT(report->losses, IsEmpty()) << "they lie within the graph";
 }
 
-TEST_F(HookElsewhere, replays_beside_the_optimizers_steps_are_parts_of_them) {
+TEST_F(HookGraphs, where_graphs_are_known_to_be_the_steps_a_long_warm_up_is_none) {
   WM_NEEDS_TORCH();
-  const auto hooked =
-      run({python_with_torch()}, std::string(kGraphs) + "for i in range(30): graph.replay(); graph.replay(); step()\n",
-          {.warmup_steps = 2, .window_steps = 6, .stop = true});
-  if (hooked.output.exit_code == 77) GTEST_SKIP() << "a torch with CUDA needs a GPU for its graphs";
-  EXPECT_EQ(main_of(hooked).marker, "optimizer") << hooked.output.err;
-  ASSERT_TRUE(main_of(hooked).window);
-  EXPECT_EQ(main_of(hooked).window->steps, 6);
+  const auto report = report_of(std::string(kOptimizerStep) +
+                                    "for warm_up in range(12): step()\n"
+                                    "graph = captured(step)\n"
+                                    "for i in range(30): graph.replay()\n",
+                                {.graphs_alone = true});
+  if (!report) GTEST_SKIP() << kNeedsGpu;
+  expect_window(*report, "graph");
+}
+
+TEST_F(HookGraphs, replays_of_a_part_leave_the_steps_to_the_optimizer) {
+  WM_NEEDS_TORCH();
+  for (const auto* program : {"graph = captured(forward)\nfor i in range(30): graph.replay(); graph.replay(); step()\n",
+                              "step()\ngraph = captured(forward)\nfor i in range(9): graph.replay()\n"
+                              "for i in range(30): step()\n"}) {
+    const auto report = report_of(std::string(kOptimizerStep) + program);
+    if (!report) GTEST_SKIP() << kNeedsGpu;
+    expect_window(*report, "optimizer");
+  }
+}
+
+TEST_F(HookGraphs, an_optimizer_that_comes_later_takes_the_steps_back) {
+  WM_NEEDS_TORCH();
+  const auto report = report_of("graph = captured(forward)\nfor i in range(4): graph.replay()\n" +
+                                std::string(kOptimizerStep) + "for i in range(30): graph.replay(); step()\n");
+  if (!report) GTEST_SKIP() << kNeedsGpu;
+  expect_window(*report, "optimizer");
+}
+
+TEST_F(HookGraphs, of_a_program_that_infers_each_shape_has_its_graph) {
+  WM_NEEDS_TORCH();
+  const auto report = report_of(
+      "forward()\ngraphs = [captured(forward) for shape in range(4)]\n"
+      "for i in range(30): graphs[i % 4].replay()\n");
+  if (!report) GTEST_SKIP() << kNeedsGpu;
+  expect_window(*report, "graph");
+}
+
+TEST_F(HookGraphs, what_another_thread_does_while_one_captures_is_done) {
+  WM_NEEDS_TORCH();
+  const auto report = report_of(std::string(kOptimizerStep) +
+                                "import threading\n"
+                                "graph = object.__new__(torch.cuda.CUDAGraph)\n"
+                                "thread = threading.Thread(target=graph.capture_begin)\n"
+                                "thread.start(); thread.join()\n"
+                                "for i in range(30): step()\n");
+  if (!report) GTEST_SKIP() << kNeedsGpu;
+  expect_window(*report, "optimizer");
 }
 
 /// On a processor, as on a GPU: nothing that the program can see is left behind.

@@ -44,6 +44,7 @@ std::string choose_window(const workers::ProgramReport& report, const OptimizeOp
   const auto seen = static_cast<std::int64_t>(report.steps.size());
   auto& plan = run.plan;
   plan.warmup_steps = std::clamp<std::int64_t>(seen / 4, 1, 5);
+  plan.graphs_alone = report.marker == "graph";
   const double least_s = options.window_s > 0 ? options.window_s : kLeastWindow_s;
   const double most_s = options.window_s > 0 ? options.window_s : kMostWindow_s;
   const auto length = window_length(times_of_steps(report), options.effect, least_s, most_s);

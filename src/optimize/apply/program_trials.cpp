@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::int64_t kRoundsBeforeGivingUp = 3;
 constexpr double kScreenNoise = 3;     // standard deviations by which one run may be off
+constexpr std::size_t kMany = 6;       // runs whose spread is believed; of three it is often far too small, so it ...
+constexpr double kOfFew = 1.5;         // ... counts as so many times as much
 constexpr double kScreenFloor = 0.03;  // and at least so much: one run tells no less
 constexpr int kMostScreenings = 3;     // of the same best: each after the first leaves out a knob that failed
 constexpr const char* kGivenUp = "no gain in sight";
@@ -151,9 +153,9 @@ double ProgramTrials::known_time_s(const Settings& settings) const {
 
 double ProgramTrials::known_spread(const Settings& settings) const {
   for (const auto& [name, times] : times_) {
-    if (name == text_of(settings)) return log_spread(times);
+    if (name == text_of(settings)) return std::max(spread_, log_spread(times)) * (times.size() < kMany ? kOfFew : 1);
   }
-  return 0;
+  return spread_ * kOfFew;
 }
 
 void ProgramTrials::remember(const Settings& settings, double time_s) {
@@ -260,7 +262,7 @@ bool ProgramTrials::affords(std::size_t tests) const {
   return runs_.affords(static_cast<std::int64_t>(tests) * 2 * fewest_rounds(options_.alpha));
 }
 
-void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const {
+void ProgramTrials::judge(const ProgramRun& run, const NumericsSet& numerics, TrialResult& result) const {
   result.memory_bytes = run.memory_bytes;
   result.gpu_utilization = run.gpu_utilization;
   result.joules_per_step = run.joules_per_step;
@@ -274,7 +276,7 @@ void ProgramTrials::judge(const ProgramRun& run, Numerics numerics, TrialResult&
   result.answers_same = verdict.same;
 }
 
-Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& to, Numerics numerics) {
+Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& to, const NumericsSet& numerics) {
   TrialResult result;
   result.reason = runs_.why_stopped();
   result.stopped = !result.reason.empty();
@@ -301,7 +303,7 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   const double known_s = known_time_s(from);
   if (known_s > 0) {
     const double slower = run->time_s / known_s;
-    result.promising = may_gain(slower, std::max(spread_, known_spread(from)), options_.effect);
+    result.promising = may_gain(slower, known_spread(from), options_.effect);
     result.times_as_long = slower;
     result.reason = fmt::format("one run took {:.3g} times as long", slower);
     if (!result.promising && slower <= std::exp(kScreenFloor)) {
@@ -327,7 +329,8 @@ void ProgramTrials::expect_rounds(const Settings& from, const Settings& to, cons
   expected_ = first_alone ? std::optional(std::pair(from, to)) : std::nullopt;
 }
 
-Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) {
+Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
+                                           bool decide) {
   TrialResult result;
   result.reason = runs_.why_stopped();
   result.stopped = !result.reason.empty();

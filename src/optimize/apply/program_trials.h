@@ -33,9 +33,10 @@ class ProgramTrials final : public Trials {
   /// `baselines` are the repeated runs of the original: the yardstick of answers, and the noise of times.
   ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines);
 
-  Result<TrialResult> screen(const Settings& from, const Settings& to, Numerics numerics) override;
+  Result<TrialResult> screen(const Settings& from, const Settings& to, const NumericsSet& numerics) override;
   Result<ScreeningResult> screen_within(const Settings& from, const std::vector<Setting>& settings) override;
-  Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics numerics, bool decide) override;
+  Result<TrialResult> compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
+                              bool decide) override;
   /// On a GPU: a run that waits for it after each phase, and a recorded one.
   Result<TrialResult> look(const Settings& settings, const ProgramFacts& seen) override;
   Result<TrialResult> evaluate(const Settings& settings) override;
@@ -45,7 +46,7 @@ class ProgramTrials final : public Trials {
   class Arm;
   /// `first_alone`: one run with the knob goes before the rounds.
   void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone);
-  void judge(const ProgramRun& run, Numerics numerics, TrialResult& result) const;
+  void judge(const ProgramRun& run, const NumericsSet& numerics, TrialResult& result) const;
   [[nodiscard]] double known_time_s(const Settings& settings) const;
   [[nodiscard]] double known_spread(const Settings& settings) const;
   void remember(const Settings& settings, double time_s);

@@ -42,7 +42,7 @@ extern const Knob precision_inference_knob{
     .values = "bf16|fp16",
     .risk = 1.2,
     .variable = "",
-    .kernels = "bf16=bfloat16 bf16=bf16 fp16=half fp16=f16",
+    .kernels = "bf16=bfloat16 bf16=bf16 fp16=half",
     .switchable = true,
     .offer = offer_precision_inference,
     .source = precision_inference_source,

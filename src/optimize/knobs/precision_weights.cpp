@@ -48,7 +48,7 @@ extern const Knob precision_weights_knob{
     .values = "bf16|fp16|f32",
     .risk = 1.15,
     .variable = "",
-    .kernels = "bf16=bfloat16 bf16=bf16 fp16=half fp16=f16",
+    .kernels = "bf16=bfloat16 bf16=bf16 fp16=half",
     .switchable = false,
     .offer = offer_precision_weights,
     .source = precision_weights_source,

@@ -32,7 +32,6 @@ extern const Knob tf32_knob{
     .values = "1",
     .risk = 1.1,
     .variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-    .kernels = "tf32 s1688 nvjet",
     .switchable = true,
     .offer = offer_tf32,
     .source = tf32_source,

@@ -15,13 +15,14 @@ import time
 import weakref
 
 import _warpmark_gate as gate
+import _warpmark_graphs as graphs
 import _warpmark_libraries as libraries
 import _warpmark_profile as profile
 
 clock = time.perf_counter
 
 
-REPLAYS = 3  # of CUDA graphs, with no other step between them, after which they are the steps
+EAGER = 8  # steps of an optimizer with no replay between them, after which graphs are not the steps any more
 
 
 class Recorder:
@@ -35,11 +36,13 @@ class Recorder:
         self.sync_phases = bool(plan.get("sync_phases", False))
         self.profile = profile.of(torch, plan, report)
         self.gate = gate.of(plan)
-        self.compiles = bool(plan.get("knobs", {}).get("compile"))
+        knobs = plan.get("knobs", {})
+        self.compiles = bool(knobs.get("compile"))
         # Every mode does: what wins stays in a cache on disk, and is there already where such a run was alone before.
         self.autotunes = self.compiles and not plan.get("tuned", False)
-        self.convolves = False
-        self.capturing = False  # a CUDA graph: nothing happens, and nothing may be waited for
+        self.shall_benchmark = "cudnn.benchmark" in knobs
+        self.graphs = graphs.Graphs(torch)
+        self.graphs_alone = bool(plan.get("graphs_alone", False))  # what runs before their capture is no step
         self.begin_s = clock()
         self.at_finish = []
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
@@ -56,7 +59,7 @@ class Recorder:
 
     def reset(self):
         self.marker = None
-        self.replays = 0  # in a row
+        self.eager = 0  # steps in a row
         self.steps_seen = 0
         self.rows = []
         self.written = 0
@@ -98,7 +101,7 @@ class Recorder:
         return self.cuda
 
     def synchronize(self):
-        if self.on_cuda() and not self.capturing:
+        if self.on_cuda() and not self.graphs.capturing():
             self.torch.cuda.synchronize()
 
     # Called from the points
@@ -111,7 +114,9 @@ class Recorder:
         what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
         are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
         try:
-            if self.gate is None or self.capturing or self.in_loader() or self.warms_up_beside_others(reads_ahead):
+            if self.gate is None or self.in_loader() or self.warms_up_beside_others(reads_ahead):
+                return
+            if self.graphs.capturing():
                 return
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
@@ -144,16 +149,18 @@ class Recorder:
             return
         torch = self.torch
         try:
-            # A program that lets cuDNN choose by time has convolutions; before its first forward nothing else tells.
-            convolutions = self.convolves or torch.backends.cudnn.benchmark
             half = torch.bfloat16 if torch.cuda.get_device_capability()[0] >= 8 else torch.float16
-            libraries.load(torch, "cuda", (torch.float32, half), convolutions)
+            libraries.load(torch, "cuda", (torch.float32, half), self.benchmarks())
         except Exception as problem:
             self.report.fault("libraries", problem)  # the program loads its own
 
     def warms_up_beside_others(self, reads_ahead):
-        chooses_by_time = self.autotunes or (self.convolves and self.torch.backends.cudnn.benchmark)
+        chooses_by_time = self.autotunes or self.benchmarks()
         return not reads_ahead and not chooses_by_time and self.steps_seen < self.warmup // 2
+
+    def benchmarks(self):
+        """Whether cuDNN chooses its convolutions by time, or will from the first forward on."""
+        return self.shall_benchmark or self.torch.backends.cudnn.benchmark
 
     def waited(self, seconds, batch):
         self.wait += seconds
@@ -163,7 +170,7 @@ class Recorder:
 
     def enter_backward(self, loss):
         self.backward_depth += 1
-        if self.backward_depth > 1 or self.finished or self.capturing:
+        if self.backward_depth > 1 or self.finished or self.graphs.capturing():
             return
         try:
             most = 100000 if self.screening is None else 0
@@ -190,10 +197,14 @@ class Recorder:
         self.has_optimizer = True
 
     def stepped(self, seconds, optimizer):
-        if self.finished or self.capturing or self.in_loader():
+        if self.finished or self.in_loader():
             return
-        self.replays = 0
-        if self.marker is None or self.marker[0] == "forward":
+        if self.graphs.capturing():
+            return self.graphs.note("optimizer")
+        self.eager += 1
+        if self.graphs_alone or (self.on_graphs() and self.eager < EAGER):
+            return
+        if self.marker is None or self.marker[0] != "optimizer":
             if self.marker is not None:
                 self.restart()
             self.marker = ("optimizer", optimizer)
@@ -206,9 +217,10 @@ class Recorder:
 
     def forwarded(self, seconds, module, args, out):
         self.forwards_seen += 1
-        if self.finished or self.capturing or self.in_loader():
+        if self.finished or self.in_loader():
             return
-        self.replays = 0
+        if self.graphs.capturing():
+            return self.graphs.note("forward")
         try:
             if self.sync_phases:
                 begin = clock()
@@ -217,7 +229,7 @@ class Recorder:
             self.forward += seconds
             if self.samples == 0:
                 self.samples = samples_of(self.torch, args, 0)
-            if self.has_optimizer:
+            if self.has_optimizer or self.graphs_alone:
                 return
             if self.marker is None:
                 self.marker = ("forward", module)
@@ -232,22 +244,26 @@ class Recorder:
             self.report.fault("forward", problem)
             self.finished = True
 
-    def replayed(self, seconds, graph):
-        """Of one that the program made; those within a module or a backward are parts of their step."""
-        if self.finished or self.in_forward or self.backward_depth > 0 or self.in_loader():
+    def on_graphs(self):
+        return self.marker is not None and self.marker[0] == "graph"
+
+    def replayed(self, seconds, holds):
+        """Of a graph that the program made. One that holds the forward alone is a part of a training's step."""
+        part = holds is None or (holds == "forward" and self.has_optimizer)
+        if part or self.finished or self.in_forward or self.backward_depth > 0 or self.in_loader():
             return
         try:
             if self.sync_phases:
                 begin = clock()
                 self.synchronize()
                 seconds += clock() - begin
+            self.eager = 0
+            if not self.on_graphs():
+                if self.marker is not None:
+                    self.restart()
+                self.marker = ("graph", None)
             self.forward += seconds
-            self.replays += 1
-            if self.replays >= REPLAYS and (self.marker is None or self.marker[0] != "graph"):
-                self.restart()
-                self.marker = ("graph", graph)
-            if self.marker is not None and self.marker[1] is graph:
-                self.end_of_step(0.0)
+            self.end_of_step(0.0)
         except Exception as problem:
             self.report.fault("replay", problem)
             self.finished = True

@@ -14,7 +14,6 @@ import sys
 import traceback
 import weakref
 
-import _warpmark_graphs as graphs
 import _warpmark_knobs as knobs
 import _warpmark_machine as machine
 import _warpmark_reads as reads
@@ -298,8 +297,6 @@ class Hook:
         def __call__(module, *args, **kwargs):
             if hook.recorder.in_forward or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
-            if hook.recorder.gate is not None:
-                hook.recorder.convolves |= hook.guarded("convolutions", hook.has_convolutions, True, module)
             hook.recorder.await_turn()
             hook.put_back()
             try:
@@ -316,16 +313,13 @@ class Hook:
 
     def patch_graphs(self):
         if hasattr(self.torch.cuda, "CUDAGraph"):  # since torch 1.10
-            graphs.patch(self.torch.cuda.CUDAGraph, self.recorder, self.replace)
+            self.recorder.graphs.patch(self.torch.cuda.CUDAGraph, self.replace, self.recorder.replayed)
 
     def has_parameters(self, module):
         try:
             return next(module.parameters(), None) is not None
         except Exception:  # a module whose __init__ has not run: it will say so itself
             return False
-
-    def has_convolutions(self, module):
-        return any(isinstance(part, self.torch.nn.modules.conv._ConvNd) for part in module.modules())
 
     def put_back(self):
         self.torch.nn.Module.__call__ = self.module_call

@@ -38,7 +38,12 @@ class Ranks:
         # Gradients lie in the buckets, so that none is copied; running statistics of norms, which no gradient depends on,
         # stay each rank's own.
         options = {"gradient_as_bucket_view": True, "broadcast_buffers": False}
-        return torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **options)
+        wrapped = torch.nn.parallel.DistributedDataParallel(model, device_ids=ids, **options)
+        # The same sum, divided by one kernel for each bucket and not by one for each gradient.
+        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+        wrapped.register_comm_hook(None, allreduce_hook)
+        return wrapped
 
     def alone(self, called, wanted):
         return called.no_sync() if wanted and self.world > 1 and hasattr(called, "no_sync") else contextlib.nullcontext()
