@@ -6,6 +6,7 @@
 #include "report/formats/html.h"
 #include "report/formats/markdown.h"
 #include "report/formats/text.h"
+#include "support/schema_check.h"
 
 namespace warpmark::report {
 namespace {
@@ -33,13 +34,16 @@ Journey journey() {
                       .phases = {{"data", 0.1}, {"forward", 0.9}}};
   journey.steps = {{.knob = "precision.autocast",
                     .value = "bf16",
+                    .numerics = "precision",
                     .outcome = TrialOutcome::kept,
+                    .kernels = "in 12 of 40 kernels, as sm90_gemm_bf16",
                     .prior = kPrior,
                     .screened = SpeedUp{1.7, 1.6, 1.8},
                     .measured = SpeedUp{1.5, 1.4, 1.6},
                     .runs = 14},
                    {.knob = "tf32",
                     .value = "1",
+                    .numerics = "precision",
                     .outcome = TrialOutcome::slower,
                     .prior = kPrior,
                     .screened = SpeedUp{0.999, 0.995, 1.003}}};
@@ -59,6 +63,14 @@ TEST(JourneyReport, has_what_techniques_gained_elsewhere_in_every_format) {
   EXPECT_EQ(json["steps"][0]["prior"]["median"], 3.08);
   EXPECT_EQ(json["steps"][0]["prior"]["programs"], 80);
   EXPECT_EQ(json["steps"][0]["screened"]["ratio"], 1.7);
+}
+
+TEST(JourneyReport, names_the_kernels_in_which_a_knob_showed) {
+  EXPECT_THAT(render_text(build_report(journey()), {.width = 200}), HasSubstr("recorded in 12 of 40 kernels"));
+  const Json json = to_json(journey());
+  EXPECT_EQ(json["steps"][0]["kernels"], "in 12 of 40 kernels, as sm90_gemm_bf16");
+  EXPECT_FALSE(json["steps"][1].contains("kernels"));
+  EXPECT_EQ(testing_support::schema_errors(json, "journey.schema.json"), "");
 }
 
 TEST(JourneyReport, shows_what_the_gpu_did_in_the_baseline) {
