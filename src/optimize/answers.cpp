@@ -23,9 +23,6 @@ struct Limits {
   double trend = 0;  ///< of the mean over the last third
 };
 
-constexpr Numerics kAllNumerics[] = {Numerics::exact,          Numerics::rounding,  Numerics::rounding_of_16_bits,
-                                     Numerics::random_streams, Numerics::precision, Numerics::semantic};
-
 Limits limits_of(Numerics numerics, double margin) {
   constexpr double kNotJudged = std::numeric_limits<double>::infinity();
   switch (numerics) {

@@ -24,6 +24,10 @@ enum class Numerics {
   precision,            ///< fewer bits
   semantic,             ///< another training: only where asked for, and judged by the trend of the loss
 };
+inline constexpr Numerics kAllNumerics[] = {
+    Numerics::exact,          Numerics::rounding,  Numerics::rounding_of_16_bits,
+    Numerics::random_streams, Numerics::precision, Numerics::semantic};
+/// That a user may write; rounding has one name, of however many bits.
 [[nodiscard]] const char* name_of(Numerics numerics);
 
 /// How far answers may move under several settings together.

@@ -108,8 +108,7 @@ Status expand_values(UserKnob& knob) {
 }
 
 std::optional<Numerics> numerics_from(std::string_view text) {
-  for (const auto numerics :
-       {Numerics::exact, Numerics::rounding, Numerics::random_streams, Numerics::precision, Numerics::semantic}) {
+  for (const auto numerics : kAllNumerics) {
     if (text == name_of(numerics)) return numerics;
   }
   return std::nullopt;

@@ -115,6 +115,12 @@ class HookGraphs : public HookElsewhere {
     EXPECT_THAT(main_of(hooked).faults, IsEmpty());
     return main_of(hooked);
   }
+  /// A training that warms up by so many steps, captures one, and replays it.
+  static std::string replays_after(int warm_up) {
+    return kOptimizerStep + ("for i in range(" + std::to_string(warm_up) + "): step()\n") +
+           "graph = captured(step)\n"
+           "for i in range(30): graph.replay()\n";
+  }
   static void expect_window(const ProgramReport& report, const char* marker) {
     EXPECT_EQ(report.marker, marker);
     ASSERT_TRUE(report.window);
@@ -125,11 +131,7 @@ constexpr const char* kNeedsGpu = "a torch with CUDA needs a GPU for its graphs"
 
 TEST_F(HookGraphs, replays_of_the_whole_step_are_steps_and_what_was_captured_is_none) {
   WM_NEEDS_TORCH();
-  const auto report = report_of(std::string(kOptimizerStep) +
-                                    "for warm_up in range(3): step()\n"
-                                    "graph = captured(step)\n"
-                                    "for i in range(30): graph.replay()\n",
-                                {.sync_phases = true});
+  const auto report = report_of(replays_after(3), {.sync_phases = true});
   if (!report) GTEST_SKIP() << kNeedsGpu;
   expect_window(*report, "graph");
   EXPECT_GE(report->window->seconds, 6 * 0.005);
@@ -138,11 +140,7 @@ TEST_F(HookGraphs, replays_of_the_whole_step_are_steps_and_what_was_captured_is_
 
 TEST_F(HookGraphs, where_graphs_are_known_to_be_the_steps_a_long_warm_up_is_none) {
   WM_NEEDS_TORCH();
-  const auto report = report_of(std::string(kOptimizerStep) +
-                                    "for warm_up in range(12): step()\n"
-                                    "graph = captured(step)\n"
-                                    "for i in range(30): graph.replay()\n",
-                                {.graphs_alone = true});
+  const auto report = report_of(replays_after(12), {.graphs_alone = true});
   if (!report) GTEST_SKIP() << kNeedsGpu;
   expect_window(*report, "graph");
 }

@@ -3,34 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <vector>
+
+#include "base/text.h"
 
 namespace warpmark::optimize {
 namespace {
 
 constexpr std::size_t kShown = 60;  // characters of a kernel's name, whose end is types
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 /// The parts that hold for this value: those that name no value, and "VALUE=PART".
 std::vector<std::string> parts_of(std::string_view words, std::string_view value) {
   std::vector<std::string> parts;
-  while (!words.empty()) {
-    const auto end = std::min(words.find(' '), words.size());
-    auto word = words.substr(0, end);
-    words.remove_prefix(std::min(end + 1, words.size()));
+  for (const auto& word : split(words, ' ')) {
     const auto equals = word.find('=');
-    if (equals != std::string_view::npos) {
-      if (word.substr(0, equals) != value) continue;
-      word.remove_prefix(equals + 1);
-    }
-    if (!word.empty()) parts.push_back(lower(word));
+    if (word.empty() || (equals != std::string::npos && word.substr(0, equals) != value)) continue;
+    parts.push_back(ascii_lower(std::string_view(word).substr(equals == std::string::npos ? 0 : equals + 1)));
   }
   return parts;
 }
@@ -45,7 +34,7 @@ std::optional<std::string> kernels_seen(const Setting& setting, std::span<const 
   std::size_t count = 0;
   std::string_view first;
   for (const auto& kernel : kernels) {
-    const auto name = lower(kernel);
+    const auto name = ascii_lower(std::string_view(kernel));
     if (std::ranges::none_of(parts, [&](const auto& part) { return name.find(part) != std::string::npos; })) continue;
     if (count++ == 0) first = kernel;
   }

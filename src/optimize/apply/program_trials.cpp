@@ -144,18 +144,13 @@ ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vecto
   }
 }
 
-double ProgramTrials::known_time_s(const Settings& settings) const {
-  for (const auto& [name, times] : times_) {
-    if (name == text_of(settings)) return stats::median(times);
-  }
-  return 0;
+std::span<const double> ProgramTrials::known_times(const Settings& settings) const {
+  const auto known = std::ranges::find(times_, text_of(settings), [](const auto& one) { return one.first; });
+  return known == times_.end() ? std::span<const double>{} : known->second;
 }
 
-double ProgramTrials::known_spread(const Settings& settings) const {
-  for (const auto& [name, times] : times_) {
-    if (name == text_of(settings)) return std::max(spread_, log_spread(times)) * (times.size() < kMany ? kOfFew : 1);
-  }
-  return spread_ * kOfFew;
+double ProgramTrials::spread_among(std::span<const double> times) const {
+  return std::max(spread_, log_spread(times)) * (times.size() < kMany ? kOfFew : 1);
 }
 
 void ProgramTrials::remember(const Settings& settings, double time_s) {
@@ -300,10 +295,9 @@ Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& 
   }
   judge(*run, numerics, result);
   remember(to, run->time_s);
-  const double known_s = known_time_s(from);
-  if (known_s > 0) {
-    const double slower = run->time_s / known_s;
-    result.promising = may_gain(slower, known_spread(from), options_.effect);
+  if (const auto known = known_times(from); !known.empty()) {
+    const double slower = run->time_s / stats::median(known);
+    result.promising = may_gain(slower, spread_among(known), options_.effect);
     result.times_as_long = slower;
     result.reason = fmt::format("one run took {:.3g} times as long", slower);
     if (!result.promising && slower <= std::exp(kScreenFloor)) {

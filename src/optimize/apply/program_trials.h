@@ -47,8 +47,10 @@ class ProgramTrials final : public Trials {
   /// `first_alone`: one run with the knob goes before the rounds.
   void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone);
   void judge(const ProgramRun& run, const NumericsSet& numerics, TrialResult& result) const;
-  [[nodiscard]] double known_time_s(const Settings& settings) const;
-  [[nodiscard]] double known_spread(const Settings& settings) const;
+  /// Of the runs so far; empty where there were none.
+  [[nodiscard]] std::span<const double> known_times(const Settings& settings) const;
+  /// By which one run differs from another, as far as so many tell.
+  [[nodiscard]] double spread_among(std::span<const double> times) const;
   void remember(const Settings& settings, double time_s);
 
   ProgramRuns& runs_;

@@ -29,9 +29,11 @@ std::set<std::string> kernels_of(const ProfileSession& session) {
   std::set<std::string> names;
   for (const auto& timeline : session.ranks) {
     const auto& events = timeline.events;
+    std::set<NameId> ids;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (events.kind[i] == EventKind::kernel) names.emplace(timeline.names.at(events.name[i]));
+      if (events.kind[i] == EventKind::kernel) ids.insert(events.name[i]);
     }
+    for (const NameId id : ids) names.emplace(timeline.names.at(id));
   }
   return names;
 }

@@ -1,5 +1,5 @@
-"""CUDA graphs that the program makes itself. What one captures is no step, and may not be waited for. Where one holds a whole
-step, of an optimizer or of a network that is not trained, its replay is the step: nothing within it is called.
+"""CUDA graphs that the program makes itself. What one captures is no step, and may not be waited for. Where one holds a
+whole step, of an optimizer or of a network that is not trained, its replay is the step: nothing within it is called.
 """
 
 import threading
@@ -19,8 +19,8 @@ class Graphs:
             return False
         try:
             return bool(self.torch.cuda.is_current_stream_capturing())  # a capture that failed may not have ended
-        except Exception:
-            return True
+        except RuntimeError:
+            return True  # a torch without CUDA
 
     def note(self, what):
         """In a capture."""

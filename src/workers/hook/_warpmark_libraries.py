@@ -1,5 +1,5 @@
-"""What first steps on a GPU load before anything is chosen: libraries of products and convolutions. A run that waits for its
-turn before its first step loads them by products and convolutions of zeros, beside the others that wait.
+"""What first steps on a GPU load while nothing is chosen: libraries of products and convolutions. A run that waits
+for its turn before its first step loads them by products and convolutions of zeros, beside the others that wait.
 """
 
 

@@ -59,7 +59,7 @@ class Recorder:
 
     def reset(self):
         self.marker = None
-        self.eager = 0  # steps in a row
+        self.eager = 0  # steps of optimizers since a replay that was one
         self.steps_seen = 0
         self.rows = []
         self.written = 0
@@ -76,7 +76,7 @@ class Recorder:
         self.window_samples = 0
 
     def restart(self):
-        """What was taken for steps were forwards before the training: nothing of them counts."""
+        """What was taken for steps came before the program's own, as forwards before a training: nothing of it counts."""
         self.reset()
         try:
             if self.screening is not None:
@@ -104,6 +104,14 @@ class Recorder:
         if self.on_cuda() and not self.graphs.capturing():
             self.torch.cuda.synchronize()
 
+    def with_its_wait(self, seconds):
+        """Of a phase that the host has launched: where phases are told apart, what the GPU takes for it, too."""
+        if not self.sync_phases:
+            return seconds
+        begin = clock()
+        self.synchronize()
+        return seconds + clock() - begin
+
     # Called from the points
 
     def await_turn(self, reads_ahead=False):
@@ -114,9 +122,9 @@ class Recorder:
         what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
         are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
         try:
-            if self.gate is None or self.in_loader() or self.warms_up_beside_others(reads_ahead):
+            if self.gate is None or self.in_loader() or self.graphs.capturing():
                 return
-            if self.graphs.capturing():
+            if self.warms_up_beside_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
@@ -182,11 +190,7 @@ class Recorder:
     def leave_backward(self, seconds):
         self.backward_depth -= 1
         if self.backward_depth == 0:
-            if self.sync_phases and not self.finished:
-                begin = clock()
-                self.synchronize()
-                seconds += clock() - begin
-            self.backward += seconds
+            self.backward += seconds if self.finished else self.with_its_wait(seconds)
             self.backwards += 1
 
     def elsewhere(self):
@@ -222,11 +226,7 @@ class Recorder:
         if self.graphs.capturing():
             return self.graphs.note("forward")
         try:
-            if self.sync_phases:
-                begin = clock()
-                self.synchronize()
-                seconds += clock() - begin
-            self.forward += seconds
+            self.forward += self.with_its_wait(seconds)
             if self.samples == 0:
                 self.samples = samples_of(self.torch, args, 0)
             if self.has_optimizer or self.graphs_alone:
@@ -253,10 +253,7 @@ class Recorder:
         if part or self.finished or self.in_forward or self.backward_depth > 0 or self.in_loader():
             return
         try:
-            if self.sync_phases:
-                begin = clock()
-                self.synchronize()
-                seconds += clock() - begin
+            seconds = self.with_its_wait(seconds)
             self.eager = 0
             if not self.on_graphs():
                 if self.marker is not None:

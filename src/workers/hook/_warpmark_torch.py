@@ -169,12 +169,17 @@ class Hook:
 
             return __init__
 
+        def make_iter(old):
+            def __iter__(loader):
+                recorder.await_turn(reads_ahead=loader.num_workers > 0)
+                return old(loader)
+
+            return __iter__
+
         if recorder.stop:
             self.replace(dataloader._BaseDataLoaderIter, "__init__", make_iterator)
         if recorder.gate is not None:
-            self.replace(
-                dataloader.DataLoader, "__iter__", lambda old: lambda loader: (recorder.await_turn(loader.num_workers > 0), old(loader))[1]
-            )
+            self.replace(dataloader.DataLoader, "__iter__", make_iter)
         self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
 
