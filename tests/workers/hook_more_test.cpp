@@ -270,6 +270,26 @@ TEST_F(HookMore, tf32_that_the_program_switches_off_is_not_in_force) {
   EXPECT_THAT(knobs(off).front().said, HasSubstr("switches TF32 off"));
 }
 
+/// Set on top of the file: what the program asks for besides stays. Set after the import it may come too late or not.
+TEST_F(HookMore, settings_of_the_allocator_outlast_those_that_a_program_makes_before_it_imports_torch) {
+  WM_NEEDS_TORCH();
+  const std::string theirs = "os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'max_split_size_mb:64'\n";
+  const std::string steps =
+      "model = torch.nn.Linear(4, 2)\n"
+      "for step in range(8): model(torch.ones(1, 4))\n"
+      "print(os.environ['PYTORCH_CUDA_ALLOC_CONF'])\n";
+  const HookPlan plan{.knobs = {{"env.PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}}, .warmup_steps = 1};
+  const NamedValues variables{{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}};
+  const auto before = run({python_with_torch()}, "import os\n" + theirs + "import torch\n" + steps, plan, variables);
+  EXPECT_EQ(before.output.out, "max_split_size_mb:64,expandable_segments:True\n");
+  ASSERT_EQ(knobs(before).size(), 1u) << before.output.err;
+  EXPECT_TRUE(knobs(before).front().in_force) << knobs(before).front().said;
+  const auto after = run({python_with_torch()}, "import os, torch\n" + theirs + steps, plan, variables);
+  ASSERT_EQ(knobs(after).size(), 1u) << after.output.err;
+  EXPECT_FALSE(knobs(after).front().in_force);
+  EXPECT_THAT(knobs(after).front().said, HasSubstr("changed the variable"));
+}
+
 TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
   WM_NEEDS_TORCH();
   const auto free = run({python_with_torch()}, kReading, {.knobs = {{"process.affinity", "100000"}}});

@@ -50,9 +50,10 @@ class Knobs:
         self.refused.setdefault(name, why)
 
     def environment(self):
-        """Variables that are left over from debugging."""
+        """Variables that CUDA and its allocator read after the import: left over from debugging, or set by the program."""
         self.caching()
         self.launch_blocking()
+        self.allocator()
 
     def begin(self):
         torch = self.torch
@@ -220,6 +221,22 @@ class Knobs:
         cuda = self.torch.cuda  # without the cache nothing is ever reserved
         self.checks["memory.caching"] = lambda: None if cuda.max_memory_reserved() > 0 else "no memory was kept"
 
+    ALLOCATOR = "PYTORCH_CUDA_ALLOC_CONF"
+
+    def allocator(self):
+        """Programs set it above the import of torch. Of settings of one name, the last counts."""
+        wanted, theirs = self.wanted.get("env." + self.ALLOCATOR), os.environ.get(self.ALLOCATOR)
+        if wanted is not None and theirs != wanted:
+            os.environ[self.ALLOCATOR] = ",".join(part for part in (theirs, wanted) if part)
+
+    def allocator_problem(self, wanted):
+        if not os.environ.get(self.ALLOCATOR, "").endswith(wanted):
+            return "the program changed the variable"
+        if "expandable_segments:True" not in wanted or not self.hook.recorder.on_cuda():
+            return None
+        used = self.torch.cuda.memory._snapshot().get("allocator_settings", {})
+        return "the allocator did not take it" if used.get("expandable_segments") is False else None
+
     def anomaly_detection(self):
         """Both context managers of torch.autograd call this function of torch. So does a compiler while it traces."""
         knobs, torch, name = self, self.torch, "debug.anomaly_detection"
@@ -324,6 +341,17 @@ class Knobs:
         """The variable is what PyTorch begins with: a later version's programs may set the flag back, 1.13's cannot."""
         return None if self.torch.backends.cuda.matmul.allow_tf32 else "the program switches TF32 off"
 
+    def variable_problem(self, name, value):
+        if name == self.ALLOCATOR:
+            return self.hook.guarded("allocator", self.allocator_problem, None, value)
+        if os.environ.get(name) != value:
+            return "the program changed the variable"
+        if name == "LD_PRELOAD":
+            return machine.preload_problem(value)
+        if name == "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE" and value == "1":
+            return self.hook.guarded("tf32", self.tf32_problem, None)
+        return None
+
     def tell_debugging(self, report):
         if self.debugging:
             report.add("debugging", knobs=self.debugging)
@@ -331,11 +359,7 @@ class Knobs:
     def tell(self, report):
         for name, value in self.wanted.items():
             if name.startswith("env."):
-                problem = None if os.environ.get(name[4:]) == value else "the program changed the variable"
-                if problem is None and name == "env.LD_PRELOAD":
-                    problem = machine.preload_problem(value)
-                if problem is None and name == "env.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE" and value == "1":
-                    problem = self.hook.guarded("tf32", self.tf32_problem, None)
+                problem = self.variable_problem(name[4:], value)
                 report.add(
                     "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
                 )

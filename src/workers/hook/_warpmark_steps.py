@@ -23,6 +23,7 @@ clock = time.perf_counter
 
 
 EAGER = 8  # steps of an optimizer with no replay between them, after which graphs are not the steps any more
+KEPT = 8  # last steps that are known of a run that nobody times: knobs go by them
 
 
 class Recorder:
@@ -50,7 +51,8 @@ class Recorder:
         self.screening = None  # of a process that switches knobs and times blocks of steps
         self.reset()
         self.in_forward = False
-        self.finished = not plan.get("measure", True)
+        self.measures = plan.get("measure", True)  # else steps are counted, for the knobs that go by them
+        self.finished = False
         self.has_optimizer = False
         self.cuda = None
         self.bound = False
@@ -181,7 +183,7 @@ class Recorder:
         if self.backward_depth > 1 or self.finished or self.graphs.capturing():
             return
         try:
-            most = 100000 if self.screening is None else 0
+            most = 100000 if self.screening is None and self.measures else 0
             if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 and len(self.losses) < most:
                 self.losses.append(loss.detach().clone())
         except Exception as problem:
@@ -234,7 +236,7 @@ class Recorder:
             if self.marker is None:
                 self.marker = ("forward", module)
             if self.marker[1] is module:
-                if len(self.outputs) < 6:
+                if self.measures and len(self.outputs) < 6:
                     sample = output_sample(self.torch, out)
                     if sample is not None:
                         self.half_outputs |= sample[1]
@@ -279,6 +281,8 @@ class Recorder:
             self.window_samples += self.samples
         self.wait = self.forward = self.backward = 0.0
         self.samples = self.backwards = 0
+        if not self.measures:
+            return self.counted_step()
         if not self.bound:
             self.bind()
         self.await_turn()
@@ -307,6 +311,11 @@ class Recorder:
                 return
         if now - self.last_flush > 0.5:
             self.flush_rows()
+
+    def counted_step(self):
+        del self.rows[:-KEPT]
+        if self.steps_seen == self.warmup and self.at_window is not None:
+            self.at_window()
 
     def screened_step(self, samples):
         self.steps_seen += 1
@@ -349,7 +358,7 @@ class Recorder:
             self.written = len(self.rows)
 
     def finish(self, why):
-        if self.finished:
+        if self.finished or not self.measures:
             return
         self.finished = True
         try:
